@@ -1,0 +1,1 @@
+"""LLVM IR and PTX text from the loop dialect."""

@@ -1,0 +1,1 @@
+"""One interpreter an IR level, in NumPy."""

@@ -1,0 +1,1 @@
+"""The operations, each declared once; importing this package fills the registry."""
