@@ -1,0 +1,458 @@
+"""Integer expressions over symbols: the sizes of tensors, loop bounds, strides and index maps.
+
+A `Dim` is an immutable, interned polynomial with integer coefficients.  Its atoms are symbols and the calls
+``a // b``, ``a % b``, ``min`` and ``max``, kept opaque.  Interning makes equality of normal forms object identity,
+so ``n*m - m`` and ``m*(n - 1)`` are the same object.  Division and remainder are Python's (they round down).
+
+A symbol written ``n`` is never negative (a size or an iterator); one written ``$s`` may be (a stride, an `int`
+argument).  Nothing here imports xDSL or NumPy; `evaluate` works on ints and on integer arrays alike.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Iterable, Mapping
+from functools import lru_cache
+from typing import Any, TypeAlias
+
+__all__ = [
+    "Call",
+    "Dim",
+    "DimLike",
+    "Sym",
+    "dim",
+    "expand_mods",
+    "iterator",
+    "iterators",
+    "linear_in",
+    "maximum",
+    "minimum",
+    "parse_dim",
+    "simplify",
+    "sym",
+]
+
+
+class Sym:
+    """A named integer.  ``nonneg`` is part of its name: names that may be negative start with ``$``."""
+
+    __slots__ = ("key", "name", "nonneg")
+    _interned: dict[str, Sym] = {}
+
+    def __new__(cls, name: str) -> Sym:
+        found = cls._interned.get(name)
+        if found is None:
+            found = cls._interned[name] = super().__new__(cls)
+            found.name, found.nonneg, found.key = name, not name.startswith("$"), name
+        return found
+
+    def __repr__(self) -> str:
+        return self.name
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Sym, (self.name,)
+
+
+class Call:
+    """An operation that stays opaque inside a polynomial: ``fn`` is one of ``// % min max``."""
+
+    __slots__ = ("a", "b", "fn", "key", "nonneg")
+    _interned: dict[tuple[str, Dim, Dim], Call] = {}
+
+    def __new__(cls, fn: str, a: Dim, b: Dim) -> Call:
+        found = cls._interned.get((fn, a, b))
+        if found is None:
+            found = cls._interned[fn, a, b] = super().__new__(cls)
+            found.fn, found.a, found.b = fn, a, b
+            found.key = f"{fn}({a}, {b})" if fn in ("min", "max") else f"({a} {fn} {b})"
+            if fn == "%":
+                found.nonneg = b.nonneg
+            elif fn == "max":
+                found.nonneg = a.nonneg or b.nonneg
+            else:
+                found.nonneg = a.nonneg and b.nonneg
+        return found
+
+    def __repr__(self) -> str:
+        return self.key
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Call, (self.fn, self.a, self.b)
+
+
+Atom: TypeAlias = Sym | Call
+Monomial: TypeAlias = tuple[Atom, ...]
+Terms: TypeAlias = tuple[tuple[Monomial, int], ...]
+
+
+class Dim:
+    """An interned integer expression in normal form: a sum of coefficient times a product of atoms."""
+
+    __slots__ = ("nonneg", "terms", "text")
+    _interned: dict[Terms, Dim] = {}
+    terms: Terms
+    nonneg: bool
+    text: str
+
+    @staticmethod
+    def of_terms(terms: Mapping[Monomial, int]) -> Dim:
+        kept = [(mono, coeff) for mono, coeff in terms.items() if coeff]
+        kept.sort(key=lambda item: ([a.key for a in item[0]] == [], [a.key for a in item[0]]))
+        key = tuple(kept)
+        found = Dim._interned.get(key)
+        if found is None:
+            found = Dim._interned[key] = object.__new__(Dim)
+            found.terms = key
+            found.nonneg = all(c > 0 and all(a.nonneg for a in mono) for mono, c in key)
+            found.text = _text(key)
+        return found
+
+    @property
+    def const(self) -> int | None:
+        """Its value where it is a constant, else None."""
+        if not self.terms:
+            return 0
+        if len(self.terms) == 1 and not self.terms[0][0]:
+            return self.terms[0][1]
+        return None
+
+    @property
+    def symbol(self) -> Sym | None:
+        """The symbol it is, where it is just one symbol."""
+        if len(self.terms) == 1 and self.terms[0][1] == 1 and len(self.terms[0][0]) == 1:
+            atom = self.terms[0][0][0]
+            return atom if isinstance(atom, Sym) else None
+        return None
+
+    def symbols(self) -> set[Sym]:
+        found: set[Sym] = set()
+        for mono, _ in self.terms:
+            for atom in mono:
+                if isinstance(atom, Sym):
+                    found.add(atom)
+                else:
+                    found |= atom.a.symbols() | atom.b.symbols()
+        return found
+
+    def __add__(self, other: DimLike) -> Dim:
+        other = dim(other)
+        if not other.terms:
+            return self
+        terms = dict(self.terms)
+        for mono, coeff in other.terms:
+            terms[mono] = terms.get(mono, 0) + coeff
+        return Dim.of_terms(terms)
+
+    __radd__ = __add__
+
+    def __neg__(self) -> Dim:
+        return Dim.of_terms({mono: -coeff for mono, coeff in self.terms})
+
+    def __sub__(self, other: DimLike) -> Dim:
+        return self + -dim(other)
+
+    def __rsub__(self, other: DimLike) -> Dim:
+        return dim(other) - self
+
+    def __mul__(self, other: DimLike) -> Dim:
+        other = dim(other)
+        terms: dict[Monomial, int] = {}
+        for mono_a, ca in self.terms:
+            for mono_b, cb in other.terms:
+                mono = tuple(sorted(mono_a + mono_b, key=lambda atom: atom.key))
+                terms[mono] = terms.get(mono, 0) + ca * cb
+        return Dim.of_terms(terms)
+
+    __rmul__ = __mul__
+
+    def __floordiv__(self, other: DimLike) -> Dim:
+        other = dim(other)
+        if other.const is not None and self.const is not None:
+            return dim(self.const // other.const)
+        whole, rest = _split_divisible(self, other)
+        if not rest.terms:
+            return whole
+        if whole.terms:
+            return whole + rest // other
+        return _of_atom(Call("//", self, other))
+
+    def __rfloordiv__(self, other: DimLike) -> Dim:
+        return dim(other) // self
+
+    def __mod__(self, other: DimLike) -> Dim:
+        other = dim(other)
+        if other.const is not None and self.const is not None:
+            return dim(self.const % other.const)
+        _, rest = _split_divisible(self, other)
+        return _of_atom(Call("%", rest, other)) if rest.terms else rest
+
+    def evaluate(self, env: Mapping[Sym, Any]) -> Any:
+        """Its value where each symbol has the value that `env` gives it; arrays broadcast."""
+        total: Any = 0
+        for mono, coeff in self.terms:
+            value: Any = coeff
+            for atom in mono:
+                value = value * _evaluate_atom(atom, env)
+            total = total + value
+        return total
+
+    def substitute(self, env: Mapping[Sym, Dim]) -> Dim:
+        """The expression with symbols replaced, in normal form again."""
+        if not any(s in env for s in self.symbols()):
+            return self
+        total = dim(0)
+        for mono, coeff in self.terms:
+            value = dim(coeff)
+            for atom in mono:
+                value = value * _substitute_atom(atom, env)
+            total = total + value
+        return total
+
+    def __repr__(self) -> str:
+        return self.text
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return parse_dim, (self.text,)
+
+
+DimLike: TypeAlias = Dim | int
+
+
+def dim(value: DimLike | str) -> Dim:
+    """A `Dim` of an int, a symbol's name or expression text, or itself."""
+    if isinstance(value, Dim):
+        return value
+    if isinstance(value, str):
+        return parse_dim(value)
+    return _constant(int(value))
+
+
+def sym(name: str) -> Dim:
+    """The expression that is just the symbol `name`."""
+    return _of_atom(Sym(name))
+
+
+@lru_cache(maxsize=4096)
+def _constant(value: int) -> Dim:
+    return Dim.of_terms({(): value})
+
+
+@lru_cache(maxsize=65536)
+def _of_atom(atom: Atom) -> Dim:
+    return Dim.of_terms({(atom,): 1})
+
+
+@lru_cache(maxsize=256)
+def iterator(i: int) -> Dim:
+    """The `i`-th iterator of an index map, ``d0``, ``d1``, …"""
+    return sym(f"d{i}")
+
+
+def iterators(rank: int) -> tuple[Dim, ...]:
+    return tuple(iterator(i) for i in range(rank))
+
+
+def minimum(a: DimLike, b: DimLike) -> Dim:
+    """The smaller of two, decided now where their difference has a known sign."""
+    a, b = dim(a), dim(b)
+    if (b - a).nonneg:
+        return a
+    if (a - b).nonneg:
+        return b
+    return _of_atom(Call("min", *sorted((a, b), key=str)))
+
+
+def maximum(a: DimLike, b: DimLike) -> Dim:
+    """The larger of two, decided now where their difference has a known sign."""
+    a, b = dim(a), dim(b)
+    if (b - a).nonneg:
+        return b
+    if (a - b).nonneg:
+        return a
+    return _of_atom(Call("max", *sorted((a, b), key=str)))
+
+
+def linear_in(expr: Dim, symbols: Iterable[Sym]) -> tuple[dict[Sym, Dim], Dim] | None:
+    """``(coefficients, rest)`` with ``expr == sum(coefficient * symbol) + rest`` and no listed symbol left in either.
+
+    None where the expression is not linear in the symbols (a product of two, or one inside a division).
+    """
+    wanted = set(symbols)
+    coefficients: dict[Sym, Dim] = {}
+    rest: dict[Monomial, int] = {}
+    for mono, coeff in expr.terms:
+        hits = [a for a in mono if a in wanted]
+        if len(hits) > 1 or any(isinstance(a, Call) and (a.a.symbols() | a.b.symbols()) & wanted for a in mono):
+            return None
+        if not hits:
+            rest[mono] = rest.get(mono, 0) + coeff
+            continue
+        (hit,) = hits
+        assert isinstance(hit, Sym)
+        others = tuple(a for a in mono if a is not hit)
+        coefficients[hit] = coefficients.get(hit, dim(0)) + Dim.of_terms({others: coeff})
+    return {s: c for s, c in coefficients.items() if c.terms}, Dim.of_terms(rest)
+
+
+def expand_mods(expr: Dim) -> Dim:
+    """Rewrite each ``e % c`` as ``e - c*(e // c)``, so that the address of a reshaped contiguous tensor collapses."""
+    total = dim(0)
+    for mono, coeff in expr.terms:
+        value = dim(coeff)
+        for atom in mono:
+            if isinstance(atom, Call) and atom.fn == "%":
+                value = value * (atom.a - atom.b * (atom.a // atom.b))
+            else:
+                value = value * _of_atom(atom)
+        total = total + value
+    return total
+
+
+def simplify(expr: Dim, extents: Mapping[Sym, Dim]) -> Dim:
+    """Fold divisions, remainders, `min` and `max` using ``0 <= s < extents[s]`` for each listed symbol."""
+
+    def fold(atom: Atom) -> Dim:
+        if isinstance(atom, Sym):
+            return _of_atom(atom)
+        a, b = simplify(atom.a, extents), simplify(atom.b, extents)
+        if atom.fn in ("min", "max"):
+            if _bounded_nonneg(b - a, extents):
+                return a if atom.fn == "min" else b
+            if _bounded_nonneg(a - b, extents):
+                return b if atom.fn == "min" else a
+            return minimum(a, b) if atom.fn == "min" else maximum(a, b)
+        whole, rest = _split_divisible(a, b)
+        if _bounded_nonneg(rest, extents) and _bounded_nonneg(b - 1 - rest, extents):
+            return whole if atom.fn == "//" else rest
+        return a // b if atom.fn == "//" else a % b
+
+    total = dim(0)
+    for mono, coeff in expr.terms:
+        value = dim(coeff)
+        for atom in mono:
+            value = value * fold(atom)
+        total = total + value
+    return total
+
+
+def _bounded_nonneg(expr: Dim, extents: Mapping[Sym, Dim]) -> bool:
+    """Whether ``expr >= 0`` for every value of the bounded symbols (taken to be inside a non-empty range)."""
+    if expr.nonneg:
+        return True
+    split = linear_in(expr, extents)
+    if split is None:
+        return False
+    coefficients, low = split
+    for s, c in coefficients.items():
+        if (-c).nonneg:
+            low = low + c * (extents[s] - 1)
+        elif not c.nonneg:
+            return False
+    return low.nonneg
+
+
+def _split_divisible(a: Dim, b: Dim) -> tuple[Dim, Dim]:
+    """``(q, r)`` with ``a == q*b + r`` where q takes every term that the single-term `b` divides."""
+    if a is b:
+        return dim(1), dim(0)
+    if len(b.terms) != 1:
+        return dim(0), a
+    ((b_mono, b_coeff),) = b.terms
+    whole: dict[Monomial, int] = {}
+    rest: dict[Monomial, int] = {}
+    for mono, coeff in a.terms:
+        left = list(mono)
+        try:
+            for atom in b_mono:
+                left.remove(atom)
+            divides = coeff % b_coeff == 0
+        except ValueError:
+            divides = False
+        if divides:
+            whole[tuple(left)] = whole.get(tuple(left), 0) + coeff // b_coeff
+        else:
+            rest[mono] = coeff
+    return Dim.of_terms(whole), Dim.of_terms(rest)
+
+
+def _evaluate_atom(atom: Atom, env: Mapping[Sym, Any]) -> Any:
+    if isinstance(atom, Sym):
+        return env[atom]
+    a, b = atom.a.evaluate(env), atom.b.evaluate(env)
+    if atom.fn == "//":
+        return a // b
+    if atom.fn == "%":
+        return a % b
+    if isinstance(a, int) and isinstance(b, int):
+        return min(a, b) if atom.fn == "min" else max(a, b)
+    less = a < b
+    return less * (a if atom.fn == "min" else b) + (1 - less) * (b if atom.fn == "min" else a)
+
+
+def _substitute_atom(atom: Atom, env: Mapping[Sym, Dim]) -> Dim:
+    if isinstance(atom, Sym):
+        return env[atom] if atom in env else _of_atom(atom)
+    a, b = atom.a.substitute(env), atom.b.substitute(env)
+    return _FUNCTIONS[atom.fn](a, b)
+
+
+_FUNCTIONS: dict[str, Callable[[Dim, Dim], Dim]] = {
+    "//": lambda a, b: a // b,
+    "%": lambda a, b: a % b,
+    "min": minimum,
+    "max": maximum,
+}
+
+
+def _text(terms: Terms) -> str:
+    if not terms:
+        return "0"
+    parts: list[str] = []
+    for mono, coeff in terms:
+        factors = [a.key for a in mono]
+        if abs(coeff) != 1 or not factors:
+            factors.insert(0, str(abs(coeff)))
+        text = "*".join(factors)
+        if not parts:
+            parts.append(f"-{text}" if coeff < 0 else text)
+        else:
+            parts.append(f" - {text}" if coeff < 0 else f" + {text}")
+    return "".join(parts)
+
+
+@lru_cache(maxsize=65536)
+def parse_dim(text: str) -> Dim:
+    """Read back what `str` printed.  Raises ValueError with the text where it is no such expression."""
+    # Python's parser does the work, so `$` and `.`, legal in our symbols only, become letters of its alphabet (the
+    # Khoisan clicks, which its identifier normalisation leaves alone) on the way in and are put back in `_from_ast`.
+    spelled = text.replace("$", "\u01c0").replace(".", "\u01c1")
+    try:
+        return _from_ast(ast.parse(spelled, mode="eval").body)
+    except (SyntaxError, KeyError, ValueError) as error:
+        raise ValueError(f"{text!r} is not an integer expression over dims") from error
+
+
+def _from_ast(node: ast.expr) -> Dim:
+    match node:
+        case ast.Constant(value=int(value)):
+            return dim(value)
+        case ast.Name(id=name):
+            return sym(name.replace("\u01c0", "$").replace("\u01c1", "."))
+        case ast.UnaryOp(op=ast.USub(), operand=operand):
+            return -_from_ast(operand)
+        case ast.BinOp(left=left, op=op, right=right):
+            a, b = _from_ast(left), _from_ast(right)
+            match op:
+                case ast.Add():
+                    return a + b
+                case ast.Sub():
+                    return a - b
+                case ast.Mult():
+                    return a * b
+                case ast.FloorDiv():
+                    return a // b
+                case ast.Mod():
+                    return a % b
+        case ast.Call(func=ast.Name(id="min" | "max" as fn), args=[left, right]):
+            return _FUNCTIONS[fn](_from_ast(left), _from_ast(right))
+    raise ValueError("unsupported syntax")

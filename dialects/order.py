@@ -1,0 +1,72 @@
+"""The order of arithmetic in reductions and contractions: a part of the program, not of its schedule.
+
+``tree<block, lanes>``: the reduced extent is cut into blocks; in a block, virtual lane ``l`` combines the elements
+``l, l + lanes, l + 2*lanes, …`` in that order, starting from the identity; the lanes are then combined by halves (lane
+``l`` with lane ``l + lanes/2``, and so on down to one); the blocks' values are combined by a binary counter: block
+``b`` is merged with the waiting partial sums of equal size, older operand first, and what waits at the end is merged
+from the smallest to the largest, older operand first again.  ``lanes`` and ``block`` are powers of two.
+``chain<block>`` is ``tree<block, 1>`` with blocks added one after another, oldest first.
+With ``fma``, an element ``a*b`` is combined as ``fma(a, b, accumulator)``.
+``free``: the operation is exact (integers, min, max, and, or), so any order gives the same bits.
+
+No schedule, thread count, tile or vector width may change an order; results are bitwise equal for all of them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+__all__ = ["CHAIN_FMA", "FREE", "Order", "parse_order", "sum_order"]
+
+
+@dataclass(frozen=True)
+class Order:
+    """`kind` is ``tree``, ``chain`` or ``free``."""
+
+    kind: str
+    block: int = 0
+    lanes: int = 1
+    fma: bool = False
+
+    def __str__(self) -> str:
+        if self.kind == "free":
+            return "free"
+        numbers = f"{self.block}, {self.lanes}" if self.kind == "tree" else f"{self.block}"
+        return f"{self.kind}<{numbers}{', fma' if self.fma else ''}>"
+
+
+FREE = Order("free")
+CHAIN_FMA = Order("chain", 512, 1, True)
+
+
+def sum_order(bits: int, innermost: bool) -> Order:
+    """The order of an inexact reduction: wide virtual lanes along the innermost logical dim, one lane elsewhere.
+
+    Along an outer dim neighbouring results are neighbours in memory, so vectors run across results and one chain a
+    result is both the fastest order and NumPy's own.
+    """
+    return Order("tree", 1024, max(8, 2048 // bits) if innermost else 1)
+
+
+def parse_order(text: str) -> Order:
+    """Read back what `str` printed; ValueError where it is no order."""
+    kind, _, rest = text.partition("<")
+    if kind == "free" and not rest:
+        return FREE
+    words = [w.strip() for w in rest.rstrip(">").split(",")]
+    fma = words[-1] == "fma"
+    numbers = [int(w) for w in words[: len(words) - fma]]
+    if kind == "tree" and len(numbers) == 2:
+        order = Order("tree", numbers[0], numbers[1], fma)
+    elif kind == "chain" and len(numbers) == 1:
+        order = Order("chain", numbers[0], 1, fma)
+    else:
+        raise ValueError(f"{text!r} is not an order: free, tree<block, lanes[, fma]> or chain<block[, fma]>")
+    if (
+        order.block & (order.block - 1)
+        or order.lanes & (order.lanes - 1)
+        or order.lanes > order.block
+        or order.block < 1
+    ):
+        raise ValueError(f"{text!r}: block and lanes are powers of two, lanes at most the block")
+    return order

@@ -1,0 +1,425 @@
+"""The op registry: every operation is a small class, declared once in `dialects/ops/`, and everything else is derived.
+
+From a declaration come shape and dtype inference, the `tx` op and its verifier, the `Tensor` method, the `.tx`
+spelling, NumPy dispatch, the interpreters, the documentation and the generated tests.  No xDSL is imported here.
+
+A family says what an op *is* and so what passes may do with it:
+
+* `Map`        one scalar body applied to every element of operands of equal dims
+* `Reduction`  a monoid (possibly with several states and results) folded along dims in a stated order
+* `View`       an index map: no arithmetic, no copy of its own
+* `Composite`  written in the tensor language in terms of other ops; expanded when the graph is built
+* `Structural` the handful with inference and lowering of their own (constant, contract, insert, take, …)
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, TypeVar
+
+import numpy as np
+
+from .dims import Dim, dim
+from .index_map import IndexMap
+from .order import FREE, Order, sum_order
+from .scalar import ScalarBuilder, Value
+from .types import DTYPES, DType, TensorType, dtype, tensor_type
+
+__all__ = [
+    "OPS", "REQUIRED", "Composite", "Map", "Op", "OpError", "Param", "Reduction", "Structural", "View", "axes", "axis",
+    "choice", "dims_param", "dtype_param", "find_op", "float_param", "int_param", "ints", "op",
+]  # fmt: skip
+
+
+class OpError(ValueError):
+    """Operands or parameters an op does not take.  The front ends add the user's line and the code's page."""
+
+    def __init__(self, message: str, hint: str = "", code: str = "TX0001"):
+        super().__init__(message)
+        self.message, self.hint, self.code = message, hint, code
+
+
+class _Required:
+    def __repr__(self) -> str:
+        return "required"
+
+
+REQUIRED: Any = _Required()
+
+
+@dataclass(frozen=True)
+class Param:
+    """A parameter that is not a tensor: `convert(value, operands)` gives its canonical, hashable form.
+
+    Canonical forms: None, bool, int, float, str, `DType`, `Dim`, and tuples of these.
+    """
+
+    kind: str
+    convert: Callable[[Any, Sequence[TensorType]], Any]
+    default: Any = REQUIRED
+
+
+def _as_int(value: Any, what: str) -> int:
+    if isinstance(value, bool) or not hasattr(value, "__index__"):
+        raise OpError(f"{what} must be an integer, not {value!r}", code="TX0102")
+    return int(value.__index__())
+
+
+def _one_axis(value: Any, rank: int) -> int:
+    number = _as_int(value, "an axis")
+    if not -rank <= number < rank:
+        raise OpError(
+            f"axis {number} is out of range for rank {rank}",
+            f"axes go from {-rank} to {rank - 1}" if rank else "",
+            "TX0103",
+        )
+    return number % rank
+
+
+def _as_dim(value: Any) -> Dim:
+    return value if isinstance(value, Dim) else getattr(value, "dim", None) or dim(_as_int(value, "a size"))
+
+
+def axis(default: Any = REQUIRED) -> Param:
+    """One axis of the first operand; negative counts from the end."""
+
+    def convert(value: Any, operands: Sequence[TensorType]) -> Any:
+        return None if value is None else _one_axis(value, operands[0].rank)
+
+    return Param("axis", convert, default)
+
+
+def axes(default: Any = None) -> Param:
+    """A set of axes of the first operand, as a sorted tuple; None means all of them."""
+
+    def convert(value: Any, operands: Sequence[TensorType]) -> Any:
+        rank = operands[0].rank
+        if value is None:
+            return tuple(range(rank))
+        given = list(value) if isinstance(value, (tuple, list)) else [value]
+        numbers = [_one_axis(v, rank) for v in given]
+        if len(set(numbers)) != len(numbers):
+            raise OpError(f"axis {max(numbers, key=numbers.count)} is listed twice in {tuple(given)}", code="TX0104")
+        return tuple(sorted(numbers))
+
+    return Param("axes", convert, default)
+
+
+def int_param(default: Any = REQUIRED) -> Param:
+    return Param("int", lambda v, _: None if v is None else _as_int(v, "this parameter"), default)
+
+
+def float_param(default: Any = REQUIRED) -> Param:
+    return Param("float", lambda v, _: None if v is None else float(v), default)
+
+
+def ints(default: Any = REQUIRED) -> Param:
+    return Param("ints", lambda v, _: None if v is None else tuple(_as_int(x, "each entry") for x in v), default)
+
+
+def dims_param(default: Any = REQUIRED) -> Param:
+    """A tuple of sizes or offsets: ints, or dims known only at run time."""
+    return Param(
+        "dims",
+        lambda v, _: None if v is None else tuple(_as_dim(x) for x in (v if isinstance(v, (tuple, list)) else [v])),
+        default,
+    )
+
+
+def dtype_param(default: Any = REQUIRED) -> Param:
+    return Param("dtype", lambda v, _: None if v is None else dtype(v), default)
+
+
+def choice(*allowed: str, default: Any = REQUIRED) -> Param:
+    def convert(value: Any, _: Sequence[TensorType]) -> Any:
+        if value not in allowed:
+            raise OpError(f"{value!r} is not one of {', '.join(map(repr, allowed))}", code="TX0105")
+        return value
+
+    return Param("choice", convert, default)
+
+
+class Op:
+    """A declaration.  Subclass a family, not this.
+
+    `numpy` is the NumPy function (or ufunc) that means the same: the oracle of tests, the constant folder and the
+    spelling that dispatch recognises; `also` lists further functions that dispatch recognises, by dotted name where
+    the library should not be imported (``"scipy.special.expit"``).  `seeds` says which document defines it.
+    """
+
+    name: ClassVar[str]
+    family: ClassVar[str] = ""
+    numpy: ClassVar[Any] = None
+    also: ClassVar[tuple[Any, ...]] = ()
+    seeds: ClassVar[str] = ""
+    arity: ClassVar[int] = 1
+    results: ClassVar[int] = 1
+    params: ClassVar[dict[str, Param]] = {}
+    #: Names of the `Tensor` method and the `.tx` method; () where it is only a function or syntax.
+    methods: ClassVar[tuple[str, ...]] = ()
+
+    @classmethod
+    def bind(cls, operands: Sequence[TensorType], given: dict[str, Any]) -> dict[str, Any]:
+        """The canonical parameters: converted, defaults filled in; OpError for a wrong or unknown one."""
+        unknown = [k for k in given if k not in cls.params]
+        if unknown:
+            known = ", ".join(cls.params) or "no parameters"
+            raise OpError(f"{cls.name} has no parameter {unknown[0]!r}", f"it takes {known}", "TX0101")
+        bound = {}
+        for key, param in cls.params.items():
+            value = given.get(key, param.default)
+            if value is REQUIRED:
+                raise OpError(f"{cls.name} needs {key!r}", code="TX0101")
+            bound[key] = param.convert(value, operands)
+        return bound
+
+    @classmethod
+    def infer(cls, operands: Sequence[TensorType], attrs: dict[str, Any]) -> tuple[TensorType, ...]:
+        """The result types; OpError where the operands do not fit."""
+        raise NotImplementedError
+
+    @classmethod
+    def evaluate(cls, arrays: Sequence[np.ndarray], attrs: dict[str, Any]) -> tuple[np.ndarray, ...]:
+        """What it computes, by NumPy: the oracle and the interpreter of the `graph` and `tensor` levels."""
+        raise NotImplementedError
+
+
+OPS: dict[str, type[Op]] = {}
+C = TypeVar("C", bound=type[Op])
+
+
+def op(cls: C) -> C:
+    """Register a declaration under its snake-case name."""
+    if "name" not in cls.__dict__:
+        cls.name = "".join("_" + c.lower() if c.isupper() else c for c in cls.__name__).strip("_")
+    if cls.name in OPS:
+        raise ValueError(f"op {cls.name!r} is declared twice")
+    if "methods" not in cls.__dict__ and cls.family in ("map", "reduction", "view", "composite"):
+        cls.methods = (cls.name,)
+    OPS[cls.name] = cls
+    return cls
+
+
+def find_op(name: str) -> type[Op]:
+    """The op of that name; OpError with the nearest names where there is none."""
+    found = OPS.get(name)
+    if found is None:
+        near = difflib.get_close_matches(name, OPS, 3)
+        raise OpError(f"there is no op {name!r}", f"did you mean {' or '.join(near)}?" if near else "", "TX0100")
+    return found
+
+
+def _same_dims(cls: type[Op], operands: Sequence[TensorType]) -> tuple[Dim, ...]:
+    first = operands[0].dims
+    for other in operands[1:]:
+        if other.dims != first:
+            shapes = ", ".join(map(str, operands))
+            raise OpError(f"{cls.name} needs operands of equal shape, got {shapes}", "broadcast them first", "TX0110")
+    return first
+
+
+class Map(Op):
+    """A scalar body applied element by element.  Operands have equal dims and, but for `select`, one dtype.
+
+    `dtypes` are the kinds it is defined on: of ``bool int uint float``.  `promotes` says what the front end does with
+    mixed operands: ``common`` (NEP 50), ``float`` (NEP 50, integers become floats as NumPy's ufuncs do).
+    `result` is ``same`` or ``bool``.  `mlir` is the op of the `math` dialect that has the same meaning: bodies keep
+    it as one op; without it the body is inlined.  `ulp` is the stated accuracy in units in the last place, None
+    where the result is exact (correctly rounded or not rounded at all).
+    `identity` is what it reduces from, for maps that are monoids: `reduction` makes the matching `Reduction`.
+    """
+
+    family = "map"
+    dtypes: ClassVar[frozenset[str]] = frozenset({"float"})
+    promotes: ClassVar[str] = "common"
+    result: ClassVar[str] = "same"
+    mlir: ClassVar[str | None] = None
+    ulp: ClassVar[float | None] = None
+    commutative: ClassVar[bool] = False
+    #: Algebra that canonicalisation applies: ``involution``, ``idempotent``, ``("neutral", 0.0)``, …
+    algebra: ClassVar[tuple[Any, ...]] = ()
+    #: Rough cost of one element in floating-point instructions, for the cost model.
+    cost: ClassVar[float] = 1.0
+    #: The interval tests draw arguments from, per operand.
+    domain: ClassVar[tuple[float, float]] = (-10.0, 10.0)
+
+    @classmethod
+    def scalar(cls, b: ScalarBuilder, *xs: Value) -> Value:
+        """The one lowering: NumPy, `arith`/`math`, LLVM vectors and PTX all come from it."""
+        raise NotImplementedError
+
+    @classmethod
+    def build(cls, b: ScalarBuilder, *xs: Value) -> Value:
+        """`scalar`, with half-width floats computed in f32 and rounded once at the end."""
+        wide = xs[-1].dtype.computes_in
+        if wide is xs[-1].dtype or cls.result_dtype(xs[-1].dtype) is not xs[-1].dtype:
+            xs = tuple(b.cast(x, x.dtype.computes_in) for x in xs)
+            return cls.scalar(b, *xs)
+        narrow = xs[-1].dtype
+        return b.cast(cls.scalar(b, *(b.cast(x, x.dtype.computes_in) for x in xs)), narrow)
+
+    @classmethod
+    def result_dtype(cls, operand: DType) -> DType:
+        return DTYPES["bool"] if cls.result == "bool" else operand
+
+    @classmethod
+    def infer(cls, operands: Sequence[TensorType], attrs: dict[str, Any]) -> tuple[TensorType, ...]:
+        dims = _same_dims(cls, operands)
+        element = operands[-1].dtype
+        for other in operands[1 if cls.name in ("select", "clip") else 0 :]:
+            if other.dtype is not element and cls.name != "select":
+                raise OpError(
+                    f"{cls.name} needs operands of one dtype, got {', '.join(map(str, operands))}",
+                    "cast one of them",
+                    "TX0111",
+                )
+        if element.kind not in cls.dtypes:
+            raise OpError(
+                f"{cls.name} is not defined on {element}", f"it takes {', '.join(sorted(cls.dtypes))} tensors", "TX0112"
+            )
+        return (tensor_type(cls.result_dtype(element), dims),)
+
+    @classmethod
+    def evaluate(cls, arrays: Sequence[np.ndarray], attrs: dict[str, Any]) -> tuple[np.ndarray, ...]:
+        expected = cls.result_dtype(dtype(arrays[-1].dtype)).numpy
+        with np.errstate(all="ignore"):
+            return (np.asarray(cls.numpy(*arrays)).astype(expected, copy=False),)
+
+
+class Reduction(Op):
+    """A fold along `dims`, which are dropped from the result (the front ends' `keepdims` adds ones back).
+
+    The fold keeps `len(states(dtype))` scalars.  Element number `k` (counted row-major along the reduced dims) enters
+    by `element`, two partial results are merged by `combine` (older first), and `finish` turns the states into the
+    op's results.  `exact` says that the merge is associative and commutative in machine arithmetic for the dtype.
+    """
+
+    family = "reduction"
+    params: ClassVar[dict[str, Param]] = {"dims": axes()}
+    dtypes: ClassVar[frozenset[str]] = frozenset({"int", "uint", "float"})
+    #: What the front end casts to first: ``sum`` (NumPy: bool and small ints to 64 bits), ``same``, ``float``, ``bool``.
+    promotes: ClassVar[str] = "same"
+    #: Whether an empty reduced extent has a value.
+    empty: ClassVar[bool] = True
+
+    @classmethod
+    def states(cls, element: DType) -> tuple[DType, ...]:
+        return (element.computes_in,)
+
+    @classmethod
+    def identity(cls, element: DType) -> tuple[float | int | bool, ...]:
+        """The value each state starts from; combining it changes nothing, bit for bit."""
+        raise NotImplementedError
+
+    @classmethod
+    def element(cls, b: ScalarBuilder, x: Value, k: Value) -> tuple[Value, ...]:
+        """The states of a run of one element; `k` (i64) is its number along the reduced extent."""
+        return (b.cast(x, x.dtype.computes_in),)
+
+    @classmethod
+    def combine(cls, b: ScalarBuilder, older: tuple[Value, ...], newer: tuple[Value, ...]) -> tuple[Value, ...]:
+        raise NotImplementedError
+
+    @classmethod
+    def finish(cls, b: ScalarBuilder, states: tuple[Value, ...], element: DType) -> tuple[Value, ...]:
+        return tuple(b.cast(s, d) for s, d in zip(states, cls.result_dtypes(element)))
+
+    @classmethod
+    def result_dtypes(cls, element: DType) -> tuple[DType, ...]:
+        return (element,)
+
+    @classmethod
+    def exact(cls, element: DType) -> bool:
+        return not element.is_float
+
+    @classmethod
+    def order(cls, operand: TensorType, dims: tuple[int, ...]) -> Order:
+        """Fixed here, from dtype, extent and axis kind; no pass changes it."""
+        if cls.exact(operand.dtype):
+            return FREE
+        return sum_order(operand.dtype.computes_in.bits, operand.rank - 1 in dims)
+
+    @classmethod
+    def infer(cls, operands: Sequence[TensorType], attrs: dict[str, Any]) -> tuple[TensorType, ...]:
+        (operand,) = operands
+        if operand.dtype.kind not in cls.dtypes:
+            raise OpError(
+                f"{cls.name} is not defined on {operand.dtype}",
+                f"it takes {', '.join(sorted(cls.dtypes))} tensors",
+                "TX0112",
+            )
+        if not cls.empty and any(operand.dims[d].const == 0 for d in attrs["dims"]):
+            raise OpError(f"{cls.name} of zero elements has no value", code="TX0113")
+        kept = tuple(d for i, d in enumerate(operand.dims) if i not in attrs["dims"])
+        return tuple(tensor_type(r, kept) for r in cls.result_dtypes(operand.dtype))
+
+    @classmethod
+    def evaluate(cls, arrays: Sequence[np.ndarray], attrs: dict[str, Any]) -> tuple[np.ndarray, ...]:
+        (x,) = arrays
+        with np.errstate(all="ignore"):
+            return (
+                np.asarray(cls.numpy(x, axis=attrs["dims"])).astype(
+                    cls.result_dtypes(dtype(x.dtype))[0].numpy, copy=False
+                ),
+            )
+
+
+class View(Op):
+    """No arithmetic: each element of the result is one of the operand's (or `fill` outside the map's guards)."""
+
+    family = "view"
+
+    @classmethod
+    def view(cls, operand: TensorType, attrs: dict[str, Any]) -> IndexMap:
+        """The map from the result's dims (its extents) to the operand's; OpError where the parameters do not fit."""
+        raise NotImplementedError
+
+    @classmethod
+    def infer(cls, operands: Sequence[TensorType], attrs: dict[str, Any]) -> tuple[TensorType, ...]:
+        return (operands[0].with_dims(cls.view(operands[0], attrs).extents),)
+
+    @classmethod
+    def evaluate(cls, arrays: Sequence[np.ndarray], attrs: dict[str, Any]) -> tuple[np.ndarray, ...]:
+        (x,) = arrays
+        index = cls.view(tensor_type(x.dtype, x.shape), attrs)
+        return (apply_map(x, index, attrs.get("fill", 0)),)
+
+
+class Structural(Op):
+    """An op with inference and lowering of its own."""
+
+    family = "structural"
+
+
+class Composite(Op):
+    """Expanded into other ops as the graph is built: `expand(*tensors, **attrs)` uses tensor operators and methods."""
+
+    family = "composite"
+
+    @classmethod
+    def expand(cls, *tensors: Any, **attrs: Any) -> Any:
+        raise NotImplementedError
+
+    @classmethod
+    def evaluate(cls, arrays: Sequence[np.ndarray], attrs: dict[str, Any]) -> tuple[np.ndarray, ...]:
+        (x, *rest) = arrays
+        given = {("axis" if k == "dims" else k): v for k, v in attrs.items()}
+        with np.errstate(all="ignore"):
+            return (np.asarray(cls.numpy(x, *rest, **given)),)
+
+
+def apply_map(x: np.ndarray, index: IndexMap, fill: Any = 0, env: dict[Any, Any] | None = None) -> np.ndarray:
+    """Gather `x` through an index map by NumPy (`env` gives symbols their values): the meaning of every view."""
+    values: dict[Any, Any] = dict(env or {})
+    shape = tuple(int(e.evaluate(values)) for e in index.extents)
+    for i, extent in enumerate(shape):
+        values[next(iter(dim(f"d{i}").symbols()))] = np.arange(extent).reshape((-1,) + (1,) * (len(shape) - 1 - i))
+    where = np.ones(shape, bool)
+    for g in index.guards:
+        where &= np.asarray(g.evaluate(values)) >= 0
+    result = np.full(shape, fill, x.dtype)
+    wheres = tuple(np.broadcast_to(np.asarray(e.evaluate(values)), shape)[where] for e in index.exprs)
+    result[where] = x[wheres] if x.ndim else x
+    return result

@@ -1,0 +1,127 @@
+"""Element types and tensor types, as plain Python objects: what the front end, the registry and the runtime share.
+
+No xDSL here; `dialects.attributes` converts to and from IR types.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+
+from .dims import Dim, DimLike, dim
+
+__all__ = ["DTYPES", "DType", "TensorType", "dtype", "tensor_type"]
+
+
+@dataclass(frozen=True, eq=False)
+class DType:
+    """An element type.  `name` is how txc spells it, `numpy` NumPy's object, `kind` one of ``bool int uint float``."""
+
+    name: str
+    numpy: np.dtype[Any]
+    kind: str
+    bits: int
+
+    @property
+    def is_float(self) -> bool:
+        return self.kind == "float"
+
+    @property
+    def is_integer(self) -> bool:
+        return self.kind in ("int", "uint")
+
+    @property
+    def is_signed(self) -> bool:
+        return self.kind in ("int", "float")
+
+    @property
+    def bytes(self) -> int:
+        return max(1, self.bits // 8)
+
+    @property
+    def computes_in(self) -> DType:
+        """The type its arithmetic is done in: f32 for the half-width floats (rounded back after every operation)."""
+        return DTYPES["f32"] if self.name in ("f16", "bf16") else self
+
+    def __repr__(self) -> str:
+        return self.name
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return dtype, (self.name,)
+
+
+def _table() -> dict[str, DType]:
+    rows = [DType("bool", np.dtype(np.bool_), "bool", 1)]
+    rows += [DType(f"i{n}", np.dtype(f"int{n}"), "int", n) for n in (8, 16, 32, 64)]
+    rows += [DType(f"u{n}", np.dtype(f"uint{n}"), "uint", n) for n in (8, 16, 32, 64)]
+    rows += [
+        DType("f16", np.dtype(np.float16), "float", 16),
+        DType("bf16", np.dtype(ml_dtypes.bfloat16), "float", 16),
+        DType("f32", np.dtype(np.float32), "float", 32),
+        DType("f64", np.dtype(np.float64), "float", 64),
+    ]
+    return {row.name: row for row in rows}
+
+
+DTYPES: dict[str, DType] = _table()
+_BY_NUMPY: dict[np.dtype[Any], DType] = {d.numpy: d for d in DTYPES.values()}
+
+
+def dtype(spec: Any) -> DType:
+    """The `DType` of a txc name (``"f32"``), a NumPy dtype in native byte order, or anything `np.dtype` takes.
+
+    Raises TypeError, naming the types there are, for one txc does not have.
+    """
+    if isinstance(spec, DType):
+        return spec
+    if isinstance(spec, str) and spec in DTYPES:
+        return DTYPES[spec]
+    try:
+        found = _BY_NUMPY.get(np.dtype(spec))
+    except TypeError:
+        found = None
+    if found is None:
+        raise TypeError(f"no element type {spec!r}: txc has {', '.join(DTYPES)}")
+    return found
+
+
+@dataclass(frozen=True)
+class TensorType:
+    """The type of a tensor value: its element type and its dims, in logical order."""
+
+    dtype: DType
+    dims: tuple[Dim, ...]
+
+    @property
+    def rank(self) -> int:
+        return len(self.dims)
+
+    @property
+    def size(self) -> Dim:
+        total = dim(1)
+        for d in self.dims:
+            total = total * d
+        return total
+
+    def with_dtype(self, new: DType) -> TensorType:
+        return TensorType(new, self.dims)
+
+    def with_dims(self, new: tuple[Dim, ...]) -> TensorType:
+        return TensorType(self.dtype, new)
+
+    def __str__(self) -> str:
+        return f"{self.dtype}[{', '.join(map(str, self.dims))}]"
+
+
+@lru_cache(maxsize=4096)
+def _tensor_type(element: DType, dims: tuple[Dim, ...]) -> TensorType:
+    return TensorType(element, dims)
+
+
+def tensor_type(element: Any, dims: tuple[DimLike, ...] | list[DimLike] = ()) -> TensorType:
+    """A `TensorType` of anything `dtype` takes and a sequence of dims or ints."""
+    return _tensor_type(dtype(element), tuple(dim(d) for d in dims))
