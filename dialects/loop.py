@@ -1,0 +1,411 @@
+"""The `loop` dialect: explicit loops over explicit memory, for CPU threads, vector lanes and GPU grids alike.
+
+Iterators are named symbols, not SSA values: ``iv = "i"`` makes ``i`` usable in every index expression of the region,
+so addresses stay symbolic (and simplifiable) until code is emitted.  Bodies are scalar: a `loop.for` with ``vector``
+lanes and ``unroll`` copies means the same as one without; how wide it runs is a schedule, never a change of result.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import ClassVar
+
+from xdsl.dialects.builtin import ArrayAttr, IntegerAttr, IntegerType, StringAttr, i64
+from xdsl.ir import Attribute, Block, Dialect, Operation, Region, SSAValue
+from xdsl.irdl import (
+    IRDLOperation,
+    attr_def,
+    irdl_op_definition,
+    operand_def,
+    opt_attr_def,
+    region_def,
+    result_def,
+    traits_def,
+    var_operand_def,
+    var_result_def,
+)
+from xdsl.traits import IsTerminator, Pure
+from xdsl.utils.exceptions import VerifyException
+
+from .attributes import (
+    BufferInfo,
+    BufferType,
+    DimAttr,
+    DimsAttr,
+    OrderAttr,
+    buffer_type,
+    dim_attr,
+    dims_attr,
+    order_attr,
+    scalar_type,
+    string_attr,
+)
+from .dims import Dim, Sym, dim
+from .order import Order
+
+__all__ = [
+    "LOOP", "AllocOp", "BarrierOp", "BindOp", "BufferInfo", "ForOp", "IfOp", "IndexOp", "LoadOp", "ParallelOp",
+    "ReduceOp", "StoreOp", "WhileOp", "YieldOp",
+]  # fmt: skip
+
+
+def _int(value: int) -> IntegerAttr:
+    return IntegerAttr(value, i64)
+
+
+@irdl_op_definition
+class YieldOp(IRDLOperation):
+    """Ends a region: the next iteration's carried values, a reduction's element, a branch's results."""
+
+    name = "loop.yield"
+    values = var_operand_def()
+    traits = traits_def(IsTerminator())
+    assembly_format = "($values^ `:` type($values))? attr-dict"
+
+    def __init__(self, *values: SSAValue):
+        Operation.__init__(self, operands=values)
+
+
+class _Ranged(IRDLOperation):
+    """Shared by ops with an iterator: ``iv`` from ``lower`` (inclusive) to ``upper`` (exclusive) by ``step``."""
+
+    iv = attr_def(StringAttr)
+    lower = attr_def(DimAttr)
+    upper = attr_def(DimAttr)
+    step = attr_def(DimAttr)
+
+    @property
+    def symbol(self) -> Sym:
+        return Sym(self.iv.data)
+
+    @property
+    def block(self) -> Block:
+        return self.regions[0].block
+
+    def _verify_range(self) -> None:
+        for name, expr in (("lower", self.lower.data), ("upper", self.upper.data), ("step", self.step.data)):
+            if self.symbol in expr.symbols():
+                raise VerifyException(f"'{name}' mentions the loop's own iterator {self.symbol}")
+        if self.step.data.const is not None and self.step.data.const <= 0:
+            raise VerifyException(f"'step' must be positive, not {self.step.data}")
+
+
+def _range(iv: str, lower: Dim | int, upper: Dim | int, step: Dim | int) -> dict[str, Attribute]:
+    return {
+        "iv": string_attr(iv),
+        "lower": dim_attr(dim(lower)),
+        "upper": dim_attr(dim(upper)),
+        "step": dim_attr(dim(step)),
+    }
+
+
+@irdl_op_definition
+class ParallelOp(_Ranged):
+    """Independent iterations.  ``kind``: cpu_thread, gpu_block or gpu_thread; ``grain`` iterations make one chunk."""
+
+    name = "loop.parallel"
+    kind = attr_def(StringAttr)
+    grain = attr_def(DimAttr)
+    body = region_def("single_block")
+
+    KINDS: ClassVar = ("cpu_thread", "gpu_block", "gpu_thread")
+
+    def __init__(
+        self,
+        iv: str,
+        lower: Dim | int,
+        upper: Dim | int,
+        block: Block,
+        *,
+        step: Dim | int = 1,
+        grain: Dim | int = 1,
+        kind: str = "cpu_thread",
+    ):
+        attributes = _range(iv, lower, upper, step) | {"kind": string_attr(kind), "grain": dim_attr(dim(grain))}
+        Operation.__init__(self, attributes=attributes, regions=[Region(block)])
+
+    def verify_(self) -> None:
+        self._verify_range()
+        if self.kind.data not in self.KINDS:
+            raise VerifyException(f"'kind' is one of {', '.join(self.KINDS)}, not {self.kind.data!r}")
+        _expect_yield(self, 0, ())
+
+
+@irdl_op_definition
+class ForOp(_Ranged):
+    """A loop.  With ``vector`` and ``unroll`` (product > 1) its iterations are independent and run as lanes.
+
+    Without lanes, iterations run in order and may carry values (`inits`, block arguments, yield, results).
+    """
+
+    name = "loop.for"
+    inits = var_operand_def()
+    vector = attr_def(IntegerAttr)
+    unroll = attr_def(IntegerAttr)
+    outs = var_result_def()
+    body = region_def("single_block")
+
+    def __init__(
+        self,
+        iv: str,
+        lower: Dim | int,
+        upper: Dim | int,
+        block: Block,
+        *,
+        inits: Sequence[SSAValue] = (),
+        step: Dim | int = 1,
+        vector: int = 1,
+        unroll: int = 1,
+    ):
+        attributes = _range(iv, lower, upper, step) | {"vector": _int(vector), "unroll": _int(unroll)}
+        Operation.__init__(
+            self,
+            operands=list(inits),
+            result_types=[v.type for v in inits],
+            attributes=attributes,
+            regions=[Region(block)],
+        )
+
+    @property
+    def lanes(self) -> int:
+        return self.vector.value.data * self.unroll.value.data
+
+    def verify_(self) -> None:
+        self._verify_range()
+        types = tuple(v.type for v in self.inits)
+        if self.lanes > 1 and types:
+            raise VerifyException("a loop with lanes carries no values; use loop.reduce")
+        if self.lanes > 1 and self.step.data.const != 1:
+            raise VerifyException("a loop with lanes has step 1")
+        if self.vector.value.data < 1 or self.unroll.value.data < 1:
+            raise VerifyException("'vector' and 'unroll' are at least 1")
+        if tuple(a.type for a in self.block.args) != types or tuple(r.type for r in self.outs) != types:
+            raise VerifyException("initial values, block arguments and results must have the same types")
+        _expect_yield(self, 0, types)
+
+
+@irdl_op_definition
+class ReduceOp(_Ranged):
+    """An ordered fold over ``lower <= iv < upper`` (step 1) with `len(identity)` states (see `dialects.order`).
+
+    Region 0 yields an element's states (with an ``fma`` order: two factors); region 1 merges ``(older…, newer…)``.
+    ``vector`` lanes of the order's virtual lanes run as one machine vector: a schedule, never a change of result.
+    """
+
+    name = "loop.reduce"
+    order = attr_def(OrderAttr)
+    identity = attr_def(ArrayAttr)
+    vector = attr_def(IntegerAttr)
+    outs = var_result_def()
+    body = region_def("single_block")
+    merge = region_def("single_block")
+
+    def __init__(
+        self,
+        iv: str,
+        lower: Dim | int,
+        upper: Dim | int,
+        body: Block,
+        merge: Block,
+        *,
+        order: Order,
+        identity: Sequence[Attribute],
+        types: Sequence[Attribute],
+        vector: int = 1,
+    ):
+        attributes = _range(iv, lower, upper, 1) | {
+            "order": order_attr(order),
+            "identity": ArrayAttr(identity),
+            "vector": _int(vector),
+        }
+        Operation.__init__(self, result_types=list(types), attributes=attributes, regions=[Region(body), Region(merge)])
+
+    def verify_(self) -> None:
+        self._verify_range()
+        types = tuple(r.type for r in self.outs)
+        if len(self.identity.data) != len(types) or not types:
+            raise VerifyException("one identity a state, and at least one state")
+        order = self.order.data
+        if order.fma and len(types) != 1:
+            raise VerifyException("an fma order has one state")
+        _expect_yield(self, 0, types * 2 if order.fma else types)
+        if tuple(a.type for a in self.merge.block.args) != types * 2:
+            raise VerifyException("the merge region takes the older states, then the newer")
+        _expect_yield(self, 1, types)
+
+
+class _Access(IRDLOperation):
+    """Shared by load and store: the element of a buffer at ``index``, touched only where every guard is ``>= 0``."""
+
+    index = attr_def(DimsAttr)
+    guards = opt_attr_def(DimsAttr)
+
+    def _verify_access(self, buffer: SSAValue, value: Attribute) -> None:
+        if not isinstance(buffer.type, BufferType):
+            raise VerifyException(f"expected a buffer, got {buffer.type}")
+        info = buffer.type.data
+        if len(self.index.data) != info.rank:
+            raise VerifyException(f"{len(self.index.data)} indices for a buffer of rank {info.rank}")
+        if value != scalar_type(info.dtype):
+            raise VerifyException(f"{value} does not fit a buffer of {info.dtype}")
+
+    @property
+    def guard_exprs(self) -> tuple[Dim, ...]:
+        return self.guards.data if self.guards is not None else ()
+
+
+def _access(index: Sequence[Dim], guards: Sequence[Dim]) -> dict[str, Attribute]:
+    attributes: dict[str, Attribute] = {"index": dims_attr(tuple(index))}
+    if guards:
+        attributes["guards"] = dims_attr(tuple(guards))
+    return attributes
+
+
+@irdl_op_definition
+class LoadOp(_Access):
+    """An element of a buffer, or zero where a guard is negative."""
+
+    name = "loop.load"
+    buffer = operand_def()
+    result = result_def()
+    assembly_format = "$buffer attr-dict `:` type($buffer) `->` type($result)"
+
+    def __init__(self, buffer: SSAValue, index: Sequence[Dim], guards: Sequence[Dim] = ()):
+        assert isinstance(buffer.type, BufferType)
+        Operation.__init__(
+            self,
+            operands=[buffer],
+            result_types=[scalar_type(buffer.type.data.dtype)],
+            attributes=_access(index, guards),
+        )
+
+    def verify_(self) -> None:
+        self._verify_access(self.buffer, self.result.type)
+
+
+@irdl_op_definition
+class StoreOp(_Access):
+    """Writes an element of a buffer; nothing happens where a guard is negative."""
+
+    name = "loop.store"
+    value = operand_def()
+    buffer = operand_def()
+    assembly_format = "$value `,` $buffer attr-dict `:` type($value) `,` type($buffer)"
+
+    def __init__(self, value: SSAValue, buffer: SSAValue, index: Sequence[Dim], guards: Sequence[Dim] = ()):
+        Operation.__init__(self, operands=[value, buffer], attributes=_access(index, guards))
+
+    def verify_(self) -> None:
+        self._verify_access(self.buffer, self.value.type)
+
+
+@irdl_op_definition
+class AllocOp(IRDLOperation):
+    """A temporary.  ``scope``: arena (shared by all threads) or thread (each worker has its own); ``offset`` in bytes."""
+
+    name = "loop.alloc"
+    scope = attr_def(StringAttr)
+    offset = attr_def(DimAttr)
+    result = result_def()
+    assembly_format = "attr-dict `:` type($result)"
+
+    SCOPES: ClassVar = ("arena", "thread")
+
+    def __init__(self, info: BufferInfo, offset: Dim | int, scope: str = "arena"):
+        Operation.__init__(
+            self,
+            result_types=[buffer_type(info)],
+            attributes={"scope": string_attr(scope), "offset": dim_attr(dim(offset))},
+        )
+
+    def verify_(self) -> None:
+        if self.scope.data not in self.SCOPES:
+            raise VerifyException(f"'scope' is one of {', '.join(self.SCOPES)}, not {self.scope.data!r}")
+        if not isinstance(self.result.type, BufferType):
+            raise VerifyException(f"an allocation gives a buffer, not {self.result.type}")
+
+
+@irdl_op_definition
+class IndexOp(IRDLOperation):
+    """The value of an index expression as an i64."""
+
+    name = "loop.index"
+    expr = attr_def(DimAttr)
+    result = result_def(i64)
+    traits = traits_def(Pure())
+    assembly_format = "attr-dict `:` type($result)"
+
+    def __init__(self, expr: Dim):
+        Operation.__init__(self, result_types=[i64], attributes={"expr": dim_attr(expr)})
+
+
+@irdl_op_definition
+class BindOp(IRDLOperation):
+    """Names an i64 so that index expressions of the rest of the block can use it: data-dependent addressing."""
+
+    name = "loop.bind"
+    value = operand_def(i64)
+    symbol = attr_def(StringAttr)
+    assembly_format = "$value attr-dict"
+
+    def __init__(self, value: SSAValue, symbol: str):
+        Operation.__init__(self, operands=[value], attributes={"symbol": string_attr(symbol)})
+
+
+@irdl_op_definition
+class IfOp(IRDLOperation):
+    """Runs one of two regions by a uniform condition; buffers carry the results."""
+
+    name = "loop.if"
+    condition = operand_def(IntegerType(1))
+    then = region_def("single_block")
+    otherwise = region_def("single_block")
+
+    def __init__(self, condition: SSAValue, then: Block, otherwise: Block):
+        Operation.__init__(self, operands=[condition], regions=[Region(then), Region(otherwise)])
+
+    def verify_(self) -> None:
+        _expect_yield(self, 0, ())
+        _expect_yield(self, 1, ())
+
+
+@irdl_op_definition
+class WhileOp(IRDLOperation):
+    """Runs region 0, which yields an i1; while that is true runs region 1 and repeats."""
+
+    name = "loop.while"
+    condition = region_def("single_block")
+    body = region_def("single_block")
+
+    def __init__(self, condition: Block, body: Block):
+        Operation.__init__(self, regions=[Region(condition), Region(body)])
+
+    def verify_(self) -> None:
+        _expect_yield(self, 0, (IntegerType(1),))
+        _expect_yield(self, 1, ())
+
+
+@irdl_op_definition
+class BarrierOp(IRDLOperation):
+    """All threads of a gpu_block wait for each other and see each other's stores."""
+
+    name = "loop.barrier"
+    assembly_format = "attr-dict"
+
+
+def _expect_yield(op: Operation, region: int, types: Sequence[Attribute]) -> None:
+    last = op.regions[region].block.last_op
+    if not isinstance(last, YieldOp):
+        raise VerifyException(f"region {region} of {op.name} must end in loop.yield")
+    found = tuple(v.type for v in last.values)
+    if found != tuple(types):
+        raise VerifyException(
+            f"region {region} of {op.name} must yield ({', '.join(map(str, types))}), not ({', '.join(map(str, found))})"
+        )
+
+
+LOOP = Dialect(
+    "loop",
+    [AllocOp, BarrierOp, BindOp, ForOp, IfOp, IndexOp, LoadOp, ParallelOp, ReduceOp, StoreOp, WhileOp, YieldOp],
+    [BufferType],
+)
