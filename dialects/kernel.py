@@ -1,0 +1,363 @@
+"""The `kernel` dialect: fused loop nests over whole tensors (stage `fused`), then over buffers (stage `buffers`).
+
+`kernel.generic` is the one compute op: an iteration space, an index map for every operand, a scalar body, and for
+reductions an order, identities and a merge.  `kernel.rows` groups nests that share their outer iterators, so that
+what flows between them is one row and stays in cache.  On tensors a nest has results; on buffers it has only `outs`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import ClassVar
+
+from xdsl.dialects import builtin
+from xdsl.dialects.builtin import ArrayAttr, IntegerAttr, IntegerType, StringAttr, i64
+from xdsl.ir import Attribute, Block, Dialect, Operation, Region, SSAValue
+from xdsl.irdl import (
+    AttrSizedOperandSegments,
+    IRDLOperation,
+    attr_def,
+    irdl_op_definition,
+    operand_def,
+    opt_attr_def,
+    region_def,
+    result_def,
+    traits_def,
+    var_operand_def,
+    var_result_def,
+)
+from xdsl.traits import IsTerminator
+from xdsl.utils.exceptions import VerifyException
+
+from .attributes import (
+    BufferType,
+    DimAttr,
+    DimsAttr,
+    MapAttr,
+    OrderAttr,
+    dim_attr,
+    dims_attr,
+    map_attr,
+    order_attr,
+    scalar_type,
+    string_attr,
+    tensor_of,
+)
+from .dims import Dim, Sym, dim
+from .index_map import IndexMap
+from .order import Order
+from .types import DType
+
+__all__ = ["KERNEL", "ForOp", "GenericOp", "IfOp", "ReadOp", "RowsOp", "WhileOp", "YieldOp", "shape_of"]
+
+
+def shape_of(value_type: Attribute) -> tuple[DType, tuple[Dim, ...]]:
+    """The element type and dims of a tensor or a buffer."""
+    if isinstance(value_type, BufferType):
+        return value_type.data.dtype, value_type.data.dims
+    tensor = tensor_of(value_type)
+    return tensor.dtype, tensor.dims
+
+
+@irdl_op_definition
+class YieldOp(IRDLOperation):
+    """Ends a region of a kernel op."""
+
+    name = "kernel.yield"
+    values = var_operand_def()
+    traits = traits_def(IsTerminator())
+    assembly_format = "($values^ `:` type($values))? attr-dict"
+
+    def __init__(self, *values: SSAValue):
+        Operation.__init__(self, operands=values)
+
+
+@irdl_op_definition
+class ReadOp(IRDLOperation):
+    """Inside a body: the element of a whole tensor at an index that may use symbols bound in the body."""
+
+    name = "kernel.read"
+    source = operand_def()
+    index = attr_def(DimsAttr)
+    guards = opt_attr_def(DimsAttr)
+    result = result_def()
+    assembly_format = "$source attr-dict `:` type($source) `->` type($result)"
+
+    def __init__(self, source: SSAValue, index: Sequence[Dim], guards: Sequence[Dim] = ()):
+        attributes: dict[str, Attribute] = {"index": dims_attr(tuple(index))}
+        if guards:
+            attributes["guards"] = dims_attr(tuple(guards))
+        element = scalar_type(shape_of(source.type)[0])
+        Operation.__init__(self, operands=[source], result_types=[element], attributes=attributes)
+
+    def verify_(self) -> None:
+        element, dims = shape_of(self.source.type)
+        if len(dims) != len(self.index.data):
+            raise VerifyException(f"{len(self.index.data)} indices for rank {len(dims)}")
+        if self.result.type != scalar_type(element):
+            raise VerifyException(f"a read of {element} gives {scalar_type(element)}, not {self.result.type}")
+
+
+@irdl_op_definition
+class GenericOp(IRDLOperation):
+    """A loop nest over ``0 <= di < extents[i]``: `parallel` leading iterators, then at most one reduced iterator.
+
+    `body` gets one scalar an input (the last `post` inputs excepted) and yields, without reduction, one scalar an
+    output; with one, the states of an element (with an fma `order`: two factors).  `merge` combines (older…, newer…)
+    states; `finish` gets the folded states and the last `post` inputs and yields one scalar an output.
+    `in_maps` and `out_maps` say which element of each operand belongs to a point; outputs and post inputs use only
+    parallel iterators.  On tensors, `outs` is empty (fresh results) or holds the tensors that are updated, one a result.
+    """
+
+    name = "kernel.generic"
+    ins = var_operand_def()
+    outs = var_operand_def()
+    extents = attr_def(DimsAttr)
+    parallel = attr_def(IntegerAttr)
+    post = attr_def(IntegerAttr)
+    in_maps = attr_def(ArrayAttr)
+    out_maps = attr_def(ArrayAttr)
+    order = opt_attr_def(OrderAttr)
+    identity = opt_attr_def(ArrayAttr)
+    results_ = var_result_def()
+    body = region_def("single_block")
+    merge = region_def()
+    finish = region_def()
+    irdl_options: ClassVar = (AttrSizedOperandSegments(as_property=False),)
+
+    def __init__(
+        self,
+        ins: Sequence[SSAValue],
+        outs: Sequence[SSAValue],
+        extents: tuple[Dim, ...],
+        in_maps: Sequence[IndexMap],
+        out_maps: Sequence[IndexMap],
+        body: Block,
+        result_types: Sequence[Attribute],
+        *,
+        parallel: int | None = None,
+        post: int = 0,
+        order: Order | None = None,
+        identity: Sequence[Attribute] = (),
+        merge: Block | None = None,
+        finish: Block | None = None,
+    ):
+        attributes: dict[str, Attribute] = {
+            "extents": dims_attr(extents),
+            "parallel": IntegerAttr(len(extents) if parallel is None else parallel, i64),
+            "post": IntegerAttr(post, i64),
+            "in_maps": ArrayAttr([map_attr(m) for m in in_maps]),
+            "out_maps": ArrayAttr([map_attr(m) for m in out_maps]),
+            "operandSegmentSizes": builtin.DenseArrayBase.from_list(builtin.i32, [len(ins), len(outs)]),
+        }
+        if order is not None:
+            attributes["order"] = order_attr(order)
+            attributes["identity"] = ArrayAttr(identity)
+        regions = [Region(body), Region([merge] if merge else []), Region([finish] if finish else [])]
+        Operation.__init__(
+            self, operands=[*ins, *outs], result_types=list(result_types), attributes=attributes, regions=regions
+        )
+
+    @property
+    def n_parallel(self) -> int:
+        return self.parallel.value.data
+
+    @property
+    def n_post(self) -> int:
+        return self.post.value.data
+
+    @property
+    def is_reduction(self) -> bool:
+        return self.order is not None
+
+    def maps_in(self) -> tuple[IndexMap, ...]:
+        return tuple(m.data for m in self.in_maps.data if isinstance(m, MapAttr))
+
+    def maps_out(self) -> tuple[IndexMap, ...]:
+        return tuple(m.data for m in self.out_maps.data if isinstance(m, MapAttr))
+
+    def verify_(self) -> None:
+        extents = self.extents.data
+        if self.n_parallel != len(extents) - (1 if self.is_reduction else 0):
+            raise VerifyException("a nest has one reduced iterator where it has an order, none where it has not")
+        if len(self.in_maps.data) != len(self.ins) or len(self.maps_in()) != len(self.ins):
+            raise VerifyException(f"{len(self.in_maps.data)} index maps for {len(self.ins)} inputs")
+        targets = [o.type for o in self.outs] or [r.type for r in self.results_]
+        if self.outs and self.results_ and [o.type for o in self.outs] != [r.type for r in self.results_]:
+            raise VerifyException("updated tensors and results must have the same types")
+        if len(self.maps_out()) != len(targets) or not targets:
+            raise VerifyException(f"{len(self.out_maps.data)} index maps for {len(targets)} outputs")
+        for index, value_type in zip(self.maps_in() + self.maps_out(), [v.type for v in self.ins] + targets):
+            if index.extents != extents:
+                raise VerifyException(f"the index map {index} is not over the nest's iterators")
+            if len(index.exprs) != len(shape_of(value_type)[1]):
+                raise VerifyException(f"the index map {index} does not fit {value_type}")
+        for index in self.maps_out() + self.maps_in()[len(self.ins) - self.n_post :]:
+            if any(i >= self.n_parallel for i in index.used()):
+                raise VerifyException("outputs and post inputs are indexed by parallel iterators only")
+        self._verify_regions([scalar_type(shape_of(t)[0]) for t in targets])
+
+    def _verify_regions(self, targets: list[Attribute]) -> None:
+        scalars = [scalar_type(shape_of(v.type)[0]) for v in self.ins]
+        entering, posted = scalars[: len(scalars) - self.n_post], scalars[len(scalars) - self.n_post :]
+        _expect(self.body.block, entering, None if self.is_reduction else targets, "body")
+        if not self.is_reduction:
+            if self.merge.blocks or self.finish.blocks or posted:
+                raise VerifyException("merge, finish and post inputs belong to reductions")
+            return
+        assert self.identity is not None and self.order is not None
+        yielded = [v.type for v in _terminator(self.body.block, "body").values]
+        states = yielded[: len(self.identity.data)]
+        if yielded != states * (2 if self.order.data.fma else 1):
+            raise VerifyException("the body yields one value a state (two factors with an fma order)")
+        _expect(self.merge.block, states * 2, states, "merge")
+        _expect(self.finish.block, states + posted, targets, "finish")
+
+
+def _terminator(block: Block, what: str) -> YieldOp:
+    last = block.last_op
+    if not isinstance(last, YieldOp):
+        raise VerifyException(f"the {what} region must end in kernel.yield")
+    return last
+
+
+def _expect(block: Block, args: Sequence[Attribute], yielded: Sequence[Attribute] | None, what: str) -> None:
+    found = [a.type for a in block.args]
+    if found != list(args):
+        raise VerifyException(f"the {what} region takes ({_list(args)}), not ({_list(found)})")
+    given = [v.type for v in _terminator(block, what).values]
+    if yielded is not None and given != list(yielded):
+        raise VerifyException(f"the {what} region yields ({_list(yielded)}), not ({_list(given)})")
+
+
+def _list(types: Sequence[Attribute]) -> str:
+    return ", ".join(map(str, types))
+
+
+@irdl_op_definition
+class RowsOp(IRDLOperation):
+    """Nests whose first `shared` iterators are the same and which exchange values only within one such row.
+
+    On tensors its results are the values that others need; what does not escape is never a whole tensor.
+    """
+
+    name = "kernel.rows"
+    shared = attr_def(IntegerAttr)
+    results_ = var_result_def()
+    body = region_def("single_block")
+
+    def __init__(self, shared: int, body: Block, result_types: Sequence[Attribute]):
+        attributes = {"shared": IntegerAttr(shared, i64)}
+        Operation.__init__(self, result_types=list(result_types), attributes=attributes, regions=[Region(body)])
+
+    @property
+    def n_shared(self) -> int:
+        return self.shared.value.data
+
+    @property
+    def nests(self) -> list[GenericOp]:
+        return [op for op in self.body.block.ops if isinstance(op, GenericOp)]
+
+    def verify_(self) -> None:
+        _expect(self.body.block, [], [r.type for r in self.results_], "rows")
+        nests, n = self.nests, self.n_shared
+        if not nests or n < 1:
+            raise VerifyException("rows hold at least one nest and share at least one iterator")
+        first = nests[0].extents.data[:n]
+        for nest in nests:
+            if nest.n_parallel < n or nest.extents.data[:n] != first:
+                raise VerifyException(f"every nest of the rows must start with the iterators {first}")
+
+
+@irdl_op_definition
+class ForOp(IRDLOperation):
+    """A sequential loop around kernels; on tensors it carries values, on buffers it carries nothing."""
+
+    name = "kernel.for"
+    inits = var_operand_def()
+    iv = attr_def(StringAttr)
+    lower = attr_def(DimAttr)
+    upper = attr_def(DimAttr)
+    step = attr_def(DimAttr)
+    results_ = var_result_def()
+    body = region_def("single_block")
+
+    def __init__(self, iv: str, lower: Dim, upper: Dim, step: Dim, inits: Sequence[SSAValue], body: Block):
+        attributes = {
+            "iv": string_attr(iv),
+            "lower": dim_attr(dim(lower)),
+            "upper": dim_attr(dim(upper)),
+            "step": dim_attr(dim(step)),
+        }
+        types = [v.type for v in inits]
+        Operation.__init__(
+            self, operands=list(inits), result_types=types, attributes=attributes, regions=[Region(body)]
+        )
+
+    @property
+    def symbol(self) -> Sym:
+        return Sym(self.iv.data)
+
+    def verify_(self) -> None:
+        types = [v.type for v in self.inits]
+        _expect(self.body.block, types, types, "loop")
+        if [r.type for r in self.results_] != types:
+            raise VerifyException("a loop's results have the types of its initial values")
+
+
+@irdl_op_definition
+class WhileOp(IRDLOperation):
+    """Repeats `body` while `condition` yields true (a rank-0 bool tensor; an i1 on buffers)."""
+
+    name = "kernel.while"
+    inits = var_operand_def()
+    results_ = var_result_def()
+    condition = region_def("single_block")
+    body = region_def("single_block")
+
+    def __init__(self, inits: Sequence[SSAValue], condition: Block, body: Block):
+        types = [v.type for v in inits]
+        Operation.__init__(self, operands=list(inits), result_types=types, regions=[Region(condition), Region(body)])
+
+    def verify_(self) -> None:
+        types = [v.type for v in self.inits]
+        _expect(self.body.block, types, types, "loop")
+        _expect(self.condition.block, types, None, "condition")
+        _expect_condition(_terminator(self.condition.block, "condition").values)
+
+
+@irdl_op_definition
+class IfOp(IRDLOperation):
+    """One of two regions by a rank-0 bool tensor (an i1 on buffers)."""
+
+    name = "kernel.if"
+    condition = operand_def()
+    results_ = var_result_def()
+    then = region_def("single_block")
+    otherwise = region_def("single_block")
+
+    def __init__(self, condition: SSAValue, then: Block, otherwise: Block, result_types: Sequence[Attribute]):
+        Operation.__init__(
+            self, operands=[condition], result_types=list(result_types), regions=[Region(then), Region(otherwise)]
+        )
+
+    def verify_(self) -> None:
+        _expect_condition([self.condition])
+        types = [r.type for r in self.results_]
+        _expect(self.then.block, [], types, "then")
+        _expect(self.otherwise.block, [], types, "else")
+
+
+def _expect_condition(values: Sequence[SSAValue]) -> None:
+    if len(values) == 1:
+        found = values[0].type
+        if found == IntegerType(1) or (
+            isinstance(found, builtin.TensorType)
+            and tensor_of(found).rank == 0
+            and tensor_of(found).dtype.kind == "bool"
+        ):
+            return
+    raise VerifyException("a condition is one rank-0 bool tensor, or an i1")
+
+
+KERNEL = Dialect("kernel", [ForOp, GenericOp, IfOp, ReadOp, RowsOp, WhileOp, YieldOp])
