@@ -8,7 +8,6 @@ what flows between them is one row and stays in cache.  On tensors a nest has re
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import ClassVar
 
 from xdsl.dialects import builtin
 from xdsl.dialects.builtin import ArrayAttr, IntegerAttr, IntegerType, StringAttr, i64
@@ -123,7 +122,7 @@ class GenericOp(IRDLOperation):
     body = region_def("single_block")
     merge = region_def()
     finish = region_def()
-    irdl_options: ClassVar = (AttrSizedOperandSegments(as_property=False),)
+    irdl_options = (AttrSizedOperandSegments(as_property=False),)
 
     def __init__(
         self,
