@@ -132,9 +132,7 @@ class Pool:
                 thread.start()
             except RuntimeError as error:
                 self.state.capacity = len(self._threads)  # no further attempt with every region
-                warnings.warn(
-                    f"only {index} of {threads} threads will run: {error}", RuntimeWarning, stacklevel=2
-                )
+                warnings.warn(f"only {index} of {threads} threads will run: {error}", RuntimeWarning, stacklevel=2)
                 return
             self._threads.append(thread)
             # One aligned 64-bit store.  A region that sees it early publishes work that the new thread finds.

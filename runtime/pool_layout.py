@@ -20,7 +20,7 @@ def _line(*fields: tuple[str, type]) -> list[tuple[str, type]]:
 class Parker(ctypes.Structure):
     """Where one thread sleeps: ``word`` is 1 while it does or is about to; ``lock`` is unused with futexes."""
 
-    _fields_ = [("word", ctypes.c_int32), ("lock", ctypes.c_void_p)]  # noqa: RUF012
+    _fields_ = [("word", ctypes.c_int32), ("lock", ctypes.c_void_p)]
 
 
 class Slot(ctypes.Structure):
@@ -32,7 +32,7 @@ class Slot(ctypes.Structure):
 class State(ctypes.Structure):
     """The pool's memory, which native code reaches through the address ``pool``.  All zero is a valid start."""
 
-    _fields_ = [  # noqa: RUF012
+    _fields_ = [
         # Set by Python, seldom changed.  `capacity`: workers that may be started; `grow(threads)` starts them.
         *_line(
             ("workers", ctypes.c_int64),

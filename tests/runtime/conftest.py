@@ -16,7 +16,7 @@ MAX_THREADS = 5
 class Ctx(ctypes.Structure):
     """What `@chunk` is given; `errors` counts everything that must not happen."""
 
-    _fields_ = [  # noqa: RUF012
+    _fields_ = [
         ("n", ctypes.c_int64),
         ("threads", ctypes.c_int64),
         ("errors", ctypes.c_int64),

@@ -370,9 +370,7 @@ def in_child(check: Callable[[], bool]) -> None:
 @fork_only
 @pytest.mark.filterwarnings("ignore:.*multi-threaded.*fork:DeprecationWarning")
 @pytest.mark.parametrize("futex", [pytest.param(True, marks=linux_only), False])
-def test_a_forked_child_has_its_own_workers(
-    futex: bool, drive: Callable, make_pool: Callable[..., Pool]
-) -> None:
+def test_a_forked_child_has_its_own_workers(futex: bool, drive: Callable, make_pool: Callable[..., Pool]) -> None:
     pool = make_pool(futex=futex)
     assert meet(pool, 3)
 

@@ -22,7 +22,9 @@ def test_a_bad_environment_variable_is_an_error_that_names_it(text: str) -> None
 
 
 @pytest.mark.parametrize("environ", [{}, {"TXC_NUM_THREADS": ""}, {"TXC_NUM_THREADS": "  "}])
-def test_without_the_variable_the_available_cpus_decide(environ: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_the_variable_the_available_cpus_decide(
+    environ: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(threads, "available_cpus", lambda: 37)
     assert default_threads(environ) == 37
 
