@@ -1,11 +1,13 @@
 """A native chunk function that checks its arguments, and a native loop that runs many regions of it."""
 
 import ctypes
-from collections.abc import Callable
+import faulthandler
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import llvmlite.binding as llvm
 import pytest
+from llvmlite.binding.executionengine import ExecutionEngine
 
 from txc.runtime.pool import Pool
 
@@ -101,7 +103,66 @@ after:
 out:
   ret void
 }}
+
+; Waits until the other chunk of its region of two runs as well; gives up only where nobody would come.
+define void @meet(ptr %arrivals, i64 %chunk, i64 %worker) {{
+entry:
+  %before = atomicrmw add ptr %arrivals, i64 1 seq_cst
+  %missing = or i64 %before, 1
+  br label %poll
+poll:
+  %polls = phi i64 [ 0, %entry ], [ %polls.next, %again ]
+  %now = load atomic i64, ptr %arrivals seq_cst, align 8
+  %met = icmp ugt i64 %now, %missing
+  br i1 %met, label %out, label %again
+again:
+  %polls.next = add i64 %polls, 1
+  %hopeless = icmp ugt i64 %polls.next, 20000000000
+  br i1 %hopeless, label %fail, label %poll
+fail:
+  %failures = getelementptr i64, ptr %arrivals, i64 1
+  atomicrmw add ptr %failures, i64 1 seq_cst
+  ret void
+out:
+  ret void
+}}
+
+define void @drive_meetings(ptr %parallel, ptr %pool, ptr %arrivals, i64 %regions) {{
+entry:
+  br label %region
+region:
+  %i = phi i64 [ 0, %entry ], [ %i.next, %region ]
+  call void %parallel(ptr %pool, ptr @meet, ptr %arrivals, i64 2, i64 2)
+  %failures.at = getelementptr i64, ptr %arrivals, i64 1
+  %failures = load i64, ptr %failures.at
+  %fine = icmp eq i64 %failures, 0
+  %i.next = add i64 %i, 1
+  %unfinished = icmp ult i64 %i.next, %regions
+  %more = and i1 %fine, %unfinished
+  br i1 %more, label %region, label %out
+out:
+  ret void
+}}
 """
+
+
+@pytest.fixture(autouse=True)
+def end_a_hang() -> Iterator[None]:
+    """A test that hangs in native code ends the process: nothing else can interrupt it."""
+    faulthandler.dump_traceback_later(600, exit=True)
+    yield
+    faulthandler.cancel_dump_traceback_later()
+
+
+@pytest.fixture(scope="session")
+def driver() -> ExecutionEngine:
+    """The compiled driver."""
+    llvm.initialize_native_target()
+    llvm.initialize_native_asmprinter()
+    machine = llvm.Target.from_default_triple().create_target_machine()
+    engine = llvm.create_mcjit_compiler(llvm.parse_assembly(DRIVER), machine)
+    engine.finalize_object()
+    return engine
 
 
 @dataclass(frozen=True)
@@ -113,21 +174,30 @@ class Outcome:
 
 
 @pytest.fixture(scope="session")
-def drive() -> Callable[..., Outcome]:
+def drive(driver: ExecutionEngine) -> Callable[..., Outcome]:
     """``drive(pool, regions, threads=, seed=)``: regions of varying size and number of threads, each checked."""
-    llvm.initialize_native_target()
-    llvm.initialize_native_asmprinter()
-    machine = llvm.Target.from_default_triple().create_target_machine()
-    engine = llvm.create_mcjit_compiler(llvm.parse_assembly(DRIVER), machine)
-    engine.finalize_object()
     native = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * 3, *[ctypes.c_uint64] * 3)(
-        engine.get_function_address("drive")
+        driver.get_function_address("drive")
     )
 
     def drive(pool: Pool, regions: int, threads: int = MAX_THREADS, seed: int = 1) -> Outcome:
-        assert engine is not None  # the fixture's closure keeps the code alive
         pair = (Ctx * 2)()
         native(pool.parallel_address, pool.address, ctypes.addressof(pair), regions, threads, seed)
         return Outcome(sum(ctx.errors for ctx in pair), sum(ctx.by_workers for ctx in pair))
 
     return drive
+
+
+@pytest.fixture(scope="session")
+def drive_meetings(driver: ExecutionEngine) -> Callable[[Pool, int], bool]:
+    """``drive_meetings(pool, regions)``: whether each region, one right after another, had two participants."""
+    native = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * 3, ctypes.c_int64)(
+        driver.get_function_address("drive_meetings")
+    )
+
+    def drive_meetings(pool: Pool, regions: int) -> bool:
+        arrivals_and_failures = (ctypes.c_int64 * 2)()
+        native(pool.parallel_address, pool.address, arrivals_and_failures, regions)
+        return list(arrivals_and_failures) == [2 * regions, 0]
+
+    return drive_meetings

@@ -215,6 +215,15 @@ def test_every_sleep_is_ended(make_pool: Callable[..., Pool]) -> None:
         wait_until_asleep(pool)
 
 
+@pytest.mark.parametrize("futex", [pytest.param(True, marks=linux_only), False])
+@pytest.mark.parametrize("spins", [0, 3, 2000])
+def test_no_wake_is_lost(spins: int, futex: bool, drive_meetings: Callable, make_pool: Callable[..., Pool]) -> None:
+    """Regions that need two participants begin just while the worker falls asleep."""
+    pool = make_pool(spins=spins, futex=futex)
+    assert drive_meetings(pool, 5000)
+    assert pool.stats().regions == 5000
+
+
 def test_many_regions_under_load(drive: Callable) -> None:
     """Busy processes preempt workers and caller in the middle of everything."""
     spin = [sys.executable, "-c", "print(flush=True)\nwhile True: pass"]
