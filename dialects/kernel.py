@@ -25,7 +25,7 @@ from xdsl.irdl import (
     var_operand_def,
     var_result_def,
 )
-from xdsl.traits import IsTerminator
+from xdsl.traits import IsTerminator, Pure
 from xdsl.utils.exceptions import VerifyException
 
 from .attributes import (
@@ -45,9 +45,10 @@ from .attributes import (
 from .dims import Dim, Sym, dim
 from .index_map import IndexMap
 from .order import Order
+from .registry import OPS
 from .types import DType
 
-__all__ = ["KERNEL", "ForOp", "GenericOp", "IfOp", "ReadOp", "RowsOp", "WhileOp", "YieldOp", "shape_of"]
+__all__ = ["KERNEL", "CallOp", "ForOp", "GenericOp", "IfOp", "ReadOp", "RowsOp", "WhileOp", "YieldOp", "shape_of"]
 
 
 def shape_of(value_type: Attribute) -> tuple[DType, tuple[Dim, ...]]:
@@ -95,6 +96,25 @@ class ReadOp(IRDLOperation):
             raise VerifyException(f"{len(self.index.data)} indices for rank {len(dims)}")
         if self.result.type != scalar_type(element):
             raise VerifyException(f"a read of {element} gives {scalar_type(element)}, not {self.result.type}")
+
+
+@irdl_op_definition
+class CallOp(IRDLOperation):
+    """Inside a body: a registered map op that `math` has no op for, e.g. ``{fn = "erfc"}``; expanded when emitted."""
+
+    name = "kernel.call"
+    args = var_operand_def()
+    fn = attr_def(StringAttr)
+    result = result_def()
+    traits = traits_def(Pure())
+
+    def __init__(self, fn: str, args: Sequence[SSAValue], result_type: Attribute):
+        Operation.__init__(self, operands=list(args), result_types=[result_type], attributes={"fn": string_attr(fn)})
+
+    def verify_(self) -> None:
+        decl = OPS.get(self.fn.data)
+        if decl is None or decl.family != "map" or decl.arity != len(self.args):
+            raise VerifyException(f"there is no map op {self.fn.data!r} of {len(self.args)} operands")
 
 
 @irdl_op_definition
@@ -359,4 +379,4 @@ def _expect_condition(values: Sequence[SSAValue]) -> None:
     raise VerifyException("a condition is one rank-0 bool tensor, or an i1")
 
 
-KERNEL = Dialect("kernel", [ForOp, GenericOp, IfOp, ReadOp, RowsOp, WhileOp, YieldOp])
+KERNEL = Dialect("kernel", [CallOp, ForOp, GenericOp, IfOp, ReadOp, RowsOp, WhileOp, YieldOp])
