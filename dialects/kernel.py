@@ -48,7 +48,19 @@ from .order import Order
 from .registry import OPS
 from .types import DType
 
-__all__ = ["KERNEL", "CallOp", "ForOp", "GenericOp", "IfOp", "ReadOp", "RowsOp", "WhileOp", "YieldOp", "shape_of"]
+__all__ = [
+    "KERNEL",
+    "CallOp",
+    "EmptyOp",
+    "ForOp",
+    "GenericOp",
+    "IfOp",
+    "ReadOp",
+    "RowsOp",
+    "WhileOp",
+    "YieldOp",
+    "shape_of",
+]
 
 
 def shape_of(value_type: Attribute) -> tuple[DType, tuple[Dim, ...]]:
@@ -57,6 +69,11 @@ def shape_of(value_type: Attribute) -> tuple[DType, tuple[Dim, ...]]:
         return value_type.data.dtype, value_type.data.dims
     tensor = tensor_of(value_type)
     return tensor.dtype, tensor.dims
+
+
+def segments(ins: int, outs: int) -> Attribute:
+    """How a nest's operands divide into inputs and outputs."""
+    return builtin.DenseArrayBase.from_list(builtin.i32, [ins, outs])
 
 
 @irdl_op_definition
@@ -96,6 +113,19 @@ class ReadOp(IRDLOperation):
             raise VerifyException(f"{len(self.index.data)} indices for rank {len(dims)}")
         if self.result.type != scalar_type(element):
             raise VerifyException(f"a read of {element} gives {scalar_type(element)}, not {self.result.type}")
+
+
+@irdl_op_definition
+class EmptyOp(IRDLOperation):
+    """A tensor whose elements are all about to be stored."""
+
+    name = "kernel.empty"
+    result = result_def()
+    traits = traits_def(Pure())
+    assembly_format = "attr-dict `:` type($result)"
+
+    def __init__(self, result_type: Attribute):
+        Operation.__init__(self, result_types=[result_type])
 
 
 @irdl_op_definition
@@ -167,7 +197,7 @@ class GenericOp(IRDLOperation):
             "post": IntegerAttr(post, i64),
             "in_maps": ArrayAttr([map_attr(m) for m in in_maps]),
             "out_maps": ArrayAttr([map_attr(m) for m in out_maps]),
-            "operandSegmentSizes": builtin.DenseArrayBase.from_list(builtin.i32, [len(ins), len(outs)]),
+            "operandSegmentSizes": segments(len(ins), len(outs)),
         }
         if order is not None:
             attributes["order"] = order_attr(order)
@@ -379,4 +409,4 @@ def _expect_condition(values: Sequence[SSAValue]) -> None:
     raise VerifyException("a condition is one rank-0 bool tensor, or an i1")
 
 
-KERNEL = Dialect("kernel", [CallOp, ForOp, GenericOp, IfOp, ReadOp, RowsOp, WhileOp, YieldOp])
+KERNEL = Dialect("kernel", [CallOp, EmptyOp, ForOp, GenericOp, IfOp, ReadOp, RowsOp, WhileOp, YieldOp])

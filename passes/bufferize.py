@@ -1,0 +1,440 @@
+"""Bufferisation: every tensor gets memory (stage `fused` to stage `buffers`), in one forward walk.
+
+Results are written straight into the function's output buffers, an update (`outs`) happens in place where nobody
+needs the old value, and everything else is a temporary of the arena, or of a worker where it lives within one row.
+A copy is made in three cases only: an update whose old value is still needed, an update that reads its own target
+through another map, and a loop-carried value that cannot be computed in place.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from xdsl.context import Context
+from xdsl.dialects import func
+from xdsl.dialects.builtin import ArrayAttr, ModuleOp
+from xdsl.ir import Attribute, Block, BlockArgument, Operation, Region, SSAValue
+from xdsl.passes import ModulePass
+
+from ..dialects import kernel, loop
+from ..dialects.attributes import (
+    BufferInfo,
+    BufferType,
+    DimsAttr,
+    buffer_type,
+    dim_attr,
+    from_attr,
+    packed_strides,
+    scalar_type,
+    tensor_of,
+)
+from ..dialects.dims import Dim, dim, maximum
+from ..dialects.index_map import IndexMap, identity_map
+from .liveness import is_live_after, uses_inside
+from .memory import Arena, LoopRange, aligned_bytes
+
+__all__ = ["BufferizePass", "bufferize"]
+
+
+@dataclass(frozen=True)
+class BufferizePass(ModulePass):
+    """Tensors to buffers.  `in_place=false` copies before every update: slow, and a check of the analysis."""
+
+    name = "tx-bufferize"
+    in_place: bool = True
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        for function in [f for f in op.body.block.ops if isinstance(f, func.FuncOp)]:
+            bufferize(function, self.in_place)
+
+
+def bufferize(function: func.FuncOp, in_place: bool = True) -> None:
+    """Give the function buffer arguments (inputs, then outputs) and its body memory, in place.
+
+    ``tx.strides`` holds the strides of the inputs (default: packed), ``tx.aliases`` for each result the input it is
+    written into, or -1.  The function gets ``tx.outputs``: for each result the index of its buffer argument.
+    """
+    old = function.body.block
+    new = Block(arg_types=[_input_type(function, i, a) for i, a in enumerate(old.args)])
+    state = _Function(function, in_place)
+    for before, after in zip(old.args, new.args):
+        state.bind(before, after)
+        after.name_hint = before.name_hint
+    returned = old.last_op
+    assert isinstance(returned, func.ReturnOp)
+    aliases = _aliases(function, len(returned.operands))
+    targets: list[SSAValue] = []
+    for value, alias in zip(returned.operands, aliases):
+        if alias >= 0:
+            state.writable.add(new.args[alias])
+            targets.append(new.args[alias])
+        else:
+            info = _packed(value, _layout(value))
+            argument = new.insert_arg(buffer_type(info), len(new.args))
+            state.writable.add(argument)
+            targets.append(argument)
+    walk = _Walk(state, new, [])
+    walk.wish(returned.operands, targets, old)
+    for op in list(old.ops):
+        if op is not returned:
+            walk.visit(op)
+    for value, target in zip(returned.operands, targets):
+        walk.copy(value, target)
+    new.add_op(func.ReturnOp())
+    outputs = [list(new.args).index(t) for t in targets]  # pyright: ignore[reportArgumentType]
+    function.detach_region(function.body)
+    function.add_region(Region(new))
+    function.function_type = func.FunctionType.from_lists([a.type for a in new.args], [])
+    function.attributes["tx.outputs"] = ArrayAttr([loop._int(i) for i in outputs])
+    function.attributes["tx.arena"] = dim_attr(state.arena.size)
+    function.attributes["tx.thread_arena"] = dim_attr(state.thread_arena)
+
+
+def _input_type(function: func.FuncOp, i: int, argument: BlockArgument) -> Attribute:
+    tensor = tensor_of(argument.type)
+    given = function.attributes.get("tx.strides")
+    strides = packed_strides(tensor.dims)
+    if isinstance(given, ArrayAttr) and isinstance(given.data[i], DimsAttr):
+        strides = given.data[i].data
+    return buffer_type(BufferInfo(tensor.dtype, tensor.dims, strides))
+
+
+def _aliases(function: func.FuncOp, results: int) -> list[int]:
+    given = function.attributes.get("tx.aliases")
+    return [int(v) for v in from_attr(given)] if isinstance(given, ArrayAttr) else [-1] * results
+
+
+def _layout(value: SSAValue) -> Sequence[int] | None:
+    owner = value.owner
+    given = owner.attributes.get("layout") if isinstance(owner, Operation) else None
+    return from_attr(given) if given is not None else None
+
+
+def _packed(value: SSAValue, permutation: Sequence[int] | None = None) -> BufferInfo:
+    tensor = tensor_of(value.type)
+    return BufferInfo(tensor.dtype, tensor.dims, packed_strides(tensor.dims, permutation))
+
+
+@dataclass
+class _Function:
+    """What is known of the whole function while it is walked."""
+
+    function: func.FuncOp
+    in_place: bool
+    arena: Arena = field(default_factory=Arena)
+    thread_arena: Dim = field(default_factory=lambda: dim(0))
+    buffers: dict[SSAValue, SSAValue] = field(default_factory=dict)
+    holds: dict[SSAValue, list[SSAValue]] = field(default_factory=dict)
+    writable: set[SSAValue] = field(default_factory=set)
+    wishes: dict[SSAValue, SSAValue] = field(default_factory=dict)
+
+    def bind(self, value: SSAValue, buffer: SSAValue) -> None:
+        """From now on the value is in the buffer."""
+        self.buffers[value] = buffer
+        self.holds.setdefault(buffer, []).append(value)
+
+    def is_busy(self, buffer: SSAValue, op: Operation) -> bool:
+        """Whether a value in the buffer is still needed after `op`."""
+        return any(is_live_after(v, op) for v in self.holds.get(buffer, ()))
+
+
+class _Walk:
+    """Rewrites one block; `ranges` are the iterators of the loops around it."""
+
+    def __init__(self, state: _Function, block: Block, ranges: list[LoopRange]):
+        self.state, self.block, self.ranges = state, block, ranges
+
+    def visit(self, op: Operation) -> None:
+        name = op.name.split(".")[1]
+        getattr(self, f"_visit_{name}")(op)
+
+    def wish(self, values: Sequence[SSAValue], targets: Sequence[SSAValue], block: Block) -> None:
+        """Ask that values computed in `block`, and what they update or start from, be computed in the targets."""
+        for value, target in zip(values, targets):
+            wished: SSAValue | None = value
+            while wished is not None and wished not in self.state.wishes:
+                owner = wished.owner
+                if not isinstance(owner, Operation) or owner.parent is not block:
+                    break
+                self.state.wishes[wished] = target
+                wished = _origin(wished, owner)
+
+    def copy(self, value: SSAValue, target: SSAValue) -> None:
+        """Make the target hold the value, unless it is there already."""
+        source = self.state.buffers[value]
+        if source is not target:
+            self._copy_buffer(source, target)
+
+    def _copy_buffer(self, source: SSAValue, target: SSAValue) -> None:
+        assert isinstance(source.type, BufferType)
+        info = source.type.data
+        body = Block(arg_types=[scalar_type(info.dtype)])
+        body.add_op(kernel.YieldOp(body.args[0]))
+        index = identity_map(info.dims)
+        self.block.add_op(kernel.GenericOp([source], [target], info.dims, [index], [index], body, []))
+
+    def _allocate(self, info: BufferInfo, op: Operation) -> SSAValue:
+        """An arena temporary, in the slot of a dead one where one fits."""
+        size = aligned_bytes(info, self.ranges)
+        used = uses_inside(op)
+
+        def is_free(holder: SSAValue) -> bool:
+            held = self.state.holds.get(holder, ())
+            return not any(v in used or is_live_after(v, op) for v in held)
+
+        offset = self.state.arena.offset(size, is_free)
+        made = loop.AllocOp(info, offset)
+        self.block.add_op(made)
+        self.state.arena.hold(offset, size, made.result)
+        self.state.writable.add(made.result)
+        return made.result
+
+    def _result_buffer(self, value: SSAValue, op: Operation) -> SSAValue:
+        """Memory for a fresh result: where it is wished for, if that is free, else a temporary."""
+        target = self.state.wishes.get(value)
+        if target is not None and not self._conflicts(target, op):
+            return target
+        return self._allocate(_packed(value, _layout(value)), op)
+
+    def _conflicts(self, target: SSAValue, op: Operation) -> bool:
+        """Whether computing `op` straight into the target would destroy something that it, or a later op, reads."""
+        held = self.state.holds.get(target, ())
+        if self.state.is_busy(target, op):
+            return True
+        if not isinstance(op, kernel.GenericOp) or op.is_reduction:
+            used = uses_inside(op)
+            return any(v in used for v in held)
+        return any(index is None or not index.is_identity for v, index in _reads(op) if v in held)
+
+    def _visit_empty(self, op: kernel.EmptyOp) -> None:
+        self.state.bind(op.result, self._result_buffer(op.result, op))
+
+    def _visit_generic(self, op: kernel.GenericOp) -> None:
+        if op.outs:
+            self._update(op)
+            return
+        targets = [self._result_buffer(r, op) for r in op.results]
+        self._emit_nest(op, targets)
+        for result, target in zip(op.results, targets):
+            self.state.bind(result, target)
+
+    def _emit_nest(self, op: kernel.GenericOp, targets: Sequence[SSAValue]) -> kernel.GenericOp:
+        made = kernel.GenericOp.create(
+            operands=[*[self.state.buffers[v] for v in op.ins], *targets],
+            attributes={**op.attributes, "operandSegmentSizes": kernel.segments(len(op.ins), len(targets))},
+            regions=[self._moved(region) for region in op.regions],
+        )
+        self.block.add_op(made)
+        return made
+
+    def _moved(self, region: Region) -> Region:
+        """The region of scalars, with whole tensors read inside it replaced by their buffers."""
+        made = region.clone()
+        for block in made.blocks:
+            for op in block.ops:
+                for i, operand in enumerate(op.operands):
+                    if operand in self.state.buffers:
+                        op.operands[i] = self.state.buffers[operand]
+        return made
+
+    def _update(self, op: kernel.GenericOp) -> None:
+        """A store into a view of a tensor: in place where the old value is dead."""
+        (base,) = op.outs
+        (result,) = op.results
+        buffer = self.state.buffers[base]
+        free = self.state.in_place and buffer in self.state.writable and not self.state.is_busy(buffer, op)
+        if not free:
+            target = self._result_buffer(result, op)
+            self._copy_buffer(buffer, target)
+            self._emit_nest(op, [target])
+            self.state.bind(result, target)
+            return
+        held = self.state.holds[buffer]
+        (store,) = op.maps_out()
+        if any(v in held and index != store for v, index in _reads(op)):
+            self._emit_staged(op, buffer)
+        else:
+            self._emit_nest(op, [buffer])
+        self.state.bind(result, buffer)
+
+    def _emit_staged(self, op: kernel.GenericOp, buffer: SSAValue) -> None:
+        """Compute the stored value into a temporary first: the nest reads what it would overwrite."""
+        (store,) = op.maps_out()
+        assert isinstance(buffer.type, BufferType)
+        dims = op.extents.data
+        info = BufferInfo(buffer.type.data.dtype, dims, packed_strides(dims))
+        staging = self._allocate(info, op)
+        nest = self._emit_nest(op, [staging])
+        index = identity_map(dims)
+        nest.attributes["out_maps"] = ArrayAttr([kernel.map_attr(index)])
+        body = Block(arg_types=[scalar_type(info.dtype)])
+        body.add_op(kernel.YieldOp(body.args[0]))
+        self.block.add_op(kernel.GenericOp([staging], [buffer], dims, [index], [store], body, []))
+
+    def _visit_rows(self, op: kernel.RowsOp) -> None:
+        """Values that leave a row are whole buffers; the others live in the worker's own memory, one row at a time."""
+        last = op.body.block.last_op
+        assert isinstance(last, kernel.YieldOp)
+        leaving = dict(zip(last.values, op.results))
+        outer: dict[SSAValue, SSAValue] = {}
+        for inner, result in leaving.items():
+            outer[inner] = self._result_buffer(result, op)
+        body = Block()
+        inside = _Walk(self.state, body, self.ranges)
+        offset = dim(0)
+        for nest in op.nests:
+            targets: list[SSAValue] = []
+            for value in nest.results:
+                if value in outer:
+                    targets.append(outer[value])
+                    continue
+                tensor = tensor_of(value.type)
+                row = tensor.dims[op.n_shared :]
+                info = BufferInfo(tensor.dtype, row, packed_strides(row))
+                made = loop.AllocOp(info, offset, "thread")
+                self.block.add_op(made)
+                offset = offset + aligned_bytes(info, self.ranges)
+                targets.append(made.result)
+            made_nest = inside._emit_nest(nest, targets)
+            for value, target in zip(nest.results, targets):
+                self.state.bind(value, target)
+            _drop_shared(made_nest, op.n_shared)
+        body.add_op(kernel.YieldOp())
+        rows = kernel.RowsOp(op.n_shared, body, [])
+        rows.attributes.update({k: v for k, v in op.attributes.items() if k == "loc"})
+        self.block.add_op(rows)
+        for inner, result in leaving.items():
+            self.state.bind(result, outer[inner])
+        self.state.thread_arena = maximum(self.state.thread_arena, offset)
+
+    def _visit_for(self, op: kernel.ForOp) -> None:
+        lower, upper, step = op.lower.data, op.upper.data, op.step.data
+        carried = self._enter_loop(op, op.inits)
+        body = Block()
+        walk = _Walk(self.state, body, [*self.ranges, LoopRange(op.symbol, lower, upper - 1)])
+        walk._loop_body(op.body.block, carried)
+        self.block.add_op(kernel.ForOp(op.iv.data, lower, upper, step, [], body))
+        self._leave_loop(op, carried)
+
+    def _visit_while(self, op: kernel.WhileOp) -> None:
+        carried = self._enter_loop(op, op.inits)
+        condition = Block()
+        test = _Walk(self.state, condition, self.ranges)
+        for argument, buffer in zip(op.condition.block.args, carried):
+            self.state.bind(argument, buffer)
+        last = op.condition.block.last_op
+        assert isinstance(last, kernel.YieldOp)
+        for inner in op.condition.block.ops:
+            if inner is not last:
+                test.visit(inner)
+        test._yield_flag(last.values[0])
+        body = Block()
+        _Walk(self.state, body, self.ranges)._loop_body(op.body.block, carried)
+        self.block.add_op(kernel.WhileOp([], condition, body))
+        self._leave_loop(op, carried)
+
+    def _visit_if(self, op: kernel.IfOp) -> None:
+        flag = loop.LoadOp(self.state.buffers[op.condition], [])
+        self.block.add_op(flag)
+        targets = [self._result_buffer(r, op) for r in op.results]
+        branches: list[Block] = []
+        for region in op.regions:
+            block = Block()
+            _Walk(self.state, block, self.ranges)._branch(region.block, targets)
+            branches.append(block)
+        self.block.add_op(kernel.IfOp(flag.result, branches[0], branches[1], []))
+        for result, target in zip(op.results, targets):
+            self.state.bind(result, target)
+
+    def _branch(self, old: Block, targets: Sequence[SSAValue]) -> None:
+        last = old.last_op
+        assert isinstance(last, kernel.YieldOp)
+        self.wish(last.values, targets, old)
+        for op in old.ops:
+            if op is not last:
+                self.visit(op)
+        for value, target in zip(last.values, targets):
+            self.copy(value, target)
+        self.block.add_op(kernel.YieldOp())
+
+    def _yield_flag(self, value: SSAValue) -> None:
+        flag = loop.LoadOp(self.state.buffers[value], [])
+        self.block.add_ops([flag, kernel.YieldOp(flag.result)])
+
+    def _enter_loop(self, op: Operation, inits: Sequence[SSAValue]) -> list[SSAValue]:
+        """One buffer a carried value: the initial value's own where that is dead afterwards, else a copy."""
+        carried: list[SSAValue] = []
+        for init, result in zip(inits, op.results):
+            source = self.state.buffers[init]
+            reusable = self.state.in_place and source in self.state.writable and source not in carried
+            if reusable and not self.state.is_busy(source, op) and list(inits).count(init) == 1:
+                carried.append(source)
+                continue
+            target = self._result_buffer(result, op)
+            if target in carried:
+                target = self._allocate(_packed(result, _layout(result)), op)
+            self._copy_buffer(source, target)
+            carried.append(target)
+        return carried
+
+    def _loop_body(self, old: Block, carried: Sequence[SSAValue]) -> None:
+        """The body of a loop: next values are computed in place where they can be, else copied over at its end."""
+        for argument, buffer in zip(old.args, carried):
+            self.state.bind(argument, buffer)
+        last = old.last_op
+        assert isinstance(last, kernel.YieldOp)
+        self.wish(last.values, carried, old)
+        for op in old.ops:
+            if op is not last:
+                self.visit(op)
+        self._assign_carried(last, carried)
+        self.block.add_op(kernel.YieldOp())
+
+    def _assign_carried(self, last: kernel.YieldOp, carried: Sequence[SSAValue]) -> None:
+        """All at once, as in ``a, b = b, a``: a source that is itself a target is saved first."""
+        sources: list[SSAValue] = []
+        for value, target in zip(last.values, carried):
+            source = self.state.buffers[value]
+            if source is not target and source in carried:
+                saved = self._allocate(_packed(value), last)
+                self._copy_buffer(source, saved)
+                source = saved
+            sources.append(source)
+        for source, target in zip(sources, carried):
+            if source is not target:
+                self._copy_buffer(source, target)
+
+    def _leave_loop(self, op: Operation, carried: Sequence[SSAValue]) -> None:
+        for result, buffer in zip(op.results, carried):
+            self.state.bind(result, buffer)
+
+
+def _origin(value: SSAValue, owner: Operation) -> SSAValue | None:
+    """The value whose memory an update or a loop goes on with."""
+    position = list(owner.results).index(value)  # pyright: ignore[reportArgumentType]
+    if isinstance(owner, kernel.GenericOp):
+        return owner.outs[position] if owner.outs else None
+    return owner.inits[position] if isinstance(owner, (kernel.ForOp, kernel.WhileOp)) else None
+
+
+def _reads(op: kernel.GenericOp) -> list[tuple[SSAValue, IndexMap | None]]:
+    """What a nest reads: each input with its map, and None for what its body reads at computed indices."""
+    found: list[tuple[SSAValue, IndexMap | None]] = list(zip(op.ins, op.maps_in()))
+    for region in op.regions:
+        for block in region.blocks:
+            found += [(inner.source, None) for inner in block.ops if isinstance(inner, kernel.ReadOp)]
+    return found
+
+
+def _drop_shared(nest: kernel.GenericOp, shared: int) -> None:
+    """Values that live within one row have no shared dims: leave those out of their index maps."""
+
+    def fit(index: IndexMap, value: SSAValue) -> kernel.MapAttr:
+        assert isinstance(value.type, BufferType)
+        if len(index.exprs) == value.type.data.rank:
+            return kernel.map_attr(index)
+        return kernel.map_attr(IndexMap(index.extents, index.exprs[shared:], index.guards))
+
+    nest.attributes["in_maps"] = ArrayAttr([fit(m, v) for m, v in zip(nest.maps_in(), nest.ins)])
+    nest.attributes["out_maps"] = ArrayAttr([fit(m, v) for m, v in zip(nest.maps_out(), nest.outs)])

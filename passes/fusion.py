@@ -1,0 +1,292 @@
+"""Fusion: named tensor ops become loop nests, one a materialised value (stage `evals` to stage `fused`).
+
+What is materialised was decided before (`tx.eval`, reductions, contractions, stores, results): fusion pulls every
+other map and view into the nests that use it.  Then
+
+* a chain of maps after a reduction or contraction becomes its `finish` region (an epilogue),
+* neighbouring nests over one iteration space become one nest with several results,
+* nests that share outer iterators and exchange one row at a time become `kernel.rows` (`passes/rows.py`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects import func
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
+from xdsl.passes import ModulePass
+
+from ..dialects import kernel
+from ..dialects.attributes import tensor_of
+from ..dialects.body_builder import BodyBuilder
+from ..dialects.dims import Dim, iterators, sym
+from ..dialects.index_map import IndexMap, identity_map
+from ..dialects.order import FREE, Order
+from ..dialects.registry import Map, Reduction
+from ..dialects.scalar import Value
+from ..dialects.tx import TxOp
+from ..dialects.types import DTYPES, DType
+from .nest_builder import NestBuilder, is_inlined, product, unravel
+from .rows import group_rows
+from .siblings import merge_siblings
+
+__all__ = ["FusionPass", "fuse"]
+
+
+@dataclass(frozen=True)
+class FusionPass(ModulePass):
+    """tx ops to kernels.  `rows` and `siblings` switch the two kinds of grouping off for experiments."""
+
+    name = "tx-fuse"
+    rows: bool = True
+    siblings: bool = True
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        for function in [f for f in op.body.block.ops if isinstance(f, func.FuncOp)]:
+            fuse(function, self)
+
+
+def fuse(function: func.FuncOp, options: FusionPass) -> None:
+    """Replace the body of a function of tx ops by kernels, in place."""
+    old = function.body.block
+    new = Block(arg_types=[a.type for a in old.args])
+    for before, after in zip(old.args, new.args):
+        after.name_hint = before.name_hint
+    scope = _Scope(options, new, dict(zip(old.args, new.args)))
+    scope.run(old)
+    function.detach_region(function.body)
+    function.add_region(Region(new))
+
+
+class _Scope:
+    """One block being rebuilt: `values` maps tx values to the kernel-level tensors that hold them."""
+
+    def __init__(self, options: FusionPass, block: Block, values: dict[SSAValue, SSAValue]):
+        self.options, self.block, self.values = options, block, values
+
+    def run(self, old: Block) -> None:
+        for op in old.ops:
+            self._visit(op)
+        if self.options.siblings:
+            merge_siblings(self.block)
+        if self.options.rows:
+            group_rows(self.block)
+
+    def inner(self, old: Block) -> Block:
+        """The kernel form of a region's block, which may use outer values."""
+        new = Block(arg_types=[a.type for a in old.args])
+        _Scope(self.options, new, {**self.values, **dict(zip(old.args, new.args))}).run(old)
+        return new
+
+    def _visit(self, op: Operation) -> None:
+        if isinstance(op, func.ReturnOp):
+            self.block.add_op(func.ReturnOp(*[self.tensor(v) for v in op.operands]))
+            return
+        assert isinstance(op, TxOp), f"fusion meets {op.name}, which is no tx op"
+        if is_inlined(op) or _defers(op):
+            return
+        handler = getattr(self, f"_visit_{op.decl.name}", None) or getattr(self, f"_visit_{op.decl.family}")
+        handler(op)
+
+    def _visit_eval(self, op: TxOp) -> None:
+        self.values[op.results[0]] = self.tensor(op.operands[0])
+
+    def _visit_yield(self, op: TxOp) -> None:
+        self.block.add_op(kernel.YieldOp(*[self.tensor(v) for v in op.operands]))
+
+    def _visit_empty(self, op: TxOp) -> None:
+        empty = kernel.EmptyOp(op.results[0].type)
+        self.block.add_op(empty)
+        self.values[op.results[0]] = empty.result
+
+    def _visit_reduction(self, op: TxOp) -> None:
+        self._emit(op, reduction_nest(self, op))
+
+    def _visit_contract(self, op: TxOp) -> None:
+        self._emit(op, contraction_nest(self, op))
+
+    def _visit_insert(self, op: TxOp) -> None:
+        base, value = op.operands
+        store: IndexMap = op.params["map"]
+        nest = self.nest(store.extents)
+        pulled = nest.pull(value, identity_map(store.extents))
+        self._emit(op, nest.finish_store(pulled, self.tensor(base), store))
+
+    def _visit_for(self, op: TxOp) -> None:
+        inits = [self.tensor(v) for v in op.operands]
+        body = self.inner(op.regions[0].block)
+        p = op.params
+        self._emit(op, kernel.ForOp(p["iv"], p["lower"], p["upper"], p["step"], inits, body))
+
+    def _visit_while(self, op: TxOp) -> None:
+        inits = [self.tensor(v) for v in op.operands]
+        condition, body = (self.inner(r.block) for r in op.regions)
+        self._emit(op, kernel.WhileOp(inits, condition, body))
+
+    def _visit_if(self, op: TxOp) -> None:
+        condition = self.tensor(op.operands[0])
+        then, otherwise = (self.inner(r.block) for r in op.regions)
+        self._emit(op, kernel.IfOp(condition, then, otherwise, [r.type for r in op.results]))
+
+    def _emit(self, op: TxOp, made: Operation) -> None:
+        loc = op.attributes.get("loc")
+        if loc is not None:
+            made.attributes["loc"] = loc
+        self.block.add_op(made)
+        self.values.update(zip(op.results, made.results))
+
+    def nest(self, extents: tuple[Dim, ...]) -> NestBuilder:
+        return NestBuilder(extents, self.values.get, self.tensor)
+
+    def tensor(self, value: SSAValue) -> SSAValue:
+        """The kernel-level tensor that holds a value, computing it here where nothing holds it yet."""
+        found = self.values.get(value)
+        if found is not None:
+            return found
+        op = value.owner
+        assert isinstance(op, TxOp)
+        if not is_inlined(op):
+            self._emit(op, contraction_nest(self, op) if op.decl.name == "contract" else reduction_nest(self, op))
+            return self.values[value]
+        made = self._epilogue(value) or self._map_nest(value)
+        loc = op.attributes.get("loc")
+        if loc is not None:
+            made.attributes["loc"] = loc
+        self.block.add_op(made)
+        self.values[value] = made.results[0]
+        return made.results[0]
+
+    def _map_nest(self, value: SSAValue) -> Operation:
+        extents = tensor_of(value.type).dims
+        nest = self.nest(extents)
+        return nest.finish_map(nest.pull(value, identity_map(extents)), [value.type])
+
+    def _epilogue(self, value: SSAValue) -> Operation | None:
+        """A deferred reduction at the root of this chain of maps, with the chain as its `finish`."""
+        anchor = _anchor(value, self.values)
+        if anchor is None:
+            return None
+        build = contraction_nest if anchor.decl.name == "contract" else reduction_nest
+        return build(self, anchor, epilogue=value)
+
+
+def _anchor(value: SSAValue, known: dict[SSAValue, SSAValue]) -> TxOp | None:
+    """The first reduction or contraction, not materialised yet, that a chain of maps leads back to."""
+    op = value.owner
+    if value in known or not isinstance(op, TxOp):
+        return None
+    if op.decl.family == "reduction" or op.decl.name == "contract":
+        return op if _defers(op) else None
+    if not issubclass(op.decl, Map):
+        return None
+    for operand in op.operands:
+        found = _anchor(operand, known)
+        if found is not None:
+            return found
+    return None
+
+
+def _defers(op: TxOp) -> bool:
+    """Whether a fold waits for the maps after it: it has one result with one use, a chain of maps that ends in memory."""
+    if op.decl.family != "reduction" and op.decl.name != "contract":
+        return False
+    if len(op.results) != 1:
+        return False
+    value, length = op.results[0], 0
+    while True:
+        uses = list(value.uses)
+        if len(uses) != 1:
+            return False
+        user = uses[0].operation
+        if user.parent is not op.parent:
+            return False
+        if isinstance(user, func.ReturnOp) or (isinstance(user, TxOp) and user.decl.name in ("eval", "yield")):
+            return length > 0
+        if not (isinstance(user, TxOp) and issubclass(user.decl, Map)):
+            return False
+        value, length = user.results[0], length + 1
+
+
+def reduction_nest(scope: _Scope, op: TxOp, epilogue: SSAValue | None = None) -> Operation:
+    """``tx.sum`` and kin: parallel iterators for the kept dims, one linear iterator for the reduced ones."""
+    decl = op.decl
+    assert issubclass(decl, Reduction)
+    operand = tensor_of(op.operands[0].type)
+    reduced: tuple[int, ...] = op.params["dims"]
+    kept = [i for i in range(operand.rank) if i not in reduced]
+    extents = (*[operand.dims[i] for i in kept], product([operand.dims[i] for i in reduced]))
+    nest = scope.nest(extents)
+    k = sym(f"d{len(kept)}")
+    where = dict(zip(kept, iterators(len(kept)))) | dict(zip(reduced, unravel(k, [operand.dims[i] for i in reduced])))
+    x = nest.pull(op.operands[0], nest.index([where[i] for i in range(operand.rank)]))
+    b = nest.builder
+    elements = decl.element(b, x, b.index(k)) if decl.indexed else decl.element(b, x, x)
+    states = list(zip(decl.identity(operand.dtype), decl.states(operand.dtype)))
+    return _fold(
+        nest, op, states, elements, op.order, decl.combine,
+        lambda b, folded: decl.finish(b, folded, operand.dtype), epilogue,
+    )  # fmt: skip
+
+
+def contraction_nest(scope: _Scope, op: TxOp, epilogue: SSAValue | None = None) -> Operation:
+    """``tx.contract``: free dims of the left, then of the right operand, then one linear contracted iterator."""
+    left, right = (tensor_of(v.type) for v in op.operands)
+    pairs: tuple[tuple[int, int], ...] = op.params["pairs"]
+    left_free = [i for i in range(left.rank) if i not in [p[0] for p in pairs]]
+    right_free = [i for i in range(right.rank) if i not in [p[1] for p in pairs]]
+    contracted = [left.dims[i] for i, _ in pairs]
+    parallel = len(left_free) + len(right_free)
+    extents = (*[left.dims[i] for i in left_free], *[right.dims[i] for i in right_free], product(contracted))
+    nest = scope.nest(extents)
+    ks = unravel(sym(f"d{parallel}"), contracted)
+    free = iterators(parallel)
+    at_left = dict(zip(left_free, free)) | {i: k for (i, _), k in zip(pairs, ks)}
+    at_right = dict(zip(right_free, free[len(left_free) :])) | {j: k for (_, j), k in zip(pairs, ks)}
+    a = nest.pull(op.operands[0], nest.index([at_left[i] for i in range(left.rank)]))
+    c = nest.pull(op.operands[1], nest.index([at_right[i] for i in range(right.rank)]))
+    element = tensor_of(op.results[0].type).dtype
+    order: Order = op.order
+    state = left.dtype.computes_in if left.dtype.is_float else element
+    b = nest.builder
+    a, c = b.cast(a, state), b.cast(c, state)
+    elements = (a, c) if order.fma else (_times(b, a, c),)
+    zero: float | int = -0.0 if state.is_float else 0
+    if state.kind == "bool":
+        zero = False
+    return _fold(nest, op, [(zero, state)], elements, order, _added, lambda b, s: (b.cast(s[0], element),), epilogue)
+
+
+def _times(b: BodyBuilder, x: Value, y: Value) -> Value:
+    return x & y if x.dtype is DTYPES["bool"] else x * y
+
+
+def _added(b: BodyBuilder, older: tuple[Value, ...], newer: tuple[Value, ...]) -> tuple[Value, ...]:
+    (x,), (y,) = older, newer
+    return (x | y if x.dtype is DTYPES["bool"] else x + y,)
+
+
+def _fold(
+    nest: NestBuilder,
+    op: TxOp,
+    states: list[tuple[float | int | bool, DType]],
+    elements: Sequence[Value],
+    order: Order | None,
+    merge: Callable[[BodyBuilder, tuple[Value, ...], tuple[Value, ...]], tuple[Value, ...]],
+    finish: Callable[[BodyBuilder, tuple[Value, ...]], Sequence[Value]],
+    epilogue: SSAValue | None,
+) -> Operation:
+    """The nest of a fold; with an epilogue its `finish` goes on to the value at the end of the chain."""
+
+    def finishing(b: BodyBuilder, folded: tuple[Value, ...]) -> Sequence[Value]:
+        results = finish(b, folded)
+        if epilogue is None:
+            return results
+        at = nest.index(iterators(len(nest.extents) - 1))
+        nest.preset(op.results[0], at, results[0])
+        return (nest.pull(epilogue, at),)
+
+    types: list[Attribute] = [r.type for r in op.results] if epilogue is None else [epilogue.type]
+    return nest.finish_reduction(states, elements, order or FREE, merge, finishing, types)

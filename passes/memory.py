@@ -1,0 +1,64 @@
+"""Where temporaries live: slots of one arena whose offsets are integer expressions, reused when sizes are the same."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from xdsl.ir import SSAValue
+
+from ..dialects.attributes import BufferInfo
+from ..dialects.dims import Dim, Sym, dim, linear_in, maximum
+
+__all__ = ["ALIGNMENT", "Arena", "LoopRange", "aligned_bytes"]
+
+ALIGNMENT = 64
+
+
+@dataclass(frozen=True)
+class LoopRange:
+    """The values an enclosing loop's iterator takes: ``first`` to ``last``."""
+
+    symbol: Sym
+    first: Dim
+    last: Dim
+
+
+def aligned_bytes(info: BufferInfo, ranges: list[LoopRange]) -> Dim:
+    """The bytes a buffer needs at most, whatever the iterators of the loops around it, rounded up to a cache line.
+
+    Raises ValueError for a size that is not linear in such an iterator: its largest value is then unknown.
+    """
+    elements = dim(1)
+    for d in info.dims:
+        elements = elements * d
+    for loop in reversed(ranges):
+        if loop.symbol not in elements.symbols():
+            continue
+        if linear_in(elements, [loop.symbol]) is None:
+            raise ValueError(
+                f"a temporary of {elements} elements changes size in the loop over {loop.symbol} in a way that has no known bound"
+            )
+        ends = (elements.substitute({loop.symbol: loop.first}), elements.substitute({loop.symbol: loop.last}))
+        elements = maximum(0, maximum(*ends))
+    return (elements * info.dtype.bytes + (ALIGNMENT - 1)) // ALIGNMENT * ALIGNMENT
+
+
+class Arena:
+    """Hands out offsets.  A slot is given again where `is_free` says that its buffer is dead and the size is equal."""
+
+    def __init__(self) -> None:
+        self.size = dim(0)
+        self._slots: list[tuple[Dim, Dim, SSAValue]] = []
+
+    def offset(self, size: Dim, is_free: Callable[[SSAValue], bool]) -> Dim:
+        for i, (offset, slot_size, holder) in enumerate(self._slots):
+            if slot_size is size and is_free(holder):
+                del self._slots[i]
+                return offset
+        offset = self.size
+        self.size = self.size + size
+        return offset
+
+    def hold(self, offset: Dim, size: Dim, buffer: SSAValue) -> None:
+        self._slots.append((offset, size, buffer))

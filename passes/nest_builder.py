@@ -1,0 +1,235 @@
+"""Builds one `kernel.generic` by pulling an expression of `tx` ops into a scalar body.
+
+`pull(value, index)` gives the scalar of a tensor value at a point of the nest's iteration space: maps become
+arithmetic, views compose into the index map, and a value that is materialised becomes an input with that map.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from xdsl.ir import Attribute, Block, Operation, SSAValue
+
+from ..dialects.attributes import scalar_type, tensor_of
+from ..dialects.body_builder import BodyBuilder, scalar_constant
+from ..dialects.dims import Dim, dim, sym
+from ..dialects.index_map import IndexMap
+from ..dialects.kernel import GenericOp, ReadOp, YieldOp, shape_of
+from ..dialects.loop import BindOp
+from ..dialects.order import Order
+from ..dialects.registry import Map, View
+from ..dialects.scalar import Value
+from ..dialects.tx import TxOp
+from ..dialects.types import DTYPES, DType
+
+__all__ = ["NestBuilder", "is_inlined", "product", "unravel"]
+
+#: Ops without a loop of their own: they are computed where their consumers need them.
+INLINED = ("constant", "dim", "iota", "take")
+#: What symbols bound inside a body start with; no dim of a program is called so.
+BOUND = "..t"
+
+
+def is_inlined(op: Operation | Block) -> bool:
+    """Whether an op's value is recomputed inside its consumers unless something asks for it in memory."""
+    return isinstance(op, TxOp) and (op.decl.family in ("map", "view") or op.decl.name in INLINED)
+
+
+class NestBuilder:
+    """Collects inputs and body of one nest.  `materialised(value)` is the kernel-level tensor of a value, or None."""
+
+    def __init__(
+        self,
+        extents: tuple[Dim, ...],
+        materialised: Callable[[SSAValue], SSAValue | None],
+        require: Callable[[SSAValue], SSAValue],
+    ):
+        self.extents = extents
+        self.block = Block()
+        self.builder = BodyBuilder(self.block)
+        self.materialised, self.require = materialised, require
+        self.ins: list[SSAValue] = []
+        self.maps: list[IndexMap] = []
+        self._inputs: dict[tuple[SSAValue, IndexMap], Value] = {}
+        self._pulled: dict[tuple[SSAValue, IndexMap], Value] = {}
+        self._bound = 0
+
+    def index(self, exprs: Sequence[Dim]) -> IndexMap:
+        """A map of this nest's iteration space."""
+        return IndexMap(self.extents, tuple(exprs)).simplified()
+
+    def enter(self, block: Block) -> tuple[Block, BodyBuilder]:
+        """Go on in another region (a reduction's `finish`): what was pulled before is out of sight there."""
+        left = (self.block, self.builder)
+        self.block, self.builder = block, BodyBuilder(block)
+        self._inputs, self._pulled = {}, {}
+        return left
+
+    def preset(self, value: SSAValue, index: IndexMap, scalar: Value) -> None:
+        """Say what `pull` of a value at an index gives in the current region."""
+        self._pulled[value, index] = scalar
+
+    def pull(self, value: SSAValue, index: IndexMap) -> Value:
+        key = (value, index)
+        found = self._pulled.get(key)
+        if found is None:
+            found = self._pulled[key] = self._compute(value, index)
+        return found
+
+    def _compute(self, value: SSAValue, index: IndexMap) -> Value:
+        tensor = self.materialised(value)
+        op = value.owner
+        if tensor is None and not is_inlined(op):
+            tensor = self.require(value)
+        if tensor is not None:
+            return self._input(tensor, index)
+        assert isinstance(op, TxOp)
+        decl = op.decl
+        if issubclass(decl, Map):
+            return self._map(op, decl, index)
+        if decl.family == "view":
+            return self._view(op, index)
+        return getattr(self, f"_{decl.name}")(op, index)
+
+    def _input(self, tensor: SSAValue, index: IndexMap) -> Value:
+        element = shape_of(tensor.type)[0]
+        index = index.simplified()
+        if any(self._is_bound(e) for e in index.exprs):
+            read = ReadOp(tensor, index.exprs, index.guards)
+            self.block.add_op(read)
+            return self.builder.wrap(read.result, element)
+        key = (tensor, index)
+        found = self._inputs.get(key)
+        if found is None:
+            self.ins.append(tensor)
+            self.maps.append(index)
+            argument = self.block.insert_arg(scalar_type(element), len(self.block.args))
+            found = self._inputs[key] = self.builder.wrap(argument, element)
+        return found
+
+    def _map(self, op: TxOp, decl: type[Map], index: IndexMap) -> Value:
+        operands = [self.pull(v, index) for v in op.operands]
+        if decl.params:
+            return decl.build_with(self.builder, op.params, *operands)
+        return self.builder.apply(decl, operands)
+
+    def _view(self, op: TxOp, index: IndexMap) -> Value:
+        source = op.operands[0]
+        view = op.params["map"] if "map" in op.params else _view_of(op)
+        inner = view.after(IndexMap(index.extents, index.exprs))
+        composed = IndexMap(index.extents, inner.exprs, index.guards + inner.guards).simplified()
+        value = self.pull(source, composed)
+        guards = IndexMap(index.extents, (), inner.guards).simplified().guards
+        if not guards:
+            return value
+        inside = self.builder.index(guards[0]) >= 0
+        for guard in guards[1:]:
+            inside = inside & (self.builder.index(guard) >= 0)
+        return self.builder.select(inside, value, self.builder.constant(op.params.get("fill") or 0, value.dtype))
+
+    def _constant(self, op: TxOp, index: IndexMap) -> Value:
+        return self.builder.constant(op.params["value"], op.params["dtype"])
+
+    def _dim(self, op: TxOp, index: IndexMap) -> Value:
+        return self.builder.cast(self.builder.index(op.params["expr"]), op.params["dtype"])
+
+    def _iota(self, op: TxOp, index: IndexMap) -> Value:
+        return self.builder.cast(self.builder.index(index.exprs[0]), op.params["dtype"])
+
+    def _take(self, op: TxOp, index: IndexMap) -> Value:
+        """``x[..., indices[...], ...]``: negative indices count from the end, all others are clamped into range."""
+        source, indices = op.operands
+        axis = op.params["axis"]
+        rank = len(shape_of(indices.type)[1])
+        at = self.pull(indices, IndexMap(index.extents, index.exprs[axis : axis + rank], index.guards))
+        extent = shape_of(source.type)[1][axis]
+        b = self.builder
+        position = b.cast(at, DTYPES["i64"])
+        position = b.select(position < 0, position + b.index(extent), position)
+        position = b.minimum(b.maximum(position, 0), b.index(extent - 1))
+        symbol = f"{BOUND}{self._bound}"
+        self._bound += 1
+        self.block.add_op(BindOp(position.ref, symbol))
+        exprs = (*index.exprs[:axis], sym(symbol), *index.exprs[axis + rank :])
+        return self.pull(source, IndexMap(index.extents, exprs, index.guards))
+
+    def _is_bound(self, expr: Dim) -> bool:
+        return any(s.name.startswith(BOUND) for s in expr.symbols())
+
+    def finish_map(self, result: Value, result_types: Sequence[Attribute]) -> GenericOp:
+        """The nest of an elementwise expression."""
+        self.block.add_op(YieldOp(result.ref))
+        identity = self.index([sym(f"d{i}") for i in range(len(self.extents))])
+        return GenericOp(self.ins, (), self.extents, self.maps, [identity], self.block, result_types)
+
+    def finish_store(self, result: Value, base: SSAValue, store: IndexMap) -> GenericOp:
+        """The nest that stores an expression into a view of `base`."""
+        self.block.add_op(YieldOp(result.ref))
+        return GenericOp(self.ins, [base], self.extents, self.maps, [store], self.block, [base.type])
+
+    def finish_reduction(
+        self,
+        states: Sequence[tuple[float | int | bool, DType]],
+        elements: Sequence[Value],
+        order: Order,
+        merge: Callable[[BodyBuilder, tuple[Value, ...], tuple[Value, ...]], tuple[Value, ...]],
+        finish: Callable[[BodyBuilder, tuple[Value, ...]], Sequence[Value]],
+        result_types: Sequence[Attribute],
+    ) -> GenericOp:
+        """The nest of a fold along the last iterator; `finish` may pull further values into its region."""
+        body = self.block
+        body.add_op(YieldOp(*[e.ref for e in elements]))
+        types = [scalar_type(d) for _, d in states]
+        merging = Block(arg_types=types * 2)
+        builder = BodyBuilder(merging)
+        older, newer = (
+            tuple(builder.wrap(a, d) for a, (_, d) in zip(args, states))
+            for args in (merging.args[: len(states)], merging.args[len(states) :])
+        )
+        merging.add_op(YieldOp(*[v.ref for v in merge(builder, older, newer)]))
+        entered = len(self.ins)
+        finishing = Block(arg_types=types)
+        self.enter(finishing)
+        folded = tuple(self.builder.wrap(a, d) for a, (_, d) in zip(finishing.args, states))
+        finishing.add_op(YieldOp(*[v.ref for v in finish(self.builder, folded)]))
+        parallel = len(self.extents) - 1
+        out = self.index([sym(f"d{i}") for i in range(parallel)])
+        return GenericOp(
+            self.ins,
+            (),
+            self.extents,
+            self.maps,
+            [out] * len(result_types),
+            body,
+            result_types,
+            parallel=parallel,
+            post=len(self.ins) - entered,
+            order=order,
+            identity=[scalar_constant(v, d) for v, d in states],
+            merge=merging,
+            finish=finishing,
+        )
+
+
+def _view_of(op: TxOp) -> IndexMap:
+    decl = op.decl
+    assert issubclass(decl, View)
+    return decl.view(tensor_of(op.operands[0].type), op.params)
+
+
+def unravel(linear: Dim, extents: Sequence[Dim]) -> list[Dim]:
+    """The row-major multi-index of a linear position."""
+    found: list[Dim] = []
+    for extent in reversed(list(extents)[1:]):
+        found.append(linear % extent)
+        linear = linear // extent
+    found.append(linear)
+    return found[::-1] if extents else []
+
+
+def product(extents: Sequence[Dim]) -> Dim:
+    total: Any = dim(1)
+    for e in extents:
+        total = total * e
+    return total

@@ -1,0 +1,95 @@
+"""Row fusion: nests that share outer iterators and hand each other one row at a time become one `kernel.rows`.
+
+A group is worth making where it holds a reduction along a row: softmax is a maximum, a map, a sum and a division
+whose rows stay in cache, so memory is passed over once.
+"""
+
+from __future__ import annotations
+
+from xdsl.ir import Block, Operation, SSAValue
+
+from ..dialects.dims import iterators
+from ..dialects.index_map import IndexMap
+from ..dialects.kernel import GenericOp, RowsOp, YieldOp
+
+__all__ = ["group_rows"]
+
+
+def group_rows(block: Block) -> None:
+    """Group runs of adjacent nests of a block into rows, in place."""
+    group: list[GenericOp] = []
+    shared = 0
+    for op in list(block.ops):
+        if not isinstance(op, GenericOp) or op.outs:
+            _close(group, shared)
+            group = []
+            continue
+        common = _shared(group, op) if group else op.n_parallel
+        if group and (common == 0 or not _joins(group, op)):
+            _close(group, shared)
+            group, common = [], op.n_parallel
+        group.append(op)
+        shared = common if len(group) == 1 else min(shared, common)
+    _close(group, shared)
+
+
+def _joins(group: list[GenericOp], op: GenericOp) -> bool:
+    """Whether there is something to gain: a value that flows between them, or an input of both."""
+    given = {v for nest in group for v in (*nest.results, *nest.ins)}
+    return any(v in given for v in op.ins)
+
+
+def _shared(group: list[GenericOp], op: GenericOp) -> int:
+    """How many leading iterators the nest can share with the group; 0 where a value would be needed beyond its row."""
+    first = group[0].extents.data
+    produced = {r: nest for nest in group for r in nest.results}
+    count = 0
+    for nest in group:
+        limit = min(nest.n_parallel, op.n_parallel)
+        same = 0
+        while same < limit and op.extents.data[same] == first[same] == nest.extents.data[same]:
+            same += 1
+        count = same if nest is group[0] else min(count, same)
+    for value, index in zip(op.ins, op.maps_in()):
+        if value in produced:
+            count = min(count, _leading_identity(index))
+    if any(v in produced for region in op.regions for b in region.blocks for o in b.ops for v in o.operands):
+        return 0
+    return count
+
+
+def _leading_identity(index: IndexMap) -> int:
+    """How many leading dims of the operand are indexed by just the iterator of the same number."""
+    count = 0
+    for expr, it in zip(index.exprs, iterators(len(index.exprs))):
+        if expr is not it or any(it.symbol in e.symbols() for e in index.exprs[count + 1 :]):
+            break
+        count += 1
+    return count
+
+
+def _close(group: list[GenericOp], shared: int) -> None:
+    """Make a rows op of the group where a row holds a reduction and every nest is at most one row."""
+    if len(group) < 2 or shared < 1:
+        return
+    if not any(nest.is_reduction and nest.n_parallel == shared for nest in group):
+        return
+    if all(len(nest.extents.data) == shared for nest in group):
+        return
+    parent = group[0].parent
+    assert parent is not None
+    inside: set[Operation] = set(group)
+    escaping: list[SSAValue] = [
+        r for nest in group for r in nest.results if any(u.operation not in inside for u in r.uses)
+    ]
+    body = Block()
+    rows = RowsOp(shared, body, [v.type for v in escaping])
+    if "loc" in group[-1].attributes:
+        rows.attributes["loc"] = group[-1].attributes["loc"]
+    parent.insert_op_after(rows, group[-1])
+    for nest in group:
+        nest.detach()
+        body.add_op(nest)
+    for value, outer in zip(escaping, rows.results):
+        value.replace_uses_with_if(outer, lambda use: use.operation not in inside)
+    body.add_op(YieldOp(*escaping))

@@ -1,0 +1,118 @@
+"""Sibling fusion: neighbouring elementwise nests over one iteration space become one nest with several results.
+
+Merged are nests where the later one either reads what the earlier one wrote, at the same point, or shares an input
+with it: then one pass over memory serves both.
+"""
+
+from __future__ import annotations
+
+from xdsl.ir import Block, SSAValue
+
+from ..dialects.kernel import GenericOp, YieldOp
+
+__all__ = ["merge_siblings"]
+
+
+def merge_siblings(block: Block) -> None:
+    """Merge runs of adjacent nests of a block, in place."""
+    op = block.first_op
+    while op is not None:
+        following = op.next_op
+        if isinstance(op, GenericOp) and isinstance(following, GenericOp) and _fit(op, following):
+            op = _merge(op, following)
+        else:
+            op = following
+
+
+def _fit(first: GenericOp, second: GenericOp) -> bool:
+    if first.is_reduction or second.is_reduction or first.outs or second.outs:
+        return False
+    if first.extents != second.extents:
+        return False
+    results = set(first.results)
+    reads = [(v, m) for v, m in zip(second.ins, second.maps_in())]
+    if any(v in results and not m.is_identity for v, m in reads) or _reads_inside(second, results):
+        return False
+    return any(v in results for v, _ in reads) or bool(set(first.ins) & set(second.ins))
+
+
+def _reads_inside(nest: GenericOp, values: set[SSAValue]) -> bool:
+    """Whether the body reads one of the values at computed indices, which needs it whole."""
+    return any(v in values for op in nest.body.block.ops for v in op.operands)
+
+
+def _merge(first: GenericOp, second: GenericOp) -> GenericOp:
+    """One nest: the first's body, then the second's with what it read of the first's results taken from registers."""
+    ins = list(first.ins)
+    maps = list(first.maps_in())
+    body = first.body.block
+    first_yield = body.last_op
+    assert isinstance(first_yield, YieldOp)
+    produced = dict(zip(first.results, first_yield.values))
+    replacements: list[SSAValue] = []
+    known = {(v, m): a for v, m, a in zip(ins, maps, body.args)}
+    for value, index, argument in zip(second.ins, second.maps_in(), second.body.block.args):
+        if value in produced:
+            replacements.append(produced[value])
+            continue
+        found = known.get((value, index))
+        if found is None:
+            ins.append(value)
+            maps.append(index)
+            found = known[value, index] = body.insert_arg(argument.type, len(body.args))
+        replacements.append(found)
+    for argument, replacement in zip(second.body.block.args, replacements):
+        argument.replace_all_uses_with(replacement)
+    second_yield = second.body.block.last_op
+    assert isinstance(second_yield, YieldOp)
+    yielded = [*first_yield.values, *second_yield.values]
+    first_yield.detach()
+    first_yield.erase()
+    for op in list(second.body.block.ops):
+        op.detach()
+        body.add_op(op)
+    second_yield.detach()
+    second_yield.erase()
+    body.add_op(YieldOp(*yielded))
+    first.body.detach_block(body)
+    parent = second.parent
+    assert parent is not None
+    types = [r.type for r in (*first.results, *second.results)]
+    outs = [*first.maps_out(), *second.maps_out()]
+    merged = GenericOp(ins, (), first.extents.data, maps, outs, body, types)
+    if "loc" in first.attributes:
+        merged.attributes["loc"] = first.attributes["loc"]
+    parent.insert_op_after(merged, second)
+    for old, new in zip((*first.results, *second.results), merged.results):
+        old.replace_all_uses_with(new)
+    for nest in (second, first):
+        nest.detach()
+        nest.erase()
+    return _drop_unused(merged)
+
+
+def _drop_unused(nest: GenericOp) -> GenericOp:
+    """Leave out results that only the merged nest itself read."""
+    kept = [i for i, r in enumerate(nest.results) if r.uses.get_length() > 0]
+    if len(kept) == len(nest.results) or not kept:
+        return nest
+    body = nest.body.block
+    last = body.last_op
+    assert isinstance(last, YieldOp)
+    values = [last.values[i] for i in kept]
+    last.detach()
+    last.erase()
+    body.add_op(YieldOp(*values))
+    nest.body.detach_block(body)
+    outs = [nest.maps_out()[i] for i in kept]
+    types = [nest.results[i].type for i in kept]
+    slim = GenericOp(list(nest.ins), (), nest.extents.data, nest.maps_in(), outs, body, types)
+    slim.attributes.update({k: v for k, v in nest.attributes.items() if k == "loc"})
+    parent = nest.parent
+    assert parent is not None
+    parent.insert_op_after(slim, nest)
+    for i, new in zip(kept, slim.results):
+        nest.results[i].replace_all_uses_with(new)
+    nest.detach()
+    nest.erase()
+    return slim
