@@ -280,7 +280,7 @@ def scalar_dtype(ir_type: Attribute) -> DType:
 @lru_cache(maxsize=65536)
 def ir_tensor(value: TensorType) -> builtin.TensorType[Any]:
     """The IR type of a tensor: static sizes in the shape, all dims as its encoding."""
-    shape = [-1 if d.const is None else d.const for d in value.dims]
+    shape = [builtin.DYNAMIC_INDEX if d.const is None else d.const for d in value.dims]
     encoding = dims_attr(value.dims) if any(d.const is None for d in value.dims) else builtin.NoneAttr()
     return builtin.TensorType(element_type(value.dtype), shape, encoding)
 
@@ -294,10 +294,10 @@ def tensor_of(ir_type: Attribute) -> TensorType:
     shape = ir_type.get_shape()
     if isinstance(ir_type.encoding, DimsAttr):
         dims = ir_type.encoding.data
-        if len(dims) != len(shape) or any(s != -1 and d.const != s for d, s in zip(dims, shape)):
+        if len(dims) != len(shape) or any(s != builtin.DYNAMIC_INDEX and d.const != s for d, s in zip(dims, shape)):
             raise ValueError(f"the dims of {ir_type} contradict its shape")
         return tensor_type(element, dims)
-    if -1 in shape:
+    if builtin.DYNAMIC_INDEX in shape:
         raise ValueError(f"{ir_type} has a dim of unknown size and no #tx.dims that names it")
     return tensor_type(element, tuple(dim(s) for s in shape))
 

@@ -64,7 +64,7 @@ class Call:
         if found is None:
             found = cls._interned[fn, a, b] = super().__new__(cls)
             found.fn, found.a, found.b = fn, a, b
-            found.key = f"{fn}({a}, {b})" if fn in ("min", "max") else f"({a} {fn} {b})"
+            found.key = f"{fn}({a}, {b})" if fn in ("min", "max") else f"({_grouped(a)} {fn} {_grouped(b)})"
             if fn == "%":
                 found.nonneg = b.nonneg
             elif fn == "max":
@@ -402,6 +402,11 @@ _FUNCTIONS: dict[str, Callable[[Dim, Dim], Dim]] = {
     "min": minimum,
     "max": maximum,
 }
+
+
+def _grouped(expr: Dim) -> str:
+    """As an operand of a division: in parentheses unless it is one atom or a number."""
+    return expr.text if expr.const is not None or expr.symbol is not None else f"({expr.text})"
 
 
 def _text(terms: Terms) -> str:
