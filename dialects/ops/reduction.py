@@ -1,0 +1,287 @@
+"""Folds along dims: sums, products, extremes, logic, and where the extremes are."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, ClassVar
+
+import numpy as np
+
+from ..registry import Composite, Map, Param, Reduction, axes, find_op, op
+from ..scalar import ScalarBuilder, Value
+from ..types import DTYPES, DType, dtype
+
+NUMBERS = frozenset({"int", "uint", "float"})
+I64 = DTYPES["i64"]
+#: Larger than any element number, and subtracted from that of a NaN so that the first NaN wins.
+FAR = 1 << 62
+
+
+def lowest(element: DType) -> float | int:
+    """The value that no other of the type is below."""
+    if element.is_float:
+        return -np.inf
+    return -(1 << element.bits - 1) if element.is_signed else 0
+
+
+def highest(element: DType) -> float | int | bool:
+    """The value that no other of the type is above."""
+    if element.is_float:
+        return np.inf
+    return (1 << element.bits - element.is_signed) - 1
+
+
+class MonoidReduction(Reduction):
+    """A reduction with one state, merged by the map op `by`."""
+
+    by: ClassVar[str]
+
+    @classmethod
+    def combine(cls, b: ScalarBuilder, older: tuple[Value, ...], newer: tuple[Value, ...]) -> tuple[Value, ...]:
+        by = find_op(cls.by)
+        assert issubclass(by, Map)
+        return (by.build(b, older[0], newer[0]),)
+
+
+@op
+class Sum(MonoidReduction):
+    """The sum along `dims`; NumPy's result type (bools and small integers are summed in 64 bits)."""
+
+    numpy = np.sum
+    seeds = "Eigen sum, Tensure esum"
+    promotes = "sum"
+    by = "add"
+
+    @classmethod
+    def identity(cls, element: DType) -> tuple[float | int | bool, ...]:
+        # -0.0 + x is x for both zeros.
+        return (-0.0,) if element.is_float else (0,)
+
+
+@op
+class Prod(MonoidReduction):
+    """The product along `dims`."""
+
+    numpy = np.prod
+    seeds = "Eigen prod"
+    promotes = "sum"
+    by = "mul"
+
+    @classmethod
+    def identity(cls, element: DType) -> tuple[float | int | bool, ...]:
+        return (1,)
+
+
+class _Extreme(MonoidReduction):
+    """`exact` stays False for floats: which zero of +0 and -0 wins depends on the order."""
+
+    empty = False
+
+
+class _Largest(_Extreme):
+    dtypes = NUMBERS | {"bool"}
+
+    @classmethod
+    def identity(cls, element: DType) -> tuple[float | int | bool, ...]:
+        return (False if element.kind == "bool" else lowest(element),)
+
+
+class _Smallest(_Extreme):
+    dtypes = NUMBERS | {"bool"}
+
+    @classmethod
+    def identity(cls, element: DType) -> tuple[float | int | bool, ...]:
+        return (True if element.kind == "bool" else highest(element),)
+
+
+@op
+class Maximum(_Largest):
+    """The largest along `dims`; NaN where any element is NaN, as NumPy."""
+
+    numpy = np.max
+    also = (np.amax,)
+    seeds = "Eigen maximum, Tensure emax"
+    by = "cwise_max_propagate"
+
+
+@op
+class Minimum(_Smallest):
+    """The smallest along `dims`; NaN where any element is NaN, as NumPy."""
+
+    numpy = np.min
+    also = (np.amin,)
+    seeds = "Eigen minimum, Tensure emin"
+    by = "cwise_min_propagate"
+
+
+@op
+class MaximumFast(_Largest):
+    """The largest along `dims`, one instruction an element; unspecified which element where there are NaNs."""
+
+    numpy = np.fmax.reduce
+    seeds = 'Eigen maximum (nan="fast")'
+    by = "cwise_max"
+
+
+@op
+class MinimumFast(_Smallest):
+    """The smallest along `dims`, one instruction an element; unspecified which element where there are NaNs."""
+
+    numpy = np.fmin.reduce
+    seeds = 'Eigen minimum (nan="fast")'
+    by = "cwise_min"
+
+
+class _Numbers(_Extreme):
+    """NaN is its identity: a NaN merged with a number is the number."""
+
+    dtypes = frozenset({"float"})
+
+    @classmethod
+    def identity(cls, element: DType) -> tuple[float | int | bool, ...]:
+        return (np.nan,)
+
+
+@op
+class MaximumNumbers(_Numbers):
+    """The largest along `dims` of those that are not NaN; NaN where there are none."""
+
+    numpy = np.fmax.reduce
+    also = (np.nanmax,)
+    seeds = 'Eigen maximum (nan="numbers")'
+    by = "cwise_max_numbers"
+
+
+@op
+class MinimumNumbers(_Numbers):
+    """The smallest along `dims` of those that are not NaN; NaN where there are none."""
+
+    numpy = np.fmin.reduce
+    also = (np.nanmin,)
+    seeds = 'Eigen minimum (nan="numbers")'
+    by = "cwise_min_numbers"
+
+
+@op
+class All(MonoidReduction):
+    """Whether all elements along `dims` are true (numbers: not zero)."""
+
+    numpy = np.all
+    seeds = "Eigen all"
+    promotes = "bool"
+    dtypes = frozenset({"bool"})
+    by = "logical_and"
+
+    @classmethod
+    def identity(cls, element: DType) -> tuple[float | int | bool, ...]:
+        return (True,)
+
+
+@op
+class Any_(MonoidReduction):
+    """Whether any element along `dims` is true (numbers: not zero)."""
+
+    name = "any"
+    numpy = np.any
+    seeds = "Eigen any"
+    promotes = "bool"
+    dtypes = frozenset({"bool"})
+    by = "logical_or"
+
+    @classmethod
+    def identity(cls, element: DType) -> tuple[float | int | bool, ...]:
+        return (False,)
+
+
+class _Where(Reduction):
+    """The element number (i64, row-major along the reduced dims) of an extreme: the first NaN, else the first extreme.
+
+    The states are a value and its number.  A NaN enters as the extreme itself with a number below all others, so the
+    merge is a total order, exact in any order.
+    """
+
+    dtypes = NUMBERS | {"bool"}
+    empty = False
+    largest: ClassVar[bool]
+
+    @classmethod
+    def states(cls, element: DType) -> tuple[DType, ...]:
+        return (DTYPES["u8"] if element.kind == "bool" else element.computes_in, I64)
+
+    @classmethod
+    def identity(cls, element: DType) -> tuple[float | int | bool, ...]:
+        state = cls.states(element)[0]
+        return (lowest(state) if cls.largest else highest(state), 2 * FAR - 1)
+
+    @classmethod
+    def element(cls, b: ScalarBuilder, x: Value, k: Value) -> tuple[Value, ...]:
+        x = b.cast(x, cls.states(x.dtype)[0])
+        if not x.dtype.is_float:
+            return x, k
+        nan = x.differs(x)
+        return b.select(nan, np.inf if cls.largest else -np.inf, x), b.select(nan, k - FAR, k)
+
+    @classmethod
+    def combine(cls, b: ScalarBuilder, older: tuple[Value, ...], newer: tuple[Value, ...]) -> tuple[Value, ...]:
+        (old, at), (new, new_at) = older, newer
+        beyond = new > old if cls.largest else new < old
+        take = beyond | new.equals(old) & (new_at < at)
+        return b.select(take, new, old), b.select(take, new_at, at)
+
+    @classmethod
+    def finish(cls, b: ScalarBuilder, states: tuple[Value, ...], element: DType) -> tuple[Value, ...]:
+        return (states[1] & (FAR - 1),)
+
+    @classmethod
+    def result_dtypes(cls, element: DType) -> tuple[DType, ...]:
+        return (I64,)
+
+    @classmethod
+    def exact(cls, element: DType) -> bool:
+        return True
+
+    @classmethod
+    def evaluate(cls, arrays: Sequence[np.ndarray], attrs: dict[str, Any]) -> tuple[np.ndarray, ...]:
+        (x,) = arrays
+        dims = attrs["dims"]
+        kept = [d for d in range(x.ndim) if d not in dims]
+        flat = x.transpose([*kept, *dims]).reshape([x.shape[d] for d in kept] + [-1])
+        return (np.asarray(cls.numpy(flat, axis=-1)).astype(np.int64, copy=False),)
+
+
+@op
+class Argmax(_Where):
+    """Where the largest element is: the lowest number of several, the first NaN before all.  Over one dim or all."""
+
+    numpy = np.argmax
+    seeds = "Eigen argmax, Tensure argmax_along"
+    largest = True
+
+
+@op
+class Argmin(_Where):
+    """Where the smallest element is: the lowest number of several, the first NaN before all.  Over one dim or all."""
+
+    numpy = np.argmin
+    seeds = "Eigen argmin, Tensure argmin_along"
+    largest = False
+
+
+@op
+class Mean(Composite):
+    """The sum along `dims` over their extent: integers in f64, half-width floats in f32, as NumPy."""
+
+    numpy = np.mean
+    seeds = "Eigen mean, Tensure emean"
+    params: ClassVar[dict[str, Param]] = {"dims": axes()}
+
+    @classmethod
+    def expand(cls, *tensors: Any, **attrs: Any) -> Any:
+        (x,) = tensors
+        dims = attrs["dims"]
+        element = dtype(x.dtype)
+        wide = element.computes_in if element.is_float else DTYPES["f64"]
+        if wide is element:
+            return x.sum(dims) / x.count(dims)
+        mean = x.cast(wide).sum(dims) / x.count(dims)
+        return mean.cast(element) if element.is_float else mean
