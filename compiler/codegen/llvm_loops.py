@@ -10,7 +10,17 @@ from xdsl.ir import Block, Operation, SSAValue
 from ...dialects.dims import Dim, Sym
 from ...dialects.kernel import CallOp
 from ...dialects.loop import (
-    AllocOp, BindOp, ForOp, IfOp, IndexOp, LoadOp, ParallelOp, ReduceOp, StoreOp, WhileOp, YieldOp,
+    AllocOp,
+    BindOp,
+    ForOp,
+    IfOp,
+    IndexOp,
+    LoadOp,
+    ParallelOp,
+    ReduceOp,
+    StoreOp,
+    WhileOp,
+    YieldOp,
 )  # fmt: skip
 from ...dialects.types import DTYPES
 from .lanes import Lane, Reg
