@@ -73,7 +73,7 @@ NUM_THREADS = _knob(
     "a positive integer",
     0,
     lambda _: default_threads(),
-    "Threads of a parallel loop where neither jit(threads=) nor a device says; unset: the CPUs of the process's affinity "
+    "Threads of a parallel loop where neither jit(threads=) nor a device says; unset: the CPUs of the affinity mask "
     "and cgroup.",
 )
 DUMP_IR = _knob(

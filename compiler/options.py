@@ -56,7 +56,7 @@ class Options:
 def parse_device(device: str) -> int:
     """The threads of ``cpu`` (0: as many as there are) or ``cpu:N``.  Raises OptionError for any other device."""
     match = re.fullmatch(r"cpu(?::([0-9]+))?", device) if isinstance(device, str) else None
-    if match is None or match[1] is not None and int(match[1]) == 0:
+    if match is None or (match[1] is not None and int(match[1]) == 0):
         raise OptionError(f"there is no device {device!r}: txc runs on 'cpu' and, with N threads, on 'cpu:N'")
     return int(match[1] or 0)
 

@@ -55,7 +55,7 @@ class Stages:
     records: tuple[PassRecord, ...]
 
     def text(self, stage: str) -> str:
-        """The program as it was after `stage`.  Only with a `Watch` that keeps text; OptionError for an unknown stage."""
+        """The program after `stage`, where the `Watch` kept text; OptionError for a stage it did not get to."""
         check_stage(stage)
         for record in reversed(self.records):
             if record.stage == stage and record.text is not None:

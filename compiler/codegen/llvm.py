@@ -168,9 +168,7 @@ class CpuFunction(ReduceWriter):
         size = child.capture("span", "i64", lambda: span)
         begin = child.add(first, child.mul("%chunk", size))
         stop = child.intrinsic("smin", "i64", "i64", [("i64", child.add(begin, size)), ("i64", last)])
-        child.counted(
-            op.symbol, begin, stop, child.index(op.step.data), lambda _: child.region(op.block), bound=bound
-        )
+        child.counted(op.symbol, begin, stop, child.index(op.step.data), lambda _: child.region(op.block), bound=bound)
         child.put("ret void")
         child.finish("internal void", "ptr noalias readonly %context, i64 %chunk, i64 %worker")
         return child

@@ -83,7 +83,9 @@ class Converter(IndexWriter):
         wide = self.to("zext", width, x, "i16", "i32")
         magnitude = self.op("and", width, "i32", wide, "32767")
         shifted = self.op("shl", width, "i32", magnitude, "13")
-        scaled = self.op("fmul", width, "float", self.to("bitcast", width, shifted, "i32", "float"), "0x46F0000000000000")
+        scaled = self.op(
+            "fmul", width, "float", self.to("bitcast", width, shifted, "i32", "float"), "0x46F0000000000000"
+        )
         bits = self.to("bitcast", width, scaled, "float", "i32")
         special = self.op("icmp uge", width, "i32", magnitude, "31744")
         infinite = self.op("or", width, "i32", shifted, "2139095040")

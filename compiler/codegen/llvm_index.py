@@ -114,9 +114,7 @@ class IndexWriter(Writer):
         return total
 
     def _mono_depth(self, mono: tuple[Any, ...]) -> int:
-        return max(
-            self.symbol(a)[1] if isinstance(a, Sym) else max(self.depth(a.a), self.depth(a.b)) for a in mono
-        )
+        return max(self.symbol(a)[1] if isinstance(a, Sym) else max(self.depth(a.a), self.depth(a.b)) for a in mono)
 
     def _product(self, mono: tuple[Any, ...], coeff: int, depth: int, out: list[Any]) -> str:
         if len(mono) == 1 and coeff == 1:
@@ -252,7 +250,9 @@ class IndexWriter(Writer):
 
     def _atom(self, atom: Sym | Call) -> Reg:
         if isinstance(atom, Sym):
-            return self.varying_symbols[atom] if atom in self.varying_symbols else self.varying(Dim.of_terms({(atom,): 1}))
+            return (
+                self.varying_symbols[atom] if atom in self.varying_symbols else self.varying(Dim.of_terms({(atom,): 1}))
+            )
         if not self.lane_symbols(Dim.of_terms({(atom,): 1})) and not any(
             s in self.varying_symbols for s in atom.a.symbols() | atom.b.symbols()
         ):

@@ -319,5 +319,3 @@ class LoopWriter(MemoryWriter):
         self.branch(test)
         self.frames.pop()
         self.start(after)
-
-

@@ -86,7 +86,11 @@ class MemoryWriter(ScalarWriter):
             if mask is None:
                 return self.ins(f"load {storage}, ptr {pointer}, align {align}")
             wide = width > 1
-            some = self.intrinsic("vector.reduce.or", f"<{width} x i1>", "i1", [(f"<{width} x i1>", mask)]) if wide else mask
+            some = (
+                self.intrinsic("vector.reduce.or", f"<{width} x i1>", "i1", [(f"<{width} x i1>", mask)])
+                if wide
+                else mask
+            )
             value = self.ins(f"load {storage}, ptr {self._or_zeros(some, pointer)}, align {align}")
             if not wide:
                 return value
@@ -124,7 +128,11 @@ class MemoryWriter(ScalarWriter):
                 value = self.ins(f"insertelement {ty} {value}, {storage} {element}, i64 {k}")
             return value
         pointers = self.ins(f"getelementptr {storage}, ptr {base}, <{width} x i64> {offsets}")
-        arguments = [(f"<{width} x ptr>", f"align {align} {pointers}"), (f"<{width} x i1>", mask), (ty, "zeroinitializer")]
+        arguments = [
+            (f"<{width} x ptr>", f"align {align} {pointers}"),
+            (f"<{width} x i1>", mask),
+            (ty, "zeroinitializer"),
+        ]
         return self.masked("gather", ty, ty, arguments)
 
     def store(self, op: StoreOp, value: Reg) -> None:
@@ -304,4 +312,3 @@ class MemoryWriter(ScalarWriter):
 
     def _align(self, storage: str) -> int:
         return {"float": 4, "double": 8}.get(storage) or max(1, int(storage[1:]) // 8)
-

@@ -245,9 +245,7 @@ class ReduceWriter(LoopWriter):
         value = self.ins(f"load {vector_type(width, stored)}, ptr {pointer}, align {_bytes(stored)}")
         return self.to("trunc", width, value, "i8", "i1") if llvm_type(dtype) == "i1" else value
 
-    def _in_memory(
-        self, fold: Fold, memory: list[str], lane: Lane, start: str, end: str, extent: int | None
-    ) -> None:
+    def _in_memory(self, fold: Fold, memory: list[str], lane: Lane, start: str, end: str, extent: int | None) -> None:
         """Fold the elements from `start` (an element of lane 0) to `end` into lanes held in memory."""
         symbol, bound, width = fold.op.symbol, self._bound(fold.op), fold.width
         copies = 1
@@ -364,7 +362,9 @@ class ReduceWriter(LoopWriter):
                 return self._merge(fold, totals, one_block())
 
             initial = self._start(fold, fold.outer)
-            _, totals = self.counted(first, start, end, str(order.block), chained, initial, trips=trips, bound=block_bound)
+            _, totals = self.counted(
+                first, start, end, str(order.block), chained, initial, trips=trips, bound=block_bound
+            )
             return totals
 
         initial = self._start(fold, fold.outer)
@@ -432,7 +432,6 @@ class ReduceWriter(LoopWriter):
 
     def _leading_zeros(self, value: str) -> str:
         return self.intrinsic("ctlz", "i64", "i64", [("i64", value), ("i1", "false")])
-
 
 
 def _stored(dtype: DType) -> str:

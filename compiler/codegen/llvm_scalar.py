@@ -201,7 +201,9 @@ class ScalarWriter(Converter):
 
     def _f_fma(self, w: int, t: str, _: bool, a: str, b: str, c: str) -> str:
         if not self.target.has_fma:
-            raise EmitError(f"{self.target.cpu or self.target.triple} has no fused multiply-add: use an order without fma")
+            raise EmitError(
+                f"{self.target.cpu or self.target.triple} has no fused multiply-add: use an order without fma"
+            )
         return self._call("fma", w, t, a, b, c)
 
     def _f_sqrt(self, w: int, t: str, _: bool, a: str) -> str:
@@ -386,7 +388,24 @@ def _math_ops() -> dict[str, type[Map]]:
 
 
 _MATH: dict[str, type[Map]] = {}
-_CMPF = ("false", "oeq", "ogt", "oge", "olt", "ole", "one", "ord", "ueq", "ugt", "uge", "ult", "ule", "une", "uno", "true")
+_CMPF = (
+    "false",
+    "oeq",
+    "ogt",
+    "oge",
+    "olt",
+    "ole",
+    "one",
+    "ord",
+    "ueq",
+    "ugt",
+    "uge",
+    "ult",
+    "ule",
+    "une",
+    "uno",
+    "true",
+)
 _FLOAT_PREDICATES = {"lt": "olt", "le": "ole", "gt": "ogt", "ge": "oge", "eq": "oeq", "ne": "une"}
 #: In the order of their numbers: the primitive and whether operands are signed.
 _INTEGER_PREDICATES = {
