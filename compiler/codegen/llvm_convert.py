@@ -20,9 +20,10 @@ class Converter(IndexWriter):
 
     def op(self, text: str, width: int, scalar: str, *operands: str) -> str:
         """``text <width x scalar> operands``, constants given as numbers."""
-        ty = vector_type(width, scalar)
-        given = ", ".join(self.lit(o, width, scalar) for o in operands)
-        return self.ins(f"{text} {ty} {given}")
+        if width == 1:
+            return self.ins(f"{text} {scalar} {', '.join(operands)}")
+        given = ", ".join([o if o[0] == "%" else self.lit(o, width, scalar) for o in operands])
+        return self.ins(f"{text} <{width} x {scalar}> {given}")
 
     def lit(self, value: str, width: int, scalar: str) -> str:
         """A register as it is, a constant's text in every lane."""

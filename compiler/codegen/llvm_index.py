@@ -12,7 +12,7 @@ from typing import Any
 from ...dialects.attributes import BufferInfo
 from ...dialects.dims import Call, Dim, Sym, dim, expand_mods, linear_in, simplify
 from ...dialects.types import DTYPES
-from .lanes import Lane, Reg, copies, union
+from .lanes import Lane, Reg, copies, union, width_of
 from .writer import EmitError, Module, Writer, vector_type
 
 __all__ = ["IndexWriter", "Scope"]
@@ -261,7 +261,7 @@ class IndexWriter(Writer):
 
     def _merge_values(self, what: str | Call, a: Reg, b: Reg) -> Reg:
         lanes = union((a.lanes, b.lanes))
-        width = max((lane.width for lane in lanes), default=1)
+        width = width_of(lanes)
         ty = vector_type(width, "i64")
         regs = []
         for x, y in zip(self.spread(a, lanes), self.spread(b, lanes)):

@@ -11,7 +11,7 @@ from ...dialects.attributes import BufferInfo
 from ...dialects.dims import Dim, simplify
 from ...dialects.loop import LoadOp, StoreOp
 from ...dialects.types import DTYPES, DType
-from .lanes import Lane, Reg, copies, positions, union
+from .lanes import Lane, Reg, copies, count_of, positions, union, width_of
 from .llvm_scalar import ScalarWriter
 from .writer import EmitError, llvm_type, vector_type
 
@@ -51,7 +51,7 @@ class MemoryWriter(ScalarWriter):
         along = parts[0] if parts is not None else offsets.lanes if offsets is not None else ()
         lanes = along if guard is None else union((along, guard.lanes))
         vector = next((lane for lane in along if lane.width > 1), None)
-        width = max((lane.width for lane in lanes), default=1)
+        width = width_of(lanes)
         masks = self._masks(guard, lanes)
         from_offsets = positions(along, lanes)
         regs: list[str] = []
@@ -145,7 +145,7 @@ class MemoryWriter(ScalarWriter):
         along = parts[0] if parts is not None else offsets.lanes if offsets is not None else ()
         lanes = union((along, value.lanes) if guard is None else (along, value.lanes, guard.lanes))
         vector = next((lane for lane in along if lane.width > 1), None)
-        width = max((lane.width for lane in lanes), default=1)
+        width = width_of(lanes)
         if width > 1 and vector is None:
             raise EmitError(f"a store to one element from all lanes of {self.vector}: {op}")
         masks, from_offsets = self._masks(guard, lanes), positions(along, lanes)
@@ -268,10 +268,7 @@ class MemoryWriter(ScalarWriter):
 
     def _masks(self, guard: Reg | None, lanes: tuple[Lane, ...]) -> Sequence[str | None]:
         if guard is None:
-            count = 1
-            for lane in lanes:
-                count *= lane.copies
-            return [None] * count
+            return [None] * count_of(lanes)
         if guard.width > 1:
             self._vector_masks.update(guard.regs)
         return [guard.regs[i] for i in positions(guard.lanes, lanes)]
