@@ -232,8 +232,7 @@ class LoopWriter(MemoryWriter):
         main_trips = None if extent is None else max(0, extent) // full
         if extent is None:
             trip = self.index(upper - lower)
-            whole = self.sub(trip, self.ins(f"srem i64 {trip}, {full}"))
-            main_end = self.add(start, whole)
+            main_end = self.add(start, self.whole(trip, full))
         else:
             main_end = self.add(start, str(max(0, extent) // full * full))
 
@@ -280,6 +279,12 @@ class LoopWriter(MemoryWriter):
             self.start(after)
             return
         self.counted(symbol, stopped, end, str(width), tail, trips=rest, bound=bound)
+
+    def whole(self, trip: str, step: int) -> str:
+        """The largest multiple of `step` not above `trip` (which may be negative: then no more than it)."""
+        if step & (step - 1) == 0:
+            return self.ins(f"and i64 {trip}, {-step}")
+        return self.sub(trip, self.ins(f"srem i64 {trip}, {step}"))
 
     def _maskable(self, block: Block) -> bool:
         """Whether every element that lanes touch is 32 or 64 bits wide, so that masked access is one instruction."""

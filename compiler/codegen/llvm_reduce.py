@@ -161,7 +161,7 @@ class ReduceWriter(LoopWriter):
         totals = self._start(fold, (*fold.outer, every))
         if extent is None:
             trip = self.sub(end, start)
-            whole_end = self.add(start, self.sub(trip, self.ins(f"srem i64 {trip}, {fold.lanes}")))
+            whole_end = self.add(start, self.whole(trip, fold.lanes))
             trips = None
         else:
             trips = extent // fold.lanes
@@ -266,7 +266,7 @@ class ReduceWriter(LoopWriter):
         whole: int | None = None
         if extent is None:
             trip = self.sub(end, start)
-            main_end = self.add(start, self.sub(trip, self.ins(f"srem i64 {trip}, {width}")))
+            main_end = self.add(start, self.whole(trip, width))
         else:
             whole = extent // width
             main_end = self.add(start, str(whole * width))
