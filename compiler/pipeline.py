@@ -14,11 +14,12 @@ from typing import TypeVar
 from xdsl.context import Context
 from xdsl.dialects import func
 from xdsl.dialects.builtin import ArrayAttr, ModuleOp
+from xdsl.ir import Attribute
 from xdsl.passes import ModulePass
 from xdsl.utils.arg_spec import ArgSpec, parse_pipeline
 from xdsl.utils.exceptions import ArgSpecParseError
 
-from ..dialects.attributes import DimsAttr, dims_attr, packed_strides, tensor_of
+from ..dialects.attributes import BufferType, DimsAttr, dims_attr, from_attr, packed_strides, tensor_of
 from ..dialects.dims import Dim
 from ..dialects.dominance import check_dominance
 from ..passes.bufferize import BufferizePass
@@ -27,16 +28,18 @@ from ..passes.eval_insertion import EvalInsertionPass
 from ..passes.fusion import FusionPass
 from ..passes.layout_swap import LayoutSwapPass
 from ..passes.schedule_cpu import ScheduleCpuPass
+from ..runtime.call import NativeFunction
 from .codegen.llvm import emit_llvm
-from .codegen.machine import compile_llvm, emit_asm, host_target
+from .codegen.machine import compile_llvm, emit_asm, host_target, load_object
 from .codegen.target import Target
+from .executable import BufferSpec, Executable
 from .frontend.graph import Graph
 from .lowering import lower
 from .options import OptionError, Options
 from .stages import STAGES, check_stage
 from .watch import Observer, PassRecord, Watch
 
-__all__ = ["PASSES", "Stages", "parse_pass_options", "run_stages", "with_strides"]
+__all__ = ["PASSES", "Compiled", "Stages", "compile_graph", "parse_pass_options", "run_stages", "with_strides"]
 
 PASSES: dict[str, type[ModulePass]] = {
     p.name: p for p in (CanonicalizePass, LayoutSwapPass, EvalInsertionPass, FusionPass, BufferizePass, ScheduleCpuPass)
@@ -161,11 +164,58 @@ class _Run:
             self.watched(stage, str(made.pipeline_pass_spec()), work)
 
 
+def compile_graph(
+    graph: Graph,
+    options: Options | None = None,
+    *,
+    strides: Sequence[tuple[Dim, ...] | None] = (),
+    watch: Watch | None = None,
+) -> Compiled:
+    """Compile for this machine, load, and say how to call it.  Errors as of `run_stages`."""
+    stages = run_stages(graph, options, strides=strides, watch=watch)
+    assert stages.module is not None and stages.object is not None
+    function = function_of(stages.module)
+    name = function.sym_name.data
+    loaded = load_object(stages.object, [name])
+    buffers = [_buffer_spec(a.type) for a in function.body.block.args]
+    attributes = function.attributes
+    symbols: tuple[Dim, ...] = from_attr(attributes["tx.symbols"])
+    executable = Executable(
+        graph,
+        NativeFunction(loaded.addresses[name], len(buffers), len(symbols), keep=loaded),
+        symbols=symbols,
+        buffers=buffers,
+        outputs=from_attr(attributes["tx.outputs"]),
+        arena=from_attr(attributes["tx.arena"]),
+        thread_arena=from_attr(attributes["tx.thread_arena"]),
+    )
+    return Compiled(executable, stages)
+
+
+@dataclass(frozen=True)
+class Compiled:
+    """A graph's machine code, loaded, and the stages that led to it."""
+
+    executable: Executable
+    stages: Stages
+
+
+def function_of(module: ModuleOp) -> func.FuncOp:
+    """The one function of a module."""
+    return next(op for op in module.body.block.ops if isinstance(op, func.FuncOp))
+
+
+def _buffer_spec(buffer: Attribute) -> BufferSpec:
+    assert isinstance(buffer, BufferType)
+    info = buffer.data
+    return BufferSpec(info.dtype.numpy, info.dims, info.strides)
+
+
 def with_strides(module: ModuleOp, strides: Sequence[tuple[Dim, ...] | None]) -> ModuleOp:
     """Say how the inputs of the module's function are stored; strides that are symbols are passed at run time."""
     if not any(s is not None for s in strides):
         return module
-    function = next(op for op in module.body.block.ops if isinstance(op, func.FuncOp))
+    function = function_of(module)
     types = [tensor_of(a.type) for a in function.body.block.args]
     full = [packed_strides(t.dims) if s is None else s for t, s in zip(types, strides, strict=True)]
     function.attributes["tx.strides"] = ArrayAttr([dims_attr(s) for s in full])
