@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import importlib
+from collections.abc import Callable, Sequence
 from functools import lru_cache
 from itertools import product
 
@@ -19,7 +20,9 @@ from txc.dialects.attributes import BufferInfo, DimsAttr, buffer_type
 from txc.dialects.body_builder import BodyBuilder
 from txc.dialects.dims import dim, sym
 from txc.dialects.loop import ForOp, LoadOp, StoreOp, YieldOp
-from txc.dialects.types import DTYPES, DType
+from txc.dialects.registry import OPS, Map, find_op
+from txc.dialects.scalar import Value
+from txc.dialects.types import DTYPES, DType, dtype
 
 from .harness import run_module, same_bits
 
@@ -47,20 +50,30 @@ def samples(name: str) -> np.ndarray:
         wide = rng.integers(0, 2**63, 500, dtype=np.uint64) >> rng.integers(0, 63, 500).astype(np.uint64)
         return np.concatenate([np.array(edges, element.numpy), wide.astype(element.numpy), -wide.astype(element.numpy)])
     with np.errstate(all="ignore"):
-        edges = np.array([0.0, -0.0, np.inf, -np.inf, np.nan, 0.5, -0.5, 1.5, 2.5, -2.5, 1e-40, 65519.0, 65520.0, 1e5, 2.0**63, -(2.0**63),
-                          2.0**64, 2.0**31, 2.0**32, 2.0**24 + 1, 128.0, 255.5, 3e38, 3.4e38, 1e-8, 5.9e-8, 6.1e-5, 2.0**-25])  # fmt: skip
+        edges = np.array([0.0, -0.0, np.inf, -np.inf, np.nan, 0.5, -0.5, 1.5, 2.5, -2.5, 1e-40, 65519.0, 65520.0, 1e5,
+                          2.0**63, -(2.0**63), 2.0**64, 2.0**31, 2.0**32, 2.0**24 + 1, 128.0, 255.5, 3e38, 3.4e38,
+                          1e-8, 5.9e-8, 6.1e-5, 2.0**-25])  # fmt: skip
         spread = rng.standard_normal(500) * 2.0 ** rng.integers(-40, 40, 500)
         near = rng.integers(-4000, 4000, 200) / 8
-        halves = (1 + rng.integers(0, 4096, 300) / 2048) * 2.0 ** rng.integers(-26, 17, 300) * (1 + rng.integers(-1, 2, 300) * 2.0**-40)
+        halves = (1 + rng.integers(0, 4096, 300) / 2048) * 2.0 ** rng.integers(-26, 17, 300)
+        halves = halves * (1 + rng.integers(-1, 2, 300) * 2.0**-40)
         return np.concatenate([edges, spread, near, halves]).astype(element.numpy)
 
 
-def check(name: str, operands: Sequence[np.ndarray], result: DType, cpu: str, vector: int = 8) -> None:
+def check(name: str, operands: Sequence[np.ndarray], result: DType, cpu: str) -> None:
     """One primitive over arrays of equal length, by machine code and by the interpreter."""
-    n = len(operands[0])
     interpreter = NumpyScalarBuilder()
     expected = interpreter.emit(name, [interpreter.value(x) for x in operands], result).ref
-    types = [interpreter.value(x).dtype for x in operands] + [result]
+    compare(lambda b, values: b.emit(name, values, result), operands, expected, result, cpu)
+
+
+def compare(
+    make: Callable[[BodyBuilder, list[Value]], Value], operands: Sequence[np.ndarray], expected: np.ndarray, result: DType,
+    cpu: str, vector: int = 8, unroll: int = 1,
+) -> None:  # fmt: skip
+    """Machine code of a body over arrays of equal length gives `expected`, bit for bit."""
+    n = len(operands[0])
+    types = [dtype(x.dtype) for x in operands] + [result]
     buffers = [buffer_type(BufferInfo(t, (sym("n"),), (dim(1),))) for t in types]
     function = func.FuncOp("f", (buffers, []))
     function.attributes["tx.symbols"] = DimsAttr((sym("n"),))
@@ -70,12 +83,14 @@ def check(name: str, operands: Sequence[np.ndarray], result: DType, cpu: str, ve
         loaded = LoadOp(argument, (sym("i"),))
         body.add_op(loaded)
         values.append(builder.wrap(loaded.result, element))
-    body.add_ops([StoreOp(builder.emit(name, values, result).ref, arguments[-1], (sym("i"),)), YieldOp()])
-    function.body.block.add_ops([ForOp("i", 0, sym("n"), body, vector=vector), func.ReturnOp()])
+    body.add_ops([StoreOp(make(builder, values).ref, arguments[-1], (sym("i"),)), YieldOp()])
+    loop = ForOp("i", 0, sym("n"), body, vector=vector, unroll=unroll)
+    function.body.block.add_op(loop)
+    function.body.block.add_op(func.ReturnOp())
     out = np.zeros(n, result.numpy)
     run_module(ModuleOp([function]), [*operands, out], [n], target=target(cpu))
     wrong = [i for i in range(n) if not same_bits(out[i : i + 1], expected[i : i + 1])]
-    assert not wrong, [([x[i] for x in operands], out[i], expected[i]) for i in wrong[:5]]
+    assert not wrong, (len(wrong), [([x[i] for x in operands], out[i], expected[i]) for i in wrong[:5]])
 
 
 def pairs(name: str) -> list[np.ndarray]:
@@ -132,3 +147,31 @@ def test_select_and_bitcast() -> None:
     check("select", [np.arange(len(x)) % 3 == 0, x, y], DTYPES["f32"], "native")
     check("bitcast", [x], DTYPES["u32"], "native")
     check("bitcast", [samples("i64")], DTYPES["f64"], "native")
+
+
+def approximations() -> list[str]:
+    """The maps that bodies keep as one op, so that code generation expands them."""
+    importlib.import_module("txc.dialects.ops")
+    return sorted(n for n, c in OPS.items() if issubclass(c, Map) and c.ulp is not None)
+
+
+@pytest.mark.parametrize(("name", "element"), list(product(approximations(), ("f32", "f64"))))
+def test_expanded_maps(name: str, element: str) -> None:
+    """Also in lanes where only some need the rare path, and in a tail."""
+    decl = find_op(name)
+    assert issubclass(decl, Map)
+    low, high = decl.domain
+    wide = samples(element)
+    inside = np.random.default_rng(1).uniform(low, high, 400).astype(wide.dtype)
+    first = np.concatenate([inside, wide, np.linspace(low, high, 101).astype(wide.dtype)])
+    operands = [first] + [np.roll(first, 13 * k) for k in range(1, decl.arity)]
+    interpreter = NumpyScalarBuilder()
+    expected = decl.build(interpreter, *[interpreter.value(x) for x in operands]).ref
+    dtype = DTYPES[element]
+
+    def body(builder: BodyBuilder, values: list[Value]) -> Value:
+        return builder.apply(decl, values)
+
+    compare(body, operands, expected, dtype, "native", vector=8, unroll=2)
+    if decl.arity == 1:
+        compare(body, [first[:1]], expected[:1], dtype, "native", vector=1)
