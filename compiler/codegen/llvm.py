@@ -197,7 +197,7 @@ class CpuFunction(ReduceWriter):
 
 
 class GpuKernel(CpuFunction):
-    """A function whose parallel loops are blocks and threads of a CUDA grid: ``ptx_kernel void @f(buffers…, symbols…)``.
+    """A function whose parallel loops are blocks and threads of a CUDA grid: ``ptx_kernel void @f(buffers, symbols)``.
 
     Loops step by the launch's size, so any grid gives the same result.  Temporaries and CPU threads are errors.
     """

@@ -119,7 +119,7 @@ class Converter(IndexWriter):
         return self.intrinsic("abs", ty, ty, [(ty, self.lit(x, width, scalar)), ("i1", "false")])
 
     def _to_odd(self, x: str, width: int) -> str:
-        """f64 to f32, inexact results rounded to the neighbour with an odd last bit: the next rounding is the only one."""
+        """f64 to f32, inexact results rounded to the odd neighbour, so that only the next rounding counts."""
         near = self.to("fptrunc", width, x, "double", "float")
         back = self.to("fpext", width, near, "float", "double")
         inexact = self.op("fcmp one", width, "double", back, x)

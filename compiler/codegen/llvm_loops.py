@@ -11,7 +11,17 @@ from xdsl.ir import Block, Operation, SSAValue
 from ...dialects.dims import Dim, Sym
 from ...dialects.kernel import CallOp
 from ...dialects.loop import (
-    AllocOp, BindOp, ForOp, IfOp, IndexOp, LoadOp, ParallelOp, ReduceOp, StoreOp, WhileOp, YieldOp,
+    AllocOp,
+    BindOp,
+    ForOp,
+    IfOp,
+    IndexOp,
+    LoadOp,
+    ParallelOp,
+    ReduceOp,
+    StoreOp,
+    WhileOp,
+    YieldOp,
 )  # fmt: skip
 from ...dialects.types import DTYPES
 from .lanes import Lane, Reg
@@ -117,7 +127,7 @@ class LoopWriter(MemoryWriter):
     ) -> tuple[str, list[Reg]]:
         """A loop with `symbol` as its iterator, carrying `inits`; where it stopped, and the last carried values.
 
-        `trips` is their number where known; `bound` the iterator's exclusive upper bound where the lower is not negative.
+        `trips` is their number where known; `bound` the iterator's upper bound if the lower is not negative.
         """
         saved = self.symbols.get(symbol), self.bounds.get(symbol)
         if trips == 0:

@@ -1,4 +1,4 @@
-"""Loads and stores of whole registers: scalar, contiguous, reversed, gathered; with guards and under the tail's mask."""
+"""Loads and stores of whole registers: scalar, contiguous, reversed, gathered; with guards, under the tail's mask."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ class MemoryWriter(ScalarWriter):
                 stride: Dim | None = None
             else:
                 place = tuple(c for lane, c in zip(lanes, copy) if lane in along)
-                at = self.shifted(offset, along, parts[1], place)
+                at = self.shifted(offset, along, place)
                 stride = parts[1][vector.symbol] if vector is not None else None
                 if stride is not None and stride.const == -1:
                     at = at - (width - 1)
@@ -162,7 +162,7 @@ class MemoryWriter(ScalarWriter):
                     self.put(f"store {storage} {reg}, ptr {self._or_scratch(mask, pointer)}, align {align}")
                 continue
             place = tuple(c for lane, c in zip(lanes, copy) if lane in along)
-            where = self.shifted(offset, along, parts[1], place)
+            where = self.shifted(offset, along, place)
             if vector is None:
                 pointer = self._or_scratch(mask, self.pointer(base, storage, where))
                 self.put(f"store {storage} {reg}, ptr {pointer}, align {align}")
@@ -243,14 +243,14 @@ class MemoryWriter(ScalarWriter):
         if vector is None:
             regs = []
             for copy in copies(lanes):
-                value = self.index(self.shifted(expr, lanes, coefficients, copy))
+                value = self.index(self.shifted(expr, lanes, copy))
                 regs.append(self.ins(f"icmp sge i64 {value}, 0"))
             return Reg(lanes, regs, BOOL)
         if step not in (1, -1):
             return self.apply((self.varying(expr),), BOOL, lambda w, x: self.op("icmp sge", w, "i64", x, "0"))
         regs = []
         for copy in copies(lanes):
-            first = self.index(self.shifted(expr, lanes, coefficients, copy))
+            first = self.index(self.shifted(expr, lanes, copy))
             if step == 1:  # lane >= -first
                 regs.append(self.lanes_below(self.sub("0", first), vector.width, "uge"))
             else:  # lane < first + 1

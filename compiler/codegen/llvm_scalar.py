@@ -1,4 +1,4 @@
-"""Scalar bodies as LLVM instructions over whole registers: the builder that op bodies run on, and `arith`/`math` ops."""
+"""Scalar bodies as LLVM instructions over whole registers: the builder that op bodies run on, `arith`, `math`."""
 
 from __future__ import annotations
 
@@ -406,24 +406,7 @@ def _math_ops() -> dict[str, type[Map]]:
 
 
 _MATH: dict[str, type[Map]] = {}
-_CMPF = (
-    "false",
-    "oeq",
-    "ogt",
-    "oge",
-    "olt",
-    "ole",
-    "one",
-    "ord",
-    "ueq",
-    "ugt",
-    "uge",
-    "ult",
-    "ule",
-    "une",
-    "uno",
-    "true",
-)
+_CMPF = tuple("false oeq ogt oge olt ole one ord ueq ugt uge ult ule une uno true".split())
 _FLOAT_PREDICATES = {"lt": "olt", "le": "ole", "gt": "ogt", "ge": "oge", "eq": "oeq", "ne": "une"}
 #: In the order of their numbers: the primitive and whether operands are signed.
 _INTEGER_PREDICATES = {
@@ -437,10 +420,10 @@ _CASTS = frozenset(
 _ARITH: dict[str, tuple[str, bool]] = {
     f"{dialect}.{name}": (primitive, signed)
     for dialect, rows in {
-        "arith": """addf add, subf sub, mulf mul, divf div, negf neg, maximumf maximum, minimumf minimum, maxnumf maxnum,
-            minnumf minnum, addi add, subi sub, muli mul, divsi div, divui div u, remsi rem, remui rem u, minsi min,
-            minui min u, maxsi max, maxui max u, andi and, ori or, xori xor, shli shl, shrsi shr, shrui shr u,
-            select select, bitcast bitcast""",
+        "arith": """addf add, subf sub, mulf mul, divf div, negf neg, maximumf maximum, minimumf minimum, maxnumf
+            maxnum, minnumf minnum, addi add, subi sub, muli mul, divsi div, divui div u, remsi rem, remui rem
+            u, minsi min, minui min u, maxsi max, maxui max u, andi and, ori or, xori xor, shli shl, shrsi shr,
+            shrui shr u, select select, bitcast bitcast""",
         "math": "absf abs, ceil ceil, floor floor, trunc trunc, roundeven rint, sqrt sqrt, fma fma, copysign copysign",
     }.items()
     for name, primitive, signed in (

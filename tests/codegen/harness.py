@@ -101,12 +101,14 @@ kind = "cpu_thread", grain = #tx.dim<"{grain}">}} : () -> ()"""
 
 def load(result: str, buffer: int | str, info: str, index: str, guards: str = "") -> str:
     where = f', guards = #tx.dims<"{guards}">' if guards else ""
-    return f'%{result} = loop.load %{buffer} {{index = #tx.dims<"{index}">{where}}} : !loop.buffer<"{info}"> -> {scalar(info)}\n'
+    kind = f'!loop.buffer<"{info}"> -> {scalar(info)}'
+    return f'%{result} = loop.load %{buffer} {{index = #tx.dims<"{index}">{where}}} : {kind}\n'
 
 
 def store(value: str, buffer: int | str, info: str, index: str, guards: str = "") -> str:
     where = f', guards = #tx.dims<"{guards}">' if guards else ""
-    return f'loop.store %{value}, %{buffer} {{index = #tx.dims<"{index}">{where}}} : {scalar(info)}, !loop.buffer<"{info}">\n'
+    kind = f'{scalar(info)}, !loop.buffer<"{info}">'
+    return f'loop.store %{value}, %{buffer} {{index = #tx.dims<"{index}">{where}}} : {kind}\n'
 
 
 def scalar(info: str) -> str:
@@ -177,6 +179,7 @@ def same_bits(a: np.ndarray, b: np.ndarray) -> bool:
 
 
 __all__ = [
-    "compiled", "dim", "dtype", "function", "load", "loop", "ordered_sum", "parallel", "parse", "reduce", "run", "run_module",
+    "compiled", "dim", "dtype", "function", "load", "loop", "ordered_sum", "parallel", "parse", "reduce", "run",
+    "run_module",
     "same_bits", "scalar", "store",
 ]  # fmt: skip

@@ -68,8 +68,8 @@ def check(name: str, operands: Sequence[np.ndarray], result: DType, cpu: str) ->
 
 
 def compare(
-    make: Callable[[BodyBuilder, list[Value]], Value], operands: Sequence[np.ndarray], expected: np.ndarray, result: DType,
-    cpu: str, vector: int = 8, unroll: int = 1,
+    make: Callable[[BodyBuilder, list[Value]], Value], operands: Sequence[np.ndarray], expected: np.ndarray,
+    result: DType, cpu: str, vector: int = 8, unroll: int = 1,
 ) -> None:  # fmt: skip
     """Machine code of a body over arrays of equal length gives `expected`, bit for bit."""
     n = len(operands[0])

@@ -1,4 +1,4 @@
-"""Other targets: older x86 levels run here, others are assembled; wrong names and wrong kinds are errors, not crashes."""
+"""Other targets: older x86 levels run here, others are assembled; wrong names and kinds are errors, not crashes."""
 
 from __future__ import annotations
 
@@ -24,9 +24,11 @@ def square(kind: str = "cpu_thread") -> str:
 
 
 def row_sums(kind: str, order: str = "tree<64, 16>") -> str:
-    row = reduce("r", "k", "m", load("x", 0, TABLE, "i, k"), "%x", "%s = arith.addf %a0, %b0 : f32", "%s", types=["f32"],
-                 order=order, identity=["-0.0 : f32"], vector=4)  # fmt: skip
-    return function([TABLE, F32], parallel("i", "0", "n", row + store("r", 1, F32, "i")).replace("cpu_thread", kind), "n, m")
+    row = reduce("r", "k", "m", load("x", 0, TABLE, "i, k"), "%x", "%s = arith.addf %a0, %b0 : f32", "%s",
+                 types=["f32"], order=order, identity=["-0.0 : f32"], vector=4)  # fmt: skip
+    return function(
+        [TABLE, F32], parallel("i", "0", "n", row + store("r", 1, F32, "i")).replace("cpu_thread", kind), "n, m"
+    )
 
 
 @pytest.mark.parametrize("cpu", ["x86-64", "x86-64-v2", "x86-64-v3"])
@@ -52,8 +54,9 @@ def test_lanes_without_masks(vector: int) -> None:
 
 
 def test_fma_needs_a_target_that_has_it() -> None:
-    text = reduce("r", "k", "n", load("x", 0, F32, "k"), "%x, %x", "%s = arith.addf %a0, %b0 : f32", "%s", types=["f32"],
-                  order="chain<16, fma>", identity=["-0.0 : f32"], yield_types=["f32", "f32"])  # fmt: skip
+    text = reduce("r", "k", "n", load("x", 0, F32, "k"), "%x, %x", "%s = arith.addf %a0, %b0 : f32", "%s",
+                  types=["f32"], order="chain<16, fma>",
+                  identity=["-0.0 : f32"], yield_types=["f32", "f32"])  # fmt: skip
     module = parse(function([F32, "f32[] by []"], text + store("r", 1, "f32[] by []", "")))
     with pytest.raises(EmitError, match="no fused multiply-add"):
         emit_llvm(module, make_target("x86_64-unknown-linux-gnu", "x86-64"))
