@@ -96,6 +96,19 @@ def test_reshaped_and_broadcast_operands() -> None:
         assert same_bits(out, (x + y).ravel())
 
 
+def test_rows_of_a_tile_may_divide_their_iterator() -> None:
+    """Only the vector dim has to be linear: the row's ``// 2`` and ``% 3`` are computed once a row."""
+    table, out = "f32[n, m] by [m, 1]", "f32[2 * n, m] by [m, 1]"
+    body = load("x", 0, table, "i // 2, j") + load("y", 0, table, "i % 3, m - 1 - j", "n - 1 - i % 3")
+    body += "%z = arith.addf %x, %y : f32\n" + store("z", 1, out, "i, j")
+    text = function([table, out], loop("i", "0", "2 * n", loop("j", "0", "m", body, 8, 2), 1, 4), "n, m")
+    for n, m in ((1, 4), (3, 17), (5, 40)):
+        x, z = RNG.standard_normal((n, m)).astype(np.float32), np.zeros((2 * n, m), np.float32)
+        run(text, [x, z], [n, m])
+        padded = np.concatenate([x, np.zeros((3, m), np.float32)])
+        assert same_bits(z, x[np.arange(2 * n) // 2] + padded[np.arange(2 * n) % 3][:, ::-1])
+
+
 @pytest.mark.parametrize("vector", [1, 4, 8])
 def test_guards_pad_with_zero(vector: int) -> None:
     f32 = "f32[n] by [1]"
@@ -232,7 +245,8 @@ def test_if_while_and_carried_values() -> None:
       %next = arith.addi %acc, %i : i64
       {store("next", 1, out, "i")}
       loop.yield %next : i64
-    }}) {{iv = "i", lower = #tx.dim<"0">, upper = #tx.dim<"n">, step = #tx.dim<"1">, vector = 1 : i64, unroll = 1 : i64}} : (i64) -> i64
+    }}) {{iv = "i", lower = #tx.dim<"0">, upper = #tx.dim<"n">, step = #tx.dim<"1">,
+      vector = 1 : i64, unroll = 1 : i64}} : (i64) -> i64
     {store("sum", 0, i64, "")}"""
     value, squares = np.array(27), np.zeros(6, np.int64)
     run(function([i64, out], collatz), [value, squares], [6])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from itertools import product
+from typing import Any
 
 import numpy as np
 import pytest
@@ -12,7 +13,7 @@ from txc.dialects.order import parse_order
 from .harness import function, load, loop, ordered_sum, parallel, reduce, run, same_bits, store
 
 RNG = np.random.default_rng(11)
-SUM = {"merge": "%s = arith.addf %a0, %b0 : f32", "merged": "%s"}
+SUM: Any = {"merge": "%s = arith.addf %a0, %b0 : f32", "merged": "%s"}
 ZERO = ["-0.0 : f32"]
 
 
