@@ -306,6 +306,8 @@ class Reduction(Op):
     promotes: ClassVar[str] = "same"
     #: Whether an empty reduced extent has a value.
     empty: ClassVar[bool] = True
+    #: Whether `element` looks at its position `k`.
+    indexed: ClassVar[bool] = False
 
     @classmethod
     def states(cls, element: DType) -> tuple[DType, ...]:

@@ -19,7 +19,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.passes import ModulePass
 
-from ..dialects import kernel
+from ..dialects import kernel, tx
 from ..dialects.attributes import tensor_of
 from ..dialects.body_builder import BodyBuilder
 from ..dialects.dims import Dim, iterators, sym
@@ -85,27 +85,32 @@ class _Scope:
         if isinstance(op, func.ReturnOp):
             self.block.add_op(func.ReturnOp(*[self.tensor(v) for v in op.operands]))
             return
-        assert isinstance(op, TxOp), f"fusion meets {op.name}, which is no tx op"
-        if is_inlined(op) or _defers(op):
-            return
-        handler = getattr(self, f"_visit_{op.decl.name}", None) or getattr(self, f"_visit_{op.decl.family}")
-        handler(op)
+        if isinstance(op, tx.YieldOp):
+            self.block.add_op(kernel.YieldOp(*[self.tensor(v) for v in op.operands]))
+        elif isinstance(op, tx.ForOp):
+            self._visit_for(op)
+        elif isinstance(op, tx.WhileOp):
+            self._visit_while(op)
+        elif isinstance(op, tx.IfOp):
+            self._visit_if(op)
+        else:
+            assert isinstance(op, TxOp), f"fusion meets {op.name}, which is no tx op"
+            if not is_inlined(op) and not _defers(op):
+                handler = getattr(self, f"_visit_{op.decl.name}", None) or getattr(self, f"_visit_{op.decl.family}")
+                handler(op)
 
     def _visit_eval(self, op: TxOp) -> None:
         self.values[op.results[0]] = self.tensor(op.operands[0])
-
-    def _visit_yield(self, op: TxOp) -> None:
-        self.block.add_op(kernel.YieldOp(*[self.tensor(v) for v in op.operands]))
 
     def _visit_empty(self, op: TxOp) -> None:
         empty = kernel.EmptyOp(op.results[0].type)
         self.block.add_op(empty)
         self.values[op.results[0]] = empty.result
 
-    def _visit_reduction(self, op: TxOp) -> None:
+    def _visit_reduction(self, op: tx.ReductionOp) -> None:
         self._emit(op, reduction_nest(self, op))
 
-    def _visit_contract(self, op: TxOp) -> None:
+    def _visit_contract(self, op: tx.ContractOp) -> None:
         self._emit(op, contraction_nest(self, op))
 
     def _visit_insert(self, op: TxOp) -> None:
@@ -115,23 +120,22 @@ class _Scope:
         pulled = nest.pull(value, identity_map(store.extents))
         self._emit(op, nest.finish_store(pulled, self.tensor(base), store))
 
-    def _visit_for(self, op: TxOp) -> None:
+    def _visit_for(self, op: tx.ForOp) -> None:
         inits = [self.tensor(v) for v in op.operands]
-        body = self.inner(op.regions[0].block)
-        p = op.params
-        self._emit(op, kernel.ForOp(p["iv"], p["lower"], p["upper"], p["step"], inits, body))
+        lower, upper, step = op.range
+        self._emit(op, kernel.ForOp(op.symbol.name, lower, upper, step, inits, self.inner(op.block)))
 
-    def _visit_while(self, op: TxOp) -> None:
+    def _visit_while(self, op: tx.WhileOp) -> None:
         inits = [self.tensor(v) for v in op.operands]
         condition, body = (self.inner(r.block) for r in op.regions)
         self._emit(op, kernel.WhileOp(inits, condition, body))
 
-    def _visit_if(self, op: TxOp) -> None:
+    def _visit_if(self, op: tx.IfOp) -> None:
         condition = self.tensor(op.operands[0])
         then, otherwise = (self.inner(r.block) for r in op.regions)
         self._emit(op, kernel.IfOp(condition, then, otherwise, [r.type for r in op.results]))
 
-    def _emit(self, op: TxOp, made: Operation) -> None:
+    def _emit(self, op: Operation, made: Operation) -> None:
         loc = op.attributes.get("loc")
         if loc is not None:
             made.attributes["loc"] = loc
@@ -149,12 +153,11 @@ class _Scope:
         op = value.owner
         assert isinstance(op, TxOp)
         if not is_inlined(op):
-            self._emit(op, contraction_nest(self, op) if op.decl.name == "contract" else reduction_nest(self, op))
+            assert isinstance(op, (tx.ReductionOp, tx.ContractOp))
+            self._emit(op, fold_nest(self, op))
             return self.values[value]
         made = self._epilogue(value) or self._map_nest(value)
-        loc = op.attributes.get("loc")
-        if loc is not None:
-            made.attributes["loc"] = loc
+        made.attributes.update({k: op.attributes[k] for k in ("loc", "layout") if k in op.attributes})
         self.block.add_op(made)
         self.values[value] = made.results[0]
         return made.results[0]
@@ -169,16 +172,15 @@ class _Scope:
         anchor = _anchor(value, self.values)
         if anchor is None:
             return None
-        build = contraction_nest if anchor.decl.name == "contract" else reduction_nest
-        return build(self, anchor, epilogue=value)
+        return fold_nest(self, anchor, value)
 
 
-def _anchor(value: SSAValue, known: dict[SSAValue, SSAValue]) -> TxOp | None:
+def _anchor(value: SSAValue, known: dict[SSAValue, SSAValue]) -> tx.ReductionOp | tx.ContractOp | None:
     """The first reduction or contraction, not materialised yet, that a chain of maps leads back to."""
     op = value.owner
     if value in known or not isinstance(op, TxOp):
         return None
-    if op.decl.family == "reduction" or op.decl.name == "contract":
+    if isinstance(op, (tx.ReductionOp, tx.ContractOp)):
         return op if _defers(op) else None
     if not issubclass(op.decl, Map):
         return None
@@ -191,9 +193,7 @@ def _anchor(value: SSAValue, known: dict[SSAValue, SSAValue]) -> TxOp | None:
 
 def _defers(op: TxOp) -> bool:
     """Whether a fold waits for the maps after it: it has one result with one use, a chain of maps that ends in memory."""
-    if op.decl.family != "reduction" and op.decl.name != "contract":
-        return False
-    if len(op.results) != 1:
+    if not isinstance(op, (tx.ReductionOp, tx.ContractOp)) or len(op.results) != 1:
         return False
     value, length = op.results[0], 0
     while True:
@@ -203,14 +203,21 @@ def _defers(op: TxOp) -> bool:
         user = uses[0].operation
         if user.parent is not op.parent:
             return False
-        if isinstance(user, func.ReturnOp) or (isinstance(user, TxOp) and user.decl.name in ("eval", "yield")):
+        if isinstance(user, (func.ReturnOp, tx.YieldOp, tx.EvalOp)):
             return length > 0
         if not (isinstance(user, TxOp) and issubclass(user.decl, Map)):
             return False
         value, length = user.results[0], length + 1
 
 
-def reduction_nest(scope: _Scope, op: TxOp, epilogue: SSAValue | None = None) -> Operation:
+def fold_nest(scope: _Scope, op: tx.ReductionOp | tx.ContractOp, epilogue: SSAValue | None = None) -> Operation:
+    """The nest of a reduction or contraction."""
+    if isinstance(op, tx.ContractOp):
+        return contraction_nest(scope, op, epilogue)
+    return reduction_nest(scope, op, epilogue)
+
+
+def reduction_nest(scope: _Scope, op: tx.ReductionOp, epilogue: SSAValue | None = None) -> Operation:
     """``tx.sum`` and kin: parallel iterators for the kept dims, one linear iterator for the reduced ones."""
     decl = op.decl
     assert issubclass(decl, Reduction)
@@ -231,7 +238,7 @@ def reduction_nest(scope: _Scope, op: TxOp, epilogue: SSAValue | None = None) ->
     )  # fmt: skip
 
 
-def contraction_nest(scope: _Scope, op: TxOp, epilogue: SSAValue | None = None) -> Operation:
+def contraction_nest(scope: _Scope, op: tx.ContractOp, epilogue: SSAValue | None = None) -> Operation:
     """``tx.contract``: free dims of the left, then of the right operand, then one linear contracted iterator."""
     left, right = (tensor_of(v.type) for v in op.operands)
     pairs: tuple[tuple[int, int], ...] = op.params["pairs"]

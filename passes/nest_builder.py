@@ -11,16 +11,16 @@ from typing import Any
 
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
-from ..dialects.attributes import scalar_type, tensor_of
+from ..dialects.attributes import scalar_type
 from ..dialects.body_builder import BodyBuilder, scalar_constant
 from ..dialects.dims import Dim, dim, sym
 from ..dialects.index_map import IndexMap
 from ..dialects.kernel import GenericOp, ReadOp, YieldOp, shape_of
 from ..dialects.loop import BindOp
 from ..dialects.order import Order
-from ..dialects.registry import Map, View
+from ..dialects.registry import Map
 from ..dialects.scalar import Value
-from ..dialects.tx import TxOp
+from ..dialects.tx import TxOp, ViewOp
 from ..dialects.types import DTYPES, DType
 
 __all__ = ["NestBuilder", "is_inlined", "product", "unravel"]
@@ -88,7 +88,7 @@ class NestBuilder:
         decl = op.decl
         if issubclass(decl, Map):
             return self._map(op, decl, index)
-        if decl.family == "view":
+        if isinstance(op, ViewOp):
             return self._view(op, index)
         return getattr(self, f"_{decl.name}")(op, index)
 
@@ -111,13 +111,12 @@ class NestBuilder:
     def _map(self, op: TxOp, decl: type[Map], index: IndexMap) -> Value:
         operands = [self.pull(v, index) for v in op.operands]
         if decl.params:
-            return decl.build_with(self.builder, op.params, *operands)
+            return decl.build(self.builder, *operands, **op.params)
         return self.builder.apply(decl, operands)
 
-    def _view(self, op: TxOp, index: IndexMap) -> Value:
+    def _view(self, op: ViewOp, index: IndexMap) -> Value:
         source = op.operands[0]
-        view = op.params["map"] if "map" in op.params else _view_of(op)
-        inner = view.after(IndexMap(index.extents, index.exprs))
+        inner = op.map.after(IndexMap(index.extents, index.exprs))
         composed = IndexMap(index.extents, inner.exprs, index.guards + inner.guards).simplified()
         value = self.pull(source, composed)
         guards = IndexMap(index.extents, (), inner.guards).simplified().guards
@@ -126,7 +125,7 @@ class NestBuilder:
         inside = self.builder.index(guards[0]) >= 0
         for guard in guards[1:]:
             inside = inside & (self.builder.index(guard) >= 0)
-        return self.builder.select(inside, value, self.builder.constant(op.params.get("fill") or 0, value.dtype))
+        return self.builder.select(inside, value, self.builder.constant(op.fill, value.dtype))
 
     def _constant(self, op: TxOp, index: IndexMap) -> Value:
         return self.builder.constant(op.params["value"], op.params["dtype"])
@@ -210,12 +209,6 @@ class NestBuilder:
             merge=merging,
             finish=finishing,
         )
-
-
-def _view_of(op: TxOp) -> IndexMap:
-    decl = op.decl
-    assert issubclass(decl, View)
-    return decl.view(tensor_of(op.operands[0].type), op.params)
 
 
 def unravel(linear: Dim, extents: Sequence[Dim]) -> list[Dim]:

@@ -75,7 +75,7 @@ class Exp(Map):
     numpy = np.exp
     seeds = "Eigen exp, Tensure exp"
     promotes = "float"
-    mlir = "exp"
+    mlir = "math.exp"
     ulp = 1.0
     cost = 12.0
 
@@ -90,7 +90,7 @@ class Exp2(Map):
 
     numpy = np.exp2
     promotes = "float"
-    mlir = "exp2"
+    mlir = "math.exp2"
     ulp = 1.0
     cost = 12.0
 
@@ -128,7 +128,7 @@ class Expm1(Map):
     numpy = np.expm1
     seeds = "Eigen expm1"
     promotes = "float"
-    mlir = "expm1"
+    mlir = "math.expm1"
     ulp = 1.2
     cost = 22.0
 
@@ -156,7 +156,7 @@ class Tanh(Map):
     numpy = np.tanh
     seeds = "Eigen tanh, Tensure tanh"
     promotes = "float"
-    mlir = "tanh"
+    mlir = "math.tanh"
     ulp = 2.0
     cost = 28.0
 
@@ -196,7 +196,7 @@ class Sinh(Map):
     numpy = np.sinh
     seeds = "Tensure sinh"
     promotes = "float"
-    mlir = "sinh"
+    mlir = "math.sinh"
     ulp = 4.0
     cost = 28.0
 
@@ -217,7 +217,7 @@ class Cosh(Map):
     numpy = np.cosh
     seeds = "Tensure cosh"
     promotes = "float"
-    mlir = "cosh"
+    mlir = "math.cosh"
     ulp = 4.0
     cost = 24.0
 

@@ -1,0 +1,58 @@
+"""A check that xDSL does not make: every value is defined before it is used, in a block that encloses the use.
+
+For debug runs and tests; it covers all dialects whose regions have one block each.
+"""
+
+from __future__ import annotations
+
+from xdsl.ir import Block, BlockArgument, Operation, Region, SSAValue
+from xdsl.traits import IsolatedFromAbove
+from xdsl.utils.exceptions import VerifyException
+
+__all__ = ["check_dominance"]
+
+
+def check_dominance(top: Operation) -> None:
+    """Raise VerifyException, naming the operation and the operand, for a use that no definition dominates.
+
+    Values from outside `top` are taken to be defined.
+    """
+    for region in top.regions:
+        _check_region(region, set(), top)
+
+
+def _check_region(region: Region, visible: set[SSAValue], top: Operation) -> None:
+    if len(region.blocks) > 1:
+        raise VerifyException("a region of several blocks: dominance is checked for structured control flow only")
+    for block in region.blocks:
+        # A sibling region must not see what this one defines.
+        _check_block(block, set(visible), top)
+
+
+def _check_block(block: Block, visible: set[SSAValue], top: Operation) -> None:
+    visible.update(block.args)
+    for op in block.ops:
+        for i, value in enumerate(op.operands):
+            if value not in visible and not _outside(value, top):
+                raise VerifyException(f"operand {i} of {op.name} is used {_where(value, op)}")
+        isolated = op.has_trait(IsolatedFromAbove)
+        for region in op.regions:
+            _check_region(region, set() if isolated else visible, top)
+        visible.update(op.results)
+
+
+def _outside(value: SSAValue, top: Operation) -> bool:
+    owner = value.owner
+    inside = owner if isinstance(owner, Operation) else owner.parent_op()
+    if inside is top and isinstance(value, BlockArgument):
+        return False
+    return inside is not None and inside is not top and not top.is_ancestor(inside)
+
+
+def _where(value: SSAValue, op: Operation) -> str:
+    owner = value.owner
+    if isinstance(owner, Operation):
+        if owner.parent is op.parent:
+            return f"before {owner.name} defines it"
+        return f"outside the region in which {owner.name} defines it"
+    return "outside the block whose argument it is"

@@ -1,0 +1,69 @@
+"""Contraction: sums of products over pairs of dims."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from ..registry import OpError, Param, Structural, op
+from ..types import TensorType
+
+
+def _pairs(value: Any, operands: Sequence[TensorType]) -> tuple[tuple[int, int], ...]:
+    found = []
+    for pair in value:
+        if len(pair) != 2:
+            raise OpError(f"contract takes pairs of dims, not {pair!r}", code="TX0140")
+        ends = []
+        for number, operand in zip(pair, operands):
+            if not -operand.rank <= int(number) < operand.rank:
+                raise OpError(f"dim {number} of a contraction is out of range for {operand}", code="TX0140")
+            ends.append(int(number) % operand.rank)
+        found.append((ends[0], ends[1]))
+    for side in (0, 1):
+        numbers = [p[side] for p in found]
+        if len(set(numbers)) != len(numbers):
+            raise OpError(f"a dim of the {('left', 'right')[side]} operand is contracted twice: {found}", code="TX0140")
+    return tuple(found)
+
+
+@op
+class Contract(Structural):
+    """Products of all elements, summed over `pairs` of (left dim, right dim); then the left's free dims, then the right's.
+
+    No pair gives the outer product, all pairs a scalar.
+    """
+
+    numpy = np.tensordot
+    arity = 2
+    seeds = "Eigen contract"
+    methods = ("contract",)
+    params = {"pairs": Param("pairs", _pairs)}
+
+    @classmethod
+    def infer(cls, operands: Sequence[TensorType], attrs: dict[str, Any]) -> tuple[TensorType, ...]:
+        left, right = operands
+        pairs: tuple[tuple[int, int], ...] = attrs["pairs"]
+        if left.dtype is not right.dtype:
+            raise OpError(f"contract needs operands of one dtype, got {left} and {right}", "cast one of them", "TX0111")
+        for i, j in pairs:
+            if left.dims[i] is not right.dims[j]:
+                raise OpError(
+                    f"cannot contract dim {i} of {left} with dim {j} of {right}",
+                    f"their sizes are {left.dims[i]} and {right.dims[j]}",
+                    "TX0141",
+                )
+        free = [d for i, d in enumerate(left.dims) if i not in [p[0] for p in pairs]]
+        free += [d for j, d in enumerate(right.dims) if j not in [p[1] for p in pairs]]
+        return (left.with_dims(tuple(free)),)
+
+    @classmethod
+    def evaluate(cls, arrays: Sequence[np.ndarray], attrs: dict[str, Any]) -> tuple[np.ndarray, ...]:
+        left, right = arrays
+        pairs = attrs["pairs"]
+        wide = np.float32 if left.dtype.itemsize == 2 and left.dtype.kind not in "iu" else left.dtype
+        with np.errstate(all="ignore"):
+            total = np.tensordot(left.astype(wide), right.astype(wide), ([p[0] for p in pairs], [p[1] for p in pairs]))
+        return (np.asarray(total).astype(left.dtype, copy=False),)

@@ -1,0 +1,46 @@
+"""Structured control flow.  Regions hold the bodies; the operands are the carried values."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from ..dims import dim
+from ..registry import OpError, Param, Structural, op
+from ..types import TensorType
+
+
+def _expr() -> Param:
+    return Param("dim", lambda v, _: dim(v))
+
+
+@op
+class For(Structural):
+    """Runs its region for ``iv`` from `lower` to `upper` by `step`, in order, carrying its operands along."""
+
+    arity = -1
+    params = {"iv": Param("name", lambda v, _: str(v)), "lower": _expr(), "upper": _expr(), "step": _expr()}
+
+    @classmethod
+    def infer(cls, operands: Sequence[TensorType], attrs: dict[str, Any]) -> tuple[TensorType, ...]:
+        return tuple(operands)
+
+
+@op
+class While(Structural):
+    """Runs its second region while the first yields true, carrying its operands along."""
+
+    arity = -1
+
+    @classmethod
+    def infer(cls, operands: Sequence[TensorType], attrs: dict[str, Any]) -> tuple[TensorType, ...]:
+        return tuple(operands)
+
+
+@op
+class If(Structural):
+    """The results of one of two regions, by a rank-0 bool; their types are those the regions yield."""
+
+    @classmethod
+    def infer(cls, operands: Sequence[TensorType], attrs: dict[str, Any]) -> tuple[TensorType, ...]:
+        raise OpError("the types of an if are those of its branches", code="TX0142")

@@ -1,0 +1,446 @@
+"""The `tx` dialect: tensor operations with value semantics, one IR operation for each op of the registry.
+
+There is one irdl definition for all operations without regions; the family classes (`MapOp`, `ReductionOp`, …) add typed
+accessors, and the leaves (`tx.exp`, `tx.sum`, …) are plain subclasses with a name, made when first asked for.  Every
+operation knows its declaration (`decl`) and its canonical parameters (`params`), and its verifier infers its result
+types anew through the declaration: dims and dtypes must agree.
+
+Attributes besides the parameters: ``loc`` (the user's line, ``"file:line:column"``), ``order`` (reductions and
+contractions), ``layout`` (the stored order of dims, set by layout-swap) and the figures of eval-insertion.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from xdsl.ir import Attribute, Block, Dialect, Operation, Region, SSAValue
+from xdsl.irdl import IRDLOperation, irdl_op_definition, region_def, traits_def, var_operand_def, var_result_def
+from xdsl.traits import IsTerminator, Pure
+from xdsl.utils.exceptions import VerifyException
+
+from . import ops as _ops  # noqa: F401  (fills the registry)
+from .attributes import (
+    DimAttr,
+    DimsAttr,
+    DTypeAttr,
+    MapAttr,
+    OrderAttr,
+    from_attr,
+    ir_tensor,
+    order_attr,
+    tensor_of,
+    to_attr,
+)
+from .dims import Dim, Sym
+from .index_map import IndexMap
+from .order import CHAIN_FMA, FREE, Order, sum_order
+from .registry import OPS, REQUIRED, Op, OpError
+from .tx_declarations import LOCAL
+from .types import DTYPES, TensorType
+
+__all__ = [
+    "ConcatenateOp", "ConstantOp", "ContractOp", "DimOp", "EmptyOp", "EvalOp", "ForOp", "GenericViewOp", "IfOp",
+    "InsertOp", "IotaOp", "MapOp", "PlainOp", "ReductionOp", "TakeOp", "TxOp", "ViewOp", "WhileOp", "YieldOp", "contract_order",
+    "leaf", "make", "order_of", "tx_dialect",
+]  # fmt: skip
+
+
+_BOOL_SCALAR = ir_tensor(TensorType(DTYPES["bool"], ()))
+
+
+class TxOp(IRDLOperation):
+    """What all `tx` operations share: the declaration, its parameters, types."""
+
+    if TYPE_CHECKING:
+        decl: ClassVar[type[Op]]  # set on each leaf; irdl takes no lower-case class variables
+
+    @property
+    def params(self) -> dict[str, Any]:
+        """The canonical parameters; one that is absent is None."""
+        found = self.attributes
+        return {key: from_attr(found[key]) if key in found else None for key in self.decl.params}
+
+    @property
+    def operand_types(self) -> tuple[TensorType, ...]:
+        return tuple(tensor_of(v.type) for v in self._operands)
+
+    @property
+    def type(self) -> TensorType:
+        """The type of the first result."""
+        return tensor_of(self.results[0].type)
+
+    @property
+    def loc(self) -> str | None:
+        """The user's line, ``"file:line:column"``."""
+        found = self.attributes.get("loc")
+        return from_attr(found) if found is not None else None
+
+    def _typed(self) -> tuple[list[TensorType], list[TensorType]]:
+        try:
+            return [tensor_of(v.type) for v in self.operands], [tensor_of(r.type) for r in self.results]
+        except ValueError as error:
+            raise VerifyException(f"{self.name}: {error}") from error
+
+    def verify_(self) -> None:
+        operands, results = self._typed()
+        for key, param in self.decl.params.items():
+            if key not in self.attributes and param.default is REQUIRED:
+                raise VerifyException(f"{self.name} needs the attribute {key!r}")
+        try:
+            inferred = self.decl.infer(operands, self.params)
+        except (OpError, ValueError, TypeError, IndexError, KeyError, AttributeError) as error:
+            raise VerifyException(f"{self.name}: {error}") from error
+        if tuple(inferred) != tuple(results):
+            raise VerifyException(
+                f"{self.name} gives ({', '.join(map(str, inferred))}), not ({', '.join(map(str, results))})"
+            )
+
+
+@irdl_op_definition
+class PlainOp(TxOp):
+    """Any operation without regions."""
+
+    name = "tx.op"
+    ins = var_operand_def()
+    outs = var_result_def()
+    traits = traits_def(Pure())
+    assembly_format = "$ins attr-dict `:` functional-type($ins, $outs)"
+
+    @property
+    def result(self) -> SSAValue:
+        return self.results[0]
+
+    @property
+    def operand(self) -> SSAValue:
+        """The first operand."""
+        return self._operands[0]
+
+
+class MapOp(PlainOp):
+    """A scalar body for every element of operands of equal dims."""
+
+
+class ReductionOp(PlainOp):
+    """A fold along `dims`, in the stated `order`."""
+
+    @property
+    def dims(self) -> tuple[int, ...]:
+        return from_attr(self.attributes["dims"])
+
+    @property
+    def order(self) -> Order:
+        return _order(self)
+
+    def verify_(self) -> None:
+        super().verify_()
+        _verify_order(self)
+
+
+class ViewOp(PlainOp):
+    """An index map from the result's dims to the operand's; elements outside its guards are `fill`."""
+
+    @property
+    def map(self) -> IndexMap:
+        return self.decl.view(tensor_of(self._operands[0].type), self.params)  # type: ignore[attr-defined]
+
+    @property
+    def fill(self) -> bool | int | float:
+        found = self.attributes.get("fill")
+        return 0 if found is None else from_attr(found)
+
+    def verify_(self) -> None:
+        super().verify_()
+        rank = len(self.map.exprs)
+        if rank != self.operand_types[0].rank:
+            raise VerifyException(
+                f"{self.name}: a map to rank {rank} of an operand of rank {self.operand_types[0].rank}"
+            )
+
+
+class GenericViewOp(ViewOp):
+    """``tx.view {map, fill}``: what composed views become."""
+
+    @property
+    def map(self) -> IndexMap:
+        return from_attr(self.attributes["map"])
+
+
+class ContractOp(PlainOp):
+    """Sum of products over pairs of dims, in the stated `order`."""
+
+    @property
+    def pairs(self) -> tuple[tuple[int, int], ...]:
+        return from_attr(self.attributes["pairs"])
+
+    @property
+    def order(self) -> Order:
+        return _order(self)
+
+    def verify_(self) -> None:
+        super().verify_()
+        _verify_order(self)
+
+
+class InsertOp(PlainOp):
+    """`base` with the elements that `map` names replaced by those of `value`."""
+
+    @property
+    def base(self) -> SSAValue:
+        return self._operands[0]
+
+    @property
+    def value(self) -> SSAValue:
+        return self._operands[1]
+
+    @property
+    def map(self) -> IndexMap:
+        return from_attr(self.attributes["map"])
+
+    def verify_(self) -> None:
+        super().verify_()
+        (base, value), index = self.operand_types, self.map
+        if len(index.exprs) != base.rank or index.extents != value.dims:
+            raise VerifyException(f"{self.name}: the map {index} does not lead from {value} into {base}")
+        if index.guards:
+            raise VerifyException(f"{self.name}: a map with guards does not say where to store")
+
+
+class TakeOp(PlainOp):
+    """Elements of the first operand along an axis at the indices of the second."""
+
+
+class ConcatenateOp(PlainOp):
+    """Operands one after another along an axis."""
+
+
+class ConstantOp(PlainOp):
+    """A rank-0 literal."""
+
+    @property
+    def value(self) -> bool | int | float:
+        return from_attr(self.attributes["value"])
+
+
+class DimOp(PlainOp):
+    """The value of an integer expression over dims."""
+
+
+class IotaOp(PlainOp):
+    """0, 1, 2, … along one dim."""
+
+
+class EmptyOp(PlainOp):
+    """``tx.empty {dtype, dims}``: a tensor whose elements have no value until they are inserted."""
+
+
+class EvalOp(PlainOp):
+    """Its operand, materialised: stored in memory instead of computed where it is used."""
+
+
+class _Region(TxOp):
+    """Shared by the ops with regions."""
+
+    def _block(self, i: int) -> Block:
+        return self.regions[i].block
+
+    def _verify_yield(self, region: int, types: Sequence[Attribute], what: str) -> None:
+        blocks = self.regions[region].blocks
+        last = blocks[0].last_op if len(blocks) == 1 else None
+        if not isinstance(last, YieldOp):
+            raise VerifyException(f"{what} of {self.name} must be one block that ends in tx.yield")
+        found = tuple(v.type for v in last.operands)
+        if found != tuple(types):
+            raise VerifyException(
+                f"{what} of {self.name} must yield ({', '.join(map(str, types))}), not ({', '.join(map(str, found))})"
+            )
+
+    def _verify_args(self, region: int, types: Sequence[Attribute], what: str) -> None:
+        if len(self.regions[region].blocks) != 1 or tuple(self._block(region).arg_types) != tuple(types):
+            raise VerifyException(f"{what} of {self.name} takes ({', '.join(map(str, types))})")
+
+
+@irdl_op_definition
+class ForOp(_Region):
+    """``tx.for {iv, lower, upper, step}``: iterations in order; block arguments are the carried values."""
+
+    name = "tx.for"
+    ins = var_operand_def()
+    outs = var_result_def()
+    body = region_def("single_block")
+    traits = traits_def(Pure())
+
+    @property
+    def symbol(self) -> Sym:
+        return Sym(from_attr(self.attributes["iv"]))
+
+    @property
+    def range(self) -> tuple[Dim, Dim, Dim]:
+        """Lower bound (inclusive), upper bound (exclusive) and step."""
+        a = self.attributes
+        return from_attr(a["lower"]), from_attr(a["upper"]), from_attr(a["step"])
+
+    @property
+    def block(self) -> Block:
+        return self._block(0)
+
+    def verify_(self) -> None:
+        for key in ("lower", "upper", "step"):
+            if not isinstance(self.attributes.get(key), DimAttr):
+                raise VerifyException(f"{self.name} needs a #tx.dim called {key!r}")
+        if not isinstance(from_attr(self.attributes["iv"]) if "iv" in self.attributes else None, str):
+            raise VerifyException(f"{self.name} needs the name of its iterator, 'iv'")
+        if any(self.symbol in d.symbols() for d in self.range):
+            raise VerifyException(f"the range of {self.name} mentions its own iterator {self.symbol}")
+        if self.range[2].const == 0:
+            raise VerifyException(f"the step of {self.name} is zero")
+        types = [v.type for v in self.operands]
+        if [r.type for r in self.results] != types:
+            raise VerifyException(f"initial values and results of {self.name} must have the same types")
+        self._verify_args(0, types, "the body")
+        self._verify_yield(0, types, "the body")
+
+
+@irdl_op_definition
+class WhileOp(_Region):
+    """``tx.while``: region 0 yields a rank-0 bool of the carried values; region 1 the next ones."""
+
+    name = "tx.while"
+    ins = var_operand_def()
+    outs = var_result_def()
+    condition = region_def("single_block")
+    body = region_def("single_block")
+    traits = traits_def(Pure())
+
+    def verify_(self) -> None:
+        types = [v.type for v in self.operands]
+        if [r.type for r in self.results] != types:
+            raise VerifyException(f"initial values and results of {self.name} must have the same types")
+        self._verify_args(0, types, "the condition")
+        self._verify_args(1, types, "the body")
+        self._verify_yield(0, [_BOOL_SCALAR], "the condition")
+        self._verify_yield(1, types, "the body")
+
+
+@irdl_op_definition
+class IfOp(_Region):
+    """``tx.if``: one of two regions without arguments, by a rank-0 bool; both yield the results' types."""
+
+    name = "tx.if"
+    ins = var_operand_def()
+    outs = var_result_def()
+    then = region_def("single_block")
+    otherwise = region_def("single_block")
+    traits = traits_def(Pure())
+
+    def verify_(self) -> None:
+        if [v.type for v in self.operands] != [_BOOL_SCALAR]:
+            raise VerifyException(f"{self.name} takes one rank-0 bool")
+        types = [r.type for r in self.results]
+        for i, what in enumerate(("the first branch", "the second branch")):
+            self._verify_args(i, [], what)
+            self._verify_yield(i, types, what)
+
+
+@irdl_op_definition
+class YieldOp(TxOp):
+    """Ends a region of a `tx` operation."""
+
+    name = "tx.yield"
+    ins = var_operand_def()
+    traits = traits_def(IsTerminator())
+    assembly_format = "($ins^ `:` type($ins))? attr-dict"
+
+    def verify_(self) -> None:
+        self._typed()
+
+
+YieldOp.decl = LOCAL["yield"]
+
+
+_FAMILIES: dict[str, type[TxOp]] = {"map": MapOp, "reduction": ReductionOp, "view": ViewOp, "structural": PlainOp}
+_NAMED: dict[str, type[TxOp]] = {
+    "concatenate": ConcatenateOp, "constant": ConstantOp, "contract": ContractOp, "dim": DimOp, "empty": EmptyOp,
+    "eval": EvalOp, "for": ForOp, "if": IfOp, "insert": InsertOp, "iota": IotaOp, "take": TakeOp, "view": GenericViewOp,
+    "while": WhileOp, "yield": YieldOp,
+}  # fmt: skip
+_leaves: dict[type[Op], type[TxOp]] = {}
+
+
+def leaf(decl: type[Op] | str) -> type[Any]:
+    """The IR operation of a declaration (or of a registered name), made on first use."""
+    if isinstance(decl, str):
+        decl = LOCAL[decl] if decl in LOCAL else OPS[decl]
+    found = _leaves.get(decl)
+    if found is None:
+        base = _NAMED.get(decl.name) or _FAMILIES.get(decl.family)
+        if base is None:
+            raise OpError(f"{decl.name} is a {decl.family} op: it has no IR operation of its own", code="TX0301")
+        if issubclass(base, (_Region, YieldOp)):
+            base.decl = decl
+            found = base
+        else:
+            # A plain subclass: running irdl's class processing for every op costs 0.7 ms each.
+            name = "".join(word.capitalize() for word in decl.name.split("_")) + "Op"
+            found = type(name, (base,), {"name": f"tx.{decl.name}", "decl": decl, "__doc__": decl.__doc__})
+        _leaves[decl] = found
+    return found
+
+
+def order_of(decl: type[Op], operands: Sequence[TensorType], params: Mapping[str, Any]) -> Order | None:
+    """The order of arithmetic of an operation, fixed when it is made; None where it has none."""
+    if decl.family == "reduction":
+        return decl.order(operands[0], params["dims"])  # type: ignore[attr-defined]
+    return contract_order(operands, params["pairs"]) if decl.name == "contract" else None
+
+
+def contract_order(operands: Sequence[TensorType], pairs: Sequence[tuple[int, int]]) -> Order:
+    """Exact types: free.  One FMA chain where both operands have free dims, else a sum's order with FMA."""
+    a, b = operands
+    if not a.dtype.is_float:
+        return FREE
+    if a.rank > len(pairs) and b.rank > len(pairs):
+        return CHAIN_FMA
+    base = sum_order(a.dtype.computes_in.bits, True)
+    return Order(base.kind, base.block, base.lanes, True)
+
+
+def make(
+    decl: type[Op] | str,
+    operands: Sequence[SSAValue],
+    params: Mapping[str, Any] | None = None,
+    *,
+    types: Sequence[Attribute] | None = None,
+    regions: Sequence[Region] = (),
+    extra: Mapping[str, Attribute] | None = None,
+) -> Any:
+    """A new operation; its result types are inferred unless given.  `extra` are further attributes, such as ``loc``."""
+    cls = leaf(decl)
+    params = params or {}
+    attributes = {k: to_attr(v) for k, v in params.items() if v is not None}
+    if cls.decl.family == "reduction" or cls.decl.name == "contract":
+        order = order_of(cls.decl, [tensor_of(v.type) for v in operands], params)
+        assert order is not None
+        attributes["order"] = order_attr(order)
+    if extra:
+        attributes.update(extra)
+    if types is None:
+        types = [ir_tensor(t) for t in cls.decl.infer([tensor_of(v.type) for v in operands], dict(params))]
+    op = cls.__new__(cls)
+    Operation.__init__(op, operands=operands, result_types=types, attributes=attributes, regions=regions)
+    return op
+
+
+def _order(op: TxOp) -> Order:
+    return from_attr(op.attributes["order"])
+
+
+def _verify_order(op: TxOp) -> None:
+    if not isinstance(op.attributes.get("order"), OrderAttr):
+        raise VerifyException(f"{op.name} needs its order of arithmetic, the attribute 'order'")
+
+
+def tx_dialect() -> Dialect:
+    """The dialect with every registered op: for parsing."""
+    leaves = [leaf(decl) for decl in (*OPS.values(), *LOCAL.values()) if decl.family != "composite"]
+    return Dialect("tx", leaves, [DimsAttr, DimAttr, MapAttr, OrderAttr, DTypeAttr])

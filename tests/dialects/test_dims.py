@@ -1,0 +1,124 @@
+"""Dims: normal forms, division, simplification and text, checked against Python's own integers."""
+
+import pickle
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from txc.dialects.dims import (
+    Dim,
+    Sym,
+    dim,
+    expand_mods,
+    iterator,
+    linear_in,
+    maximum,
+    minimum,
+    parse_dim,
+    simplify,
+    sym,
+)
+
+NAMES = ("n", "m", "x.0", "$s")
+
+
+@st.composite
+def expressions(draw, depth: int = 3) -> Dim:
+    if depth == 0:
+        return draw(st.one_of(st.integers(-6, 6).map(dim), st.sampled_from(NAMES).map(sym)))
+    a, b = draw(expressions(depth=depth - 1)), draw(expressions(depth=depth - 1))
+    match draw(st.sampled_from("+-*/%<>")):
+        case "+":
+            return a + b
+        case "-":
+            return a - b
+        case "*":
+            return a * b
+        case "/":
+            return a // draw(st.integers(1, 7))
+        case "%":
+            return a % draw(st.integers(1, 7))
+        case "<":
+            return minimum(a, b)
+        case _:
+            return maximum(a, b)
+
+
+ENVIRONMENTS = st.fixed_dictionaries(
+    {
+        Sym("n"): st.integers(0, 9),
+        Sym("m"): st.integers(0, 9),
+        Sym("x.0"): st.integers(0, 9),
+        Sym("$s"): st.integers(-9, 9),
+    }
+)
+
+
+@given(expressions())
+def test_text_reads_back_as_the_same_object(e: Dim):
+    assert parse_dim(str(e)) is e
+    assert pickle.loads(pickle.dumps(e)) is e
+
+
+@given(expressions(), expressions(), ENVIRONMENTS)
+def test_arithmetic_is_that_of_integers(a: Dim, b: Dim, env):
+    x, y = a.evaluate(env), b.evaluate(env)
+    assert (a + b).evaluate(env) == x + y
+    assert (a - b).evaluate(env) == x - y
+    assert (a * b).evaluate(env) == x * y
+    assert minimum(a, b).evaluate(env) == min(x, y)
+    assert maximum(a, b).evaluate(env) == max(x, y)
+    if y:
+        assert (a // b).evaluate(env) == x // y
+        assert (a % b).evaluate(env) == x % y
+
+
+@given(expressions(), ENVIRONMENTS)
+def test_nonneg_is_never_wrong(e: Dim, env):
+    if e.nonneg:
+        assert e.evaluate(env) >= 0
+
+
+@given(expressions(), ENVIRONMENTS)
+def test_simplify_and_expand_mods_keep_the_value(e: Dim, env):
+    bounds = {Sym("n"): sym("m"), Sym("x.0"): dim(5)}
+    env = {**env, Sym("x.0"): env[Sym("x.0")] % 5}
+    if env[Sym("m")] == 0:
+        return
+    env[Sym("n")] %= env[Sym("m")]
+    assert simplify(e, bounds).evaluate(env) == e.evaluate(env)
+    assert expand_mods(e).evaluate(env) == e.evaluate(env)
+
+
+@given(expressions(), ENVIRONMENTS)
+def test_linear_in_splits_without_loss(e: Dim, env):
+    split = linear_in(e, [Sym("n"), Sym("m")])
+    if split is not None:
+        coefficients, rest = split
+        total = rest.evaluate(env) + sum(c.evaluate(env) * env[s] for s, c in coefficients.items())
+        assert total == e.evaluate(env)
+        assert not rest.symbols() & {Sym("n"), Sym("m")}
+
+
+def test_equal_polynomials_are_one_object():
+    n, m = sym("n"), sym("m")
+    assert n * m - m is m * (n - 1)
+    assert (n * 6 + 3) // 3 is 2 * n + 1
+    assert (n * m + 1) % m is dim(1) % m
+
+
+def test_a_reshape_of_contiguous_memory_collapses():
+    n, m = sym("n"), sym("m")
+    i, j = iterator(0), iterator(1)
+    bounds = {Sym("d0"): n, Sym("d1"): m}
+    assert simplify((i * m + j) // m, bounds) is i
+    assert simplify((i * m + j) % m, bounds) is j
+    k = iterator(0)
+    assert expand_mods((k // (m - 2)) * (m - 2) + k % (m - 2)) is k
+
+
+@pytest.mark.parametrize("text", ["n +", "n ** 2", "foo(n)", "", "1.5"])
+def test_other_text_is_refused(text: str):
+    with pytest.raises(ValueError, match="not an integer expression"):
+        parse_dim(text)
