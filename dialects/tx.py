@@ -12,7 +12,7 @@ contractions), ``layout`` (the stored order of dims, set by layout-swap) and the
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from xdsl.ir import Attribute, Block, Dialect, Operation, Region, SSAValue
 from xdsl.irdl import IRDLOperation, irdl_op_definition, region_def, traits_def, var_operand_def, var_result_def
@@ -41,7 +41,7 @@ from .types import DTYPES, TensorType
 
 __all__ = [
     "ConcatenateOp", "ConstantOp", "ContractOp", "DimOp", "EmptyOp", "EvalOp", "ForOp", "GenericViewOp", "IfOp",
-    "InsertOp", "IotaOp", "MapOp", "ReductionOp", "TakeOp", "TxOp", "ViewOp", "WhileOp", "YieldOp", "contract_order",
+    "InsertOp", "IotaOp", "MapOp", "PlainOp", "ReductionOp", "TakeOp", "TxOp", "ViewOp", "WhileOp", "YieldOp", "contract_order",
     "leaf", "make", "order_of", "tx_dialect",
 ]  # fmt: skip
 
@@ -49,10 +49,11 @@ __all__ = [
 _BOOL_SCALAR = ir_tensor(TensorType(DTYPES["bool"], ()))
 
 
-class _Declared(IRDLOperation):
+class TxOp(IRDLOperation):
     """What all `tx` operations share: the declaration, its parameters, types."""
 
-    decl: ClassVar[type[Op]]
+    if TYPE_CHECKING:
+        decl: ClassVar[type[Op]]  # set on each leaf; irdl takes no lower-case class variables
 
     @property
     def params(self) -> dict[str, Any]:
@@ -97,7 +98,7 @@ class _Declared(IRDLOperation):
 
 
 @irdl_op_definition
-class TxOp(_Declared):
+class PlainOp(TxOp):
     """Any operation without regions."""
 
     name = "tx.op"
@@ -116,11 +117,11 @@ class TxOp(_Declared):
         return self._operands[0]
 
 
-class MapOp(TxOp):
+class MapOp(PlainOp):
     """A scalar body for every element of operands of equal dims."""
 
 
-class ReductionOp(TxOp):
+class ReductionOp(PlainOp):
     """A fold along `dims`, in the stated `order`."""
 
     @property
@@ -136,7 +137,7 @@ class ReductionOp(TxOp):
         _verify_order(self)
 
 
-class ViewOp(TxOp):
+class ViewOp(PlainOp):
     """An index map from the result's dims to the operand's; elements outside its guards are `fill`."""
 
     @property
@@ -163,7 +164,7 @@ class GenericViewOp(ViewOp):
         return from_attr(self.attributes["map"])
 
 
-class ContractOp(TxOp):
+class ContractOp(PlainOp):
     """Sum of products over pairs of dims, in the stated `order`."""
 
     @property
@@ -179,7 +180,7 @@ class ContractOp(TxOp):
         _verify_order(self)
 
 
-class InsertOp(TxOp):
+class InsertOp(PlainOp):
     """`base` with the elements that `map` names replaced by those of `value`."""
 
     @property
@@ -203,15 +204,15 @@ class InsertOp(TxOp):
             raise VerifyException(f"{self.name}: a map with guards does not say where to store")
 
 
-class TakeOp(TxOp):
+class TakeOp(PlainOp):
     """Elements of the first operand along an axis at the indices of the second."""
 
 
-class ConcatenateOp(TxOp):
+class ConcatenateOp(PlainOp):
     """Operands one after another along an axis."""
 
 
-class ConstantOp(TxOp):
+class ConstantOp(PlainOp):
     """A rank-0 literal."""
 
     @property
@@ -219,23 +220,23 @@ class ConstantOp(TxOp):
         return from_attr(self.attributes["value"])
 
 
-class DimOp(TxOp):
+class DimOp(PlainOp):
     """The value of an integer expression over dims."""
 
 
-class IotaOp(TxOp):
+class IotaOp(PlainOp):
     """0, 1, 2, … along one dim."""
 
 
-class EmptyOp(TxOp):
+class EmptyOp(PlainOp):
     """``tx.empty {dtype, dims}``: a tensor whose elements have no value until they are inserted."""
 
 
-class EvalOp(TxOp):
+class EvalOp(PlainOp):
     """Its operand, materialised: stored in memory instead of computed where it is used."""
 
 
-class _Region(_Declared):
+class _Region(TxOp):
     """Shared by the ops with regions."""
 
     def _block(self, i: int) -> Block:
@@ -340,7 +341,7 @@ class IfOp(_Region):
 
 
 @irdl_op_definition
-class YieldOp(IRDLOperation):
+class YieldOp(TxOp):
     """Ends a region of a `tx` operation."""
 
     name = "tx.yield"
@@ -348,14 +349,20 @@ class YieldOp(IRDLOperation):
     traits = traits_def(IsTerminator())
     assembly_format = "($ins^ `:` type($ins))? attr-dict"
 
+    def verify_(self) -> None:
+        self._typed()
 
-_FAMILIES: dict[str, type[TxOp]] = {"map": MapOp, "reduction": ReductionOp, "view": ViewOp, "structural": TxOp}
-_NAMED: dict[str, type[_Declared]] = {
+
+YieldOp.decl = LOCAL["yield"]
+
+
+_FAMILIES: dict[str, type[TxOp]] = {"map": MapOp, "reduction": ReductionOp, "view": ViewOp, "structural": PlainOp}
+_NAMED: dict[str, type[TxOp]] = {
     "concatenate": ConcatenateOp, "constant": ConstantOp, "contract": ContractOp, "dim": DimOp, "empty": EmptyOp,
     "eval": EvalOp, "for": ForOp, "if": IfOp, "insert": InsertOp, "iota": IotaOp, "take": TakeOp, "view": GenericViewOp,
-    "while": WhileOp,
+    "while": WhileOp, "yield": YieldOp,
 }  # fmt: skip
-_leaves: dict[type[Op], type[_Declared]] = {}
+_leaves: dict[type[Op], type[TxOp]] = {}
 
 
 def leaf(decl: type[Op] | str) -> type[Any]:
@@ -367,7 +374,7 @@ def leaf(decl: type[Op] | str) -> type[Any]:
         base = _NAMED.get(decl.name) or _FAMILIES.get(decl.family)
         if base is None:
             raise OpError(f"{decl.name} is a {decl.family} op: it has no IR operation of its own", code="TX0301")
-        if issubclass(base, _Region):
+        if issubclass(base, (_Region, YieldOp)):
             base.decl = decl
             found = base
         else:
@@ -434,4 +441,4 @@ def _verify_order(op: TxOp) -> None:
 def tx_dialect() -> Dialect:
     """The dialect with every registered op: for parsing."""
     leaves = [leaf(decl) for decl in (*OPS.values(), *LOCAL.values()) if decl.family != "composite"]
-    return Dialect("tx", [*leaves, YieldOp], [DimsAttr, DimAttr, MapAttr, OrderAttr, DTypeAttr])
+    return Dialect("tx", leaves, [DimsAttr, DimAttr, MapAttr, OrderAttr, DTypeAttr])

@@ -11,7 +11,7 @@ from .index_map import IndexMap
 from .registry import Op, OpError, Param, Structural, View, dims_param, dtype_param
 from .types import TensorType, tensor_type
 
-__all__ = ["LOCAL", "Empty", "GenericView"]
+__all__ = ["LOCAL", "Empty", "GenericView", "Yield"]
 
 
 class GenericView(View):
@@ -49,4 +49,15 @@ class Empty(Structural):
         return (np.zeros(shape, attrs["dtype"].numpy),)
 
 
-LOCAL: dict[str, type[Op]] = {decl.name: decl for decl in (GenericView, Empty)}
+class Yield(Structural):
+    """Ends a region: next carried values, a condition, a branch's results."""
+
+    name = "yield"
+    results = 0
+
+    @classmethod
+    def infer(cls, operands: Sequence[TensorType], attrs: dict[str, Any]) -> tuple[TensorType, ...]:
+        return ()
+
+
+LOCAL: dict[str, type[Op]] = {decl.name: decl for decl in (GenericView, Empty, Yield)}
