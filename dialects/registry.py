@@ -251,8 +251,11 @@ class Map(Op):
         raise NotImplementedError
 
     @classmethod
-    def build(cls, b: ScalarBuilder, *xs: Value) -> Value:
-        """`scalar`, with half-width floats computed in f32 and rounded once at the end."""
+    def build(cls, b: ScalarBuilder, *xs: Value, **attrs: Any) -> Value:
+        """`scalar`, with half-width floats computed in f32 and rounded once at the end.
+
+        `attrs` are the op's parameters; only `cast` has one.
+        """
         wide = xs[-1].dtype.computes_in
         if wide is xs[-1].dtype or cls.result_dtype(xs[-1].dtype) is not xs[-1].dtype:
             xs = tuple(b.cast(x, x.dtype.computes_in) for x in xs)
@@ -303,6 +306,8 @@ class Reduction(Op):
     promotes: ClassVar[str] = "same"
     #: Whether an empty reduced extent has a value.
     empty: ClassVar[bool] = True
+    #: Whether `element` looks at its position `k`.
+    indexed: ClassVar[bool] = False
 
     @classmethod
     def states(cls, element: DType) -> tuple[DType, ...]:

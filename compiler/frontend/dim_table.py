@@ -1,0 +1,251 @@
+"""The dims of one function: what is known of its symbols, and the facts its graph relies on.
+
+Facts come from operations: an addition demands that two dims are equal (`equate`), broadcasting and `squeeze` ask
+whether a dim is 1 (`is_one`), ``int(n)`` asks for a value (`int_of`), slicing asks which of two is larger (`decide`).
+Where a call is being traced each input symbol has a *hint*, its value in that call; an answer that rests on a hint
+is recorded as a guard, which every later call must pass to use the same graph.  A function declared in `.tx` has no
+hints: what its operations demand becomes a guard, that is, a condition on its arguments.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from ...dialects.dims import Dim, DimLike, Sym, dim, linear_in, sym
+from ...dialects.registry import OpError
+
+__all__ = ["DimTable", "Guard"]
+
+_TESTS = {
+    "==": lambda a, b: a == b,
+    "!=": lambda a, b: a != b,
+    "<": lambda a, b: a < b,
+    "<=": lambda a, b: a <= b,
+}
+
+
+@dataclass(frozen=True)
+class Guard:
+    """``lhs relation rhs`` over input symbols, relation one of ``== != < <=``; `why` says what asked."""
+
+    lhs: Dim
+    relation: str
+    rhs: Dim
+    why: str = ""
+
+    def holds(self, env: Mapping[Sym, int]) -> bool:
+        return _TESTS[self.relation](self.lhs.evaluate(env), self.rhs.evaluate(env))
+
+    def __str__(self) -> str:
+        return f"{self.lhs} {self.relation} {self.rhs}" + (f"  ({self.why})" if self.why else "")
+
+
+class DimTable:
+    """Symbols with their hints, the substitutions that unification made, and the guards in the order they arose."""
+
+    def __init__(self) -> None:
+        self.hints: dict[Sym, int] = {}
+        #: How messages name a symbol: ``dim 0 of x``.
+        self.names: dict[Sym, str] = {}
+        self.substitutions: dict[Sym, Dim] = {}
+        self.guards: list[Guard] = []
+        #: Loop variables in scope of the trace, outermost first, with their smallest and largest value.
+        self.loops: dict[Sym, tuple[Dim, Dim]] = {}
+
+    def declare(self, name: str, hint: int | None = None, described: str = "") -> Dim:
+        """A new input symbol; `hint` is its value in the call that is traced, None in a `.tx` declaration."""
+        symbol = sym(name)
+        assert symbol.symbol is not None
+        if hint is not None:
+            self.hints[symbol.symbol] = int(hint)
+        self.names.setdefault(symbol.symbol, described or name)
+        return symbol
+
+    def resolve(self, d: DimLike) -> Dim:
+        """`d` with every substitution applied."""
+        return dim(d).substitute(self.substitutions) if self.substitutions else dim(d)
+
+    def hint(self, d: DimLike) -> int | None:
+        """The value of `d` in the traced call; None where it depends on a loop variable or nothing was called."""
+        d = dim(d)
+        if d.const is not None:
+            return d.const
+        try:
+            return int(d.evaluate(self.hints))
+        except KeyError:
+            return None
+        except ZeroDivisionError:
+            return None
+
+    def varies(self, d: Dim) -> bool:
+        """Whether `d` mentions a loop variable."""
+        return any(s in self.loops for s in d.symbols())
+
+    def equate(self, a: DimLike, b: DimLike, why: str = "") -> Dim:
+        """Demand that two dims are equal; the one to use from now on.
+
+        Substitutes where the equation can be solved for an input symbol, else only guards.
+        Raises OpError, with both values, where the dims differ in the traced call or by construction.
+        """
+        a, b = self.resolve(a), self.resolve(b)
+        if a is b:
+            return a
+        difference = a - b
+        hint_a, hint_b = self.hint(a), self.hint(b)
+        known = hint_a is not None and hint_b is not None
+        if difference.const is not None or (known and hint_a != hint_b) or self.varies(difference):
+            raise OpError(f"sizes {self.describe(a)} and {self.describe(b)} are not equal", code="TX0201")
+        self._guard(a, "==", b, why)
+        self._solve(difference)
+        return self.resolve(a if self.resolve(a) is self.resolve(b) or not b.const else b)
+
+    def is_one(self, d: DimLike, why: str = "broadcasting asks") -> bool:
+        """Whether a size is 1, as a fact: a guard where it is not known; without a hint the answer is no."""
+        d = self.resolve(d)
+        if d.const is not None:
+            return d.const == 1
+        hint = self.hint(d)
+        if hint is None:
+            return False
+        if hint == 1:
+            self.equate(d, 1, why)
+            return True
+        self._guard(d, "!=", dim(1), why)
+        return False
+
+    def int_of(self, d: DimLike, why: str = "int() of it") -> int:
+        """The value as a Python int, which makes it a fact; OpError where it is not the same in every call."""
+        d = self.resolve(d)
+        if d.const is not None:
+            return d.const
+        hint = self.hint(d)
+        if hint is None:
+            raise OpError(
+                f"the value of {self.describe(d)} is needed while the function is being compiled",
+                "it is known only when the compiled function runs; use it in array operations instead",
+                "TX0202",
+            )
+        self.equate(d, hint, why)
+        return hint
+
+    def decide(self, a: DimLike, relation: str, b: DimLike, why: str = "") -> bool | None:
+        """The truth of ``a relation b`` (``== != < <=``): proved, or of the hints and guarded; None where neither can be.
+
+        A comparison that varies with a loop is True where it can be proved, or guarded, for every iteration.
+        """
+        a, b = self.resolve(a), self.resolve(b)
+        if relation in ("==", "!="):
+            if (a - b).const is not None:
+                return (a is b) == (relation == "==")
+            if self.varies(a - b):
+                return None
+            if self._positive(a - b) or self._positive(b - a):
+                return relation == "!="
+        else:
+            strict = int(relation == "<")
+            low, high = self._range(b - a - strict)
+            if low is not None and low.nonneg:
+                return True
+            if high is not None and (-high - 1).nonneg:
+                return False
+            if self.varies(b - a):
+                hint = None if low is None else self.hint(low)
+                if low is None or hint is None or hint < 0:
+                    return None
+                self._guard(dim(0), "<=", low, why)
+                return True
+        hint_a, hint_b = self.hint(a), self.hint(b)
+        if hint_a is None or hint_b is None:
+            return None
+        truth = _TESTS[relation](hint_a, hint_b)
+        if truth:
+            self._guard(a, relation, b, why)
+        elif relation in ("==", "!="):
+            self._guard(a, "!=" if relation == "==" else "==", b, why)
+        else:
+            self._guard(b, "<" if relation == "<=" else "<=", a, why)
+        if (relation == "==") == truth and relation in ("==", "!="):
+            self._solve(a - b)
+        return truth
+
+    def demand(self, a: DimLike, relation: str, b: DimLike, why: str = "") -> None:
+        """A guard that is a condition on the arguments: used where there is no hint to decide by."""
+        self._guard(self.resolve(a), relation, self.resolve(b), why)
+
+    def describe(self, d: Dim) -> str:
+        """For messages: the expression, what its symbols are, and its value in this call where it has one."""
+        if d.const is not None:
+            return str(d.const)
+        named = d.symbol is not None and self.names.get(d.symbol)
+        text = f"{d} ({named})" if named and named != str(d) else str(d)
+        hint = self.hint(d)
+        return text if hint is None else f"{text} = {hint}"
+
+    def _positive(self, d: Dim) -> bool:
+        return (d - 1).nonneg
+
+    def _guard(self, a: Dim, relation: str, b: Dim, why: str) -> None:
+        if not any(g.lhs is a and g.relation == relation and g.rhs is b for g in self.guards):
+            self.guards.append(Guard(a, relation, b, why))
+
+    def _solve(self, difference: Dim) -> None:
+        """Substitute for one symbol so that `difference` becomes zero, where it is linear with coefficient ±1."""
+        scale = math.gcd(*(c for _, c in difference.terms))
+        if scale > 1:
+            difference = Dim.of_terms({mono: c // scale for mono, c in difference.terms})
+        # `$` symbols first: what replaces them is known not to be negative; then the latest declared.
+        order = list(self.names)
+        free = [s for s in difference.symbols() if s in self.names and s not in self.loops]
+        for s in sorted(free, key=lambda s: (s.nonneg, -order.index(s))):
+            split = linear_in(difference, [s])
+            if split is None:
+                continue
+            coefficients, rest = split
+            coefficient = coefficients[s].const if s in coefficients else None
+            if coefficient not in (1, -1):
+                continue
+            value = rest * -coefficient
+            # A size replaced by an expression that may be negative would lose what is known of it.
+            if s.nonneg and not value.nonneg and any(t.nonneg for t in free if t is not s):
+                continue
+            self.substitutions = {k: v.substitute({s: value}) for k, v in self.substitutions.items()}
+            self.substitutions[s] = value
+            return
+
+    def _range(self, d: Dim) -> tuple[Dim | None, Dim | None]:
+        """Bounds of `d` over all iterations of the loops it varies with, innermost loops first; None: not known."""
+        low: Dim | None = d
+        high: Dim | None = d
+        for s, (first, last) in reversed(self.loops.items()):
+            low = _bound(low, s, first, last)
+            high = _bound(high, s, last, first)
+        return low, high
+
+    def environment(self, shapes: Mapping[Sym, int]) -> dict[Sym, int]:
+        """The values of all symbols for a call, those that were substituted included."""
+        env: dict[Sym, Any] = dict(shapes)
+        for s, value in self.substitutions.items():
+            if s not in env:
+                env[s] = value.evaluate(env)
+        return env
+
+
+def _bound(d: Dim | None, s: Sym, at_positive: Dim, at_negative: Dim) -> Dim | None:
+    """`d` with `s` replaced by the end of its range that makes `d` extreme; None where the direction is not known."""
+    if d is None or s not in d.symbols():
+        return d
+    split = linear_in(d, [s])
+    if split is None:
+        return None
+    coefficients, rest = split
+    c = coefficients.get(s)
+    if c is None:
+        return rest
+    if c.nonneg:
+        return rest + c * at_positive
+    if (-c).nonneg:
+        return rest + c * at_negative
+    return None

@@ -1,0 +1,275 @@
+"""The expression graph: what every front end builds and `lowering.py` reads.  Plain Python objects, no xDSL.
+
+A `Value` is one result of a `Node`; a node has an op of the registry, operands, canonical parameters and, for
+``for``, ``while`` and ``if``, regions.  A region is a `Block` that may use values from outside.  A node remembers the
+block it was made in and a serial number, so a block's program is: the nodes its outputs need, in the order made.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import itertools
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from ...dialects.dims import Dim
+from ...dialects.index_map import IndexMap
+from ...dialects.registry import Op
+from ...dialects.types import TensorType
+from .dim_table import DimTable, Guard
+
+__all__ = ["Block", "DimTable", "Graph", "Guard", "Input", "Literal", "Loc", "Node", "Value", "schedule"]
+
+_serials = itertools.count()
+
+
+@dataclass(frozen=True)
+class Loc:
+    """A place in the user's program; columns count from 0, `end_column` is after the last character."""
+
+    filename: str
+    line: int
+    column: int = 0
+    end_column: int = 0
+    function: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.filename}:{self.line}"
+
+
+@dataclass(eq=False, slots=True)
+class Value:
+    """One result of a node."""
+
+    node: Node
+    index: int
+    type: TensorType
+
+    def __repr__(self) -> str:
+        name = self.node.op.name if self.node.op else "argument"
+        return f"<{name}#{self.node.serial}: {self.type}>"
+
+
+class Node:
+    """One operation.  `op` is None for arguments: of the graph, of a block, or (`leaf`, an array) of a lazy expression."""
+
+    __slots__ = ("attrs", "block", "leaf", "loc", "op", "operands", "regions", "results", "serial")
+
+    def __init__(
+        self,
+        op: type[Op] | None,
+        operands: Sequence[Value],
+        attrs: dict[str, Any],
+        types: Sequence[TensorType],
+        loc: Loc | None = None,
+        regions: Sequence[Block] = (),
+        block: Block | None = None,
+        leaf: Any = None,
+    ):
+        self.op, self.operands, self.attrs, self.loc = op, tuple(operands), attrs, loc
+        self.regions, self.block, self.leaf = tuple(regions), block, leaf
+        self.serial = next(_serials)
+        self.results = tuple(Value(self, i, t) for i, t in enumerate(types))
+
+
+class Block:
+    """A region: `args` are results of argument nodes, `outputs` what it hands on.  `parent` is the block around it."""
+
+    def __init__(self, types: Sequence[TensorType] = (), parent: Block | None = None):
+        self.parent = parent
+        self.args: tuple[Value, ...] = tuple(Node(None, (), {}, (t,), block=self).results[0] for t in types)
+        self.outputs: list[Value] = []
+
+    def nodes(self) -> list[Node]:
+        """Its program, arguments left out."""
+        return schedule(self.outputs, self)
+
+    def free(self) -> list[Value]:
+        """The values from outside that it, or a region inside it, uses."""
+        found: dict[Value, None] = {}
+        for node in self.nodes():
+            for v in _uses(node):
+                if v.node.block is not self:
+                    found[v] = None
+        for v in self.outputs:
+            if v.node.block is not self:
+                found[v] = None
+        return list(found)
+
+
+def _uses(node: Node) -> Iterator[Value]:
+    yield from node.operands
+    for region in node.regions:
+        yield from region.free()
+
+
+def schedule(outputs: Iterable[Value], block: Block | None = None) -> list[Node]:
+    """The nodes made in `block` that `outputs` need, in the order they were made; arguments left out."""
+    found: set[Node] = set()
+    stack = [v.node for v in outputs]
+    while stack:
+        node = stack.pop()
+        if node.op is None or node.block is not block or node in found:
+            continue
+        found.add(node)
+        stack.extend(v.node for v in _uses(node))
+    return sorted(found, key=lambda n: n.serial)
+
+
+@dataclass
+class Input:
+    """An argument of a graph.
+
+    `kind`: ``tensor`` (an array), ``scalar`` (rank 0, passed by value) or ``int`` (a Python int: `symbol` is its Dim and
+    there is no `value`).  `hidden` inputs are captured arrays; `source` is the array.  `layout` is ``row`` or ``col``: the
+    type of a ``col`` input has its dims reversed already.  `weak` is ``float``, ``int``, ``bool`` where it came from a Python scalar.
+    """
+
+    name: str
+    kind: str
+    value: Value | None = None
+    symbol: Dim | None = None
+    hidden: bool = False
+    source: Any = None
+    layout: str = "row"
+    weak: str = ""
+
+
+@dataclass(frozen=True)
+class Literal:
+    """A part of a function's result that is not computed: a Python value given back as it is."""
+
+    value: Any
+
+
+@dataclass
+class Graph:
+    """A function: inputs, outputs, the facts about its dims.
+
+    `aliases` says which outputs are inputs written in place (output index to input index).  The first `results` outputs are what
+    the function returns, the rest only writes.  `structure` is the shape of the returned value: an output's index, a
+    `Literal`, None, or a tuple, list or dict of these.
+    """
+
+    name: str
+    inputs: list[Input]
+    outputs: list[Value]
+    table: DimTable
+    aliases: dict[int, int] = field(default_factory=dict)
+    structure: Any = 0
+    results: int = 0
+
+    def nodes(self) -> list[Node]:
+        """The top level's program, in order."""
+        return schedule(self.outputs)
+
+    def walk(self) -> Iterator[Node]:
+        """Every node, those of regions after the node that has them."""
+
+        def visit(nodes: list[Node]) -> Iterator[Node]:
+            for node in nodes:
+                yield node
+                for region in node.regions:
+                    yield from visit(region.nodes())
+
+        return visit(self.nodes())
+
+    def settle(self) -> Graph:
+        """Apply all substitutions of the table to types and parameters; called once, when tracing ends."""
+        resolve = self.table.resolve
+        if self.table.substitutions:
+            values = [i.value for i in self.inputs if i.value] + self.outputs
+            for node in self.walk():
+                node.attrs = {k: _map_dims(v, resolve) for k, v in node.attrs.items()}
+                values += node.results
+                values += [arg for region in node.regions for arg in region.args]
+            for v in values:
+                v.type = v.type.with_dims(tuple(resolve(d) for d in v.type.dims))
+        return self
+
+    def key(self) -> str:
+        """A structural hash: equal for graphs that compute the same thing in the same way, on any run."""
+        text = hashlib.sha256()
+        numbers: dict[Value, str] = {}
+        for i, given in enumerate(self.inputs):
+            if given.value is not None:
+                numbers[given.value] = f"a{i}"
+            kind = given.value.type if given.value is not None else given.symbol
+            text.update(f"{given.name} {given.kind} {kind} {given.hidden} {given.layout} {given.weak}\n".encode())
+
+        def visit(nodes: list[Node], prefix: str) -> None:
+            for n, node in enumerate(nodes):
+                assert node.op is not None
+                for r in node.results:
+                    numbers[r] = f"{prefix}{n}.{r.index}"
+                attrs = " ".join(f"{k}={v!r}" for k, v in node.attrs.items())
+                operands = " ".join(numbers[v] for v in node.operands)
+                types = " ".join(str(r.type) for r in node.results)
+                text.update(f"{prefix}{n} {node.op.name} {operands} {{{attrs}}} {types}\n".encode())
+                for r, region in enumerate(node.regions):
+                    inner = f"{prefix}{n}/{r}/"
+                    for j, arg in enumerate(region.args):
+                        numbers[arg] = f"{inner}a{j}"
+                    visit(region.nodes(), inner)
+                    text.update(f"yield {' '.join(numbers[v] for v in region.outputs)}\n".encode())
+
+        visit(self.nodes(), "")
+        ends = " ".join(numbers[v] for v in self.outputs)
+        guards = "; ".join(f"{g.lhs} {g.relation} {g.rhs}" for g in self.table.guards)
+        text.update(f"return {ends} {self.aliases} {self.structure!r} {self.results} {guards}".encode())
+        return text.hexdigest()
+
+    def __str__(self) -> str:
+        """The graph as text: the `graph` stage's dump."""
+        numbers: dict[Value, str] = {}
+        lines: list[str] = []
+        heads = []
+        for given in self.inputs:
+            if given.value is not None:
+                numbers[given.value] = f"%{given.name}"
+                heads.append(f"%{given.name}: {given.value.type}")
+            else:
+                heads.append(f"{given.symbol}: int")
+        lines.append(f"graph {self.name}({', '.join(heads)}) {{")
+        counter = itertools.count()
+
+        def visit(nodes: list[Node], pad: str) -> None:
+            for node in nodes:
+                assert node.op is not None
+                for r in node.results:
+                    numbers[r] = f"%{next(counter)}"
+                names = ", ".join(numbers[r] for r in node.results)
+                operands = "".join(f" {numbers[v]}" for v in node.operands)
+                attrs = ", ".join(f"{k}={v}" for k, v in node.attrs.items())
+                types = ", ".join(str(r.type) for r in node.results)
+                lines.append(f"{pad}{names} = {node.op.name}{operands}{f' {{{attrs}}}' if attrs else ''} : {types}")
+                for region in node.regions:
+                    for arg in region.args:
+                        numbers[arg] = f"%{next(counter)}"
+                    lines.append(f"{pad}{{ ({', '.join(f'{numbers[a]}: {a.type}' for a in region.args)})")
+                    visit(region.nodes(), pad + "  ")
+                    lines.append(f"{pad}  yield {', '.join(numbers[v] for v in region.outputs)}")
+                    lines.append(f"{pad}}}")
+
+        visit(self.nodes(), "  ")
+        ends = [
+            numbers[v] + (f" -> {self.inputs[self.aliases[i]].name}" if i in self.aliases else "")
+            for i, v in enumerate(self.outputs)
+        ]
+        lines.append(f"  return {', '.join(ends)}")
+        lines.append("}")
+        lines += [f"guard {g}" for g in self.table.guards]
+        return "\n".join(lines)
+
+
+def _map_dims(value: Any, resolve: Any) -> Any:
+    """A parameter with `resolve` applied to every dim in it."""
+    if isinstance(value, Dim):
+        return resolve(value)
+    if isinstance(value, tuple):
+        return tuple(_map_dims(v, resolve) for v in value)
+    if isinstance(value, IndexMap):
+        parts = (value.extents, value.exprs, value.guards)
+        return IndexMap(*(tuple(resolve(d) for d in part) for part in parts))
+    return value

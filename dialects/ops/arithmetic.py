@@ -1,0 +1,295 @@
+"""Addition to remainder, and the one-operand arithmetic: exact or correctly rounded, bitwise NumPy's."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..registry import Map, op
+from ..scalar import ScalarBuilder, Value
+from ..types import DTYPES
+
+NUMBERS = frozenset({"int", "uint", "float"})
+
+
+@op
+class Add(Map):
+    """``x + y``; on bools, logical or."""
+
+    numpy = np.add
+    seeds = "Eigen +"
+    arity = 2
+    dtypes = NUMBERS | {"bool"}
+    commutative = True
+    algebra = (("neutral", -0.0),)
+
+    @classmethod
+    def scalar(cls, b: ScalarBuilder, *xs: Value) -> Value:
+        x, y = xs
+        return x | y if x.dtype.kind == "bool" else x + y
+
+
+@op
+class Sub(Map):
+    """``x - y``."""
+
+    numpy = np.subtract
+    seeds = "Eigen -"
+    arity = 2
+    dtypes = NUMBERS
+    algebra = (("right neutral", 0.0),)
+
+    @classmethod
+    def scalar(cls, b: ScalarBuilder, *xs: Value) -> Value:
+        x, y = xs
+        return x - y
+
+
+@op
+class Mul(Map):
+    """``x * y``; on bools, logical and."""
+
+    numpy = np.multiply
+    seeds = "Eigen *"
+    arity = 2
+    dtypes = NUMBERS | {"bool"}
+    commutative = True
+    algebra = (("neutral", 1.0),)
+
+    @classmethod
+    def scalar(cls, b: ScalarBuilder, *xs: Value) -> Value:
+        x, y = xs
+        return x & y if x.dtype.kind == "bool" else x * y
+
+
+@op
+class Div(Map):
+    """``x / y``, true division: integers become floats."""
+
+    numpy = np.true_divide
+    also = (np.divide,)
+    seeds = "Eigen /"
+    arity = 2
+    promotes = "float"
+    algebra = (("right neutral", 1.0),)
+    cost = 4.0
+    domain = (0.1, 10.0)
+
+    @classmethod
+    def scalar(cls, b: ScalarBuilder, *xs: Value) -> Value:
+        x, y = xs
+        return x / y
+
+
+@op
+class Negate(Map):
+    """``-x``."""
+
+    numpy = np.negative
+    seeds = "Eigen unary -"
+    dtypes = NUMBERS
+    algebra = ("involution",)
+
+    @classmethod
+    def scalar(cls, b: ScalarBuilder, *xs: Value) -> Value:
+        return -xs[0]
+
+
+@op
+class Positive(Map):
+    """``+x``: a copy."""
+
+    numpy = np.positive
+    dtypes = NUMBERS
+    algebra = ("idempotent",)
+
+    @classmethod
+    def scalar(cls, b: ScalarBuilder, *xs: Value) -> Value:
+        return xs[0]
+
+
+@op
+class Abs(Map):
+    """``|x|``; the smallest signed integer stays itself."""
+
+    numpy = np.absolute
+    also = (np.fabs,)
+    seeds = "Eigen abs"
+    dtypes = NUMBERS | {"bool"}
+    algebra = ("idempotent",)
+
+    @classmethod
+    def scalar(cls, b: ScalarBuilder, *xs: Value) -> Value:
+        (x,) = xs
+        return abs(x) if x.dtype.is_signed else x
+
+
+@op
+class Square(Map):
+    """``x * x``."""
+
+    numpy = np.square
+    seeds = "Eigen square"
+    dtypes = NUMBERS
+
+    @classmethod
+    def scalar(cls, b: ScalarBuilder, *xs: Value) -> Value:
+        return xs[0] * xs[0]
+
+
+@op
+class Cube(Map):
+    """``x * x * x``, rounded twice as written."""
+
+    seeds = "Eigen cube"
+    dtypes = NUMBERS
+    cost = 2.0
+
+    @staticmethod
+    def numpy(x: np.ndarray) -> np.ndarray:
+        return x * x * x
+
+    @classmethod
+    def scalar(cls, b: ScalarBuilder, *xs: Value) -> Value:
+        return xs[0] * xs[0] * xs[0]
+
+
+@op
+class Inverse(Map):
+    """``1 / x``: floats only, where NumPy's `reciprocal` truncates integers."""
+
+    numpy = np.reciprocal
+    seeds = "Eigen inverse"
+    promotes = "float"
+    cost = 4.0
+    domain = (0.1, 10.0)
+
+    @classmethod
+    def scalar(cls, b: ScalarBuilder, *xs: Value) -> Value:
+        return 1.0 / xs[0]
+
+
+@op
+class Sqrt(Map):
+    """The square root, correctly rounded; NaN below zero."""
+
+    numpy = np.sqrt
+    seeds = "Eigen sqrt"
+    promotes = "float"
+    cost = 5.0
+    domain = (0.0, 100.0)
+
+    @classmethod
+    def scalar(cls, b: ScalarBuilder, *xs: Value) -> Value:
+        return b.sqrt(xs[0])
+
+
+@op
+class Rsqrt(Map):
+    """``1 / sqrt(x)``, |error| <= 1.5 ulp."""
+
+    seeds = "Eigen rsqrt"
+    promotes = "float"
+    ulp = 1.5
+    cost = 9.0
+    domain = (0.01, 100.0)
+
+    @staticmethod
+    def numpy(x: np.ndarray) -> np.ndarray:
+        return 1 / np.sqrt(x)
+
+    @classmethod
+    def scalar(cls, b: ScalarBuilder, *xs: Value) -> Value:
+        return 1.0 / b.sqrt(xs[0])
+
+
+@op
+class FloorDivide(Map):
+    """``x // y`` as NumPy: rounded towards minus infinity; an integer over zero is 0."""
+
+    numpy = np.floor_divide
+    arity = 2
+    dtypes = NUMBERS
+    cost = 12.0
+    domain = (0.5, 10.0)
+
+    @classmethod
+    def scalar(cls, b: ScalarBuilder, *xs: Value) -> Value:
+        x, y = xs
+        if x.dtype.is_float:
+            # NumPy: from the exact remainder, so that (x // y) * y + x % y is x as nearly as rounding allows.
+            r = b.op("remainder", x, y)
+            quotient = (x - r) / y
+            down = b.floor(quotient)
+            whole = b.select((quotient - down) > 0.5, down + 1.0, down)
+            signed = b.select(quotient.equals(0.0), b.copysign(b.constant(0.0, x.dtype), x / y), whole)
+            return b.select(y.equals(0.0), x / y, signed)
+        quotient = x / y
+        if x.dtype.kind == "uint":
+            return quotient
+        rest = x - quotient * y
+        down = rest.differs(0) & ((rest ^ y) < 0) & y.differs(0)
+        return quotient - b.cast(down, x.dtype)
+
+
+@op
+class Remainder(Map):
+    """``x % y`` as NumPy: exact, with the divisor's sign; an integer over zero is 0."""
+
+    numpy = np.remainder
+    also = (np.mod,)
+    seeds = "Eigen %"
+    arity = 2
+    dtypes = NUMBERS
+    cost = 12.0
+    domain = (0.5, 10.0)
+
+    @classmethod
+    def scalar(cls, b: ScalarBuilder, *xs: Value) -> Value:
+        x, y = xs
+        if x.dtype.is_float:
+            r = b.op("fmod", x, y)
+            moved = b.select((r < 0.0) & (y > 0.0) | (r > 0.0) & (y < 0.0), r + y, r)
+            return b.select(r.equals(0.0), b.copysign(r, y), moved)
+        r = b.rem(x, y)
+        if x.dtype.kind == "uint":
+            return r
+        return b.select(r.differs(0) & ((r ^ y) < 0), r + y, r)
+
+
+@op
+class Fmod(Map):
+    """C's `fmod` and, on integers, ``%``: exact, with the dividend's sign; an integer over zero is 0."""
+
+    numpy = np.fmod
+    arity = 2
+    dtypes = NUMBERS
+    cost = 10.0
+    domain = (0.5, 10.0)
+
+    @classmethod
+    def scalar(cls, b: ScalarBuilder, *xs: Value) -> Value:
+        x, y = xs
+        if not x.dtype.is_float:
+            return b.rem(x, y)
+        double = DTYPES["f64"]
+        if x.dtype is not double:
+            return b.cast(_float_fmod(b, b.cast(x, double), b.cast(y, double), 149), x.dtype)
+        return _float_fmod(b, x, y, 1074)
+
+
+def _float_fmod(b: ScalarBuilder, x: Value, y: Value, span: int) -> Value:
+    """`fmod` of f64 values whose exponents reach down to ``-span``."""
+    a, d = abs(x), abs(y)
+    quotient = b.trunc(a / d)
+    rest = _reduce(b, a, quotient, d)
+    # The quotient must be exact to the unit; beyond 2**52 long division takes over, a few bits of quotient a step.
+    r = b.rare(quotient >= 2.0**52, lambda: _long_remainder(b, a, d, span), rest)
+    r = b.select(a < d, a, r)
+    bad = (a < np.inf).equals(False) | d.differs(d) | d.equals(0.0)
+    return b.copysign(b.select(bad, np.nan, r), x)
+
+
+def _reduce(b: ScalarBuilder, a: Value, quotient: Value, d: Value) -> Value:
+    """``a - quotient*d`` brought into [0, d): exact, where `quotient` is off by one at most."""
+    r = exact_multiply_subtract(b, a, quotient, d)
+    return b.select(r < 0.0, r + d, b.select(r >= d, r - d, r))
