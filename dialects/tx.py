@@ -153,7 +153,9 @@ class ViewOp(PlainOp):
         super().verify_()
         rank = len(self.map.exprs)
         if rank != self.operand_types[0].rank:
-            raise VerifyException(f"{self.name}: a map to rank {rank} of an operand of rank {self.operand_types[0].rank}")
+            raise VerifyException(
+                f"{self.name}: a map to rank {rank} of an operand of rank {self.operand_types[0].rank}"
+            )
 
 
 class GenericViewOp(ViewOp):

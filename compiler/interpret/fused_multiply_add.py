@@ -94,4 +94,4 @@ def _exact(x: float, y: float, z: float) -> float:
     try:
         return numerator / (xd * yd * zd) if numerator else 0.0
     except OverflowError:
-        return math.copysign(math.inf, numerator)
+        return math.inf if numerator > 0 else -math.inf

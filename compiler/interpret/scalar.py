@@ -117,7 +117,6 @@ def _bitcast(to: DType, x: Array) -> Array:
     return np.ascontiguousarray(x).view(to.numpy).reshape(x.shape)
 
 
-
 _PRIMITIVES: dict[str, Callable[..., Any]] = {
     "add": lambda to, a, b: a + b,
     "sub": lambda to, a, b: a - b,

@@ -6,7 +6,6 @@ import numpy as np
 
 from ..registry import Map, op
 from ..scalar import ScalarBuilder, Value
-from ..types import DTYPES
 
 NUMBERS = frozenset({"int", "uint", "float"})
 
@@ -254,42 +253,3 @@ class Remainder(Map):
         if x.dtype.kind == "uint":
             return r
         return b.select(r.differs(0) & ((r ^ y) < 0), r + y, r)
-
-
-@op
-class Fmod(Map):
-    """C's `fmod` and, on integers, ``%``: exact, with the dividend's sign; an integer over zero is 0."""
-
-    numpy = np.fmod
-    arity = 2
-    dtypes = NUMBERS
-    cost = 10.0
-    domain = (0.5, 10.0)
-
-    @classmethod
-    def scalar(cls, b: ScalarBuilder, *xs: Value) -> Value:
-        x, y = xs
-        if not x.dtype.is_float:
-            return b.rem(x, y)
-        double = DTYPES["f64"]
-        if x.dtype is not double:
-            return b.cast(_float_fmod(b, b.cast(x, double), b.cast(y, double), 149), x.dtype)
-        return _float_fmod(b, x, y, 1074)
-
-
-def _float_fmod(b: ScalarBuilder, x: Value, y: Value, span: int) -> Value:
-    """`fmod` of f64 values whose exponents reach down to ``-span``."""
-    a, d = abs(x), abs(y)
-    quotient = b.trunc(a / d)
-    rest = _reduce(b, a, quotient, d)
-    # The quotient must be exact to the unit; beyond 2**52 long division takes over, a few bits of quotient a step.
-    r = b.rare(quotient >= 2.0**52, lambda: _long_remainder(b, a, d, span), rest)
-    r = b.select(a < d, a, r)
-    bad = (a < np.inf).equals(False) | d.differs(d) | d.equals(0.0)
-    return b.copysign(b.select(bad, np.nan, r), x)
-
-
-def _reduce(b: ScalarBuilder, a: Value, quotient: Value, d: Value) -> Value:
-    """``a - quotient*d`` brought into [0, d): exact, where `quotient` is off by one at most."""
-    r = exact_multiply_subtract(b, a, quotient, d)
-    return b.select(r < 0.0, r + d, b.select(r >= d, r - d, r))

@@ -1,264 +1,287 @@
-"""Reductions: monoids folded along dims, in the order that `dialects.order` fixes."""
+"""Folds along dims: sums, products, extremes, logic, and where the extremes are."""
 
 from __future__ import annotations
 
-import typing
 from collections.abc import Sequence
+from typing import Any, ClassVar
 
 import numpy as np
 
-from ..registry import Composite, OpError, Reduction, axes, op
+from ..registry import Composite, Map, Param, Reduction, axes, find_op, op
 from ..scalar import ScalarBuilder, Value
-from ..types import DTYPES, DType, TensorType, dtype, tensor_type
+from ..types import DTYPES, DType, dtype
 
-ANY = frozenset({"bool", "int", "uint", "float"})
+NUMBERS = frozenset({"int", "uint", "float"})
 I64 = DTYPES["i64"]
+#: Larger than any element number, and subtracted from that of a NaN so that the first NaN wins.
+FAR = 1 << 62
 
-States = tuple[Value, ...]
+
+def lowest(element: DType) -> float | int:
+    """The value that no other of the type is below."""
+    if element.is_float:
+        return -np.inf
+    return -(1 << element.bits - 1) if element.is_signed else 0
+
+
+def highest(element: DType) -> float | int | bool:
+    """The value that no other of the type is above."""
+    if element.is_float:
+        return np.inf
+    return (1 << element.bits - element.is_signed) - 1
+
+
+class MonoidReduction(Reduction):
+    """A reduction with one state, merged by the map op `by`."""
+
+    by: ClassVar[str]
+
+    @classmethod
+    def combine(cls, b: ScalarBuilder, older: tuple[Value, ...], newer: tuple[Value, ...]) -> tuple[Value, ...]:
+        by = find_op(cls.by)
+        assert issubclass(by, Map)
+        return (by.build(b, older[0], newer[0]),)
 
 
 @op
-class Sum(Reduction):
-    """The sum; of no elements, 0."""
+class Sum(MonoidReduction):
+    """The sum along `dims`; NumPy's result type (bools and small integers are summed in 64 bits)."""
 
     numpy = np.sum
-    seeds = "Eigen sum"
+    seeds = "Eigen sum, Tensure esum"
     promotes = "sum"
+    by = "add"
 
     @classmethod
     def identity(cls, element: DType) -> tuple[float | int | bool, ...]:
-        return (-0.0 if element.is_float else 0,)  # -0.0 + x is x for every x, -0.0 itself included
-
-    @classmethod
-    def combine(cls, b: ScalarBuilder, older: States, newer: States) -> States:
-        return (older[0] + newer[0],)
-
-    @classmethod
-    def finish(cls, b: ScalarBuilder, states: States, element: DType) -> States:
-        (total,) = states
-        # Only a sum of nothing, or of nothing but -0.0, is -0.0: NumPy gives 0.0 and -0.0; we give 0.0 for both.
-        return (b.cast(total + 0.0 if element.is_float else total, element),)
+        # -0.0 + x is x for both zeros.
+        return (-0.0,) if element.is_float else (0,)
 
 
 @op
-class Prod(Reduction):
-    """The product; of no elements, 1."""
+class Prod(MonoidReduction):
+    """The product along `dims`."""
 
     numpy = np.prod
     seeds = "Eigen prod"
     promotes = "sum"
+    by = "mul"
 
     @classmethod
     def identity(cls, element: DType) -> tuple[float | int | bool, ...]:
         return (1,)
 
-    @classmethod
-    def combine(cls, b: ScalarBuilder, older: States, newer: States) -> States:
-        return (older[0] * newer[0],)
 
+class _Extreme(MonoidReduction):
+    """`exact` stays False for floats: which zero of +0 and -0 wins depends on the order."""
 
-def _lowest(element: DType) -> float | int | bool:
-    if element.is_float:
-        return -float("inf")
-    return False if element.kind == "bool" else int(np.iinfo(element.numpy).min)
-
-
-def _highest(element: DType) -> float | int | bool:
-    if element.is_float:
-        return float("inf")
-    return True if element.kind == "bool" else int(np.iinfo(element.numpy).max)
-
-
-class _Extreme(Reduction):
-    """Shared by the greatest and the least: exact, so any order gives the same bits."""
-
-    dtypes = ANY
     empty = False
 
+
+class _Largest(_Extreme):
+    dtypes = NUMBERS | {"bool"}
+
     @classmethod
-    def exact(cls, element: DType) -> bool:
-        return True
+    def identity(cls, element: DType) -> tuple[float | int | bool, ...]:
+        return (False if element.kind == "bool" else lowest(element),)
+
+
+class _Smallest(_Extreme):
+    dtypes = NUMBERS | {"bool"}
+
+    @classmethod
+    def identity(cls, element: DType) -> tuple[float | int | bool, ...]:
+        return (True if element.kind == "bool" else highest(element),)
 
 
 @op
-class Maximum(_Extreme):
-    """The greatest element; NaN where there is one.  An empty extent is an error."""
+class Maximum(_Largest):
+    """The largest along `dims`; NaN where any element is NaN, as NumPy."""
 
     numpy = np.max
-    seeds = "Eigen maximum"
-
-    @classmethod
-    def identity(cls, element: DType) -> tuple[float | int | bool, ...]:
-        return (_lowest(element),)
-
-    @classmethod
-    def combine(cls, b: ScalarBuilder, older: States, newer: States) -> States:
-        return (b.op("cwise_max_propagate", older[0], newer[0]),)
+    also = (np.amax,)
+    seeds = "Eigen maximum, Tensure emax"
+    by = "cwise_max_propagate"
 
 
 @op
-class Minimum(_Extreme):
-    """The least element; NaN where there is one.  An empty extent is an error."""
+class Minimum(_Smallest):
+    """The smallest along `dims`; NaN where any element is NaN, as NumPy."""
 
     numpy = np.min
-    seeds = "Eigen minimum"
-
-    @classmethod
-    def identity(cls, element: DType) -> tuple[float | int | bool, ...]:
-        return (_highest(element),)
-
-    @classmethod
-    def combine(cls, b: ScalarBuilder, older: States, newer: States) -> States:
-        return (b.op("cwise_min_propagate", older[0], newer[0]),)
-
-
-class _Logical(Reduction):
-    """Shared by `all` and `any`."""
-
-    dtypes = frozenset({"bool"})
-    promotes = "bool"
+    also = (np.amin,)
+    seeds = "Eigen minimum, Tensure emin"
+    by = "cwise_min_propagate"
 
 
 @op
-class All(_Logical):
-    """Whether every element is true; of none, true."""
+class MaximumFast(_Largest):
+    """The largest along `dims`, one instruction an element; unspecified which element where there are NaNs."""
+
+    numpy = np.fmax.reduce
+    seeds = 'Eigen maximum (nan="fast")'
+    by = "cwise_max"
+
+
+@op
+class MinimumFast(_Smallest):
+    """The smallest along `dims`, one instruction an element; unspecified which element where there are NaNs."""
+
+    numpy = np.fmin.reduce
+    seeds = 'Eigen minimum (nan="fast")'
+    by = "cwise_min"
+
+
+class _Numbers(_Extreme):
+    """NaN is its identity: a NaN merged with a number is the number."""
+
+    dtypes = frozenset({"float"})
+
+    @classmethod
+    def identity(cls, element: DType) -> tuple[float | int | bool, ...]:
+        return (np.nan,)
+
+
+@op
+class MaximumNumbers(_Numbers):
+    """The largest along `dims` of those that are not NaN; NaN where there are none."""
+
+    numpy = np.fmax.reduce
+    also = (np.nanmax,)
+    seeds = 'Eigen maximum (nan="numbers")'
+    by = "cwise_max_numbers"
+
+
+@op
+class MinimumNumbers(_Numbers):
+    """The smallest along `dims` of those that are not NaN; NaN where there are none."""
+
+    numpy = np.fmin.reduce
+    also = (np.nanmin,)
+    seeds = 'Eigen minimum (nan="numbers")'
+    by = "cwise_min_numbers"
+
+
+@op
+class All(MonoidReduction):
+    """Whether all elements along `dims` are true (numbers: not zero)."""
 
     numpy = np.all
     seeds = "Eigen all"
+    promotes = "bool"
+    dtypes = frozenset({"bool"})
+    by = "logical_and"
 
     @classmethod
     def identity(cls, element: DType) -> tuple[float | int | bool, ...]:
         return (True,)
 
-    @classmethod
-    def combine(cls, b: ScalarBuilder, older: States, newer: States) -> States:
-        return (older[0] & newer[0],)
-
 
 @op
-class Any(_Logical):
-    """Whether some element is true; of none, false."""
+class Any_(MonoidReduction):
+    """Whether any element along `dims` is true (numbers: not zero)."""
 
+    name = "any"
     numpy = np.any
     seeds = "Eigen any"
+    promotes = "bool"
+    dtypes = frozenset({"bool"})
+    by = "logical_or"
 
     @classmethod
     def identity(cls, element: DType) -> tuple[float | int | bool, ...]:
         return (False,)
 
-    @classmethod
-    def combine(cls, b: ScalarBuilder, older: States, newer: States) -> States:
-        return (older[0] | newer[0],)
 
+class _Where(Reduction):
+    """The element number (i64, row-major along the reduced dims) of an extreme: the first NaN, else the first extreme.
 
-class _ArgExtreme(_Extreme):
-    """The position of an extreme along one dim, or in the flattened tensor: the lowest wins; NaN counts as extreme."""
+    The states are a value and its number.  A NaN enters as the extreme itself with a number below all others, so the
+    merge is a total order, exact in any order.
+    """
 
-    indexed = True
+    dtypes = NUMBERS | {"bool"}
+    empty = False
+    largest: ClassVar[bool]
 
     @classmethod
     def states(cls, element: DType) -> tuple[DType, ...]:
-        return (element.computes_in, I64)
+        return (DTYPES["u8"] if element.kind == "bool" else element.computes_in, I64)
 
     @classmethod
     def identity(cls, element: DType) -> tuple[float | int | bool, ...]:
-        return (cls.worst(element), np.iinfo(np.int64).max)
+        state = cls.states(element)[0]
+        return (lowest(state) if cls.largest else highest(state), 2 * FAR - 1)
 
     @classmethod
-    def worst(cls, element: DType) -> float | int | bool:
-        raise NotImplementedError
+    def element(cls, b: ScalarBuilder, x: Value, k: Value) -> tuple[Value, ...]:
+        x = b.cast(x, cls.states(x.dtype)[0])
+        if not x.dtype.is_float:
+            return x, k
+        nan = x.differs(x)
+        return b.select(nan, np.inf if cls.largest else -np.inf, x), b.select(nan, k - FAR, k)
 
     @classmethod
-    def beats(cls, x: Value, y: Value) -> Value:
-        raise NotImplementedError
+    def combine(cls, b: ScalarBuilder, older: tuple[Value, ...], newer: tuple[Value, ...]) -> tuple[Value, ...]:
+        (old, at), (new, new_at) = older, newer
+        beyond = new > old if cls.largest else new < old
+        take = beyond | new.equals(old) & (new_at < at)
+        return b.select(take, new, old), b.select(take, new_at, at)
 
     @classmethod
-    def element(cls, b: ScalarBuilder, x: Value, k: Value) -> States:
-        return (b.cast(x, x.dtype.computes_in), k)
-
-    @classmethod
-    def combine(cls, b: ScalarBuilder, older: States, newer: States) -> States:
-        (x, i), (y, j) = older, newer
-        better, same = cls.beats(y, x), y.equals(x)
-        if x.dtype.is_float:
-            x_nan, y_nan = x.differs(x), y.differs(y)
-            better = (better | y_nan) & ~x_nan
-            same = same | (x_nan & y_nan)
-        take = better | (same & (j < i))
-        return (b.select(take, y, x), b.select(take, j, i))
-
-    @classmethod
-    def finish(cls, b: ScalarBuilder, states: States, element: DType) -> States:
-        return (states[1],)
+    def finish(cls, b: ScalarBuilder, states: tuple[Value, ...], element: DType) -> tuple[Value, ...]:
+        return (states[1] & (FAR - 1),)
 
     @classmethod
     def result_dtypes(cls, element: DType) -> tuple[DType, ...]:
         return (I64,)
 
     @classmethod
-    def infer(cls, operands: Sequence[TensorType], attrs: dict[str, typing.Any]) -> tuple[TensorType, ...]:
-        if len(attrs["dims"]) not in (1, operands[0].rank):
-            raise OpError(f"{cls.name} takes one dim or all of them, not {attrs['dims']}", code="TX0114")
-        return super().infer(operands, attrs)
+    def exact(cls, element: DType) -> bool:
+        return True
 
     @classmethod
-    def evaluate(cls, arrays: Sequence[np.ndarray], attrs: dict[str, typing.Any]) -> tuple[np.ndarray, ...]:
+    def evaluate(cls, arrays: Sequence[np.ndarray], attrs: dict[str, Any]) -> tuple[np.ndarray, ...]:
         (x,) = arrays
         dims = attrs["dims"]
-        return (np.asarray(cls.numpy(x, axis=dims[0] if len(dims) == 1 else None)),)
+        kept = [d for d in range(x.ndim) if d not in dims]
+        flat = x.transpose([*kept, *dims]).reshape([x.shape[d] for d in kept] + [-1])
+        return (np.asarray(cls.numpy(flat, axis=-1)).astype(np.int64, copy=False),)
 
 
 @op
-class Argmax(_ArgExtreme):
-    """Where the greatest element is, as i64: the lowest position wins."""
+class Argmax(_Where):
+    """Where the largest element is: the lowest number of several, the first NaN before all.  Over one dim or all."""
 
     numpy = np.argmax
-    seeds = "Eigen argmax"
-
-    @classmethod
-    def worst(cls, element: DType) -> float | int | bool:
-        return _lowest(element)
-
-    @classmethod
-    def beats(cls, x: Value, y: Value) -> Value:
-        return x > y
+    seeds = "Eigen argmax, Tensure argmax_along"
+    largest = True
 
 
 @op
-class Argmin(_ArgExtreme):
-    """Where the least element is, as i64: the lowest position wins."""
+class Argmin(_Where):
+    """Where the smallest element is: the lowest number of several, the first NaN before all.  Over one dim or all."""
 
     numpy = np.argmin
-    seeds = "Eigen argmin"
-
-    @classmethod
-    def worst(cls, element: DType) -> float | int | bool:
-        return _highest(element)
-
-    @classmethod
-    def beats(cls, x: Value, y: Value) -> Value:
-        return x < y
+    seeds = "Eigen argmin, Tensure argmin_along"
+    largest = False
 
 
 @op
 class Mean(Composite):
-    """The sum over the number of elements; integers and bools become f64."""
+    """The sum along `dims` over their extent: integers in f64, half-width floats in f32, as NumPy."""
 
     numpy = np.mean
-    seeds = "Eigen mean"
-    params = {"dims": axes()}
+    seeds = "Eigen mean, Tensure emean"
+    params: ClassVar[dict[str, Param]] = {"dims": axes()}
 
     @classmethod
-    def infer(cls, operands: Sequence[TensorType], attrs: dict[str, typing.Any]) -> tuple[TensorType, ...]:
-        (operand,) = operands
-        kept = tuple(d for i, d in enumerate(operand.dims) if i not in attrs["dims"])
-        element = operand.dtype if operand.dtype.is_float else DTYPES["f64"]
-        return (tensor_type(element, kept),)
-
-    @classmethod
-    def expand(cls, *tensors: typing.Any, **attrs: typing.Any) -> typing.Any:
+    def expand(cls, *tensors: Any, **attrs: Any) -> Any:
         (x,) = tensors
-        if not dtype(x.dtype).is_float:
-            x = x.cast("f64")
         dims = attrs["dims"]
-        return x.sum(dims) / x.count(dims)
+        element = dtype(x.dtype)
+        wide = element.computes_in if element.is_float else DTYPES["f64"]
+        if wide is element:
+            return x.sum(dims) / x.count(dims)
+        mean = x.cast(wide).sum(dims) / x.count(dims)
+        return mean.cast(element) if element.is_float else mean

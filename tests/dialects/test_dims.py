@@ -46,7 +46,12 @@ def expressions(draw, depth: int = 3) -> Dim:
 
 
 ENVIRONMENTS = st.fixed_dictionaries(
-    {Sym("n"): st.integers(0, 9), Sym("m"): st.integers(0, 9), Sym("x.0"): st.integers(0, 9), Sym("$s"): st.integers(-9, 9)}
+    {
+        Sym("n"): st.integers(0, 9),
+        Sym("m"): st.integers(0, 9),
+        Sym("x.0"): st.integers(0, 9),
+        Sym("$s"): st.integers(-9, 9),
+    }
 )
 
 

@@ -1,0 +1,81 @@
+"""Registers of a value that runs in lanes.
+
+A lane dim is an iterator that a loop runs `width * copies` of at once: `copies` registers of `width` elements each.
+A value has a register for each combination of copies of the lane dims that it *varies along*, and those registers are
+vectors only where it varies along the one dim with ``width > 1``; so nested lane loops give register tiles, and what
+is uniform is computed once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import lru_cache
+from itertools import product
+
+from ...dialects.dims import Sym
+from ...dialects.types import DType
+
+__all__ = ["Lane", "Reg", "positions", "union"]
+
+
+class Lane:
+    """One lane dim; compared by identity."""
+
+    __slots__ = ("copies", "depth", "symbol", "width")
+
+    def __init__(self, symbol: Sym, width: int, copies: int, depth: int):
+        self.symbol, self.width, self.copies, self.depth = symbol, width, copies, depth
+
+    def __repr__(self) -> str:
+        return f"Lane({self.symbol}, {self.width}x{self.copies})"
+
+
+class Reg:
+    """A value's registers, row-major over the copies of `lanes` (outermost first)."""
+
+    __slots__ = ("dtype", "lanes", "regs", "width")
+
+    def __init__(self, lanes: tuple[Lane, ...], regs: Sequence[str], dtype: DType):
+        self.lanes, self.regs, self.dtype = lanes, regs, dtype
+        self.width = 1
+        for lane in lanes:
+            if lane.width > 1:
+                self.width = lane.width
+
+    @property
+    def uniform(self) -> bool:
+        return not self.lanes
+
+    def typed(self, dtype: DType) -> Reg:
+        """The same registers read as another type of the same width (signedness)."""
+        return self if self.dtype is dtype else Reg(self.lanes, self.regs, dtype)
+
+    def __repr__(self) -> str:
+        return f"Reg({self.lanes}, {self.regs}, {self.dtype})"
+
+
+def union(parts: Sequence[tuple[Lane, ...]]) -> tuple[Lane, ...]:
+    """The lane dims that any part has, outermost first."""
+    first = parts[0] if parts else ()
+    if all(p is first or p == first for p in parts):
+        return first
+    found = {lane for p in parts for lane in p}
+    return tuple(sorted(found, key=lambda lane: lane.depth))
+
+
+@lru_cache(maxsize=4096)
+def positions(have: tuple[Lane, ...], want: tuple[Lane, ...]) -> tuple[int, ...]:
+    """For each register over `want`, the register over `have` (a subset) that it comes from."""
+    stride, strides = 1, {}
+    for lane in reversed(have):
+        strides[lane] = stride
+        stride *= lane.copies
+    weights = [strides.get(lane, 0) for lane in want]
+    return tuple(
+        sum(w * c for w, c in zip(weights, copies)) for copies in product(*(range(lane.copies) for lane in want))
+    )
+
+
+def copies(lanes: tuple[Lane, ...]) -> list[tuple[int, ...]]:
+    """The copy numbers of each register over `lanes`, in register order."""
+    return list(product(*(range(lane.copies) for lane in lanes)))

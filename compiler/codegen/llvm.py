@@ -1,0 +1,215 @@
+"""LLVM IR text of a `loops` module for the CPU: the functions' frame, parallel regions, and `emit_llvm`.
+
+A function is ``i32 @f(ptr args, ptr symbols, ptr runtime)``: data pointers, i64 values of `tx.symbols`, and the runtime
+``{ptr parallel, ptr pool, i64 threads, ptr arena, ptr thread_arena, i64 thread_arena_stride}``.
+The body of a parallel loop becomes a function ``void(ptr context, i64 chunk, i64 worker)``.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from xdsl.dialects import func
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import SSAValue
+
+from ...dialects.attributes import BufferType, DimsAttr
+from ...dialects.dims import Dim, Sym
+from ...dialects.loop import AllocOp, ParallelOp
+from .lanes import Reg
+from .llvm_reduce import ReduceWriter
+from .target import Target
+from .writer import EmitError, Module, llvm_type
+
+__all__ = ["CpuFunction", "EmitError", "emit_llvm"]
+
+#: At most this many chunks a thread.
+CHUNKS_PER_THREAD = 8
+PARALLEL, POOL, THREADS, ARENA, THREAD_ARENA, THREAD_STRIDE = (8 * i for i in range(6))
+
+
+class CpuFunction(ReduceWriter):
+    """A function, or the outlined body of a parallel loop of `parent`."""
+
+    def __init__(self, module: Module, name: str, parent: CpuFunction | None = None):
+        super().__init__(module)
+        self.name, self.parent = name, parent
+        self.buffers: dict[SSAValue, str] = {}
+        self.function_symbols: dict[Sym, int] = {}
+        self.captured: list[tuple[str, str]] = []
+        self._capture_of: dict[Any, str] = {}
+        self._runtime: dict[int, str] = {}
+
+    # What lies outside: arguments, symbols, values of the enclosing function
+
+    def _field(self, base: str, offset: int, type_: str) -> str:
+        """A field of a struct, loaded at the function's entry."""
+        entry = self.scopes[0].prelude
+        at = self.ins(f"getelementptr i8, ptr {base}, i64 {offset}", entry) if offset else base
+        return self.ins(f"load {type_}, ptr {at}, align 8", entry)
+
+    def capture(self, key: Any, type_: str, outside: Any) -> str:
+        """A value of the parent, passed through the context."""
+        found = self._capture_of.get(key)
+        if found is None:
+            self.captured.append((type_, outside()))
+            found = self._capture_of[key] = self._field("%context", 8 * (len(self.captured) - 1), type_)
+        return found
+
+    def runtime(self, offset: int, type_: str) -> str:
+        found = self._runtime.get(offset)
+        if found is None:
+            found = self._runtime[offset] = self._field(self.runtime_pointer(), offset, type_)
+        return found
+
+    def runtime_pointer(self) -> str:
+        if self.parent is None:
+            return "%runtime"
+        return self.capture("runtime", "ptr", self.parent.runtime_pointer)
+
+    def unknown_symbol(self, symbol: Sym) -> str:
+        if self.parent is not None:
+            parent = self.parent
+            return self.capture(symbol, "i64", lambda: parent.symbol(symbol)[0])
+        if symbol not in self.function_symbols:
+            raise EmitError(f"nothing defines the symbol {symbol}")
+        return self._field("%symbols", 8 * self.function_symbols[symbol], "i64")
+
+    def unknown_value(self, value: SSAValue) -> Reg:
+        if self.parent is None:
+            return super().unknown_value(value)
+        reg = self.parent.value(value)
+        if not reg.uniform:
+            raise EmitError("a parallel loop inside lanes")
+        name = self.capture(value, llvm_type(reg.dtype), lambda: reg.regs[0])
+        self.values[value] = Reg((), [name], reg.dtype)
+        return self.values[value]
+
+    def buffer(self, value: SSAValue) -> str:
+        found = self.buffers.get(value)
+        if found is None:
+            if isinstance(value.owner, AllocOp):
+                self.allocate(value.owner)
+                return self.buffers[value]
+            if self.parent is None:
+                raise EmitError(f"{value} is no buffer of this function")
+            parent = self.parent
+            found = self.buffers[value] = self.capture(value, "ptr", lambda: parent.buffer(value))
+        return found
+
+    def allocate(self, op: AllocOp) -> None:
+        if op.scope.data == "arena":
+            base, offset = self.runtime(ARENA, "ptr"), op.offset.data
+        else:
+            entry = self.scopes[0].prelude
+            base, offset = self.runtime(THREAD_ARENA, "ptr"), op.offset.data
+            if self.parent is not None:
+                moved = self.ins(f"mul i64 %worker, {self.runtime(THREAD_STRIDE, 'i64')}", entry)
+                base = self.ins(f"getelementptr i8, ptr {base}, i64 {moved}", entry)
+        self.buffers[op.result] = self.pointer(base, "i8", offset)
+
+    # Parallel loops
+
+    def parallel(self, op: ParallelOp) -> None:
+        if op.kind.data != "cpu_thread":
+            raise EmitError(f"loop.parallel of kind {op.kind.data} is for a GPU; this target is {self.target.triple}")
+        lower, upper, step = op.lower.data, op.upper.data, op.step.data
+        bound = upper if lower.nonneg else None
+        if self.parent is not None or self.lanes:
+            self.counted(
+                op.symbol, self.index(lower), self.index(upper), self.index(step),
+                lambda _: self.region(op.block), bound=bound,
+            )  # fmt: skip
+            return
+        start, end, stride = self.index(lower), self.index(upper), self.index(step)
+        extent = self.sub(end, start)
+        trip = self.ins(f"sdiv i64 {self.sub(self.add(extent, stride), '1')}, {stride}")
+        grain = self._smax(self.index(op.grain.data), "1")
+        threads = self.runtime(THREADS, "i64")
+        chunks = self.ins(f"sdiv i64 {self.sub(self.add(trip, grain), '1')}, {grain}")
+        most = self.mul(threads, str(CHUNKS_PER_THREAD))
+        serial = self.ins(f"icmp sle i64 {threads}, 1")
+        most = self.ins(f"select i1 {serial}, i64 1, i64 {most}")
+        chunks = self._smax(self.intrinsic("smin", "i64", "i64", [("i64", chunks), ("i64", most)]), "1")
+        each = self.ins(f"sdiv i64 {self.sub(self.add(trip, chunks), '1')}, {chunks}")
+        each = self._smax(each, "1")
+        chunks = self.ins(f"sdiv i64 {self.sub(self.add(trip, each), '1')}, {each}")
+        span = self.mul(each, stride)
+
+        child = self._outline(op, start, end, span, bound)
+        context = self.alloca("i64", max(1, len(child.captured)))
+        for i, (type_, value) in enumerate(child.captured):
+            at = self.ins(f"getelementptr i64, ptr {context}, i64 {i}") if i else context
+            self.put(f"store {type_} {value}, ptr {at}, align 8")
+        many, one, after = self.label("parallel"), self.label("serial"), self.label("joined")
+        direct, test = self.label("direct"), self.label("test")
+        self.branch_if(self.ins(f"icmp sgt i64 {chunks}, 1"), many, test)
+        self.start(many)
+        function, pool = self.runtime(PARALLEL, "ptr"), self.runtime(POOL, "ptr")
+        self.put(f"call void {function}(ptr {pool}, ptr @{child.name}, ptr {context}, i64 {chunks}, i64 {threads})")
+        self.branch(after)
+        self.start(test)
+        self.branch_if(self.ins(f"icmp eq i64 {chunks}, 1"), direct, one)
+        self.start(direct)
+        self.put(f"call void @{child.name}(ptr {context}, i64 0, i64 0)")
+        self.branch(one)
+        self.start(one)
+        self.branch(after)
+        self.start(after)
+
+    def _smax(self, a: str, b: str) -> str:
+        return self.intrinsic("smax", "i64", "i64", [("i64", a), ("i64", b)])
+
+    def _outline(self, op: ParallelOp, start: str, end: str, span: str, bound: Dim | None) -> CpuFunction:
+        child = CpuFunction(self.module, self.module.unique(f"{self.name}.{op.symbol.name}"), self)
+        child.bounds = dict(self.bounds)
+        first = child.capture("start", "i64", lambda: start)
+        last = child.capture("end", "i64", lambda: end)
+        size = child.capture("span", "i64", lambda: span)
+        begin = child.add(first, child.mul("%chunk", size))
+        stop = child.intrinsic("smin", "i64", "i64", [("i64", child.add(begin, size)), ("i64", last)])
+        child.counted(op.symbol, begin, stop, child.index(op.step.data), lambda _: child.region(op.block), bound=bound)
+        child.put("ret void")
+        child.finish("internal void", "ptr noalias readonly %context, i64 %chunk, i64 %worker")
+        return child
+
+    def finish(self, result: str, parameters: str) -> None:
+        """Hand the function's text to the module."""
+        text = f"define {result} @{self.name}({parameters}) #0 {{\nentry:\n{self.lines()}\n}}"
+        self.module.functions.append(text)
+
+    def emit(self, op: func.FuncOp) -> None:
+        """The whole function."""
+        symbols = op.attributes.get("tx.symbols")
+        if isinstance(symbols, DimsAttr):
+            for i, expr in enumerate(symbols.data):
+                if expr.symbol is None:
+                    raise EmitError(f"tx.symbols lists symbols, and {expr} is an expression")
+                self.function_symbols[expr.symbol] = i
+        for i, argument in enumerate(op.body.block.args):
+            if not isinstance(argument.type, BufferType):
+                raise EmitError(f"argument {i} of {self.name} is a {argument.type}, not a buffer")
+            self.buffers[argument] = self._field("%args", 8 * i, "ptr")
+        self.region(op.body.block)
+        self.put("ret i32 0")
+        self.finish("i32", "ptr noalias readonly %args, ptr noalias readonly %symbols, ptr noalias readonly %runtime")
+
+
+def emit_llvm(module: ModuleOp, target: Target) -> str:
+    """The LLVM IR text of every function of a `loops` module.  EmitError where it holds what this target cannot run."""
+    out = Module(target)
+    functions = [op for op in module.body.block.ops if isinstance(op, func.FuncOp)]
+    out.names.update(f.sym_name.data for f in functions)
+    for op in functions:
+        CpuFunction(out, op.sym_name.data).emit(op)
+    return f"{out}{attributes(target)}"
+
+
+def attributes(target: Target) -> str:
+    """The attribute group of every function."""
+    words = ["nounwind", f'"prefer-vector-width"="{target.vector_bits}"', '"no-trapping-math"="true"']
+    if target.cpu:
+        words.append(f'"target-cpu"="{target.cpu}"')
+    if target.features:
+        words.append(f'"target-features"="{target.features}"')
+    return f"attributes #0 = {{ {' '.join(words)} }}\n"

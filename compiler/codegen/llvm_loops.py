@@ -1,0 +1,318 @@
+"""Loops: plain, in lanes (with their remainders), parallel chunks, branches."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from xdsl.ir import Block, Operation, SSAValue
+
+from ...dialects.dims import Dim, Sym
+from ...dialects.kernel import CallOp
+from ...dialects.loop import (
+    AllocOp, BindOp, ForOp, IfOp, IndexOp, LoadOp, ParallelOp, ReduceOp, StoreOp, WhileOp, YieldOp,
+)  # fmt: skip
+from ...dialects.types import DTYPES
+from .lanes import Lane, Reg
+from .llvm_memory import MemoryWriter
+from .writer import EmitError, llvm_type, vector_type
+
+__all__ = ["LoopWriter"]
+
+BOOL, I64 = DTYPES["bool"], DTYPES["i64"]
+
+
+class LoopWriter(MemoryWriter):
+    """Adds regions, `for`, `if`, `while`, and calls what `llvm_reduce` and `llvm` add."""
+
+    def __init__(self, module: Any):
+        super().__init__(module)
+        self.values: dict[SSAValue, Reg] = {}
+
+    def unknown_value(self, value: SSAValue) -> Reg:
+        raise EmitError(f"{value} is used before it is defined")
+
+    def value(self, value: SSAValue) -> Reg:
+        found = self.values.get(value)
+        return found if found is not None else self.unknown_value(value)
+
+    def reduce(self, op: ReduceOp) -> None:
+        raise NotImplementedError
+
+    def parallel(self, op: ParallelOp) -> None:
+        raise NotImplementedError
+
+    def allocate(self, op: AllocOp) -> None:
+        raise NotImplementedError
+
+    def region(self, block: Block, arguments: Sequence[Reg] = ()) -> list[Reg]:
+        """Emit a block's operations; the registers that it yields."""
+        for argument, reg in zip(block.args, arguments):
+            self.values[argument] = reg
+        scopes, bound = len(self.scopes), []
+        result: list[Reg] = []
+        for op in block.ops:
+            match op:
+                case LoadOp():
+                    self.values[op.result] = self.load(op)
+                case StoreOp():
+                    self.store(op, self.value(op.value))
+                case YieldOp():
+                    result = [self.value(v) for v in op.values]
+                case ForOp():
+                    self.for_loop(op)
+                case ReduceOp():
+                    self.reduce(op)
+                case IndexOp():
+                    self.values[op.result] = self.varying(op.expr.data)
+                case BindOp():
+                    bound.append(self._bind(Sym(op.symbol.data), self.value(op.value)))
+                case AllocOp():
+                    self.allocate(op)
+                case ParallelOp():
+                    self.parallel(op)
+                case IfOp():
+                    self._if(op)
+                case WhileOp():
+                    self._while(op)
+                case _ if op.name.startswith(("arith.", "math.")) or isinstance(op, CallOp):
+                    self.values[op.results[0]] = self.arithmetic(op, [self.value(o) for o in op.operands])
+                case _ if op.name == "func.return":
+                    pass
+                case _:
+                    self.other(op)
+        del self.scopes[scopes:]
+        for symbol in bound:
+            self.symbols.pop(symbol, None)
+            self.varying_symbols.pop(symbol, None)
+        return result
+
+    def other(self, op: Operation) -> None:
+        raise EmitError(f"no machine code is known for {op.name} on this target")
+
+    def _bind(self, symbol: Sym, value: Reg) -> Sym:
+        if value.uniform:
+            self.push_scope()
+            self.define(symbol, value.regs[0])
+        else:
+            self.varying_symbols[symbol] = value
+        return symbol
+
+    # Loops
+
+    def counted(
+        self,
+        symbol: Sym,
+        lower: str,
+        upper: str,
+        step: str,
+        body: Callable[[list[Reg]], list[Reg]],
+        inits: Sequence[Reg] = (),
+        *,
+        trips: int | None = None,
+        bound: Dim | None = None,
+    ) -> tuple[str, list[Reg]]:
+        """A loop with `symbol` as its iterator, carrying `inits`; where it stopped, and the last carried values.
+
+        `trips` is their number where known; `bound` the iterator's exclusive upper bound where the lower is not negative.
+        """
+        saved = self.symbols.get(symbol), self.bounds.get(symbol)
+        if trips == 0:
+            return lower, list(inits)
+        before, first = self.block, list(inits)
+        phis: list[Any] = []
+        loop, after = self.label("loop"), self.label("done")
+        iv, carried = lower, first
+        if trips != 1:
+            if trips is None:
+                self.branch_if(self.ins(f"icmp slt i64 {lower}, {upper}"), loop, after)
+            else:
+                self.branch(loop)
+            self.start(loop)
+            iv = self.fresh()
+            carried = [Reg(r.lanes, [self.fresh() for _ in r.regs], r.dtype) for r in first]
+            self.out.append(phis)
+        depth = len(self.scopes)
+        self.push_scope()
+        self.frames.append({})
+        self.define(symbol, iv)
+        if bound is not None:
+            self.bounds[symbol] = bound
+        else:
+            self.bounds.pop(symbol, None)
+        last = [Reg(c.lanes, self.spread(r, c.lanes), r.dtype) for c, r in zip(carried, body(carried))]
+        self.frames.pop()
+        del self.scopes[depth:]
+        self._restore(symbol, *saved)
+        if trips == 1:
+            return self.add(lower, step), last
+        next_ = self.ins(f"add nsw i64 {iv}, {step}")
+        latch = self.block
+        self.branch_if(self.ins(f"icmp slt i64 {next_}, {upper}"), loop, after)
+        phis.append(f"  {iv} = phi i64 [{lower}, %{before}], [{next_}, %{latch}]")
+        for c, start, end in zip(carried, first, last):
+            ty = self.register_type(c)
+            for name, s, e in zip(c.regs, self.constants(start), self.constants(end)):
+                phis.append(f"  {name} = phi {ty} [{s}, %{before}], [{e}, %{latch}]")
+        self.start(after)
+        if trips is not None:
+            return next_, last
+        stopped = self.ins(f"phi i64 [{lower}, %{before}], [{next_}, %{latch}]")
+        return stopped, self.join(first, before, last, latch)
+
+    def join(self, a: Sequence[Reg], from_a: str, b: Sequence[Reg], from_b: str) -> list[Reg]:
+        """Phis of registers of the same form, at the start of a block with two predecessors."""
+        result = []
+        for x, y in zip(a, b):
+            ty = self.register_type(x)
+            pairs = zip(self.constants(x), self.constants(y))
+            result.append(
+                Reg(x.lanes, [self.ins(f"phi {ty} [{p}, %{from_a}], [{q}, %{from_b}]") for p, q in pairs], x.dtype)
+            )
+        return result
+
+    def register_type(self, reg: Reg) -> str:
+        return vector_type(reg.width, llvm_type(reg.dtype))
+
+    def constants(self, reg: Reg) -> list[str]:
+        """Its registers as operands, constants spelled for its width."""
+        return [self.lit(r, reg.width, llvm_type(reg.dtype)) for r in reg.regs]
+
+    def _restore(self, symbol: Sym, value: tuple[str, int] | None, bound: Dim | None) -> None:
+        for table, old in ((self.symbols, value), (self.bounds, bound)):
+            if old is None:
+                table.pop(symbol, None)  # type: ignore[arg-type]
+            else:
+                table[symbol] = old  # type: ignore[index,assignment]
+
+    def for_loop(self, op: ForOp) -> None:
+        lower, upper, step = op.lower.data, op.upper.data, op.step.data
+        bound = upper if lower.nonneg else None
+        if op.lanes > 1 and not self._needs_order(op.block):
+            vector = op.vector.value.data if self.vector is None else 1
+            if vector * op.unroll.value.data > 1:
+                self._lanes_loop(op, vector, op.unroll.value.data, bound)
+                return
+        extent = (upper - lower).const
+        trips = None if extent is None or step.const is None else max(0, -(-extent // step.const))
+        inits = [Reg(self.lanes, self.spread(r, self.lanes), r.dtype) for r in map(self.value, op.inits)]
+        _, outs = self.counted(
+            op.symbol, self.index(lower), self.index(upper), self.index(step),
+            lambda carried: self.region(op.block, carried), inits, trips=trips, bound=bound,
+        )  # fmt: skip
+        self.values.update(zip(op.outs, outs))
+
+    def _needs_order(self, block: Block) -> bool:
+        """Whether a body cannot run in lanes: it branches, or a reduction in it has lanes of its own."""
+        for op in block.walk():
+            if isinstance(op, IfOp | WhileOp | AllocOp):
+                return True
+            if isinstance(op, ReduceOp) and op.order.data.kind == "tree" and op.order.data.lanes > 1:
+                return True
+            if isinstance(op, ForOp | ReduceOp | ParallelOp):
+                symbol = block.parent_op().symbol  # type: ignore[union-attr]
+                if symbol in op.lower.data.symbols() | op.upper.data.symbols():
+                    return True
+        return False
+
+    def _lanes_loop(self, op: ForOp, width: int, unroll: int, bound: Dim | None) -> None:
+        """A main loop of ``width * unroll`` iterations at once, then a masked or a scalar remainder."""
+        lower, upper, symbol = op.lower.data, op.upper.data, op.symbol
+        extent = (upper - lower).const
+        if extent is not None:
+            unroll = max(1, min(unroll, -(-extent // width)))
+        full = width * unroll
+        masked = width > 1 and self.target.has_masks and self._maskable(op.block)
+        if extent is not None and not masked and extent < width:
+            width = unroll = full = 1
+        start, end = self.index(lower), self.index(upper)
+        main_trips = None if extent is None else max(0, extent) // full
+        if extent is None:
+            trip = self.index(upper - lower)
+            whole = self.sub(trip, self.ins(f"srem i64 {trip}, {full}"))
+            main_end = self.add(start, whole)
+        else:
+            main_end = self.add(start, str(max(0, extent) // full * full))
+
+        def body(lane: Lane | None) -> Callable[[list[Reg]], list[Reg]]:
+            def emit(_: list[Reg]) -> list[Reg]:
+                if lane is None:
+                    return self.region(op.block)
+                with_lanes = self.lanes
+                self.lanes = (*with_lanes, lane)
+                self.region(op.block)
+                self.lanes = with_lanes
+                return []
+
+            return emit
+
+        depth = len(self.lanes)
+        stopped, _ = self.counted(
+            symbol, start, main_end, str(full), body(Lane(symbol, width, unroll, depth)), trips=main_trips, bound=bound
+        )
+        if full == 1 or (extent is not None and max(0, extent) % full == 0):
+            return
+        if not masked:
+            self.counted(symbol, stopped, end, "1", body(None), bound=bound,
+                         trips=None if extent is None else extent % full)  # fmt: skip
+            return
+        lane = Lane(symbol, width, 1, depth)
+        whole_body = body(lane)
+
+        def tail(_: list[Reg]) -> list[Reg]:
+            here = self.symbols[symbol][0]
+            self.mask = self.lanes_below(self.sub(end, here), width)
+            whole_body([])
+            self.mask = None
+            return []
+
+        rest = None if extent is None else -(-(extent % full) // width)
+        if unroll == 1 and rest is None:
+            # At most one more step: no loop.
+            inside, after = self.label("tail"), self.label("done")
+            self.branch_if(self.ins(f"icmp slt i64 {stopped}, {end}"), inside, after)
+            self.start(inside)
+            self.counted(symbol, stopped, end, str(width), tail, trips=1, bound=bound)
+            self.branch(after)
+            self.start(after)
+            return
+        self.counted(symbol, stopped, end, str(width), tail, trips=rest, bound=bound)
+
+    def _maskable(self, block: Block) -> bool:
+        """Whether every element that lanes touch is 32 or 64 bits wide, so that masked access is one instruction."""
+        for op in block.walk():
+            if isinstance(op, LoadOp | StoreOp) and op.buffer.type.data.dtype.bits < 32:  # type: ignore[union-attr]
+                return False
+        return True
+
+    # Branches
+
+    def _uniform(self, condition: Reg) -> str:
+        if not condition.uniform:
+            raise EmitError("a branch in lanes must not depend on them")
+        return condition.regs[0]
+
+    def _if(self, op: IfOp) -> None:
+        condition = self._uniform(self.value(op.condition))
+        then, otherwise, after = self.label("then"), self.label("else"), self.label("endif")
+        self.branch_if(condition, then, otherwise)
+        for label, block in ((then, op.then.block), (otherwise, op.otherwise.block)):
+            self.start(label)
+            self.frames.append({})
+            self.region(block)
+            self.frames.pop()
+            self.branch(after)
+        self.start(after)
+
+    def _while(self, op: WhileOp) -> None:
+        test, body, after = self.label("test"), self.label("while"), self.label("endwhile")
+        self.branch(test)
+        self.start(test)
+        self.frames.append({})
+        (condition,) = self.region(op.condition.block)
+        self.branch_if(self._uniform(condition), body, after)
+        self.start(body)
+        self.region(op.body.block)
+        self.branch(test)
+        self.frames.pop()
+        self.start(after)

@@ -1,0 +1,314 @@
+"""Loads and stores of whole registers: scalar, contiguous, reversed, gathered; with guards and under the tail's mask."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from xdsl.ir import SSAValue
+
+from ...dialects.attributes import BufferInfo
+from ...dialects.dims import Dim, simplify
+from ...dialects.loop import LoadOp, StoreOp
+from ...dialects.types import DTYPES, DType
+from .lanes import Lane, Reg, copies, positions, union
+from .llvm_scalar import ScalarWriter
+from .writer import EmitError, llvm_type, vector_type
+
+__all__ = ["MemoryWriter"]
+
+BOOL, I64 = DTYPES["bool"], DTYPES["i64"]
+
+
+def storage_type(dtype: DType) -> str:
+    return "i8" if dtype.kind == "bool" else llvm_type(dtype)
+
+
+class MemoryWriter(ScalarWriter):
+    """Adds `load` and `store`."""
+
+    def __init__(self, module: Any):
+        super().__init__(module)
+        #: The lanes of the vector dim that are inside the loop's range, where not all are.
+        self.mask: str | None = None
+        self._vector_masks: set[str] = set()
+        self._scratch: str | None = None
+
+    def buffer(self, value: SSAValue) -> str:
+        """The data pointer of a buffer."""
+        raise NotImplementedError
+
+    @property
+    def vector(self) -> Lane | None:
+        """The lane dim that is vectors, if one is."""
+        return next((lane for lane in self.lanes if lane.width > 1), None)
+
+    def load(self, op: LoadOp) -> Reg:
+        info, base, offset, guard = self._access(op, op.buffer)
+        result, storage = self.dtype_of(op.result.type), storage_type(info.dtype)
+        parts = self.split(offset)
+        offsets = None if parts is not None else self.varying(offset)
+        along = parts[0] if parts is not None else offsets.lanes if offsets is not None else ()
+        lanes = along if guard is None else union((along, guard.lanes))
+        vector = next((lane for lane in along if lane.width > 1), None)
+        width = max((lane.width for lane in lanes), default=1)
+        masks = self._masks(guard, lanes)
+        from_offsets = positions(along, lanes)
+        regs: list[str] = []
+        for i, copy in enumerate(copies(lanes)):
+            mask = masks[i]
+            if parts is None:
+                assert offsets is not None
+                value = offsets.regs[from_offsets[i]]
+                if vector is not None:
+                    regs.append(self._gather(base, storage, value, self._both(mask, width), width))
+                    continue
+                pointer = self.ins(f"getelementptr {storage}, ptr {base}, i64 {value}")
+                stride: Dim | None = None
+            else:
+                place = tuple(c for lane, c in zip(lanes, copy) if lane in along)
+                at = self.shifted(offset, along, parts[1], place)
+                stride = parts[1][vector.symbol] if vector is not None else None
+                if stride is not None and stride.const == -1:
+                    at = at - (width - 1)
+                pointer = self.pointer(base, storage, at)
+            regs.append(self._load_one(pointer, storage, stride, mask, width))
+        loaded = Reg(lanes, regs, result)
+        if result is BOOL:
+            return self.apply((loaded,), BOOL, lambda w, x: self.op("icmp ne", w, "i8", x, "0"))
+        return loaded
+
+    def _load_one(self, pointer: str, storage: str, stride: Dim | None, mask: str | None, width: int) -> str:
+        """One register of `width` elements, `stride` apart (None: one element in all lanes)."""
+        align = self._align(storage)
+        ty = vector_type(width, storage)
+        if stride is None:
+            if mask is None:
+                return self.ins(f"load {storage}, ptr {pointer}, align {align}")
+            wide = width > 1
+            some = (
+                self.intrinsic("vector.reduce.or", f"<{width} x i1>", "i1", [(f"<{width} x i1>", mask)])
+                if wide
+                else mask
+            )
+            value = self.ins(f"load {storage}, ptr {self._or_zeros(some, pointer)}, align {align}")
+            if not wide:
+                return value
+            spread = self.splat(value, storage, width)
+            return self.ins(f"select <{width} x i1> {mask}, {ty} {spread}, {ty} zeroinitializer")
+        if stride.const in (1, -1):
+            if mask is not None and not self._is_vector_mask(mask):
+                pointer, mask = self._or_zeros(mask, pointer), None
+            mask = self._both(mask, width)
+            if mask is None:
+                value = self.ins(f"load {ty}, ptr {pointer}, align {align}")
+            else:
+                mask = self._reversed(mask, "i1", width) if stride.const == -1 else mask
+                value = self.masked("load", ty, ty, [("ptr", f"align {align} {pointer}"), (f"<{width} x i1>", mask),
+                                    (ty, "zeroinitializer")])  # fmt: skip
+            return self._reversed(value, storage, width) if stride.const == -1 else value
+        both = self._both(mask, width)
+        if both is None:
+            value = "poison"
+            for k in range(width):
+                at = self.pointer(pointer, storage, stride * k)
+                element = self.ins(f"load {storage}, ptr {at}, align {align}")
+                value = self.ins(f"insertelement {ty} {value}, {storage} {element}, i64 {k}")
+            return value
+        return self._gather(pointer, storage, self._steps(stride, width), both, width)
+
+    def _gather(self, base: str, storage: str, offsets: str, mask: str | None, width: int) -> str:
+        ty, align = vector_type(width, storage), self._align(storage)
+        if mask is None:
+            value = "poison"
+            for k in range(width):
+                offset = self.ins(f"extractelement <{width} x i64> {offsets}, i64 {k}")
+                at = self.ins(f"getelementptr {storage}, ptr {base}, i64 {offset}")
+                element = self.ins(f"load {storage}, ptr {at}, align {align}")
+                value = self.ins(f"insertelement {ty} {value}, {storage} {element}, i64 {k}")
+            return value
+        pointers = self.ins(f"getelementptr {storage}, ptr {base}, <{width} x i64> {offsets}")
+        arguments = [
+            (f"<{width} x ptr>", f"align {align} {pointers}"),
+            (f"<{width} x i1>", mask),
+            (ty, "zeroinitializer"),
+        ]
+        return self.masked("gather", ty, ty, arguments)
+
+    def store(self, op: StoreOp, value: Reg) -> None:
+        info, base, offset, guard = self._access(op, op.buffer)
+        storage, align = storage_type(info.dtype), self._align(storage_type(info.dtype))
+        if value.dtype is BOOL:
+            value = self.apply((value,), DTYPES["u8"], lambda w, x: self.to("zext", w, x, "i1", "i8"))
+        parts = self.split(offset)
+        offsets = None if parts is not None else self.varying(offset)
+        along = parts[0] if parts is not None else offsets.lanes if offsets is not None else ()
+        lanes = union((along, value.lanes) if guard is None else (along, value.lanes, guard.lanes))
+        vector = next((lane for lane in along if lane.width > 1), None)
+        width = max((lane.width for lane in lanes), default=1)
+        if width > 1 and vector is None:
+            raise EmitError(f"a store to one element from all lanes of {self.vector}: {op}")
+        masks, from_offsets = self._masks(guard, lanes), positions(along, lanes)
+        ty = vector_type(width, storage)
+        for i, (copy, reg) in enumerate(zip(copies(lanes), self.spread(value, lanes))):
+            mask = masks[i]
+            if parts is None:
+                assert offsets is not None
+                at = offsets.regs[from_offsets[i]]
+                if width > 1:
+                    self._scatter(base, storage, at, reg, self._both(mask, width), width)
+                else:
+                    pointer = self.ins(f"getelementptr {storage}, ptr {base}, i64 {at}")
+                    self.put(f"store {storage} {reg}, ptr {self._or_scratch(mask, pointer)}, align {align}")
+                continue
+            place = tuple(c for lane, c in zip(lanes, copy) if lane in along)
+            where = self.shifted(offset, along, parts[1], place)
+            if vector is None:
+                pointer = self._or_scratch(mask, self.pointer(base, storage, where))
+                self.put(f"store {storage} {reg}, ptr {pointer}, align {align}")
+                continue
+            stride = parts[1][vector.symbol]
+            if stride.const in (1, -1):
+                if stride.const == -1:
+                    where = where - (width - 1)
+                    reg = self._reversed(reg, storage, width)
+                pointer = self.pointer(base, storage, where)
+                if mask is not None and not self._is_vector_mask(mask):
+                    pointer, mask = self._or_scratch(mask, pointer), None
+                both = self._both(mask, width)
+                if both is None:
+                    self.put(f"store {ty} {reg}, ptr {pointer}, align {align}")
+                else:
+                    both = self._reversed(both, "i1", width) if stride.const == -1 else both
+                    self.masked("store", ty, "void", [(ty, reg), ("ptr", f"align {align} {pointer}"),
+                                (f"<{width} x i1>", both)])  # fmt: skip
+                continue
+            pointer, both = self.pointer(base, storage, where), self._both(mask, width)
+            if both is not None:
+                self._scatter(pointer, storage, self._steps(stride, width), reg, both, width)
+                continue
+            for k in range(width):
+                element = self.ins(f"extractelement {ty} {reg}, i64 {k}")
+                self.put(f"store {storage} {element}, ptr {self.pointer(pointer, storage, stride * k)}, align {align}")
+
+    def _scatter(self, base: str, storage: str, offsets: str, value: str, mask: str | None, width: int) -> None:
+        ty, align = vector_type(width, storage), self._align(storage)
+        if mask is None:
+            for k in range(width):
+                offset = self.ins(f"extractelement <{width} x i64> {offsets}, i64 {k}")
+                at = self.ins(f"getelementptr {storage}, ptr {base}, i64 {offset}")
+                element = self.ins(f"extractelement {ty} {value}, i64 {k}")
+                self.put(f"store {storage} {element}, ptr {at}, align {align}")
+            return
+        pointers = self.ins(f"getelementptr {storage}, ptr {base}, <{width} x i64> {offsets}")
+        self.masked("scatter", ty, "void", [(ty, value), (f"<{width} x ptr>", f"align {align} {pointers}"),
+                    (f"<{width} x i1>", mask)])  # fmt: skip
+
+    def masked(self, name: str, ty: str, result: str, arguments: Sequence[tuple[str, str]]) -> str:
+        """A masked memory intrinsic; returns its result's name where it has one."""
+        width = ty[1:].partition(" ")[0]
+        pointers = f"v{width}p0" if name in ("gather", "scatter") else "p0"
+        element = ty[1:-1].partition(" x ")[2]
+        suffix = f"v{width}" + {"float": "f32", "double": "f64"}.get(element, element)
+        full = f"llvm.masked.{name}.{suffix}.{pointers}"
+        self.declare(full, result, [t for t, _ in arguments])
+        call = f"call {result} @{full}({', '.join(f'{t} {v}' for t, v in arguments)})"
+        if result == "void":
+            self.put(call)
+            return ""
+        return self.ins(call)
+
+    # What an access is made of
+
+    def _access(self, op: LoadOp | StoreOp, buffer: SSAValue) -> tuple[BufferInfo, str, Dim, Reg | None]:
+        info: BufferInfo = buffer.type.data  # type: ignore[union-attr]
+        base = self.buffer(buffer)
+        offset = self.address(info, op.index.data)
+        guard: Reg | None = None
+        for expr in op.guard_exprs:
+            expr = simplify(expr, self.bounds)
+            if not expr.nonneg:
+                one = self._nonnegative(expr)
+                guard = one if guard is None else self.primitive("and", (guard, one), BOOL)
+        return info, base, offset, guard
+
+    def _nonnegative(self, expr: Dim) -> Reg:
+        """Whether an expression is at least zero, over the lanes it varies along."""
+        parts = self.split(expr)
+        if parts is None:
+            return self.apply((self.varying(expr),), BOOL, lambda w, x: self.op("icmp sge", w, "i64", x, "0"))
+        lanes, coefficients = parts
+        vector = next((lane for lane in lanes if lane.width > 1), None)
+        step = coefficients[vector.symbol].const if vector is not None else None
+        if vector is None:
+            regs = []
+            for copy in copies(lanes):
+                value = self.index(self.shifted(expr, lanes, coefficients, copy))
+                regs.append(self.ins(f"icmp sge i64 {value}, 0"))
+            return Reg(lanes, regs, BOOL)
+        if step not in (1, -1):
+            return self.apply((self.varying(expr),), BOOL, lambda w, x: self.op("icmp sge", w, "i64", x, "0"))
+        regs = []
+        for copy in copies(lanes):
+            first = self.index(self.shifted(expr, lanes, coefficients, copy))
+            if step == 1:  # lane >= -first
+                regs.append(self.lanes_below(self.sub("0", first), vector.width, "uge"))
+            else:  # lane < first + 1
+                regs.append(self.lanes_below(self.add(first, "1"), vector.width, "ult"))
+        return Reg(lanes, regs, BOOL)
+
+    def lanes_below(self, limit: str, width: int, predicate: str = "ult") -> str:
+        """A mask of the lanes whose number is below (`ult`) or from (`uge`) an i64 limit of either sign."""
+        low = self.intrinsic("smax", "i64", "i64", [("i64", limit), ("i64", "0")])
+        clamped = self.intrinsic("smin", "i64", "i64", [("i64", low), ("i64", str(width))])
+        bits = 8 if width > 32 else 16 if width > 8 else 32
+        short = self.ins(f"trunc i64 {clamped} to i{bits}")
+        numbers = "<" + ", ".join(f"i{bits} {k}" for k in range(width)) + ">"
+        return self.ins(f"icmp {predicate} <{width} x i{bits}> {numbers}, {self.splat(short, f'i{bits}', width)}")
+
+    def _masks(self, guard: Reg | None, lanes: tuple[Lane, ...]) -> Sequence[str | None]:
+        if guard is None:
+            count = 1
+            for lane in lanes:
+                count *= lane.copies
+            return [None] * count
+        if guard.width > 1:
+            self._vector_masks.update(guard.regs)
+        return [guard.regs[i] for i in positions(guard.lanes, lanes)]
+
+    def _is_vector_mask(self, mask: str) -> bool:
+        return mask in self._vector_masks
+
+    def _both(self, mask: str | None, width: int) -> str | None:
+        """The guard's mask (a vector, or an i1 for all lanes) and the tail's."""
+        if mask is None or width == 1:
+            return self.mask if width > 1 else mask
+        wide = mask if self._is_vector_mask(mask) else self.splat(mask, "i1", width)
+        return wide if self.mask is None else self.ins(f"and <{width} x i1> {wide}, {self.mask}")
+
+    def _or_zeros(self, condition: str, pointer: str) -> str:
+        self.module.globals["zeros"] = "@zeros = private unnamed_addr constant [1024 x i8] zeroinitializer, align 64"
+        return self.ins(f"select i1 {condition}, ptr {pointer}, ptr @zeros")
+
+    def _or_scratch(self, condition: str | None, pointer: str) -> str:
+        """`pointer`, or a place on the stack that nobody reads."""
+        if condition is None:
+            return pointer
+        if self._scratch is None:
+            self._scratch = self.alloca("i8", 1024)
+        return self.ins(f"select i1 {condition}, ptr {pointer}, ptr {self._scratch}")
+
+    def _steps(self, stride: Dim, width: int) -> str:
+        """The offsets ``0, stride, 2*stride, …`` as a vector."""
+        if stride.const is not None:
+            return "<" + ", ".join(f"i64 {stride.const * k}" for k in range(width)) + ">"
+        numbers = "<" + ", ".join(f"i64 {k}" for k in range(width)) + ">"
+        return self.ins(f"mul <{width} x i64> {self.splat(self.index(stride), 'i64', width)}, {numbers}")
+
+    def _reversed(self, value: str, scalar: str, width: int) -> str:
+        ty = vector_type(width, scalar)
+        order = "<" + ", ".join(f"i32 {width - 1 - k}" for k in range(width)) + ">"
+        return self.ins(f"shufflevector {ty} {value}, {ty} poison, <{width} x i32> {order}")
+
+    def _align(self, storage: str) -> int:
+        return {"float": 4, "double": 8}.get(storage) or max(1, int(storage[1:]) // 8)

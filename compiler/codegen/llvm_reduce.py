@@ -1,0 +1,459 @@
+"""`loop.reduce`, in exactly the order that `dialects.order` defines, whatever the machine's vectors.
+
+The virtual lanes of a block are held in one of two ways.  A light body keeps them all in registers: one step of the
+loop takes one element of each lane.  A heavy body, and every incomplete step, keeps them in stack memory and runs one
+vector of lanes at a time, so that the body is emitted once, not once for each register of lanes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from xdsl.dialects.builtin import FloatAttr, IntegerAttr
+from xdsl.ir import Block, SSAValue
+
+from ...dialects.attributes import DimsAttr
+from ...dialects.dims import Dim, Sym, minimum, sym
+from ...dialects.loop import ForOp, ReduceOp
+from ...dialects.types import DTYPES, DType
+from .lanes import Lane, Reg
+from .llvm_loops import LoopWriter
+from .llvm_scalar import literal
+from .writer import EmitError, llvm_type, vector_type
+
+__all__ = ["ReduceWriter"]
+
+#: A body of at most this many instructions, times its copies, keeps its lanes in registers.
+LIGHT_INSTRUCTIONS = 64
+#: A partial result waits for each power of two of blocks.
+LEVELS = 48
+
+
+@dataclass
+class Fold:
+    """A reduction being emitted."""
+
+    op: ReduceOp
+    dtypes: list[DType]
+    identity: list[str]
+    outer: tuple[Lane, ...]  # lane dims of the loops around it that it varies along
+    width: int  # lanes in a machine vector along the reduced iterator
+    groups: int  # vectors that hold all virtual lanes
+
+    @property
+    def fma(self) -> bool:
+        return self.op.order.data.fma
+
+    @property
+    def lanes(self) -> int:
+        return self.width * self.groups
+
+
+class ReduceWriter(LoopWriter):
+    """Adds `reduce`."""
+
+    def reduce(self, op: ReduceOp) -> None:
+        order, lower, upper = op.order.data, op.lower.data, op.upper.data
+        fold = self._plan(op)
+        extent = (upper - lower).const
+        single = order.kind == "free" or (extent is not None and extent <= order.block)
+        if single:
+            start, end = self.index(lower), self.index(upper)
+            total = self._block(fold, start, end, extent)
+        else:
+            total = self._blocks(fold, extent)
+        self.values.update(zip(op.outs, total))
+
+    def _plan(self, op: ReduceOp) -> Fold:
+        order = op.order.data
+        dtypes = [self.dtype_of(out.type) for out in op.outs]
+        identity = [literal(_number(a), d) for a, d in zip(op.identity.data, dtypes, strict=True)]
+        outer = self._varies_along(op)
+        width = op.vector.value.data
+        if self.vector is not None or self._needs_order(op.body.block):
+            width = 1
+        if order.kind == "free":
+            cost = _cost(op.body.block)
+            groups = 1 if width == 1 else max(1, min(4, LIGHT_INSTRUCTIONS // cost))
+            return Fold(op, dtypes, identity, outer, width, groups)
+        if order.lanes > 1 and self.vector is not None:
+            raise EmitError("a reduction with lanes of its own inside a vector loop")
+        width = min(width, order.lanes)
+        return Fold(op, dtypes, identity, outer, width, order.lanes // width)
+
+    def _varies_along(self, op: ReduceOp) -> tuple[Lane, ...]:
+        """The enclosing lane dims that anything in the body depends on."""
+        if not self.lanes:
+            return ()
+        symbols: set[Sym] = set()
+        lanes: set[Lane] = set()
+        inside: set[SSAValue] = set()
+        for inner in op.walk():
+            for attribute in (*inner.attributes.values(), *inner.properties.values()):
+                if isinstance(attribute, DimsAttr):
+                    for expr in attribute.data:
+                        symbols |= expr.symbols()
+                elif isinstance(getattr(attribute, "data", None), Dim):
+                    symbols |= attribute.data.symbols()  # type: ignore[attr-defined]
+            inside.update(inner.results)
+            for operand in inner.operands:
+                if operand in self.values and operand not in inside:
+                    lanes.update(self.values[operand].lanes)
+        for s in symbols:
+            if s in self.varying_symbols:
+                lanes.update(self.varying_symbols[s].lanes)
+        return tuple(lane for lane in self.lanes if lane.symbol in symbols or lane in lanes)
+
+    # Pieces of a fold
+
+    def _start(self, fold: Fold, lanes: tuple[Lane, ...]) -> list[Reg]:
+        count = 1
+        for lane in lanes:
+            count *= lane.copies
+        return [Reg(lanes, [text] * count, d) for text, d in zip(fold.identity, fold.dtypes)]
+
+    def _merge(self, fold: Fold, older: Sequence[Reg], newer: Sequence[Reg]) -> list[Reg]:
+        return self.region(fold.op.merge.block, [*older, *newer])
+
+    def _accumulate(self, fold: Fold, totals: list[Reg], lane: Lane | None, masked: bool = False) -> list[Reg]:
+        """`totals` with the elements of one step of `lane`'s iterators folded in."""
+        around, mask = self.lanes, self.mask
+        if lane is not None:
+            self.lanes = (*around, lane)
+        if masked:
+            self.mask = self._tail_mask
+        element = self.region(fold.op.body.block)
+        if fold.fma:
+            new = [self.primitive("fma", (*element, *totals), fold.dtypes[0])]
+        else:
+            new = self._merge(fold, totals, element)
+        lanes = totals[0].lanes
+        new = [Reg(lanes, self.spread(n, lanes), n.dtype) for n in new]
+        if masked:
+            assert self._tail_mask is not None and lane is not None
+            condition = Reg((lane,), [self._tail_mask], DTYPES["bool"])
+            new = [self.select_regs(condition, n, t) for n, t in zip(new, totals)]
+        self.lanes, self.mask = around, mask
+        return new
+
+    _tail_mask: str | None = None
+
+    # One block
+
+    def _block(self, fold: Fold, start: str, end: str, extent: int | None) -> list[Reg]:
+        """The fold of the elements from `start` to `end`, at most a block."""
+        symbol, bound = fold.op.symbol, self._bound(fold.op)
+        if fold.lanes == 1:
+            totals = self._start(fold, fold.outer)
+            _, totals = self.counted(
+                symbol, start, end, "1", lambda c: self._accumulate(fold, c, None), totals, trips=extent, bound=bound
+            )
+            return totals
+        depth = len(self.lanes)
+        copies = 1
+        for lane in fold.outer:
+            copies *= lane.copies
+        light = _cost(fold.op.body.block) * fold.groups * copies <= LIGHT_INSTRUCTIONS
+        if not light or (extent is not None and extent < fold.lanes):
+            one = Lane(symbol, fold.width, 1, depth)
+            memory = self._memory(fold, copies)
+            self._fill(fold, memory, copies)
+            self._in_memory(fold, memory, one, start, end, extent)
+            return self._combine(fold, self._reload(fold, memory, Lane(symbol, fold.width, fold.groups, depth)))
+        every = Lane(symbol, fold.width, fold.groups, depth)
+        totals = self._start(fold, (*fold.outer, every))
+        if extent is None:
+            trip = self.sub(end, start)
+            whole_end = self.add(start, self.sub(trip, self.ins(f"srem i64 {trip}, {fold.lanes}")))
+            trips = None
+        else:
+            trips = extent // fold.lanes
+            whole_end = self.add(start, str(trips * fold.lanes))
+        stopped, totals = self.counted(
+            symbol, start, whole_end, str(fold.lanes), lambda c: self._accumulate(fold, c, every), totals,
+            trips=trips, bound=bound,
+        )  # fmt: skip
+        if extent is not None and extent % fold.lanes == 0:
+            return self._combine(fold, totals)
+        totals = [Reg(t.lanes, self.constants(t), t.dtype) for t in totals]
+        inside, after, before = self.label("tail"), self.label("done"), self.block
+        self.branch_if(self.ins(f"icmp slt i64 {stopped}, {end}"), inside, after)
+        self.start(inside)
+        self.frames.append({})
+        memory = self._memory(fold, copies)
+        self._spill(fold, memory, totals)
+        rest = None if extent is None else extent % fold.lanes
+        self._in_memory(fold, memory, Lane(symbol, fold.width, 1, depth), stopped, end, rest)
+        reloaded = self._reload(fold, memory, every)
+        self.frames.pop()
+        last = self.block
+        self.branch(after)
+        self.start(after)
+        return self._combine(fold, self.join(totals, before, reloaded, last))
+
+    def _bound(self, op: ReduceOp) -> Dim | None:
+        return op.upper.data if op.lower.data.nonneg else None
+
+    def _memory(self, fold: Fold, copies: int) -> list[str]:
+        """Stack memory of each state: ``[copies][lanes]``."""
+        return [self.alloca(_stored(d), copies * fold.lanes) for d in fold.dtypes]
+
+    def _slots(self, fold: Fold, memory: list[str], group: str | int, copies: int) -> list[list[str]]:
+        """Pointers to the vector of lanes that starts at lane `group` of each state's copies."""
+        slots = []
+        for base, d in zip(memory, fold.dtypes):
+            slots.append([])
+            for c in range(copies):
+                at = self.add(str(group), str(c * fold.lanes))
+                slots[-1].append(self.ins(f"getelementptr {_stored(d)}, ptr {base}, i64 {at}") if at != "0" else base)
+        return slots
+
+    def _fill(self, fold: Fold, memory: list[str], copies: int) -> None:
+        for g in range(fold.groups):
+            for pointers, text, d in zip(self._slots(fold, memory, g * fold.width, copies), fold.identity, fold.dtypes):
+                for p in pointers:
+                    self._put_state(p, self.lit(text, fold.width, llvm_type(d)), d, fold.width)
+
+    def _spill(self, fold: Fold, memory: list[str], totals: list[Reg]) -> None:
+        copies = len(totals[0].regs) // fold.groups
+        for g in range(fold.groups):
+            for pointers, t in zip(self._slots(fold, memory, g * fold.width, copies), totals):
+                for c, p in enumerate(pointers):
+                    self._put_state(p, t.regs[c * fold.groups + g], t.dtype, fold.width)
+
+    def _reload(self, fold: Fold, memory: list[str], every: Lane) -> list[Reg]:
+        copies = 1
+        for lane in fold.outer:
+            copies *= lane.copies
+        columns: list[list[str]] = [[""] * (copies * fold.groups) for _ in fold.dtypes]
+        for g in range(fold.groups):
+            for s, (pointers, d) in enumerate(zip(self._slots(fold, memory, g * fold.width, copies), fold.dtypes)):
+                for c, p in enumerate(pointers):
+                    columns[s][c * fold.groups + g] = self._get_state(p, d, fold.width)
+        return [Reg((*fold.outer, every), column, d) for column, d in zip(columns, fold.dtypes)]
+
+    def _put_state(self, pointer: str, value: str, dtype: DType, width: int) -> None:
+        scalar = llvm_type(dtype)
+        if scalar == "i1":
+            value, scalar = self.to("zext", width, value, "i1", "i8"), "i8"
+        self.put(f"store {vector_type(width, scalar)} {value}, ptr {pointer}, align {_bytes(scalar)}")
+
+    def _get_state(self, pointer: str, dtype: DType, width: int) -> str:
+        stored = _stored(dtype)
+        value = self.ins(f"load {vector_type(width, stored)}, ptr {pointer}, align {_bytes(stored)}")
+        return self.to("trunc", width, value, "i8", "i1") if llvm_type(dtype) == "i1" else value
+
+    def _in_memory(self, fold: Fold, memory: list[str], lane: Lane, start: str, end: str, extent: int | None) -> None:
+        """Fold the elements from `start` (an element of lane 0) to `end` into lanes held in memory."""
+        symbol, bound, width = fold.op.symbol, self._bound(fold.op), fold.width
+        copies = 1
+        for outer in fold.outer:
+            copies *= outer.copies
+        use_masks = width > 1 and self.target.has_masks and self._maskable(fold.op.body.block)
+
+        def step(lane: Lane, masked: bool) -> Callable[[list[Reg]], list[Reg]]:
+            def emit(_: list[Reg]) -> list[Reg]:
+                here = self.symbols[symbol][0]
+                if masked:
+                    self._tail_mask = self.lanes_below(self.sub(end, here), width)
+                position = self.sub(here, start)
+                group = self.ins(f"and i64 {position}, {fold.lanes - 1}") if position[0] == "%" else position
+                slots = self._slots(fold, memory, group, copies)
+                totals = [
+                    Reg((*fold.outer, lane), [self._get_state(p, d, lane.width) for p in pointers], d)
+                    for pointers, d in zip(slots, fold.dtypes)
+                ]
+                for pointers, t in zip(slots, self._accumulate(fold, totals, lane, masked)):
+                    for p, r in zip(pointers, self.constants(t)):
+                        self._put_state(p, r, t.dtype, lane.width)
+                return []
+
+            return emit
+
+        whole: int | None = None
+        if extent is None:
+            trip = self.sub(end, start)
+            main_end = self.add(start, self.sub(trip, self.ins(f"srem i64 {trip}, {width}")))
+        else:
+            whole = extent // width
+            main_end = self.add(start, str(whole * width))
+        stopped, _ = self.counted(symbol, start, main_end, str(width), step(lane, False), trips=whole, bound=bound)
+        if width == 1 or (extent is not None and extent % width == 0):
+            return
+        if use_masks:
+            inside, after = self.label("tail"), self.label("done")
+            self.branch_if(self.ins(f"icmp slt i64 {stopped}, {end}"), inside, after)
+            self.start(inside)
+            self.counted(symbol, stopped, end, str(width), step(lane, True), trips=1, bound=bound)
+            self.branch(after)
+            self.start(after)
+            return
+        scalar = Lane(symbol, 1, 1, lane.depth)
+        rest = None if extent is None else extent % width
+        self.counted(symbol, stopped, end, "1", step(scalar, False), trips=rest, bound=bound)
+
+    # Lanes and blocks together
+
+    def _combine(self, fold: Fold, totals: list[Reg]) -> list[Reg]:
+        """The lanes combined by halves: lane ``l`` with lane ``l + lanes/2``, and so on."""
+        groups, outer, width = fold.groups, fold.outer, fold.width
+        depth = len(self.lanes)
+        totals = [Reg(t.lanes, self.constants(t), t.dtype) for t in totals]
+        while groups > 1:
+            half = groups // 2
+            lane = Lane(fold.op.symbol, width, half, depth)
+            rows = range(len(totals[0].regs) // groups)
+            older = [[t.regs[r * groups + g] for r in rows for g in range(half)] for t in totals]
+            newer = [[t.regs[r * groups + half + g] for r in rows for g in range(half)] for t in totals]
+            totals = self._merge_rows(fold, (*outer, lane), older, newer)
+            groups = half
+        step = width
+        while step > 1:
+            step //= 2
+            lane = Lane(fold.op.symbol, width, 1, depth)
+            order = "<" + ", ".join(f"i32 {k + step}" if k < step else "i32 poison" for k in range(width)) + ">"
+            newer = []
+            for t in totals:
+                ty = self.register_type(t)
+                newer.append(
+                    [self.ins(f"shufflevector {ty} {r}, {ty} poison, <{width} x i32> {order}") for r in t.regs]
+                )
+            totals = self._merge_rows(fold, (*outer, lane), [list(t.regs) for t in totals], newer)
+        if width > 1:
+            rows = [[self.ins(f"extractelement {self.register_type(t)} {r}, i64 0") for r in t.regs] for t in totals]
+            return [Reg(outer, row, d) for row, d in zip(rows, fold.dtypes)]
+        return [Reg(outer, list(t.regs), d) for t, d in zip(totals, fold.dtypes)]
+
+    def _merge_rows(
+        self, fold: Fold, lanes: tuple[Lane, ...], older: list[list[str]], newer: list[list[str]]
+    ) -> list[Reg]:
+        around = self.lanes
+        self.lanes = (*around, lanes[-1])
+        merged = self._merge(
+            fold,
+            [Reg(lanes, r, d) for r, d in zip(older, fold.dtypes)],
+            [Reg(lanes, r, d) for r, d in zip(newer, fold.dtypes)],
+        )
+        merged = [Reg(lanes, self.spread(m, lanes), m.dtype) for m in merged]
+        self.lanes = around
+        return merged
+
+    def _blocks(self, fold: Fold, extent: int | None) -> list[Reg]:
+        """Blocks one after another (chain), or by a binary counter (tree)."""
+        op = fold.op
+        order, lower, upper = op.order.data, op.lower.data, op.upper.data
+        start, end = self.index(lower), self.index(upper)
+        # A name of its own for the block's first element; the iterator itself is the element's.
+        first = Sym(f"{op.symbol.name}.block")
+        block_bound = upper if lower.nonneg else None
+        trips = None if extent is None else -(-extent // order.block)
+
+        def one_block() -> list[Reg]:
+            here = sym(first.name)
+            stop = minimum(here + order.block, upper)
+            even = extent is not None and extent % order.block == 0
+            return self._block(fold, self.index(here), self.index(stop), order.block if even else None)
+
+        if order.kind == "chain":
+
+            def chained(totals: list[Reg]) -> list[Reg]:
+                return self._merge(fold, totals, one_block())
+
+            initial = self._start(fold, fold.outer)
+            _, totals = self.counted(
+                first, start, end, str(order.block), chained, initial, trips=trips, bound=block_bound
+            )
+            return totals
+
+        initial = self._start(fold, fold.outer)
+        copies = len(initial[0].regs)
+        width = max((lane.width for lane in fold.outer), default=1)
+        stacks = [self.alloca(vector_type(width, _stored(d)), LEVELS * copies) for d in fold.dtypes]
+
+        def slots(level: str) -> list[list[str]]:
+            result = []
+            for base, d in zip(stacks, fold.dtypes):
+                ty = vector_type(width, _stored(d))
+                row = self.mul(level, str(copies))
+                result.append(
+                    [self.ins(f"getelementptr {ty}, ptr {base}, i64 {self.add(row, str(c))}") for c in range(copies)]
+                )
+            return result
+
+        def waiting(level: str) -> list[Reg]:
+            return [
+                Reg(fold.outer, [self._get_state(p, d, width) for p in pointers], d)
+                for pointers, d in zip(slots(level), fold.dtypes)
+            ]
+
+        def counter(_: list[Reg]) -> list[Reg]:
+            value = one_block()
+            value = [Reg(v.lanes, self.constants(v), v.dtype) for v in value]
+            number = self.ins(f"sdiv i64 {self.sub(self.symbols[first][0], start)}, {order.block}")
+            free = self.intrinsic("cttz", "i64", "i64", [("i64", self.ins(f"xor i64 {number}, -1")), ("i1", "true")])
+            level = Sym(f"{op.symbol.name}.level")
+            _, value = self.counted(
+                level, "0", free, "1", lambda v: self._merge(fold, waiting(self.symbols[level][0]), v), value
+            )
+            for pointers, v in zip(slots(free), value):
+                for p, r in zip(pointers, self.constants(v)):
+                    self._put_state(p, r, v.dtype, width)
+            return []
+
+        self.counted(first, start, end, str(order.block), counter, trips=trips, bound=block_bound)
+        # What waits: a partial for each bit of the number of blocks, the smallest first.
+        span = self.sub(end, start) if extent is None else str(extent)
+        if span[0] == "%":
+            rounded = self.ins(f"add i64 {span}, {order.block - 1}")
+            count = self.ins(f"ashr i64 {rounded}, {order.block.bit_length() - 1}")
+            count = self.intrinsic("smax", "i64", "i64", [("i64", count), ("i64", "0")])
+        else:
+            count = str(trips)
+        left = self.ins(f"sub i64 64, {self._leading_zeros(count)}")
+        level = Sym(f"{op.symbol.name}.level")
+
+        def drain(value: list[Reg]) -> list[Reg]:
+            here = self.symbols[level][0]
+            bit = self.ins(f"and i64 {self.ins(f'lshr i64 {count}, {here}')}, 1")
+            merge, skip, before = self.label("merge"), self.label("next"), self.block
+            self.branch_if(self.ins(f"icmp ne i64 {bit}, 0"), merge, skip)
+            self.start(merge)
+            merged = self._merge(fold, waiting(here), value)
+            merged = [Reg(fold.outer, self.spread(m, fold.outer), m.dtype) for m in merged]
+            last = self.block
+            self.branch(skip)
+            self.start(skip)
+            return self.join(value, before, merged, last)
+
+        _, total = self.counted(level, "0", left, "1", drain, initial)
+        return total
+
+    def _leading_zeros(self, value: str) -> str:
+        return self.intrinsic("ctlz", "i64", "i64", [("i64", value), ("i1", "false")])
+
+
+def _stored(dtype: DType) -> str:
+    scalar = llvm_type(dtype)
+    return "i8" if scalar == "i1" else scalar
+
+
+def _bytes(scalar: str) -> int:
+    return {"float": 4, "double": 8}.get(scalar) or int(scalar[1:]) // 8
+
+
+def _number(attribute: Any) -> float | int:
+    if isinstance(attribute, FloatAttr | IntegerAttr):
+        return attribute.value.data
+    raise EmitError(f"the identity {attribute} is not a number")
+
+
+def _cost(block: Block) -> int:
+    """A rough count of the instructions of one copy of a body."""
+    total = 1
+    for op in block.walk():
+        if isinstance(op, ForOp | ReduceOp):
+            return LIGHT_INSTRUCTIONS + 1
+        total += 25 if op.name.startswith(("math.", "kernel.")) else 1
+    return total

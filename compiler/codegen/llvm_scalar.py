@@ -1,0 +1,431 @@
+"""Scalar bodies as LLVM instructions over whole registers: the builder that op bodies run on, and `arith`/`math` ops."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+from xdsl.dialects.builtin import FloatAttr, IntegerAttr
+from xdsl.ir import Attribute, Operation
+
+from ...dialects.attributes import scalar_dtype
+from ...dialects.kernel import CallOp
+from ...dialects.registry import OPS, Map, OpError, find_op
+from ...dialects.scalar import ScalarBuilder, Value
+from ...dialects.types import DTYPES, DType
+from .lanes import Lane, Reg, positions, union
+from .llvm_convert import Converter
+from .writer import EmitError, llvm_type, vector_type
+
+__all__ = ["LlvmScalarBuilder", "ScalarWriter", "literal"]
+
+BOOL = DTYPES["bool"]
+
+
+def literal(value: float | int | bool, dtype: DType) -> str:
+    """A constant's text, rounded to `dtype`."""
+    if dtype.kind == "bool":
+        return "true" if value else "false"
+    if dtype.is_integer:
+        wrapped = int(value) & ((1 << dtype.bits) - 1)
+        return str(wrapped - (1 << dtype.bits) if wrapped >> (dtype.bits - 1) else wrapped)
+    with np.errstate(all="ignore"):
+        rounded = np.asarray(value, np.float64).astype(dtype.numpy)
+    if dtype.bits == 16:
+        return str(int(rounded.view(np.uint16)))
+    return f"0x{struct.unpack('<Q', struct.pack('<d', float(rounded)))[0]:016X}"
+
+
+class ScalarWriter(Converter):
+    """Adds elementwise operations on `Reg`s, and SSA values."""
+
+    def __init__(self, module: Any):
+        super().__init__(module)
+        self.builder = LlvmScalarBuilder(self)
+        self._types: dict[Attribute, DType] = {}
+
+    def dtype_of(self, ir_type: Attribute) -> DType:
+        found = self._types.get(ir_type)
+        if found is None:
+            found = self._types[ir_type] = scalar_dtype(ir_type)
+        return found
+
+    def spread(self, value: Reg, lanes: tuple[Lane, ...]) -> list[str]:
+        regs = list(value.regs)
+        width = max((lane.width for lane in lanes), default=1)
+        if width > value.width:
+            scalar = llvm_type(value.dtype)
+            regs = [self.splat(r, scalar, width) for r in regs]
+        return regs if value.lanes == lanes else [regs[i] for i in positions(value.lanes, lanes)]
+
+    def apply(self, operands: Sequence[Reg], dtype: DType, one: Callable[..., str]) -> Reg:
+        """``one(width, *registers)`` for each register over the lane dims of any operand."""
+        lanes = union([o.lanes for o in operands])
+        width = max((lane.width for lane in lanes), default=1)
+        columns = [self.spread(o, lanes) for o in operands]
+        return Reg(lanes, [one(width, *row) for row in zip(*columns)], dtype)
+
+    def mask_type(self, width: int) -> str:
+        return vector_type(width, "i1")
+
+    def any_lane(self, condition: Reg) -> str:
+        """An i1: whether the condition holds in any lane of any copy."""
+        mask = self.mask_type(condition.width)
+        total = condition.regs[0]
+        for other in condition.regs[1:]:
+            total = self.ins(f"or {mask} {total}, {other}")
+        if condition.width == 1:
+            return total
+        return self.intrinsic("vector.reduce.or", mask, "i1", [(mask, total)])
+
+    def select_regs(self, condition: Reg, a: Reg, b: Reg) -> Reg:
+        scalar = llvm_type(a.dtype)
+
+        def one(width: int, c: str, x: str, y: str) -> str:
+            ty = vector_type(width, scalar)
+            return self.ins(f"select {self.mask_type(width)} {c}, {ty} {x}, {ty} {y}")
+
+        if condition.uniform and (a.lanes or b.lanes):
+            # A scalar condition selects whole registers.
+            lanes = union((a.lanes, b.lanes))
+            width = max((lane.width for lane in lanes), default=1)
+            ty = vector_type(width, scalar)
+            pairs = zip(self.spread(a, lanes), self.spread(b, lanes))
+            regs = [self.ins(f"select i1 {condition.regs[0]}, {ty} {x}, {ty} {y}") for x, y in pairs]
+            return Reg(lanes, regs, a.dtype)
+        return self.apply((condition, a, b), a.dtype, one)
+
+    # Operations of a body
+
+    def arithmetic(self, op: Operation, operands: list[Reg]) -> Reg:
+        """The result of one `arith` or `math` operation with one result."""
+        result = self.dtype_of(op.results[0].type)
+        name = op.name
+        primitive = _ARITH.get(name)
+        if primitive is not None:
+            which, signed = primitive
+            if signed is False:
+                operands = [o.typed(DTYPES[f"u{o.dtype.bits}"]) if o.dtype.is_integer else o for o in operands]
+                return self.primitive(which, operands, operands[0].dtype).typed(result)
+            return self.primitive(which, operands, result)
+        if name == "arith.constant":
+            return Reg((), [literal(_number(_attribute(op, "value")), result)], result)
+        if name == "arith.cmpf":
+            return self._compare_floats(_predicate(op), operands)
+        if name == "arith.cmpi":
+            which, signed = _INTEGER_PREDICATES[_predicate(op)]
+            if not signed:
+                operands = [o.typed(DTYPES[f"u{o.dtype.bits}"]) if o.dtype.is_integer else o for o in operands]
+            return self.primitive(which, operands, BOOL)
+        if name in _CASTS:
+            source, unsigned_result = operands[0], name == "arith.fptoui"
+            if name in ("arith.uitofp", "arith.extui") and source.dtype.is_integer:
+                source = source.typed(DTYPES[f"u{source.dtype.bits}"])
+            if name in ("arith.sitofp", "arith.extsi") and source.dtype is BOOL:
+                return self.apply((source,), result, lambda w, x: self.to("sext", w, x, "i1", llvm_type(result)))
+            if name == "arith.trunci" and result is BOOL:
+                t = llvm_type(source.dtype)
+                return self.apply((source,), result, lambda w, x: self.to("trunc", w, x, t, "i1"))
+            target = DTYPES[f"u{result.bits}"] if unsigned_result else result
+            return self.cast(source, target).typed(result)
+        if name == "math.absi":
+            return self.primitive("abs", operands, result)
+        found = find_op(op.fn.data) if isinstance(op, CallOp) else _math_ops().get(name)
+        if found is None or not issubclass(found, Map):
+            raise EmitError(f"no machine code is known for {name}")
+        values = [Value(self.builder, o, o.dtype) for o in operands]
+        return found.build(self.builder, *values).ref
+
+    def cast(self, x: Reg, dtype: DType) -> Reg:
+        return self.apply((x,), dtype, lambda w, r: self.convert(r, w, x.dtype, dtype))
+
+    def _compare_floats(self, predicate: str, operands: Sequence[Reg]) -> Reg:
+        wide = operands[0].dtype.computes_in
+        operands = [self.cast(o, wide) if o.dtype is not wide else o for o in operands]
+        scalar = llvm_type(wide)
+        return self.apply(operands, BOOL, lambda w, a, b: self.op(f"fcmp {predicate}", w, scalar, a, b))
+
+    def primitive(self, name: str, operands: Sequence[Reg], dtype: DType) -> Reg:
+        """One operation of `ScalarBuilder.emit`."""
+        first = operands[-1]
+        if name == "select":
+            return self.select_regs(*operands)
+        if name == "cast":
+            return self.cast(first, dtype)
+        if name == "bitcast":
+            a, b = llvm_type(first.dtype), llvm_type(dtype)
+            if a == b:
+                return first.typed(dtype)
+            return self.apply(operands, dtype, lambda w, x: self.to("bitcast", w, x, a, b))
+        if name in _FLOAT_PREDICATES:
+            if first.dtype.is_float:
+                return self._compare_floats(_FLOAT_PREDICATES[name], operands)
+            signed = "s" if first.dtype.kind == "int" else "u"
+            predicate = name if name in ("eq", "ne") else signed + name
+            scalar = llvm_type(first.dtype)
+            return self.apply(operands, BOOL, lambda w, a, b: self.op(f"icmp {predicate}", w, scalar, a, b))
+        if first.dtype.computes_in is not first.dtype:
+            wide = first.dtype.computes_in
+            return self.cast(self.primitive(name, [self.cast(o, wide) for o in operands], wide), dtype)
+        kind = "f" if first.dtype.is_float else "i"
+        method = getattr(self, f"_{kind}_{name}", None)
+        if method is None:
+            raise EmitError(f"scalar bodies have no primitive {name!r} on {first.dtype}")
+        scalar = llvm_type(first.dtype)
+        signed = first.dtype.kind == "int"
+        return self.apply(operands, dtype, lambda w, *regs: method(w, scalar, signed, *regs))
+
+    def _call(self, name: str, w: int, t: str, *xs: str) -> str:
+        ty = vector_type(w, t)
+        return self.intrinsic(name, ty, ty, [(ty, self.lit(x, w, t)) for x in xs])
+
+    def _f_add(self, w: int, t: str, _: bool, a: str, b: str) -> str:
+        return self.op("fadd", w, t, a, b)
+
+    def _f_sub(self, w: int, t: str, _: bool, a: str, b: str) -> str:
+        return self.op("fsub", w, t, a, b)
+
+    def _f_mul(self, w: int, t: str, _: bool, a: str, b: str) -> str:
+        return self.op("fmul", w, t, a, b)
+
+    def _f_div(self, w: int, t: str, _: bool, a: str, b: str) -> str:
+        return self.op("fdiv", w, t, a, b)
+
+    def _f_neg(self, w: int, t: str, _: bool, a: str) -> str:
+        return self.op("fneg", w, t, a)
+
+    def _f_abs(self, w: int, t: str, _: bool, a: str) -> str:
+        return self._call("fabs", w, t, a)
+
+    def _f_fma(self, w: int, t: str, _: bool, a: str, b: str, c: str) -> str:
+        if not self.target.has_fma:
+            raise EmitError(
+                f"{self.target.cpu or self.target.triple} has no fused multiply-add: use an order without fma"
+            )
+        return self._call("fma", w, t, a, b, c)
+
+    def _f_sqrt(self, w: int, t: str, _: bool, a: str) -> str:
+        return self._call("sqrt", w, t, a)
+
+    def _f_copysign(self, w: int, t: str, _: bool, a: str, b: str) -> str:
+        return self._call("copysign", w, t, a, b)
+
+    def _f_min(self, w: int, t: str, _: bool, a: str, b: str) -> str:
+        return self.choose(w, self.op("fcmp olt", w, t, a, b), t, a, b)
+
+    def _f_max(self, w: int, t: str, _: bool, a: str, b: str) -> str:
+        return self.choose(w, self.op("fcmp ogt", w, t, a, b), t, a, b)
+
+    def _f_minimum(self, w: int, t: str, _: bool, a: str, b: str) -> str:
+        return self._call("minimum", w, t, a, b)
+
+    def _f_maximum(self, w: int, t: str, _: bool, a: str, b: str) -> str:
+        return self._call("maximum", w, t, a, b)
+
+    def _f_minnum(self, w: int, t: str, _: bool, a: str, b: str) -> str:
+        return self._call("minnum", w, t, a, b)
+
+    def _f_maxnum(self, w: int, t: str, _: bool, a: str, b: str) -> str:
+        return self._call("maxnum", w, t, a, b)
+
+    def _f_rint(self, w: int, t: str, _: bool, a: str) -> str:
+        if self.target.has_rounding:
+            return self._call("roundeven", w, t, a)
+        # Adding and subtracting 2**mantissa rounds in the current (nearest, even) mode; larger values are whole.
+        magnitude = self._call("fabs", w, t, a)
+        big = literal(2.0**23 if t == "float" else 2.0**52, DTYPES["f32" if t == "float" else "f64"])
+        rounded = self.op("fsub", w, t, self.op("fadd", w, t, magnitude, big), big)
+        small = self.op("fcmp olt", w, t, magnitude, big)
+        return self._call("copysign", w, t, self.choose(w, small, t, rounded, a), a)
+
+    def _f_floor(self, w: int, t: str, s: bool, a: str) -> str:
+        return self._call("floor", w, t, a) if self.target.has_rounding else self._directed(w, t, s, a, "ogt", "-1.0")
+
+    def _f_ceil(self, w: int, t: str, s: bool, a: str) -> str:
+        return self._call("ceil", w, t, a) if self.target.has_rounding else self._directed(w, t, s, a, "olt", "1.0")
+
+    def _f_trunc(self, w: int, t: str, s: bool, a: str) -> str:
+        if self.target.has_rounding:
+            return self._call("trunc", w, t, a)
+        down = self._directed(w, t, s, self._call("fabs", w, t, a), "ogt", "-1.0")
+        return self._call("copysign", w, t, down, a)
+
+    def _directed(self, w: int, t: str, s: bool, a: str, wrong: str, step: str) -> str:
+        near = self._f_rint(w, t, s, a)
+        moved = self.op("fadd", w, t, near, step)
+        result = self.choose(w, self.op(f"fcmp {wrong}", w, t, near, a), t, moved, near)
+        return self._call("copysign", w, t, result, a)
+
+    def _i_add(self, w: int, t: str, _: bool, a: str, b: str) -> str:
+        return self.op("add", w, t, a, b)
+
+    def _i_sub(self, w: int, t: str, _: bool, a: str, b: str) -> str:
+        return self.op("sub", w, t, a, b)
+
+    def _i_mul(self, w: int, t: str, _: bool, a: str, b: str) -> str:
+        return self.op("mul", w, t, a, b)
+
+    def _i_neg(self, w: int, t: str, _: bool, a: str) -> str:
+        return self.op("sub", w, t, "0", a)
+
+    def _i_abs(self, w: int, t: str, signed: bool, a: str) -> str:
+        return self.intrinsic_abs(a, w, t) if signed else a
+
+    def _i_min(self, w: int, t: str, signed: bool, a: str, b: str) -> str:
+        return self._call("smin" if signed else "umin", w, t, a, b)
+
+    def _i_max(self, w: int, t: str, signed: bool, a: str, b: str) -> str:
+        return self._call("smax" if signed else "umax", w, t, a, b)
+
+    def _i_and(self, w: int, t: str, _: bool, a: str, b: str) -> str:
+        return self.op("and", w, t, a, b)
+
+    def _i_or(self, w: int, t: str, _: bool, a: str, b: str) -> str:
+        return self.op("or", w, t, a, b)
+
+    def _i_xor(self, w: int, t: str, _: bool, a: str, b: str) -> str:
+        return self.op("xor", w, t, a, b)
+
+    def _i_shl(self, w: int, t: str, _: bool, a: str, b: str) -> str:
+        fits = self.op("icmp ult", w, t, b, t[1:])
+        return self.choose(w, fits, t, self.op("shl", w, t, a, b), "0")
+
+    def _i_shr(self, w: int, t: str, signed: bool, a: str, b: str) -> str:
+        if signed:
+            return self.op("ashr", w, t, a, self._call("umin", w, t, b, str(int(t[1:]) - 1)))
+        fits = self.op("icmp ult", w, t, b, t[1:])
+        return self.choose(w, fits, t, self.op("lshr", w, t, a, b), "0")
+
+    def _safe_divisor(self, w: int, t: str, signed: bool, a: str, b: str) -> tuple[str, str]:
+        """(whether the divisor is zero, a divisor that cannot trap: one instead of zero and of -1 under MIN)."""
+        zero = self.op("icmp eq", w, t, b, "0")
+        unsafe = zero
+        if signed:
+            least = self.op("icmp eq", w, t, a, str(-(1 << (int(t[1:]) - 1))))
+            minus = self.op("icmp eq", w, t, b, "-1")
+            unsafe = self.op("or", w, "i1", zero, self.op("and", w, "i1", least, minus))
+        return zero, self.choose(w, unsafe, t, "1", b)
+
+    def _i_div(self, w: int, t: str, signed: bool, a: str, b: str) -> str:
+        zero, safe = self._safe_divisor(w, t, signed, a, b)
+        return self.choose(w, zero, t, "0", self.op("sdiv" if signed else "udiv", w, t, a, safe))
+
+    def _i_rem(self, w: int, t: str, signed: bool, a: str, b: str) -> str:
+        _, safe = self._safe_divisor(w, t, signed, a, b)
+        return self.op("srem" if signed else "urem", w, t, a, safe)
+
+
+class LlvmScalarBuilder(ScalarBuilder):
+    """What op bodies call; a `Value`'s `ref` is a `Reg`."""
+
+    def __init__(self, writer: ScalarWriter):
+        self.writer = writer
+        self.has_fma = writer.target.has_fma
+
+    def emit(self, name: str, operands: Sequence[Value], dtype: DType) -> Value:
+        return Value(self, self.writer.primitive(name, [v.ref for v in operands], dtype), dtype)
+
+    def constant(self, value: float | int | bool, dtype: DType) -> Value:
+        return Value(self, Reg((), [literal(value, dtype)], dtype), dtype)
+
+    def op(self, name: str, *operands: Value) -> Value:
+        found = find_op(name)
+        if not issubclass(found, Map):
+            raise OpError(f"a scalar body can only use map ops, and {name} is a {found.family}")
+        return found.build(self, *operands)
+
+    def rare(self, condition: Value, slow: Callable[[], Value], fast: Value) -> Value:
+        w = self.writer
+        mask, quick = condition.ref, fast.ref
+        lanes = union((mask.lanes, quick.lanes))
+        quick = Reg(lanes, w.spread(quick, lanes), quick.dtype)
+        needed = w.any_lane(mask)
+        before = w.block
+        slow_label, join = w.label("rare"), w.label("join")
+        w.branch_if(needed, slow_label, join)
+        w.start(slow_label)
+        w.frames.append({})
+        chosen = w.select_regs(mask, slow().ref, quick)
+        lanes_after = union((chosen.lanes, lanes))
+        assert lanes_after == lanes, "the slow path varies along lanes that neither its condition nor the fast one has"
+        regs = w.spread(chosen, lanes)
+        w.frames.pop()
+        after = w.block
+        w.branch(join)
+        w.start(join)
+        ty = vector_type(max((lane.width for lane in lanes), default=1), llvm_type(quick.dtype))
+        phis = [w.ins(f"phi {ty} [{s}, %{after}], [{q}, %{before}]") for s, q in zip(regs, quick.regs)]
+        return Value(self, Reg(lanes, phis, quick.dtype), fast.dtype)
+
+
+def _number(attribute: Attribute) -> float | int:
+    if isinstance(attribute, FloatAttr | IntegerAttr):
+        return attribute.value.data
+    raise EmitError(f"{attribute} is not a scalar constant")
+
+
+def _attribute(op: Operation, name: str) -> Attribute:
+    found = op.properties.get(name)
+    return op.attributes[name] if found is None else found
+
+
+def _predicate(op: Operation) -> str:
+    attribute = _attribute(op, "predicate")
+    assert isinstance(attribute, IntegerAttr)
+    names = _CMPF if op.name == "arith.cmpf" else tuple(_INTEGER_PREDICATES)
+    return names[attribute.value.data]
+
+
+def _math_ops() -> dict[str, type[Map]]:
+    """The registered maps by the `math` op they keep."""
+    if not _MATH:
+        from ...dialects import ops  # noqa: F401  (fills the registry)
+
+        _MATH.update({cls.mlir: cls for cls in OPS.values() if issubclass(cls, Map) and cls.mlir})
+    return _MATH
+
+
+_MATH: dict[str, type[Map]] = {}
+_CMPF = (
+    "false",
+    "oeq",
+    "ogt",
+    "oge",
+    "olt",
+    "ole",
+    "one",
+    "ord",
+    "ueq",
+    "ugt",
+    "uge",
+    "ult",
+    "ule",
+    "une",
+    "uno",
+    "true",
+)
+_FLOAT_PREDICATES = {"lt": "olt", "le": "ole", "gt": "ogt", "ge": "oge", "eq": "oeq", "ne": "une"}
+#: In the order of their numbers: the primitive and whether operands are signed.
+_INTEGER_PREDICATES = {
+    "eq": ("eq", True), "ne": ("ne", True), "slt": ("lt", True), "sle": ("le", True), "sgt": ("gt", True),
+    "sge": ("ge", True), "ult": ("lt", False), "ule": ("le", False), "ugt": ("gt", False), "uge": ("ge", False),
+}  # fmt: skip
+_CASTS = frozenset(
+    "arith." + n for n in "extf truncf extsi extui trunci sitofp uitofp fptosi fptoui index_cast".split()
+)
+#: The primitive of each `arith`/`math` op; False where it reads its operands as unsigned.
+_ARITH: dict[str, tuple[str, bool]] = {
+    f"{dialect}.{name}": (primitive, signed)
+    for dialect, rows in {
+        "arith": """addf add, subf sub, mulf mul, divf div, negf neg, maximumf maximum, minimumf minimum, maxnumf maxnum,
+            minnumf minnum, addi add, subi sub, muli mul, divsi div, divui div u, remsi rem, remui rem u, minsi min,
+            minui min u, maxsi max, maxui max u, andi and, ori or, xori xor, shli shl, shrsi shr, shrui shr u,
+            select select, bitcast bitcast""",
+        "math": "absf abs, ceil ceil, floor floor, trunc trunc, roundeven rint, sqrt sqrt, fma fma, copysign copysign",
+    }.items()
+    for name, primitive, signed in (
+        (words[0], words[1], len(words) == 2) for words in (row.split() for row in rows.split(","))
+    )
+}

@@ -1,0 +1,173 @@
+"""From LLVM IR text to machine code: targets checked before LLVM sees them, a short pass list, objects, loading."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterable
+from functools import lru_cache
+from typing import Any
+
+import llvmlite.binding as llvm
+
+from .target import Target
+
+__all__ = [
+    "LoadedObject", "TargetError", "compile_llvm", "emit_asm", "host_target", "load_object", "make_target",
+    "undefined_symbols", "unexpected_symbols",
+]  # fmt: skip
+
+#: What an object may call: LLVM makes these of loops and wide copies; the C library has them everywhere.
+ALLOWED_SYMBOLS = frozenset({"memcpy", "memset", "memmove", "_GLOBAL_OFFSET_TABLE_"})
+
+
+class TargetError(ValueError):
+    """A triple, processor or feature that LLVM does not know, or IR that it rejects."""
+
+
+@lru_cache(maxsize=1)
+def _initialize() -> None:
+    llvm.initialize_native_target()
+    llvm.initialize_native_asmprinter()
+
+
+@lru_cache(maxsize=1)
+def _initialize_all() -> None:
+    llvm.initialize_all_targets()
+    llvm.initialize_all_asmprinters()
+
+
+@lru_cache(maxsize=1)
+def host_target() -> Target:
+    """This machine: its processor's name, and the features that it says it has (in a virtual machine the name can lie)."""
+    _initialize()
+    features = llvm.get_host_cpu_features()
+    return Target(llvm.get_process_triple(), llvm.get_host_cpu_name(), features.flatten())
+
+
+def make_target(triple: str = "", cpu: str = "", features: str = "") -> Target:
+    """A target by name, checked.  TargetError where LLVM, which would abort the process, does not know a part of it."""
+    host = host_target()
+    if not triple and not cpu and not features:
+        return host
+    triple = triple or host.triple
+    arch = triple.partition("-")[0]
+    if arch != host.arch:
+        _initialize_all()
+    try:
+        llvm.Target.from_triple(triple)
+    except RuntimeError as error:
+        raise TargetError(f"no target {triple!r}: {error}") from error
+    words = [w for w in features.split(",") if w]
+    known = _LEVELS_X86.keys() | set(llvm.get_host_cpu_features()) if arch in ("x86_64", "i686") else None
+    for word in words:
+        name = word[1:]
+        if word[0] not in "+-" or not name.replace(".", "").replace("-", "").replace("_", "").isalnum():
+            raise TargetError(f"a feature is written +name or -name, not {word!r}")
+        if known is not None and name not in known:
+            raise TargetError(f"no feature {name!r} on {arch}")
+    if cpu in ("", "native", "host") and arch == host.arch:
+        base = host.features
+        return Target(triple, host.cpu, ",".join([base, *words]) if words else base)
+    if arch == "x86_64":
+        if cpu not in _LEVELS_X86:
+            raise TargetError(f"no processor {cpu!r}: there are native, {', '.join(_LEVELS_X86)}")
+        return Target(triple, cpu, ",".join([_LEVELS_X86[cpu], *words]))
+    if arch == "nvptx64":
+        if not cpu.removeprefix("sm_").removesuffix("a").isdigit():
+            raise TargetError(f"no GPU {cpu!r}: it is written sm_80, sm_90, …")
+        return Target(triple, cpu, features)
+    if cpu not in ("", "generic"):
+        raise TargetError(f"only the generic processor of {arch} is known, not {cpu!r}")
+    return Target(triple, cpu, features)
+
+
+_V1 = "+64bit,+cmov,+cx8,+fxsr,+mmx,+sse,+sse2"
+_V2 = _V1 + ",+cx16,+sahf,+popcnt,+sse3,+sse4.1,+sse4.2,+ssse3"
+_V3 = _V2 + ",+avx,+avx2,+bmi,+bmi2,+f16c,+fma,+lzcnt,+movbe,+xsave"
+_V4 = _V3 + ",+avx512f,+avx512bw,+avx512cd,+avx512dq,+avx512vl"
+_LEVELS_X86 = {"x86-64": _V1, "x86-64-v2": _V2, "x86-64-v3": _V3, "x86-64-v4": _V4}
+
+
+@lru_cache(maxsize=8)
+def _machine(target: Target, opt: int = 2) -> Any:
+    if target.arch != host_target().arch:
+        _initialize_all()
+    pic = {} if target.is_gpu else {"reloc": "pic", "codemodel": "small"}
+    return llvm.Target.from_triple(target.triple).create_target_machine(
+        cpu=target.cpu, features=target.features, opt=opt, **pic
+    )
+
+
+def _optimized(text: str, target: Target) -> Any:
+    try:
+        module = llvm.parse_assembly(text)
+    except RuntimeError as error:
+        raise TargetError(f"LLVM rejects the generated IR: {error}") from error
+    machine = _machine(target)
+    module.data_layout = str(machine.target_data)
+    builder = llvm.create_pass_builder(machine, llvm.create_pipeline_tuning_options(speed_level=1))
+    passes = llvm.create_new_function_pass_manager()
+    passes.add_simplify_cfg_pass()
+    for function in module.functions:
+        if not function.is_declaration:
+            passes.run(function, builder)
+    return module
+
+
+def compile_llvm(text: str, target: Target) -> bytes:
+    """A relocatable object of LLVM IR text."""
+    return _machine(target).emit_object(_optimized(text, target))
+
+
+def emit_asm(text: str, target: Target) -> str:
+    """Assembly (or PTX) of LLVM IR text."""
+    return _machine(target).emit_assembly(_optimized(text, target))
+
+
+class LoadedObject:
+    """An object in memory, executable as long as this lives; `addresses` of the names asked for."""
+
+    def __init__(self, data: bytes, names: Iterable[str]):
+        _initialize()
+        self._engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), _new_machine())
+        self._engine.add_object_file(llvm.ObjectFileRef.from_data(data))
+        self._engine.finalize_object()
+        self.addresses = {name: self._engine.get_function_address(name) for name in names}
+        missing = [name for name, address in self.addresses.items() if not address]
+        if missing:
+            raise TargetError(f"the object has no function {missing[0]!r}")
+
+
+def _new_machine() -> Any:
+    # An execution engine takes its machine over, so each needs its own.
+    return llvm.Target.from_default_triple().create_target_machine(opt=0, jit=True)
+
+
+def load_object(data: bytes, names: Iterable[str]) -> LoadedObject:
+    """Load an object of this machine's; TargetError where it lacks one of `names`."""
+    return LoadedObject(data, names)
+
+
+def undefined_symbols(data: bytes) -> set[str]:
+    """What an ELF64 object (of this machine's byte order) needs from outside; other formats give the empty set."""
+    if data[:5] != b"\x7fELF\x02":
+        return set()
+    (table,) = struct.unpack_from("<Q", data, 40)
+    size, count, _ = struct.unpack_from("<HHH", data, 58)
+    sections = [struct.unpack_from("<IIQQQQIIQQ", data, table + i * size) for i in range(count)]
+    found: set[str] = set()
+    for _, kind, _, _, offset, length, link, *_ in sections:
+        if kind != 2:
+            continue
+        strings = sections[link][4]
+        for at in range(offset, offset + length, 24):
+            name, _, _, section = struct.unpack_from("<IBBH", data, at)
+            if section == 0 and name:
+                end = data.index(b"\0", strings + name)
+                found.add(data[strings + name : end].decode())
+    return found
+
+
+def unexpected_symbols(data: bytes) -> set[str]:
+    """Undefined symbols that no C library is sure to have: a sign that LLVM fell back to a helper function."""
+    return undefined_symbols(data) - ALLOWED_SYMBOLS

@@ -1,0 +1,59 @@
+"""What code is generated for, as plain data (no LLVM here): triple, processor, features and what follows from them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+__all__ = ["Target"]
+
+
+@dataclass(frozen=True)
+class Target:
+    """`features` is LLVM's list (``+avx2,-avx512f``) and decides what the emitter may use."""
+
+    triple: str
+    cpu: str = ""
+    features: str = ""
+
+    def has(self, feature: str) -> bool:
+        """Whether a feature is switched on."""
+        return f"+{feature}" in self.features.split(",")
+
+    @property
+    def arch(self) -> str:
+        return self.triple.partition("-")[0]
+
+    @property
+    def is_x86(self) -> bool:
+        return self.arch in ("x86_64", "i686", "i386")
+
+    @property
+    def is_gpu(self) -> bool:
+        return self.arch == "nvptx64"
+
+    @property
+    def has_fma(self) -> bool:
+        return self.has("fma") if self.is_x86 else self.arch in ("aarch64", "arm64", "nvptx64", "amdgcn")
+
+    @property
+    def has_f16(self) -> bool:
+        """Whether f16 converts to and from f32 without a library call."""
+        return self.has("f16c") if self.is_x86 else self.arch in ("aarch64", "arm64", "nvptx64")
+
+    @property
+    def has_masks(self) -> bool:
+        """Whether masked vector loads and stores of 32- and 64-bit elements are instructions."""
+        return self.has("avx") if self.is_x86 else self.has("sve")
+
+    @property
+    def has_rounding(self) -> bool:
+        """Whether floor, ceil, trunc and rint are instructions."""
+        return self.has("sse4.1") if self.is_x86 else self.arch in ("aarch64", "arm64", "nvptx64")
+
+    @property
+    def vector_bits(self) -> int:
+        if self.has("avx512f"):
+            return 512
+        if self.is_gpu:
+            return 32
+        return 256 if self.has("avx") else 128

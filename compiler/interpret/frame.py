@@ -1,0 +1,146 @@
+"""The state of a run: values, symbols, and the batch of points that are computed at once.
+
+Parallel iterators become leading axes of arrays: an iterator bound while the batch has rank r is an array of shape
+``(n, 1, …, 1)`` with r ones, so that everything computed further out broadcasts against it unchanged.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+from xdsl.ir import Block, Operation, SSAValue
+
+from ...dialects.attributes import BufferType, DimsAttr, write_dims
+from ...dialects.dims import Dim, Sym
+from ...dialects.kernel import ReadOp
+from ...dialects.loop import AllocOp, BindOp, IndexOp, LoadOp, StoreOp
+from .bodies import InterpretError, Scalars
+from .memory import Arena, Memory, evaluate
+
+__all__ = ["Frame", "naming"]
+
+Array = np.ndarray[Any, Any]
+
+
+@contextmanager
+def naming(op: Operation) -> Iterator[None]:
+    """Errors raised inside name the op."""
+    try:
+        yield
+    except InterpretError as error:
+        if getattr(error, "op", None) is not None:
+            raise
+        named = InterpretError(f"{op.name}{_details(op)}: {error}")
+        named.op = op  # type: ignore[attr-defined]
+        raise named from None
+
+
+def _details(op: Operation) -> str:
+    shown = [
+        f'{key} = "{write_dims(value.data)}"' for key, value in op.attributes.items() if isinstance(value, DimsAttr)
+    ]
+    return " {" + ", ".join(shown) + "}" if shown else ""
+
+
+@dataclass
+class Frame:
+    """`active` is None or says which points of the batch run; `worker` numbers each point's copy of private memory (0 outside parallel loops)."""
+
+    scalars: Scalars
+    env: dict[Sym, Any]
+    arena: Arena
+    private: Arena
+    values: dict[SSAValue, Array] = field(default_factory=dict)
+    memory: dict[SSAValue, Memory] = field(default_factory=dict)
+    batch: tuple[int, ...] = ()
+    active: Array | None = None
+    worker: Any = 0
+
+    def fork(self, **changes: Any) -> Frame:
+        """The state for a region: symbols bound inside stay inside."""
+        return replace(self, env=dict(self.env), **changes)
+
+    def bind_axis(self, symbol: Sym, values: Array) -> Frame:
+        """A frame in which `symbol` runs over the values of an array, as a new leading axis of the batch."""
+        inner = self.fork(batch=(len(values), *self.batch))
+        inner.env[symbol] = values.reshape((-1,) + (1,) * len(self.batch))
+        return inner
+
+    def masked(self, condition: Any) -> Frame | None:
+        """The frame in which only the points where `condition` holds run; None where there are none."""
+        active = np.asarray(condition) if self.active is None else self.active & condition
+        if not np.any(active):
+            return None
+        return self.fork(active=None if np.all(active) else active)
+
+    def where(self, guards: tuple[Dim, ...]) -> Any:
+        """Which points an access touches: active ones whose guards are all ``>= 0``; None for all."""
+        result: Any = self.active
+        for guard in guards:
+            holds = np.asarray(evaluate(guard, self.env)) >= 0
+            result = holds if result is None else result & holds
+        return None if result is None or np.all(result) else result
+
+    def index(self, exprs: tuple[Dim, ...]) -> list[Any]:
+        return [evaluate(e, self.env) for e in exprs]
+
+    def load(self, source: SSAValue, exprs: tuple[Dim, ...], guards: tuple[Dim, ...] = ()) -> Array:
+        return self.found(source).gather(self.index(exprs), self.where(guards), self.worker)
+
+    def store(self, target: SSAValue, exprs: tuple[Dim, ...], value: Array, guards: tuple[Dim, ...] = ()) -> None:
+        self.found(target).scatter(self.index(exprs), value, self.where(guards), self.worker)
+
+    def found(self, value: SSAValue) -> Memory:
+        """The memory behind a tensor or buffer; private memory is looked up in the current copies."""
+        memory = self.memory.get(value)
+        if memory is not None and not memory.private:
+            return memory
+        op = value.owner
+        if isinstance(op, AllocOp):
+            return self._alloc(op)
+        raise InterpretError(f"{value} has no memory here")
+
+    def _alloc(self, op: AllocOp) -> Memory:
+        private = op.scope.data == "thread"
+        arena = self.private if private else self.arena
+        assert isinstance(op.result.type, BufferType)
+        return arena.alloc(op.result.type.data, int(evaluate(op.offset.data, self.env)), self.env, private)
+
+    def run_scalar(self, op: Operation) -> bool:
+        """Run an op that bodies are made of; False where it is none (a structured op)."""
+        match op:
+            case LoadOp():
+                self.values[op.result] = self.load(op.buffer, op.index.data, op.guard_exprs)
+            case ReadOp():
+                guards = op.guards.data if op.guards is not None else ()
+                self.values[op.result] = self.load(op.source, op.index.data, guards)
+            case StoreOp():
+                self.store(op.buffer, op.index.data, self.values[op.value], op.guard_exprs)
+            case IndexOp():
+                self.values[op.result] = np.asarray(evaluate(op.expr.data, self.env), np.int64)
+            case BindOp():
+                self.env[Sym(op.symbol.data)] = self.values[op.value]
+            case AllocOp():
+                self.memory[op.result] = self._alloc(op)
+            case _ if not op.regions and len(op.results) == 1:
+                self.values[op.results[0]] = self.scalars.compute(op, [self.values[v] for v in op.operands])
+            case _:
+                return False
+        return True
+
+    def run_body(self, block: Block, args: list[Array] | tuple[Array, ...]) -> tuple[Array, ...]:
+        """Run a straight-line body on its block arguments and give what it yields."""
+        self.values.update(zip(block.args, args, strict=True))
+        last = block.last_op
+        assert last is not None
+        for op in block.ops:
+            if op is last:
+                break
+            with naming(op):
+                if not self.run_scalar(op):
+                    raise InterpretError("does not belong in a scalar body")
+        return tuple(self.values[v] for v in last.operands)

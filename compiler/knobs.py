@@ -1,0 +1,113 @@
+"""The environment variables txc reads: typed, documented, listed by ``tensor-compile knobs``.
+
+A knob is read when it is asked for, so that tests and notebooks may change the environment between calls.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Generic, TypeVar
+
+from ..runtime.threads import ENVIRONMENT_VARIABLE, default_threads
+
+__all__ = ["DUMP_IR", "KNOBS", "NUM_THREADS", "PASSES", "PRINT_IR", "TIME_PASSES", "VERIFY", "Knob", "KnobError"]
+
+T = TypeVar("T")
+
+
+class KnobError(ValueError):
+    """An environment variable whose text is not what its knob takes."""
+
+
+@dataclass(frozen=True)
+class Knob(Generic[T]):
+    """One variable.  `read` turns its text into a value or raises ValueError; an empty text counts as unset."""
+
+    name: str
+    takes: str
+    default: T
+    doc: str
+    read: Callable[[str], T]
+
+    def get(self) -> T:
+        """Its value now.  Raises KnobError, which names the variable, its text and what it takes."""
+        text = os.environ.get(self.name, "").strip()
+        if not text:
+            return self.default
+        try:
+            return self.read(text)
+        except ValueError as error:
+            raise KnobError(f"{self.name}={text!r}: it takes {self.takes}") from error
+
+
+KNOBS: dict[str, Knob[object]] = {}
+
+
+def _knob(name: str, takes: str, default: T, read: Callable[[str], T], doc: str) -> Knob[T]:
+    made = Knob(name, takes, default, doc, read)
+    KNOBS[name] = made  # type: ignore[assignment]
+    return made
+
+
+def _bool(text: str) -> bool:
+    lowered = text.lower()
+    if lowered not in ("0", "1", "false", "true"):
+        raise ValueError(text)
+    return lowered in ("1", "true")
+
+
+def _one_of(*allowed: str) -> Callable[[str], str]:
+    def read(text: str) -> str:
+        if text not in allowed:
+            raise ValueError(text)
+        return text
+
+    return read
+
+
+NUM_THREADS = _knob(
+    ENVIRONMENT_VARIABLE,
+    "a positive integer",
+    0,
+    lambda _: default_threads(),
+    "Threads of a parallel loop where neither jit(threads=) nor a device says; unset: the CPUs of the affinity mask "
+    "and cgroup.",
+)
+DUMP_IR = _knob(
+    "TXC_DUMP_IR",
+    "a folder",
+    None,
+    lambda text: Path(text),
+    "Every compilation writes each stage into a numbered folder below this one.",
+)
+PRINT_IR = _knob(
+    "TXC_PRINT_IR",
+    "'all' or 'change'",
+    "",
+    _one_of("all", "change"),
+    "Every compilation prints its IR to stderr: after all passes, or after those that changed something.",
+)
+TIME_PASSES = _knob(
+    "TXC_TIME_PASSES",
+    "0, 1, false or true",
+    False,
+    _bool,
+    "Every compilation prints a table of the time each pass took to stderr.",
+)
+VERIFY = _knob(
+    "TXC_VERIFY",
+    "0, 1, false or true",
+    False,
+    _bool,
+    "Verify the IR, dominance included, after every pass; otherwise it is verified once, after lowering.",
+)
+PASSES = _knob(
+    "TXC_PASSES",
+    "passes with options, e.g. 'tx-fuse{rows=false}'",
+    "",
+    str,
+    "Options for passes of the pipeline, as --passes takes them.",
+)

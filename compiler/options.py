@@ -1,0 +1,77 @@
+"""What a user may ask of a compilation: the options of ``txc.jit``, of ``f.options`` and of the command line."""
+
+from __future__ import annotations
+
+import difflib
+import re
+from dataclasses import dataclass, fields, replace
+from typing import Any
+
+from . import knobs
+
+__all__ = ["FASTMATH", "OptionError", "Options", "parse_device"]
+
+#: Rewrites that change results and must therefore be allowed by name.
+FASTMATH = ("reassoc",)
+
+
+class OptionError(ValueError):
+    """An option, pass or device that does not exist, or a value it does not take."""
+
+    code = "TX0401"
+
+
+@dataclass(frozen=True)
+class Options:
+    """`threads` 0 means: `TXC_NUM_THREADS`, else the CPUs there are.  `passes` holds options of passes, as text."""
+
+    threads: int = 0
+    fastmath: frozenset[str] = frozenset()
+    passes: str = ""
+
+    @staticmethod
+    def of(base: Options | None = None, **given: Any) -> Options:
+        """`base` (default: the knobs) with the given options.  Raises OptionError for what there is not."""
+        names = ("device", *(f.name for f in fields(Options)))
+        for name in given:
+            if name not in names:
+                near = difflib.get_close_matches(name, names, 1)
+                hint = f"; did you mean {near[0]!r}?" if near else f"; there are {', '.join(names)}"
+                raise OptionError(f"jit has no option {name!r}{hint}")
+        if "device" in given:
+            threads = parse_device(given.pop("device"))
+            given.setdefault("threads", threads)
+        if "threads" in given:
+            given["threads"] = _threads(given["threads"])
+        if "fastmath" in given:
+            given["fastmath"] = _fastmath(given["fastmath"])
+        return replace(base if base is not None else Options(passes=knobs.PASSES.get()), **given)
+
+    @property
+    def compiled(self) -> tuple[Any, ...]:
+        """The part that compiled code depends on; the number of threads is not in it."""
+        return self.fastmath, self.passes
+
+
+def parse_device(device: str) -> int:
+    """The threads of ``cpu`` (0: as many as there are) or ``cpu:N``.  Raises OptionError for any other device."""
+    match = re.fullmatch(r"cpu(?::([0-9]+))?", device) if isinstance(device, str) else None
+    if match is None or (match[1] is not None and int(match[1]) == 0):
+        raise OptionError(f"there is no device {device!r}: txc runs on 'cpu' and, with N threads, on 'cpu:N'")
+    return int(match[1] or 0)
+
+
+def _threads(value: Any) -> int:
+    if value is None:
+        return 0
+    if isinstance(value, bool) or not isinstance(value, int) or value < 0:
+        raise OptionError(f"threads must be a positive integer, not {value!r}")
+    return value
+
+
+def _fastmath(value: Any) -> frozenset[str]:
+    names = [value] if isinstance(value, str) else list(value)
+    for name in names:
+        if name not in FASTMATH:
+            raise OptionError(f"fastmath has no {name!r}; there is {', '.join(FASTMATH)}")
+    return frozenset(names)

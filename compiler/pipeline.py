@@ -1,0 +1,251 @@
+"""The staircase: every stage of a compilation in order, from the expression graph to an object file.
+
+`run_stages` reads top to bottom.  Between any two steps stands the observer (`watch.py`), which keeps, dumps, prints,
+times and verifies what the step made.  Which passes run, and in which order, is decided here and nowhere else.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, fields
+from typing import TypeVar
+
+from xdsl.context import Context
+from xdsl.dialects import func
+from xdsl.dialects.builtin import ArrayAttr, ModuleOp
+from xdsl.ir import Attribute
+from xdsl.passes import ModulePass
+from xdsl.utils.arg_spec import ArgSpec, parse_pipeline
+from xdsl.utils.exceptions import ArgSpecParseError
+
+from ..dialects.attributes import BufferType, DimsAttr, dims_attr, from_attr, packed_strides, tensor_of
+from ..dialects.dims import Dim
+from ..dialects.dominance import check_dominance
+from ..passes.bufferize import BufferizePass
+from ..passes.canonicalize import CanonicalizePass
+from ..passes.eval_insertion import EvalInsertionPass
+from ..passes.fusion import FusionPass
+from ..passes.layout_swap import LayoutSwapPass
+from ..passes.schedule_cpu import ScheduleCpuPass
+from ..runtime.call import NativeFunction
+from .codegen.llvm import emit_llvm
+from .codegen.machine import compile_llvm, emit_asm, host_target, load_object
+from .codegen.target import Target
+from .executable import BufferSpec, Executable
+from .frontend.graph import Graph
+from .lowering import lower
+from .options import OptionError, Options
+from .stages import STAGES, check_stage
+from .watch import Observer, PassRecord, Watch
+
+__all__ = ["PASSES", "Compiled", "Stages", "compile_graph", "parse_pass_options", "run_stages", "with_strides"]
+
+PASSES: dict[str, type[ModulePass]] = {
+    p.name: p for p in (CanonicalizePass, LayoutSwapPass, EvalInsertionPass, FusionPass, BufferizePass, ScheduleCpuPass)
+}
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Stages:
+    """What a compilation made.  `module` is the last IR module, `object` the object file where it went that far."""
+
+    program: Graph | ModuleOp
+    module: ModuleOp | None
+    llvm: str | None
+    object: bytes | None
+    records: tuple[PassRecord, ...]
+
+    def text(self, stage: str) -> str:
+        """The program after `stage`, where the `Watch` kept text; OptionError for a stage it did not get to."""
+        check_stage(stage)
+        for record in reversed(self.records):
+            if record.stage == stage and record.text is not None:
+                return record.text
+        raise OptionError(f"the compilation did not get to stage {stage!r}")
+
+
+def run_stages(
+    program: Graph | ModuleOp,
+    options: Options | None = None,
+    *,
+    start: str = "graph",
+    stop_after: str = "obj",
+    watch: Watch | None = None,
+    strides: Sequence[tuple[Dim, ...] | None] = (),
+    target: Target | None = None,
+    replaced: Callable[[ModulePass], ModulePass] = lambda p: p,
+) -> Stages:
+    """Compile a graph, or a module that is at stage `start`, as far as `stop_after`.
+
+    `strides` are those of the graph's tensor inputs at run time (None: packed).  `replaced` may exchange a pass: tests
+    of the bisector put in one that is wrong.  Raises OptionError for unknown stages, passes and pass options.
+    """
+    options = options or Options.of()
+    target = target or host_target()
+    run = _Run(program, start, stop_after, options, Observer(watch or Watch.from_knobs()), replaced)
+
+    if run.reaches("graph"):
+        run.watched("graph", "stage", lambda: program)
+    if run.reaches("tensor"):
+        assert isinstance(program, Graph)
+        run.module = run.watched("tensor", "lower", lambda: with_strides(lower(program), strides))
+        check_dominance(run.module)
+        run.module.verify()
+    run.passes("canonical", CanonicalizePass)
+    run.passes("layout", LayoutSwapPass)
+    run.passes("evals", EvalInsertionPass)
+    run.passes("fused", FusionPass)
+    run.passes("buffers", BufferizePass)
+    run.passes("loops", ScheduleCpuPass)
+    if run.reaches("llvm"):
+        run.llvm = run.watched("llvm", "emit", lambda: emit_llvm(run.module_now(), target))
+    if run.reaches("asm") and (run.wants_text or stop_after == "asm"):
+        run.watched("asm", "assemble", lambda: emit_asm(run.llvm or "", target))
+    if run.reaches("obj"):
+        run.object = run.watched("obj", "compile", lambda: compile_llvm(run.llvm or "", target))
+
+    run.observer.finish()
+    return Stages(program, run.module, run.llvm, run.object, tuple(run.observer.records))
+
+
+class _Run:
+    """The state of one walk down the staircase."""
+
+    def __init__(
+        self,
+        program: Graph | ModuleOp,
+        start: str,
+        stop_after: str,
+        options: Options,
+        observer: Observer,
+        replaced: Callable[[ModulePass], ModulePass],
+    ):
+        order = list(STAGES)
+        first = order.index(check_stage(start)) + (1 if isinstance(program, ModuleOp) else 0)
+        self._wanted = frozenset(order[first : order.index(check_stage(stop_after)) + 1])
+        self._options = parse_pass_options(options.passes)
+        self._replaced = replaced
+        self.observer = observer
+        self.module = program if isinstance(program, ModuleOp) else None
+        self.llvm: str | None = None
+        self.object: bytes | None = None
+        self.context = Context()
+        observer.name = getattr(program, "name", "") if isinstance(program, Graph) else ""
+
+    @property
+    def wants_text(self) -> bool:
+        return self.observer.watch.needs_text
+
+    def reaches(self, stage: str) -> bool:
+        return stage in self._wanted
+
+    def module_now(self) -> ModuleOp:
+        assert self.module is not None, "the pipeline starts with a graph or a module"
+        return self.module
+
+    def watched(self, stage: str, name: str, work: Callable[[], T]) -> T:
+        return self.observer.step(stage, name, work)
+
+    def passes(self, stage: str, *kinds: type[ModulePass]) -> None:
+        """Run the passes that make a stage, with the user's options."""
+        if not self.reaches(stage):
+            return
+        module = self.module_now()
+        for kind in kinds:
+            spec = self._options.get(kind.name)
+            made = self._replaced(kind() if spec is None else kind.from_pass_spec(spec))
+
+            def work(made: ModulePass = made) -> ModuleOp:
+                made.apply(self.context, module)
+                return module
+
+            self.watched(stage, str(made.pipeline_pass_spec()), work)
+
+
+def compile_graph(
+    graph: Graph,
+    options: Options | None = None,
+    *,
+    strides: Sequence[tuple[Dim, ...] | None] = (),
+    watch: Watch | None = None,
+) -> Compiled:
+    """Compile for this machine, load, and say how to call it.  Errors as of `run_stages`."""
+    stages = run_stages(graph, options, strides=strides, watch=watch)
+    assert stages.module is not None and stages.object is not None
+    function = function_of(stages.module)
+    name = function.sym_name.data
+    loaded = load_object(stages.object, [name])
+    buffers = [_buffer_spec(a.type) for a in function.body.block.args]
+    attributes = function.attributes
+    symbols: tuple[Dim, ...] = from_attr(attributes["tx.symbols"])
+    executable = Executable(
+        graph,
+        NativeFunction(loaded.addresses[name], len(buffers), len(symbols), keep=loaded),
+        symbols=symbols,
+        buffers=buffers,
+        outputs=from_attr(attributes["tx.outputs"]),
+        arena=from_attr(attributes["tx.arena"]),
+        thread_arena=from_attr(attributes["tx.thread_arena"]),
+    )
+    return Compiled(executable, stages)
+
+
+@dataclass(frozen=True)
+class Compiled:
+    """A graph's machine code, loaded, and the stages that led to it."""
+
+    executable: Executable
+    stages: Stages
+
+
+def function_of(module: ModuleOp) -> func.FuncOp:
+    """The one function of a module."""
+    return next(op for op in module.body.block.ops if isinstance(op, func.FuncOp))
+
+
+def _buffer_spec(buffer: Attribute) -> BufferSpec:
+    assert isinstance(buffer, BufferType)
+    info = buffer.data
+    return BufferSpec(info.dtype.numpy, info.dims, info.strides)
+
+
+def with_strides(module: ModuleOp, strides: Sequence[tuple[Dim, ...] | None]) -> ModuleOp:
+    """Say how the inputs of the module's function are stored; strides that are symbols are passed at run time."""
+    if not any(s is not None for s in strides):
+        return module
+    function = function_of(module)
+    types = [tensor_of(a.type) for a in function.body.block.args]
+    full = [packed_strides(t.dims) if s is None else s for t, s in zip(types, strides, strict=True)]
+    function.attributes["tx.strides"] = ArrayAttr([dims_attr(s) for s in full])
+    given = function.attributes["tx.symbols"]
+    assert isinstance(given, DimsAttr)
+    more = [d for s in full for d in s if d.symbol is not None and d.symbol.name.startswith("$")]
+    function.attributes["tx.symbols"] = dims_attr((*given.data, *(d for d in more if d not in given.data)))
+    return module
+
+
+def parse_pass_options(text: str) -> dict[str, ArgSpec]:
+    """Options of passes, ``tx-fuse{rows=false},…``, by pass.  Raises OptionError for what is wrong with them."""
+    try:
+        specs = list(parse_pipeline(text)) if text.strip() else []
+    except ArgSpecParseError as error:
+        raise OptionError(
+            f"{text!r} is no list of passes: write 'pass{{option=value}}', separated by commas"
+        ) from error
+    for spec in specs:
+        if spec.name not in PASSES:
+            near = difflib.get_close_matches(spec.name, PASSES, 1)
+            hint = f"did you mean {near[0]!r}?" if near else f"they are {', '.join(PASSES)}"
+            raise OptionError(f"there is no pass {spec.name!r}; {hint}")
+        known = [f.name for f in fields(PASSES[spec.name])]
+        for name in spec.normalize_parameter_names().parameters:
+            if name not in known:
+                listed = ", ".join(known) or "none"
+                raise OptionError(f"pass {spec.name} has no option {name!r}; it has {listed}")
+        try:
+            PASSES[spec.name].from_pass_spec(spec)
+        except (TypeError, ValueError) as error:
+            raise OptionError(f"an option of pass {spec.name} has a value that it does not take: {error}") from error
+    return {spec.name: spec for spec in specs}

@@ -1,0 +1,36 @@
+"""The names of the stages: the same word in the pipeline, in ``--emit``, in dump files and under ``filecheck/``."""
+
+from __future__ import annotations
+
+import difflib
+
+from .options import OptionError
+
+__all__ = ["IR_STAGES", "STAGES", "check_stage"]
+
+#: In order, with what the program is there.
+STAGES: dict[str, str] = {
+    "graph": "expression graph, plain Python objects",
+    "tensor": "tx dialect: named ops on tensors, value semantics",
+    "canonical": "tx dialect: simplified, views composed",
+    "layout": "tx dialect: the stored order of dims is chosen",
+    "evals": "tx dialect: tx.eval marks what is materialised",
+    "fused": "kernel dialect: loop nests over tensors",
+    "buffers": "kernel dialect: loop nests over memory",
+    "loops": "loop dialect: explicit loops, lanes and threads",
+    "llvm": "LLVM IR text",
+    "asm": "assembly",
+    "obj": "object file",
+}
+
+#: The stages whose form is an IR module.
+IR_STAGES = ("tensor", "canonical", "layout", "evals", "fused", "buffers", "loops")
+
+
+def check_stage(name: str) -> str:
+    """`name`, where it is a stage; OptionError, with the nearest one, where it is not."""
+    if name not in STAGES:
+        near = difflib.get_close_matches(name, STAGES, 1)
+        hint = f"did you mean {near[0]!r}?" if near else f"they are {', '.join(STAGES)}"
+        raise OptionError(f"there is no stage {name!r}; {hint}")
+    return name

@@ -1,0 +1,236 @@
+"""Powers of e and of two.
+
+``exp(x) = 2**n * exp(r)`` with n the integer nearest to ``x / ln 2`` and ``|r| <= ln(2)/2``, where a polynomial
+(`benchmarks/minimax.py`: ``exp``) gives ``exp(r)``.  Adding a shifter rounds to n and makes ``2**n`` one shift away.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from ..float_format import coefficients, format_of, power_of_two, two_sum
+from ..registry import Map, op
+from ..scalar import ScalarBuilder, Value
+
+#: ``(exp(r) - 1 - r) / r**2`` on ``|r| <= ln(2)/2``.
+TAIL32 = (0.00139325694, 0.00836865138, 0.0416665003, 0.166665211, 0.5)
+TAIL64 = (
+    2.5130695130507952e-08, 2.7628764458861587e-07, 2.7557188609123442e-06, 2.4801495719534349e-05,
+    0.00019841269927880722, 0.0013888888942949844, 0.0083333333333160814, 0.041666666666524965, 0.16666666666666674,
+    0.50000000000000122,
+)  # fmt: skip
+
+#: ln 2 in two parts; the first has trailing zeros, so that n times it is exact.
+LN2_32 = (0.693359375, -2.12194440e-4)
+LN2_64 = (6.93147180369123816490e-01, 1.90821492927058770002e-10)
+
+
+def ln2(x: Value) -> tuple[float, float]:
+    """ln 2 in two parts for the type of `x`."""
+    return LN2_32 if x.dtype.name == "f32" else LN2_64
+
+
+def reduce(b: ScalarBuilder, x: Value) -> tuple[Value, Value, Value]:
+    """``(shifted n, n, x - n*high)``: the last is exact, and n times the low part of ln 2 is still to be taken off."""
+    shifter = format_of(x).shifter
+    shifted = b.fma(x, math.log2(math.e), shifter)
+    n = shifted - shifter
+    return shifted, n, b.fma(n, -ln2(x)[0], x)
+
+
+def exp_of(b: ScalarBuilder, r: Value) -> Value:
+    """``exp(r)`` for ``|r| <= ln(2)/2``."""
+    return b.polynomial(r, (*coefficients(r, TAIL32, TAIL64), 1.0, 1.0))
+
+
+def exp(b: ScalarBuilder, x: Value) -> Value:
+    """The body of `Exp`, for a function that wants it inlined."""
+    # Beyond these the result is 0 or infinite, and far beyond them n would be no integer of its type any more.
+    limit = 708.0 if x.dtype.bits == 64 else 87.0
+    shifted, n, high = reduce(b, x)
+    p = exp_of(b, b.fma(n, -ln2(x)[1], high))
+
+    def slow() -> Value:
+        bounds = (-746.0, 710.0) if x.dtype.bits == 64 else (-104.0, 89.0)
+        inner = b.select(x < bounds[0], 0.0, scale_twice(b, p, n))
+        return b.select(x > bounds[1], np.inf, inner)
+
+    return b.rare(abs(x) > limit, slow, p * power_of_two(b, shifted))
+
+
+def scale_twice(b: ScalarBuilder, p: Value, n: Value) -> Value:
+    """``p * 2**n`` for an n up to twice the exponents that there are."""
+    shifter = format_of(p).shifter
+    first = n * 0.5 + shifter
+    second = (n - (first - shifter)) + shifter
+    return p * power_of_two(b, first) * power_of_two(b, second)
+
+
+@op
+class Exp(Map):
+    """e**x.  |error| <= 1 ulp."""
+
+    numpy = np.exp
+    seeds = "Eigen exp, Tensure exp"
+    promotes = "float"
+    mlir = "math.exp"
+    ulp = 1.0
+    cost = 12.0
+
+    @classmethod
+    def scalar(cls, b: ScalarBuilder, *xs: Value) -> Value:
+        return exp(b, xs[0])
+
+
+@op
+class Exp2(Map):
+    """2**x.  |error| <= 1 ulp."""
+
+    numpy = np.exp2
+    promotes = "float"
+    mlir = "math.exp2"
+    ulp = 1.0
+    cost = 12.0
+
+    @classmethod
+    def scalar(cls, b: ScalarBuilder, *xs: Value) -> Value:
+        (x,) = xs
+        shifter = format_of(x).shifter
+        shifted = x + shifter
+        n = shifted - shifter
+        p = exp_of(b, (x - n) * math.log(2))
+        bounds = (-1076.0, 1025.0) if x.dtype.bits == 64 else (-151.0, 129.0)
+
+        def slow() -> Value:
+            return b.select(x > bounds[1], np.inf, b.select(x < bounds[0], 0.0, scale_twice(b, p, n)))
+
+        return b.rare(abs(x) > bounds[1] - 4.0, slow, p * power_of_two(b, shifted))
+
+
+def expm1_inside(b: ScalarBuilder, x: Value) -> Value:
+    """``exp(x) - 1`` where ``2**n`` is a normal number."""
+    shifted, n, high = reduce(b, x)
+    low = n * ln2(x)[1]
+    r = high - low
+    r_error = (high - r) - low
+    power = power_of_two(b, shifted)
+    curve = b.fma(r * r, b.polynomial(r, coefficients(x, TAIL32, TAIL64)), r_error)
+    total, error = two_sum(power - 1.0, power * r)
+    return total + b.fma(power, curve, error)
+
+
+@op
+class Expm1(Map):
+    """e**x - 1, accurate near 0.  |error| <= 1.2 ulp."""
+
+    numpy = np.expm1
+    seeds = "Eigen expm1"
+    promotes = "float"
+    mlir = "math.expm1"
+    ulp = 1.2
+    cost = 22.0
+
+    @classmethod
+    def scalar(cls, b: ScalarBuilder, *xs: Value) -> Value:
+        (x,) = xs
+        limit = 700.0 if x.dtype.bits == 64 else 80.0
+        # Near zero x is the answer, with its sign where it is a zero.
+        tiny = abs(x) < format_of(x).smallest_normal * 2.0
+        inside = b.select(tiny, x, expm1_inside(b, x))
+        return b.rare(abs(x) > limit, lambda: b.select(x > 0.0, exp(b, x), -1.0), inside)
+
+
+def tanh_magnitude(b: ScalarBuilder, a: Value) -> Value:
+    """``tanh(a)`` for ``a >= 0``, by ``1 - 2 / (exp(2a) + 1)`` without its cancellation."""
+    bound = b.constant(20.0 if a.dtype.bits == 64 else 10.0, a.dtype)
+    e = expm1_inside(b, 2.0 * b.select(a > bound, bound, a))
+    return e / (e + 2.0)
+
+
+@op
+class Tanh(Map):
+    """The hyperbolic tangent.  |error| <= 2 ulp."""
+
+    numpy = np.tanh
+    seeds = "Eigen tanh, Tensure tanh"
+    promotes = "float"
+    mlir = "math.tanh"
+    ulp = 2.0
+    cost = 28.0
+
+    @classmethod
+    def scalar(cls, b: ScalarBuilder, *xs: Value) -> Value:
+        (x,) = xs
+        tiny = abs(x) < 2.0 ** (-format_of(x).digits // 2)
+        return b.select(tiny, x, b.copysign(tanh_magnitude(b, abs(x)), x))
+
+
+@op
+class Sigmoid(Map):
+    """1 / (1 + e**-x).  |error| <= 3 ulp."""
+
+    also = ("scipy.special.expit",)
+    seeds = "Eigen sigmoid"
+    promotes = "float"
+    ulp = 3.0
+    cost = 20.0
+
+    @staticmethod
+    def numpy(x: np.ndarray) -> np.ndarray:
+        e = np.exp(-np.abs(x))
+        return np.where(x < 0, e, 1) / (1 + e)
+
+    @classmethod
+    def scalar(cls, b: ScalarBuilder, *xs: Value) -> Value:
+        (x,) = xs
+        e = b.op("exp", -abs(x))
+        return b.select(x < 0.0, e, 1.0) / (1.0 + e)
+
+
+@op
+class Sinh(Map):
+    """The hyperbolic sine.  |error| <= 4 ulp."""
+
+    numpy = np.sinh
+    seeds = "Tensure sinh"
+    promotes = "float"
+    mlir = "math.sinh"
+    ulp = 4.0
+    cost = 28.0
+
+    @classmethod
+    def scalar(cls, b: ScalarBuilder, *xs: Value) -> Value:
+        (x,) = xs
+        a = abs(x)
+        e = expm1_inside(b, a)
+        inside = 0.5 * (e + e / (e + 1.0))
+        r = b.rare(a > (700.0 if x.dtype.bits == 64 else 80.0), lambda: half_exp(b, a), inside)
+        return b.select(a < 2.0 ** (-format_of(x).digits // 2), x, b.copysign(r, x))
+
+
+@op
+class Cosh(Map):
+    """The hyperbolic cosine.  |error| <= 4 ulp."""
+
+    numpy = np.cosh
+    seeds = "Tensure cosh"
+    promotes = "float"
+    mlir = "math.cosh"
+    ulp = 4.0
+    cost = 24.0
+
+    @classmethod
+    def scalar(cls, b: ScalarBuilder, *xs: Value) -> Value:
+        a = abs(xs[0])
+        shifted, n, high = reduce(b, a)
+        e = exp_of(b, b.fma(n, -ln2(a)[1], high)) * power_of_two(b, shifted)
+        limit = 700.0 if a.dtype.bits == 64 else 80.0
+        return b.rare(a > limit, lambda: half_exp(b, a), 0.5 * e + 0.5 / e)
+
+
+def half_exp(b: ScalarBuilder, a: Value) -> Value:
+    """``exp(a) / 2`` without overflow before its time."""
+    half = exp(b, 0.5 * a)
+    return (0.5 * half) * half

@@ -1,0 +1,84 @@
+"""Rounding to integers; the identity on integers."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..registry import Map, op
+from ..scalar import ScalarBuilder, Value
+
+
+class _Rounding(Map):
+    dtypes = frozenset({"int", "uint", "float"})
+    algebra = ("idempotent",)
+
+
+@op
+class Rint(_Rounding):
+    """To the nearest integer, halves to even."""
+
+    numpy = np.rint
+    also = (np.round,)
+    seeds = "Eigen rint"
+
+    @classmethod
+    def scalar(cls, b: ScalarBuilder, *xs: Value) -> Value:
+        return b.rint(xs[0]) if xs[0].dtype.is_float else xs[0]
+
+
+@op
+class Floor(_Rounding):
+    """Down."""
+
+    numpy = np.floor
+    seeds = "Eigen floor"
+
+    @classmethod
+    def scalar(cls, b: ScalarBuilder, *xs: Value) -> Value:
+        return b.floor(xs[0]) if xs[0].dtype.is_float else xs[0]
+
+
+@op
+class Ceil(_Rounding):
+    """Up."""
+
+    numpy = np.ceil
+    seeds = "Eigen ceil"
+
+    @classmethod
+    def scalar(cls, b: ScalarBuilder, *xs: Value) -> Value:
+        return b.ceil(xs[0]) if xs[0].dtype.is_float else xs[0]
+
+
+@op
+class Trunc(_Rounding):
+    """Towards zero."""
+
+    numpy = np.trunc
+    also = (np.fix,)
+
+    @classmethod
+    def scalar(cls, b: ScalarBuilder, *xs: Value) -> Value:
+        return b.trunc(xs[0]) if xs[0].dtype.is_float else xs[0]
+
+
+@op
+class RoundHalfAway(_Rounding):
+    """To the nearest integer, halves away from zero."""
+
+    seeds = 'Eigen round (round(half="away"))'
+    cost = 4.0
+
+    @staticmethod
+    def numpy(x: np.ndarray) -> np.ndarray:
+        whole = np.trunc(x)
+        return np.copysign(whole + np.where(np.abs(x - whole) >= 0.5, np.sign(x), 0), x)
+
+    @classmethod
+    def scalar(cls, b: ScalarBuilder, *xs: Value) -> Value:
+        (x,) = xs
+        if not x.dtype.is_float:
+            return x
+        # The largest float below a half, so that nothing below a half is pushed over it.
+        nearly = np.nextafter(np.float32(0.5), np.float32(0)) if x.dtype.bits == 32 else np.nextafter(0.5, 0)
+        return b.trunc(x + b.copysign(b.constant(float(nearly), x.dtype), x))

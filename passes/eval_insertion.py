@@ -1,0 +1,149 @@
+"""Eval insertion: which values are computed once and kept in memory, and which again wherever they are used.
+
+A `tx.eval` is put
+
+* where correctness of the cost model leaves no choice: a fold (reduction, contraction) that another op reads
+  (recomputing one for each element would change the complexity, not just a constant),
+* where a map's recomputation costs more than the memory traffic of keeping it: each consumer evaluates it once for
+  every element *of the consumer*, so an operand broadcast along a long dim is recomputed that many times.
+
+Costs are instructions an element (`Map.cost`, summed over what would be inlined) against bytes written and read
+back; sizes that are known only at run time are estimated (`passes/cost.py`).  Every decision carries its figures as
+attributes: ``recompute``, ``traffic``, ``uses`` and ``reason``; `explain()` prints them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects import func
+from xdsl.dialects.builtin import FloatAttr, IntegerAttr, ModuleOp, f64, i64
+from xdsl.ir import Block, Operation, SSAValue
+from xdsl.passes import ModulePass
+
+from ..dialects import tx
+from ..dialects.attributes import string_attr, tensor_of
+from ..dialects.registry import Map
+from .cost import assumed_size
+
+__all__ = ["EvalInsertionPass"]
+
+
+@dataclass(frozen=True)
+class EvalInsertionPass(ModulePass):
+    """Decide what is materialised.  ``byte_cost``: instructions that moving one byte to memory and back is worth."""
+
+    name = "tx-insert-evals"
+    byte_cost: float = 0.5
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        for function in [f for f in op.body.block.ops if isinstance(f, func.FuncOp)]:
+            for block in _blocks(function):
+                self._block(block)
+
+    def _block(self, block: Block) -> None:
+        for op in list(block.ops):
+            if isinstance(op, (tx.ReductionOp, tx.ContractOp)):
+                for result in op.results:
+                    self._fold(op, result)
+            elif isinstance(op, tx.MapOp):
+                self._map(op)
+
+    def _fold(self, op: tx.TxOp, value: SSAValue) -> None:
+        """A fold is kept unless it ends there, or all that follows is a chain of maps of its own size."""
+        if _ends_in_memory(value):
+            return
+        uses = value.uses.get_length()
+        kind = "contraction" if isinstance(op, tx.ContractOp) else "reduction"
+        _insert(value, 0.0, 0.0, uses, f"{kind} read by other ops")
+
+    def _map(self, op: tx.MapOp) -> None:
+        value = op.results[0]
+        if any(isinstance(u.operation, tx.EvalOp) for u in value.uses):
+            return
+        own = assumed_size(tensor_of(value.type))
+        evaluations = sum(_evaluations(u.operation, u.index, own) for u in value.uses)
+        again = _inlined_cost(value) * max(0.0, evaluations - own)
+        element = tensor_of(value.type).dtype.bytes
+        traffic = self.byte_cost * element * own * (1 + value.uses.get_length())
+        if again > traffic and tensor_of(value.type).rank >= 0:
+            uses = value.uses.get_length()
+            reason = (
+                f"recomputed for {evaluations / max(own, 1.0):.0f} times as many elements"
+                if uses == 1
+                else f"{uses} uses"
+            )
+            _insert(value, again, traffic, uses, reason)
+
+
+def _blocks(op: Operation) -> list[Block]:
+    """Every block inside an op, outer ones first."""
+    return [b for inner in op.walk() for region in inner.regions for b in region.blocks]
+
+
+def _ends_in_memory(value: SSAValue) -> bool:
+    """Whether the value's only use stores it, at the end of a chain of maps used once each: an epilogue."""
+    while True:
+        uses = list(value.uses)
+        if len(uses) != 1:
+            return not uses or all(isinstance(u.operation, (func.ReturnOp, tx.YieldOp, tx.EvalOp)) for u in uses)
+        user = uses[0].operation
+        if isinstance(user, (func.ReturnOp, tx.YieldOp, tx.EvalOp)):
+            return True
+        if not isinstance(user, tx.MapOp):
+            return False
+        value = user.results[0]
+
+
+def _evaluations(user: Operation, operand: int, own: float) -> float:
+    """How often a consumer would evaluate an inlined value, in elements."""
+    if isinstance(user, (tx.ReductionOp, tx.ContractOp, func.ReturnOp, tx.YieldOp, tx.EvalOp)):
+        if isinstance(user, tx.ContractOp):
+            left, right = (assumed_size(tensor_of(v.type)) for v in user.operands)
+            kept = assumed_size(tensor_of(user.results[0].type))
+            # Panels of the right operand are packed once; the left is read again for every panel of columns.
+            return right if operand == 1 else left * max(1.0, kept / max(1.0, left) / 16)
+        return own
+    if isinstance(user, tx.TakeOp) and operand == 0:
+        return own + 1e18  # read at computed indices: needs the whole tensor
+    if isinstance(user, tx.InsertOp):
+        return own
+    if not isinstance(user, tx.TxOp) or not user.results:
+        return own  # an operand of control flow is in memory anyway
+    result = user.results[0]
+    here = assumed_size(tensor_of(result.type))
+    if isinstance(user, (tx.MapOp, tx.ViewOp, tx.TakeOp)) and result.uses.get_length():
+        # The consumer is itself inlined, unless it is materialised: follow it one step.
+        further = [_evaluations(u.operation, u.index, here) for u in result.uses]
+        return max(here, sum(further)) if isinstance(user, tx.ViewOp) else max(here, max(further))
+    return here
+
+
+def _inlined_cost(value: SSAValue, depth: int = 0) -> float:
+    """Instructions to compute one element of a value from what is in memory."""
+    op = value.owner
+    if depth > 16 or not isinstance(op, tx.TxOp) or isinstance(op, (tx.EvalOp, tx.ReductionOp, tx.ContractOp)):
+        return 0.0
+    decl = op.decl
+    below = sum(_inlined_cost(v, depth + 1) for v in op.operands)
+    return below + (decl.cost if issubclass(decl, Map) else 0.0)
+
+
+def _insert(value: SSAValue, recompute: float, traffic: float, uses: int, reason: str) -> None:
+    """Put an eval after the value and let every use read that."""
+    owner = value.owner
+    assert isinstance(owner, Operation)
+    figures = {
+        "recompute": FloatAttr(recompute, f64),
+        "traffic": FloatAttr(traffic, f64),
+        "uses": IntegerAttr(uses, i64),
+        "reason": string_attr(reason),
+    }
+    if "loc" in owner.attributes:
+        figures["loc"] = owner.attributes["loc"]
+    made = tx.make("eval", [value], {}, extra=figures)
+    block = owner.parent
+    assert block is not None
+    block.insert_op_after(made, owner)
+    value.replace_uses_with_if(made.results[0], lambda use: use.operation is not made)

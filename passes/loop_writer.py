@@ -1,0 +1,183 @@
+"""What all CPU schedules share: fresh iterators, access analysis, and copying a nest's body to a point of its loops."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from xdsl.dialects import func
+from xdsl.ir import Block, Operation, Region, SSAValue
+
+from ..dialects import kernel, loop
+from ..dialects.attributes import BufferInfo, BufferType, dim_attr
+from ..dialects.dims import Dim, Sym, dim, expand_mods, linear_in, simplify, sym
+from ..dialects.index_map import IndexMap
+from .memory import LoopRange, aligned_bytes
+from .nest_builder import BOUND
+
+__all__ = ["Access", "LoopWriter", "Point", "accesses", "body_cost"]
+
+#: Where each iterator ``d0, d1, …`` of a nest stands, as an expression over loop iterators.
+Point = Mapping[Sym, Dim]
+
+
+@dataclass(frozen=True)
+class Access:
+    """How a nest walks one operand: elements moved when each iterator advances by one; None where it is not linear."""
+
+    coefficients: dict[Sym, Dim] | None
+    is_output: bool
+    bits: int
+    guarded: bool
+
+    def step(self, symbol: Sym) -> Dim | None:
+        if self.coefficients is None:
+            return None
+        return self.coefficients.get(symbol, dim(0))
+
+
+def buffer_info(value: SSAValue) -> BufferInfo:
+    assert isinstance(value.type, BufferType), f"{value.type} is no buffer"
+    return value.type.data
+
+
+def accesses(nest: kernel.GenericOp) -> list[Access]:
+    """The accesses of the inputs, then of the outputs."""
+    extents = {Sym(f"d{i}"): e for i, e in enumerate(nest.extents.data)}
+    found: list[Access] = []
+    operands = [*zip(nest.ins, nest.maps_in()), *zip(nest.outs, nest.maps_out())]
+    for n, (value, index) in enumerate(operands):
+        info = buffer_info(value)
+        address = simplify(expand_mods(info.address(index.exprs)), extents)
+        split = linear_in(address, extents)
+        found.append(Access(split and split[0], n >= len(nest.ins), info.dtype.bytes * 8, bool(index.guards)))
+    return found
+
+
+def body_cost(nest: kernel.GenericOp) -> int:
+    """Ops of the body; elementary functions count as the expansions that they are."""
+    expanded = ("math.exp", "math.log", "math.sin", "math.cos", "math.tan", "math.pow", "math.erf", "math.tanh")
+    return sum(15 if op.name.startswith(expanded) or isinstance(op, kernel.CallOp) else 1 for op in nest.body.block.ops)
+
+
+@dataclass
+class LoopWriter:
+    """Writes into the function being built; `ranges` are the sequential loops around the current place."""
+
+    function: func.FuncOp
+    counter: itertools.count[int] = field(default_factory=itertools.count)
+    ranges: list[LoopRange] = field(default_factory=list)
+
+    def fresh(self) -> Dim:
+        """A new iterator."""
+        return sym(f"i{next(self.counter)}")
+
+    def allocate(self, block: Block, info: BufferInfo, scope: str = "arena") -> SSAValue:
+        """A temporary at the end of the arena (or of each worker's own)."""
+        attribute = "tx.arena" if scope == "arena" else "tx.thread_arena"
+        size = self.function.attributes[attribute]
+        assert isinstance(size, loop.DimAttr)
+        made = loop.AllocOp(info, size.data, scope)
+        block.add_op(made)
+        self.function.attributes[attribute] = dim_attr(size.data + aligned_bytes(info, self.ranges))
+        return made.result
+
+    def body(self, nest: kernel.GenericOp, point: Point, block: Block) -> list[SSAValue]:
+        """The nest's body at a point, appended to the block; its yielded scalars."""
+        count = len(nest.ins) - nest.n_post
+        operands = list(zip(nest.ins, nest.maps_in()))[:count]
+        return self._copy(nest.body, [self._load(v, m, point, block) for v, m in operands], point, block)
+
+    def factor(self, nest: kernel.GenericOp, which: int, point: Point, block: Block) -> SSAValue:
+        """One of the scalars that the body yields, with only the ops and loads that it needs."""
+        last = nest.body.block.last_op
+        assert isinstance(last, kernel.YieldOp)
+        needed = _slice(last.values[which])
+        args: list[SSAValue] = []
+        for argument, (value, index) in zip(nest.body.block.args, zip(nest.ins, nest.maps_in())):
+            args.append(self._load(value, index, point, block) if argument in needed else argument)
+        return self._copy(nest.body, args, point, block, needed)[which]
+
+    def finish(self, nest: kernel.GenericOp, states: Sequence[SSAValue], point: Point, block: Block) -> None:
+        """The nest's `finish` region and its stores."""
+        posts = list(zip(nest.ins, nest.maps_in()))[len(nest.ins) - nest.n_post :]
+        loaded = [self._load(v, m, point, block) for v, m in posts]
+        self.store(nest, self._copy(nest.finish, [*states, *loaded], point, block), point, block)
+
+    def store(self, nest: kernel.GenericOp, values: Sequence[SSAValue], point: Point, block: Block) -> None:
+        for value, out, index in zip(values, nest.outs, nest.maps_out()):
+            block.add_op(loop.StoreOp(value, out, [e.substitute(point) for e in index.exprs]))
+
+    def merge(self, nest: kernel.GenericOp) -> Block:
+        """A copy of the nest's merge region, as a block for `loop.reduce`."""
+        source = nest.merge.block
+        block = Block(arg_types=[a.type for a in source.args])
+        values = dict(zip(source.args, block.args))
+        for op in source.ops:
+            block.add_op(_cloned(op, values))
+        return block
+
+    def _load(self, buffer: SSAValue, index: IndexMap, point: Point, block: Block) -> SSAValue:
+        guards = [g.substitute(point) for g in index.guards]
+        made = loop.LoadOp(buffer, [e.substitute(point) for e in index.exprs], guards)
+        block.add_op(made)
+        return made.result
+
+    def _copy(
+        self,
+        region: Region,
+        args: Sequence[SSAValue],
+        point: Point,
+        block: Block,
+        needed: set[SSAValue] | None = None,
+    ) -> list[SSAValue]:
+        source = region.block
+        values: dict[SSAValue, SSAValue] = dict(zip(source.args, args))
+        where = dict(point)
+        for op in source.ops:
+            if isinstance(op, kernel.YieldOp):
+                return [values.get(v, v) for v in op.values]
+            if needed is not None and not any(r in needed for r in op.results):
+                continue
+            if isinstance(op, kernel.ReadOp):
+                guards = op.guards.data if op.guards is not None else ()
+                index = [e.substitute(where) for e in op.index.data]
+                made: Operation = loop.LoadOp(op.source, index, [g.substitute(where) for g in guards])
+            elif isinstance(op, loop.IndexOp):
+                made = loop.IndexOp(op.expr.data.substitute(where))
+            elif isinstance(op, loop.BindOp):
+                fresh = sym(f"{BOUND}{next(self.counter)}.")
+                where[Sym(op.symbol.data)] = fresh
+                made = loop.BindOp(values.get(op.value, op.value), str(fresh))
+            else:
+                made = _cloned(op, values)
+            block.add_op(made)
+            values.update(zip(op.results, made.results))
+        raise AssertionError("a body ends in kernel.yield")
+
+
+def _slice(value: SSAValue) -> set[SSAValue]:
+    """A scalar and all that it is computed from (values bound to symbols excepted: factors have none)."""
+    found: set[SSAValue] = set()
+    stack = [value]
+    while stack:
+        v = stack.pop()
+        if v not in found:
+            found.add(v)
+            if isinstance(v.owner, Operation):
+                stack.extend(v.owner.operands)
+    return found
+
+
+def _cloned(op: Operation, values: dict[SSAValue, SSAValue]) -> Operation:
+    if isinstance(op, kernel.YieldOp):
+        return loop.YieldOp(*[values.get(v, v) for v in op.values])
+    made = type(op).create(
+        operands=[values.get(v, v) for v in op.operands],
+        result_types=[r.type for r in op.results],
+        properties=dict(op.properties),
+        attributes=dict(op.attributes),
+    )
+    values.update(zip(op.results, made.results))
+    return made

@@ -1,0 +1,241 @@
+"""Contractions to loops: the right operand packed into panels, register tiles of outer products, K in the order's blocks.
+
+For each block of K: panels of ``lanes * copies`` columns of the right operand are packed side by side (any transpose,
+view or map of it is absorbed there); then blocks of rows go to threads, and for each panel (which stays in the first
+cache) tiles of `rows` by one panel run an FMA chain along K with all their sums in registers.  The left operand is
+read in place: a tile touches a few rows, each contiguous or not, one element at a time.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from xdsl.dialects import arith
+from xdsl.ir import Attribute, Block, Operation, SSAValue
+
+from ..dialects import kernel, loop
+from ..dialects.attributes import BufferInfo, packed_strides, scalar_dtype
+from ..dialects.body_builder import BodyBuilder
+from ..dialects.dims import Dim, Sym, dim, minimum
+from .loop_writer import LoopWriter, buffer_info
+from .nest_builder import product, unravel
+from .schedule_map import Lanes
+
+__all__ = ["is_contraction", "schedule_contraction"]
+
+#: Rows of the left operand that one thread works on at a time: with a block of K they fit the second cache.
+ROW_BLOCK = 96
+
+
+@dataclass(frozen=True)
+class _Factors:
+    """The parallel iterators of the left and of the right factor."""
+
+    left: tuple[int, ...]
+    right: tuple[int, ...]
+
+
+def is_contraction(nest: kernel.GenericOp) -> bool:
+    """Whether the nest is a fold of products of two factors with parallel iterators of their own."""
+    return nest.order is not None and nest.order.data.kind == "chain" and _factors(nest) is not None
+
+
+def _factors(nest: kernel.GenericOp) -> _Factors | None:
+    last = nest.body.block.last_op
+    if not isinstance(last, kernel.YieldOp) or len(last.values) != 2:
+        return None
+    used = [_iterators(nest, value) for value in last.values]
+    k = nest.n_parallel
+    left, right = (tuple(sorted(u - {k})) for u in used)
+    if not left or not right or set(left) & set(right) or len(left) + len(right) != k:
+        return None
+    return _Factors(left, right)
+
+
+def _iterators(nest: kernel.GenericOp, value: SSAValue) -> set[int]:
+    """The nest's iterators that a scalar of its body depends on."""
+    maps = nest.maps_in()
+    args = {a: i for i, a in enumerate(nest.body.block.args)}
+    names = {Sym(f"d{i}"): i for i in range(len(nest.extents.data))}
+    found: set[int] = set()
+    stack = [value]
+    while stack:
+        v = stack.pop()
+        if v in args:
+            found |= maps[args[v]].used()
+        elif isinstance(v.owner, Operation):
+            stack.extend(v.owner.operands)
+            exprs: tuple[Dim, ...] = ()
+            if isinstance(v.owner, loop.IndexOp):
+                exprs = (v.owner.expr.data,)
+            elif isinstance(v.owner, kernel.ReadOp):
+                return set(range(len(nest.extents.data)))
+            for e in exprs:
+                found |= {names[s] for s in e.symbols() if s in names}
+    return found
+
+
+def _tile(bits: int, lanes: Lanes) -> tuple[int, int, int]:
+    """Rows, lanes and vectors of a tile: as many sums as registers hold beside a row of the panel."""
+    width = lanes.width(bits)
+    if width * bits >= 512:
+        return 8, width, 3
+    return 6, width, 2
+
+
+def schedule_contraction(writer: LoopWriter, nest: kernel.GenericOp, block: Block, lanes: Lanes) -> None:
+    """Packed panels and register tiles; see the module's text."""
+    factors = _factors(nest)
+    assert factors is not None and nest.order is not None
+    _Contraction(writer, nest, factors, lanes).write(block)
+
+
+class _Contraction:
+    def __init__(self, writer: LoopWriter, nest: kernel.GenericOp, factors: _Factors, lanes: Lanes):
+        self.writer, self.nest, self.factors = writer, nest, factors
+        extents = nest.extents.data
+        self.m = product([extents[i] for i in factors.left])
+        self.n = product([extents[i] for i in factors.right])
+        self.k = extents[-1]
+        assert nest.order is not None
+        self.depth = nest.order.data.block
+        self.state: Attribute = nest.merge.block.args[0].type
+        self.rows, self.width, self.copies = _tile(scalar_dtype(self.state).bits, lanes)
+        self.panel = self.width * self.copies
+
+    def write(self, block: Block) -> None:
+        panels = (self.n + (self.panel - 1)) // self.panel
+        depth = dim(min(self.depth, self.k.const)) if self.k.const is not None else dim(self.depth)
+        dims = (panels, depth, dim(self.panel))
+        packed = self.writer.allocate(block, BufferInfo(scalar_dtype(self.state), dims, packed_strides(dims)))
+        if self.k.const is not None and self.k.const <= self.depth:
+            self._pack(block, packed, panels, dim(0))
+            self._multiply(block, packed, panels, dim(0), None)
+            return
+        sums = self._sums(block)
+        number = self.writer.fresh()
+        body = Block()
+        self._pack(body, packed, panels, number)
+        self._multiply(body, packed, panels, number, sums)
+        body.add_op(loop.YieldOp())
+        blocks = (self.k + (self.depth - 1)) // self.depth
+        self._clear_if_empty(block, sums)
+        block.add_op(loop.ForOp(str(number), 0, blocks, body))
+        if sums is not self.nest.outs[0]:
+            self._finish_all(block, sums)
+
+    def _sums(self, block: Block) -> SSAValue:
+        """Where blocks of K are added up: the output itself, unless something is still to be done to the sums."""
+        last = self.nest.finish.block.first_op
+        out = self.nest.outs[0]
+        trivial = isinstance(last, kernel.YieldOp) and len(self.nest.outs) == 1
+        if trivial and buffer_info(out).dtype is scalar_dtype(self.state) and len(self.nest.maps_out()) == 1:
+            return out
+        dims = self.nest.extents.data[:-1]
+        return self.writer.allocate(block, BufferInfo(scalar_dtype(self.state), dims, packed_strides(dims)))
+
+    def _point(self, m: Dim, n: Dim, k: Dim) -> dict[Sym, Dim]:
+        extents = self.nest.extents.data
+        point = {Sym(f"d{self.nest.n_parallel}"): k}
+        for iterators, linear in ((self.factors.left, m), (self.factors.right, n)):
+            for i, e in zip(iterators, unravel(linear, [extents[i] for i in iterators])):
+                point[Sym(f"d{i}")] = e
+        return point
+
+    def _sum_index(self, point: dict[Sym, Dim], sums: SSAValue) -> list[Dim]:
+        if sums is self.nest.outs[0]:
+            return [e.substitute(point) for e in self.nest.maps_out()[0].exprs]
+        return [point[Sym(f"d{i}")] for i in range(self.nest.n_parallel)]
+
+    def _pack(self, block: Block, packed: SSAValue, panels: Dim, number: Dim) -> None:
+        """``packed[p, kk, j] = right[p * panel + j, number * depth + kk]``."""
+        panel, kk, j = self.writer.fresh(), self.writer.fresh(), self.writer.fresh()
+        column = panel * self.panel + j
+        body = Block()
+        point = self._point(dim(0), column, number * self.depth + kk)
+        value = self.writer.factor(self.nest, 1, point, body)
+        body.add_ops([loop.StoreOp(value, packed, [panel, kk, j]), loop.YieldOp()])
+        columns = minimum(self.n - panel * self.panel, self.panel)
+        lanes = Block()
+        lanes.add_ops([loop.ForOp(str(j), 0, columns, body, vector=self.width, unroll=self.copies), loop.YieldOp()])
+        deep = Block()
+        depth = minimum(self.k - number * self.depth, self.depth)
+        deep.add_ops([loop.ForOp(str(kk), 0, depth, lanes), loop.YieldOp()])
+        block.add_op(loop.ParallelOp(str(panel), 0, panels, deep))
+
+    def _multiply(self, block: Block, packed: SSAValue, panels: Dim, number: Dim, sums: SSAValue | None) -> None:
+        start, panel, i, j = (self.writer.fresh() for _ in range(4))
+        column = panel * self.panel + j
+        body = Block()
+        total = self._chain(body, packed, panel, i, j, number)
+        point = self._point(i, column, dim(0))
+        if sums is None:
+            self.writer.finish(self.nest, [total], point, body)
+        else:
+            self._add(body, sums, total, point, number)
+        body.add_op(loop.YieldOp())
+        columns = minimum(self.n - panel * self.panel, self.panel)
+        row = Block()
+        row.add_ops([loop.ForOp(str(j), 0, columns, body, vector=self.width, unroll=self.copies), loop.YieldOp()])
+        tile = Block()
+        stop = minimum(self.m, start + ROW_BLOCK)
+        tile.add_ops([loop.ForOp(str(i), start, stop, row, unroll=self.rows), loop.YieldOp()])
+        across = Block()
+        across.add_ops([loop.ForOp(str(panel), 0, panels, tile), loop.YieldOp()])
+        block.add_op(loop.ParallelOp(str(start), 0, self.m, across, step=ROW_BLOCK))
+
+    def _chain(self, block: Block, packed: SSAValue, panel: Dim, i: Dim, j: Dim, number: Dim) -> SSAValue:
+        """One FMA chain along the block of K, of one element of the tile."""
+        kk = self.writer.fresh()
+        body = Block()
+        left = self.writer.factor(self.nest, 0, self._point(i, dim(0), number * self.depth + kk), body)
+        right = loop.LoadOp(packed, [panel, kk, j])
+        body.add_ops([right, loop.YieldOp(left, right.result)])
+        assert self.nest.identity is not None and self.nest.order is not None
+        depth = minimum(self.k - number * self.depth, self.depth)
+        made = loop.ReduceOp(
+            str(kk), 0, depth, body, self.writer.merge(self.nest), order=self.nest.order.data,
+            identity=list(self.nest.identity.data), types=[self.state],
+        )  # fmt: skip
+        block.add_op(made)
+        return made.outs[0]
+
+    def _add(self, block: Block, sums: SSAValue, total: SSAValue, point: dict[Sym, Dim], number: Dim) -> None:
+        """``sums += total``; the first block starts from the identity, whatever the memory held."""
+        index = self._sum_index(point, sums)
+        before = loop.LoadOp(sums, index, [number - 1])
+        block.add_op(before)
+        b = BodyBuilder(block)
+        element = scalar_dtype(self.state)
+        assert self.nest.identity is not None
+        identity = arith.ConstantOp.create(result_types=[self.state], properties={"value": self.nest.identity.data[0]})
+        block.add_op(identity)
+        older = b.select(b.index(number) > 0, b.wrap(before.result, element), b.wrap(identity.result, element))
+        block.add_op(loop.StoreOp((older + b.wrap(total, element)).ref, sums, index))
+
+    def _finish_all(self, block: Block, sums: SSAValue) -> None:
+        """The nest's `finish` over all sums, row by row."""
+        i, j = self.writer.fresh(), self.writer.fresh()
+        body = Block()
+        point = self._point(i, j, dim(0))
+        total = loop.LoadOp(sums, self._sum_index(point, sums))
+        body.add_op(total)
+        self.writer.finish(self.nest, [total.result], point, body)
+        body.add_op(loop.YieldOp())
+        row = Block()
+        row.add_ops([loop.ForOp(str(j), 0, self.n, body, vector=self.width, unroll=1), loop.YieldOp()])
+        block.add_op(loop.ParallelOp(str(i), 0, self.m, row, grain=16))
+
+    def _clear_if_empty(self, block: Block, sums: SSAValue) -> None:
+        """Where K is 0 no block writes the sums: write the identity for ``k`` iterations below one."""
+        i, j, once = (self.writer.fresh() for _ in range(3))
+        body = Block()
+        assert self.nest.identity is not None
+        identity = arith.ConstantOp.create(result_types=[self.state], properties={"value": self.nest.identity.data[0]})
+        point = self._point(i, j, dim(0))
+        body.add_ops([identity, loop.StoreOp(identity.result, sums, self._sum_index(point, sums)), loop.YieldOp()])
+        row = Block()
+        row.add_ops([loop.ForOp(str(j), 0, self.n, body), loop.YieldOp()])
+        rows = Block()
+        rows.add_ops([loop.ForOp(str(i), 0, self.m, row), loop.YieldOp()])
+        block.add_op(loop.ForOp(str(once), self.k, 1, rows))

@@ -1,0 +1,126 @@
+"""CPU schedule: kernels over buffers become explicit loops (stage `buffers` to stage `loops`).
+
+Only how fast a result comes may change here, never the result: orders of arithmetic are fixed long before.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects import func
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Block, Operation, Region
+from xdsl.passes import ModulePass
+
+from ..dialects import kernel, loop
+from ..dialects.dims import Dim, Sym, dim
+from .loop_writer import LoopWriter
+from .memory import LoopRange
+from .schedule_contract import is_contraction, schedule_contraction
+from .schedule_map import Lanes, grain, schedule_map
+from .schedule_reduce import schedule_reduction
+
+__all__ = ["ScheduleCpuPass"]
+
+
+@dataclass(frozen=True)
+class ScheduleCpuPass(ModulePass):
+    """Kernels to loops.  `lanes` and `unroll` force a vector width and a number of copies (0: chosen by the body)."""
+
+    name = "tx-schedule-cpu"
+    vector_bits: int = 256
+    lanes: int = 0
+    unroll: int = 0
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        for function in [f for f in op.body.block.ops if isinstance(f, func.FuncOp)]:
+            self._function(function)
+
+    def _function(self, function: func.FuncOp) -> None:
+        old = function.body.block
+        writer = LoopWriter(function)
+        schedule = _Schedule(writer, Lanes(self.vector_bits, self.lanes, self.unroll))
+        new = Block(arg_types=[a.type for a in old.args])
+        for before, after in zip(list(old.args), new.args):
+            after.name_hint = before.name_hint
+            before.replace_all_uses_with(after)
+        schedule.block(old, new)
+        function.detach_region(function.body)
+        function.add_region(Region(new))
+
+
+@dataclass
+class _Schedule:
+    writer: LoopWriter
+    lanes: Lanes
+
+    def block(self, old: Block, new: Block) -> None:
+        for op in list(old.ops):
+            self._visit(op, new)
+
+    def _visit(self, op: Operation, block: Block) -> None:
+        if isinstance(op, kernel.GenericOp):
+            self._nest(op, block, {}, False)
+        elif isinstance(op, kernel.RowsOp):
+            self._rows(op, block)
+        elif isinstance(op, kernel.ForOp):
+            self._for(op, block)
+        elif isinstance(op, kernel.WhileOp):
+            condition, body = self._inner(op.condition.block), self._inner(op.body.block)
+            block.add_op(loop.WhileOp(condition, body))
+        elif isinstance(op, kernel.IfOp):
+            then, otherwise = self._inner(op.then.block), self._inner(op.otherwise.block)
+            block.add_op(loop.IfOp(op.condition, then, otherwise))
+        elif isinstance(op, kernel.YieldOp):
+            block.add_op(loop.YieldOp(*op.values))
+        else:  # allocations, loads of flags, the return
+            op.detach()
+            block.add_op(op)
+
+    def _inner(self, old: Block) -> Block:
+        new = Block()
+        self.block(old, new)
+        return new
+
+    def _for(self, op: kernel.ForOp, block: Block) -> None:
+        lower, upper, step = op.lower.data, op.upper.data, op.step.data
+        self.writer.ranges.append(LoopRange(op.symbol, lower, upper - 1))
+        body = self._inner(op.body.block)
+        self.writer.ranges.pop()
+        block.add_op(loop.ForOp(op.iv.data, lower, upper, body, step=step))
+
+    def _nest(self, nest: kernel.GenericOp, block: Block, done: dict[Sym, Dim], serial: bool) -> None:
+        if not nest.is_reduction:
+            schedule_map(self.writer, nest, block, self.lanes, done, serial)
+        elif is_contraction(nest) and not done:
+            schedule_contraction(self.writer, nest, block, self.lanes)
+        else:
+            schedule_reduction(self.writer, nest, block, self.lanes, done, serial)
+
+    def _rows(self, rows: kernel.RowsOp, block: Block) -> None:
+        """One parallel loop over the outermost shared iterator; all nests of a row run one after another."""
+        nests, shared = rows.nests, rows.n_shared
+        iterators = [self.writer.fresh() for _ in range(shared)]
+        done = {Sym(f"d{i}"): it for i, it in enumerate(iterators)}
+        body = Block()
+        work: Dim | None = None
+        for nest in nests:
+            self._nest(nest, body, dict(done), True)
+            size = _product(nest.extents.data[1:])
+            work = size if work is None else work + size
+        body.add_op(loop.YieldOp())
+        extents = nests[0].extents.data
+        assert work is not None
+        for i in reversed(range(1, shared)):
+            around = Block()
+            around.add_ops([loop.ForOp(str(iterators[i]), 0, extents[i], body), loop.YieldOp()])
+            body = around
+        block.add_op(loop.ParallelOp(str(iterators[0]), 0, extents[0], body, grain=grain(work)))
+
+
+def _product(extents: tuple[Dim, ...]) -> Dim:
+    total = dim(1)
+    for e in extents:
+        total = total * e
+    return total

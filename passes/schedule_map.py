@@ -1,0 +1,156 @@
+"""Elementwise nests to loops: collapse iterators, run vectors along unit strides, cut the rest into chunks."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from xdsl.ir import Block
+
+from ..dialects import kernel, loop
+from ..dialects.dims import Dim, Sym, dim, maximum, minimum
+from .loop_writer import Access, LoopWriter, accesses, body_cost
+
+__all__ = ["Group", "Lanes", "choose_lanes", "grain", "groups_of", "point_of", "schedule_map"]
+
+#: Elements that make one chunk of parallel work worth handing to a thread.
+CHUNK = 16384
+
+
+@dataclass(frozen=True)
+class Lanes:
+    """How wide: bits of a vector register, or a forced number of lanes and copies (tests)."""
+
+    vector_bits: int = 256
+    lanes: int = 0
+    unroll: int = 0
+
+    def width(self, bits: int) -> int:
+        return self.lanes or max(1, self.vector_bits // max(8, bits))
+
+
+@dataclass(frozen=True)
+class Group:
+    """Adjacent iterators that run as one: all operands step through them as through one long dim."""
+
+    symbols: tuple[Sym, ...]
+    extents: tuple[Dim, ...]
+
+    @property
+    def extent(self) -> Dim:
+        total = dim(1)
+        for e in self.extents:
+            total = total * e
+        return total
+
+
+def groups_of(nest: kernel.GenericOp, walks: Sequence[Access], first: int, last: int) -> list[Group]:
+    """The iterators ``first <= i < last`` of a nest, collapsed where every operand allows it."""
+    extents = nest.extents.data
+    fixed = _mentioned(nest)
+    groups: list[Group] = []
+    for i in range(first, last):
+        symbol, extent = Sym(f"d{i}"), extents[i]
+        if (
+            groups
+            and not {symbol, *groups[-1].symbols} & fixed
+            and _runs_on(walks, groups[-1].symbols[-1], symbol, extent)
+        ):
+            groups[-1] = Group((*groups[-1].symbols, symbol), (*groups[-1].extents, extent))
+        else:
+            groups.append(Group((symbol,), (extent,)))
+    return groups
+
+
+def _runs_on(walks: Sequence[Access], outer: Sym, inner: Sym, extent: Dim) -> bool:
+    for walk in walks:
+        far, near = walk.step(outer), walk.step(inner)
+        if far is None or near is None or walk.guarded or far is not near * extent:
+            return False
+    return True
+
+
+def _mentioned(nest: kernel.GenericOp) -> set[Sym]:
+    """Iterators that bodies use as numbers, which must stay apart."""
+    found: set[Sym] = set()
+    for region in nest.regions:
+        for block in region.blocks:
+            for op in block.ops:
+                if isinstance(op, loop.IndexOp):
+                    found |= op.expr.data.symbols()
+                elif isinstance(op, kernel.ReadOp):
+                    for e in op.index.data:
+                        found |= e.symbols()
+    return found
+
+
+def point_of(groups: Sequence[Group], iterators: Sequence[Dim]) -> dict[Sym, Dim]:
+    """Where the nest's iterators stand when the groups' iterators are given."""
+    point: dict[Sym, Dim] = {}
+    for group, iterator in zip(groups, iterators):
+        rest = iterator
+        for symbol, extent in zip(reversed(group.symbols[1:]), reversed(group.extents[1:])):
+            point[symbol] = rest % extent
+            rest = rest // extent
+        point[group.symbols[0]] = rest
+    return point
+
+
+def unit_score(walks: Sequence[Access], group: Group) -> int:
+    """How many operands are contiguous along a group; stores count twice."""
+    inner = group.symbols[-1]
+    return sum((2 if w.is_output else 1) for w in walks if (s := w.step(inner)) is not None and s.const == 1)
+
+
+def choose_lanes(lanes: Lanes, walks: Sequence[Access], cost: int) -> tuple[int, int]:
+    """Vector width and unroll: full registers of the widest element; long bodies need no unrolling."""
+    width = lanes.width(max((w.bits for w in walks), default=32))
+    unroll = lanes.unroll or (4 if cost <= 8 else 2 if cost <= 24 else 1)
+    return width, unroll
+
+
+def grain(inner: Dim) -> Dim:
+    """Iterations of an outer loop that make one chunk, when each does `inner` elements."""
+    if inner.const is not None:
+        return dim(max(1, CHUNK // max(1, inner.const)))
+    return dim(CHUNK) // maximum(1, inner) + 1
+
+
+def schedule_map(
+    writer: LoopWriter, nest: kernel.GenericOp, block: Block, lanes: Lanes, done: dict[Sym, Dim], serial: bool
+) -> None:
+    """Loops for the iterators of an elementwise nest that `done` has no place for."""
+    walks = accesses(nest)
+    groups = groups_of(nest, walks, len(done), nest.n_parallel)
+    if not groups:
+        writer.store(nest, writer.body(nest, done, block), done, block)
+        return
+    scores = [unit_score(walks, g) for g in groups]
+    vector = max(range(len(groups)), key=lambda i: (scores[i], i))
+    order = [g for i, g in enumerate(groups) if i != vector] + [groups[vector]]
+    width, unroll = choose_lanes(lanes, walks, body_cost(nest))
+    iterators = [writer.fresh() for _ in order]
+    point = {**done, **point_of(order, iterators)}
+
+    body = Block()
+    writer.store(nest, writer.body(nest, point, body), point, body)
+    body.add_op(loop.YieldOp())
+    extent = order[-1].extent
+    if len(order) == 1 and not serial:
+        start = writer.fresh()
+        inner = loop.ForOp(str(iterators[0]), start, minimum(extent, start + CHUNK), body, vector=width, unroll=unroll)
+        outer = Block()
+        outer.add_ops([inner, loop.YieldOp()])
+        block.add_op(loop.ParallelOp(str(start), 0, extent, outer, step=CHUNK))
+        return
+    made: loop.ForOp | loop.ParallelOp = loop.ForOp(str(iterators[-1]), 0, extent, body, vector=width, unroll=unroll)
+    work = extent
+    for group, iterator in zip(reversed(order[:-1]), reversed(iterators[:-1])):
+        around = Block()
+        around.add_ops([made, loop.YieldOp()])
+        if group is order[0] and not serial:
+            made = loop.ParallelOp(str(iterator), 0, group.extent, around, grain=grain(work))
+        else:
+            made = loop.ForOp(str(iterator), 0, group.extent, around)
+        work = work * group.extent
+    block.add_op(made)

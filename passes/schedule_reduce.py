@@ -1,0 +1,179 @@
+"""Reductions to loops: vectors along the reduced iterator or across results, and blocks of long folds in parallel."""
+
+from __future__ import annotations
+
+from xdsl.ir import Attribute, Block, Operation, SSAValue
+
+from ..dialects import kernel, loop
+from ..dialects.attributes import BufferInfo, scalar_dtype
+from ..dialects.dims import Dim, Sym, dim, minimum, sym
+from ..dialects.order import Order
+from .loop_writer import Access, LoopWriter, accesses, body_cost
+from .schedule_map import Group, Lanes, choose_lanes, grain, groups_of, point_of
+
+__all__ = ["schedule_reduction"]
+
+#: Elements of a block of a fold whose order is free.
+FREE_BLOCK = 16384
+
+
+def schedule_reduction(
+    writer: LoopWriter, nest: kernel.GenericOp, block: Block, lanes: Lanes, done: dict[Sym, Dim], serial: bool
+) -> None:
+    """Loops for a reduction nest; `done` has the places of the iterators that enclosing rows run."""
+    walks = accesses(nest)
+    groups = groups_of(nest, walks, len(done), nest.n_parallel)
+    if not groups and not serial and not done and _is_long(nest):
+        _in_blocks(writer, nest, block, lanes, walks)
+        return
+    k = Sym(f"d{nest.n_parallel}")
+    across = bool(groups) and _across(nest, walks, k, groups[-1].symbols[-1])
+    iterators = [writer.fresh() for _ in groups]
+    point = {**done, **point_of(groups, iterators)}
+    body = Block()
+    width = 1 if across else choose_lanes(lanes, _entering(nest, walks), body_cost(nest))[0]
+    states = _fold(writer, nest, body, point, dim(0), nest.extents.data[-1], _order(nest), width)
+    writer.finish(nest, states, point, body)
+    if not groups:
+        for op in list(body.ops):
+            op.detach()
+            block.add_op(op)
+        return
+    body.add_op(loop.YieldOp())
+    block.add_op(_around(nest, groups, iterators, body, lanes, walks, across, serial))
+
+
+def _around(
+    nest: kernel.GenericOp,
+    groups: list[Group],
+    iterators: list[Dim],
+    body: Block,
+    lanes: Lanes,
+    walks: list[Access],
+    across: bool,
+    serial: bool,
+) -> Operation:
+    """The loops over results around a fold; with `across` the innermost has lanes."""
+    work = nest.extents.data[-1]
+    made: Operation | None = None
+    for position in reversed(range(len(groups))):
+        group, iterator = groups[position], iterators[position]
+        outermost = position == 0 and not serial
+        if made is None and across:
+            width, unroll = choose_lanes(lanes, walks, body_cost(nest))
+            if outermost:
+                return _lane_chunks(group.extent, iterator, body, width, unroll)
+            made = loop.ForOp(str(iterator), 0, group.extent, body, vector=width, unroll=unroll)
+        else:
+            inner = body
+            if made is not None:
+                inner = Block()
+                inner.add_ops([made, loop.YieldOp()])
+            if outermost:
+                made = loop.ParallelOp(str(iterator), 0, group.extent, inner, grain=grain(work))
+            else:
+                made = loop.ForOp(str(iterator), 0, group.extent, inner)
+        work = work * group.extent
+    assert made is not None
+    return made
+
+
+def _lane_chunks(extent: Dim, iterator: Dim, body: Block, width: int, unroll: int) -> loop.ParallelOp:
+    """Results side by side in lanes, in chunks of a few cache lines each."""
+    chunk = max(width * unroll, 64)
+    begin = sym(f"{iterator}.b")
+    inner = loop.ForOp(str(iterator), begin, minimum(extent, begin + chunk), body, vector=width, unroll=unroll)
+    outer = Block()
+    outer.add_ops([inner, loop.YieldOp()])
+    return loop.ParallelOp(str(begin), 0, extent, outer, step=chunk)
+
+
+def _order(nest: kernel.GenericOp) -> Order:
+    assert nest.order is not None
+    return nest.order.data
+
+
+def _entering(nest: kernel.GenericOp, walks: list[Access]) -> list[Access]:
+    return walks[: len(nest.ins) - nest.n_post] or walks
+
+
+def _across(nest: kernel.GenericOp, walks: list[Access], k: Sym, inner: Sym) -> bool:
+    """Whether lanes run across results: the order allows it, and memory is contiguous that way, not along the fold."""
+    order = _order(nest)
+    if order.kind == "tree" and order.lanes > 1:
+        return False
+    along = sum(1 for w in _entering(nest, walks) if (s := w.step(k)) is not None and s.const == 1)
+    beside = sum(1 for w in _entering(nest, walks) if (s := w.step(inner)) is not None and s.const == 1)
+    return beside > along or (order.kind != "free" and order.lanes == 1)
+
+
+def _is_long(nest: kernel.GenericOp) -> bool:
+    order, extent = _order(nest), nest.extents.data[-1]
+    if order.kind == "chain":
+        return False
+    block = order.block if order.kind == "tree" else FREE_BLOCK
+    return extent.const is None or extent.const > block
+
+
+def _fold(
+    writer: LoopWriter,
+    nest: kernel.GenericOp,
+    block: Block,
+    point: dict[Sym, Dim],
+    lower: Dim,
+    upper: Dim,
+    order: Order,
+    width: int,
+) -> list[SSAValue]:
+    """One `loop.reduce` of the nest's body over part of its reduced iterator."""
+    iterator = writer.fresh()
+    body = Block()
+    yielded = writer.body(nest, {**point, Sym(f"d{nest.n_parallel}"): iterator}, body)
+    body.add_op(loop.YieldOp(*yielded))
+    types = _state_types(nest)
+    assert nest.identity is not None
+    if order.kind == "tree":
+        width = min(width, order.lanes)
+    made = loop.ReduceOp(
+        str(iterator), lower, upper, body, writer.merge(nest), order=order, identity=list(nest.identity.data),
+        types=types, vector=width,
+    )  # fmt: skip
+    block.add_op(made)
+    return list(made.outs)
+
+
+def _state_types(nest: kernel.GenericOp) -> list[Attribute]:
+    args = nest.merge.block.args
+    return [a.type for a in list(args)[: len(args) // 2]]
+
+
+def _in_blocks(writer: LoopWriter, nest: kernel.GenericOp, block: Block, lanes: Lanes, walks: list[Access]) -> None:
+    """A fold to a scalar in two stages: the order's blocks in parallel, then their values by the binary counter."""
+    order, extent = _order(nest), nest.extents.data[-1]
+    size = order.block if order.kind == "tree" else FREE_BLOCK
+    blocks = (extent + (size - 1)) // size
+    partials = []
+    for state in _state_types(nest):
+        info = BufferInfo(scalar_dtype(state), (blocks,), (dim(1),))
+        partials.append(writer.allocate(block, info))
+    number = writer.fresh()
+    inner = Block()
+    width = choose_lanes(lanes, _entering(nest, walks), body_cost(nest))[0]
+    states = _fold(writer, nest, inner, {}, number * size, minimum(extent, number * size + size), order, width)
+    for value, buffer in zip(states, partials):
+        inner.add_op(loop.StoreOp(value, buffer, [number]))
+    inner.add_op(loop.YieldOp())
+    block.add_op(loop.ParallelOp(str(number), 0, blocks, inner, grain=max(1, 65536 // size)))
+
+    position = writer.fresh()
+    gather = Block()
+    loads = [loop.LoadOp(buffer, [position]) for buffer in partials]
+    gather.add_ops([*loads, loop.YieldOp(*[load.result for load in loads])])
+    assert nest.identity is not None
+    counter = Order("tree", 1, 1) if order.kind == "tree" else order
+    total = loop.ReduceOp(
+        str(position), 0, blocks, gather, writer.merge(nest), order=counter, identity=list(nest.identity.data),
+        types=_state_types(nest),
+    )  # fmt: skip
+    block.add_op(total)
+    writer.finish(nest, list(total.outs), {}, block)

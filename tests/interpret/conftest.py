@@ -1,0 +1,30 @@
+"""Hand-written IR text and its parser."""
+
+from collections.abc import Callable
+
+import pytest
+from xdsl.context import Context
+from xdsl.dialects import arith, builtin, func, math
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Dialect
+from xdsl.parser import Parser
+
+from txc.dialects.attributes import DimAttr, DimsAttr, DTypeAttr, MapAttr, OrderAttr
+from txc.dialects.kernel import KERNEL
+from txc.dialects.loop import LOOP
+
+
+@pytest.fixture(scope="session")
+def parse() -> Callable[[str], ModuleOp]:
+    """``parse(text)``: a verified module."""
+    context = Context()
+    attributes = Dialect("tx", [], [DimAttr, DimsAttr, DTypeAttr, MapAttr, OrderAttr])
+    for dialect in (builtin.Builtin, func.Func, arith.Arith, math.Math, KERNEL, LOOP, attributes):
+        context.load_dialect(dialect)
+
+    def parse(text: str) -> ModuleOp:
+        module = Parser(context, text).parse_module()
+        module.verify()
+        return module
+
+    return parse
