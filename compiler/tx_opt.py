@@ -1,30 +1,31 @@
-"""`tx-opt`: xDSL's optimizer driver with txc's dialects and passes, for tests and for exploring one pass at a time."""
+"""`tx-opt`: xDSL's optimizer driver with txc's dialects and passes, for tests and for exploring one pass at a time.
+
+``tx-opt FILE -p 'tx-fuse,tx-bufferize'``; without ``-p`` it parses, verifies and prints.
+"""
 
 from __future__ import annotations
 
 from xdsl.xdsl_opt_main import xDSLOptMain
 
-from ..dialects.kernel import KERNEL
-from ..dialects.loop import LOOP
-from ..dialects.tx import tx_dialect
-from .pipeline import PASSES
+from .universe import UNIVERSE
 
 __all__ = ["main"]
 
 
 class TxOptMain(xDSLOptMain):
-    """``tx-opt FILE -p 'tx-fuse,tx-bufferize'``; without ``-p`` it parses, verifies and prints."""
+    """xDSL's driver; what its plugin mechanism has registered already is left as it is."""
 
     def register_all_dialects(self) -> None:
         super().register_all_dialects()
-        self.ctx.register_dialect("tx", tx_dialect)
-        self.ctx.register_dialect("kernel", lambda: KERNEL)
-        self.ctx.register_dialect("loop", lambda: LOOP)
+        for name, made in UNIVERSE.all_dialects.items():
+            if name not in self.ctx.registered_dialect_names:
+                self.ctx.register_dialect(name, made)
 
     def register_all_passes(self) -> None:
         super().register_all_passes()
-        for name, made in PASSES.items():
-            self.register_pass(name, lambda made=made: made)
+        for name, made in UNIVERSE.all_passes.items():
+            if name not in self.available_passes:
+                self.register_pass(name, made)
 
 
 def main() -> None:

@@ -8,7 +8,7 @@ A `tx.eval` is put
   every element *of the consumer*, so an operand broadcast along a long dim is recomputed that many times.
 
 Costs are instructions an element (`Map.cost`, summed over what would be inlined) against bytes written and read
-back; sizes that are known only at run time are taken from `ASSUMED`.  Every decision carries its figures as
+back; sizes that are known only at run time are estimated (`passes/cost.py`).  Every decision carries its figures as
 attributes: ``recompute``, ``traffic``, ``uses`` and ``reason``; `explain()` prints them.
 """
 
@@ -24,14 +24,10 @@ from xdsl.passes import ModulePass
 
 from ..dialects import tx
 from ..dialects.attributes import string_attr, tensor_of
-from ..dialects.dims import Dim
 from ..dialects.registry import Map
-from ..dialects.types import TensorType
+from .cost import assumed_size
 
 __all__ = ["EvalInsertionPass"]
-
-#: What a size that is not known is taken to be.
-ASSUMED = 512
 
 
 @dataclass(frozen=True)
@@ -66,7 +62,7 @@ class EvalInsertionPass(ModulePass):
         value = op.results[0]
         if any(isinstance(u.operation, tx.EvalOp) for u in value.uses):
             return
-        own = _size(tensor_of(value.type))
+        own = assumed_size(tensor_of(value.type))
         evaluations = sum(_evaluations(u.operation, u.index, own) for u in value.uses)
         again = _inlined_cost(value) * max(0.0, evaluations - own)
         element = tensor_of(value.type).dtype.bytes
@@ -100,23 +96,12 @@ def _ends_in_memory(value: SSAValue) -> bool:
         value = user.results[0]
 
 
-def _number(d: Dim) -> float:
-    return float(d.evaluate({s: ASSUMED for s in d.symbols()}))
-
-
-def _size(tensor: TensorType) -> float:
-    total = 1.0
-    for d in tensor.dims:
-        total *= _number(d)
-    return total
-
-
 def _evaluations(user: Operation, operand: int, own: float) -> float:
     """How often a consumer would evaluate an inlined value, in elements."""
     if isinstance(user, (tx.ReductionOp, tx.ContractOp, func.ReturnOp, tx.YieldOp, tx.EvalOp)):
         if isinstance(user, tx.ContractOp):
-            left, right = (_size(tensor_of(v.type)) for v in user.operands)
-            kept = _size(tensor_of(user.results[0].type))
+            left, right = (assumed_size(tensor_of(v.type)) for v in user.operands)
+            kept = assumed_size(tensor_of(user.results[0].type))
             # Panels of the right operand are packed once; the left is read again for every panel of columns.
             return right if operand == 1 else left * max(1.0, kept / max(1.0, left) / 16)
         return own
@@ -127,7 +112,7 @@ def _evaluations(user: Operation, operand: int, own: float) -> float:
     if not isinstance(user, tx.TxOp) or not user.results:
         return own  # an operand of control flow is in memory anyway
     result = user.results[0]
-    here = _size(tensor_of(result.type))
+    here = assumed_size(tensor_of(result.type))
     if isinstance(user, (tx.MapOp, tx.ViewOp, tx.TakeOp)) and result.uses.get_length():
         # The consumer is itself inlined, unless it is materialised: follow it one step.
         further = [_evaluations(u.operation, u.index, here) for u in result.uses]

@@ -157,9 +157,7 @@ class _Scope:
             self._emit(op, fold_nest(self, op))
             return self.values[value]
         made = self._epilogue(value) or self._map_nest(value)
-        loc = op.attributes.get("loc")
-        if loc is not None:
-            made.attributes["loc"] = loc
+        made.attributes.update({k: op.attributes[k] for k in ("loc", "layout") if k in op.attributes})
         self.block.add_op(made)
         self.values[value] = made.results[0]
         return made.results[0]

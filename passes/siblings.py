@@ -12,6 +12,9 @@ from ..dialects.kernel import GenericOp, YieldOp
 
 __all__ = ["merge_siblings"]
 
+#: Attributes that a merged nest keeps.
+KEPT = ("loc", "layout")
+
 
 def merge_siblings(block: Block) -> None:
     """Merge runs of adjacent nests of a block, in place."""
@@ -27,7 +30,7 @@ def merge_siblings(block: Block) -> None:
 def _fit(first: GenericOp, second: GenericOp) -> bool:
     if first.is_reduction or second.is_reduction or first.outs or second.outs:
         return False
-    if first.extents != second.extents:
+    if first.extents != second.extents or first.attributes.get("layout") != second.attributes.get("layout"):
         return False
     results = set(first.results)
     reads = [(v, m) for v, m in zip(second.ins, second.maps_in())]
@@ -80,8 +83,7 @@ def _merge(first: GenericOp, second: GenericOp) -> GenericOp:
     types = [r.type for r in (*first.results, *second.results)]
     outs = [*first.maps_out(), *second.maps_out()]
     merged = GenericOp(ins, (), first.extents.data, maps, outs, body, types)
-    if "loc" in first.attributes:
-        merged.attributes["loc"] = first.attributes["loc"]
+    merged.attributes.update({k: first.attributes[k] for k in KEPT if k in first.attributes})
     parent.insert_op_after(merged, second)
     for old, new in zip((*first.results, *second.results), merged.results):
         old.replace_all_uses_with(new)
@@ -107,7 +109,7 @@ def _drop_unused(nest: GenericOp) -> GenericOp:
     outs = [nest.maps_out()[i] for i in kept]
     types = [nest.results[i].type for i in kept]
     slim = GenericOp(list(nest.ins), (), nest.extents.data, nest.maps_in(), outs, body, types)
-    slim.attributes.update({k: v for k, v in nest.attributes.items() if k == "loc"})
+    slim.attributes.update({k: nest.attributes[k] for k in KEPT if k in nest.attributes})
     parent = nest.parent
     assert parent is not None
     parent.insert_op_after(slim, nest)

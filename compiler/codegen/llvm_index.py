@@ -224,13 +224,13 @@ class IndexWriter(Writer):
         if len(expr.terms) > 1:
             total = self.varying(Dim.of_terms(dict(expr.terms[:1])))
             for term in expr.terms[1:]:
-                total = self._combine("add", total, self.varying(Dim.of_terms(dict((term,)))))
+                total = self._merge_values("add", total, self.varying(Dim.of_terms(dict((term,)))))
             return total
         ((mono, coeff),) = expr.terms
         total: Reg | None = None if coeff == 1 else Reg((), [str(coeff)], I64)
         for atom in mono:
             value = self._atom(atom)
-            total = value if total is None else self._combine("mul", total, value)
+            total = value if total is None else self._merge_values("mul", total, value)
         assert total is not None
         return total
 
@@ -257,9 +257,9 @@ class IndexWriter(Writer):
             s in self.varying_symbols for s in atom.a.symbols() | atom.b.symbols()
         ):
             return Reg((), [self.index(Dim.of_terms({(atom,): 1}))], I64)
-        return self._combine(atom, self.varying(atom.a), self.varying(atom.b))
+        return self._merge_values(atom, self.varying(atom.a), self.varying(atom.b))
 
-    def _combine(self, what: str | Call, a: Reg, b: Reg) -> Reg:
+    def _merge_values(self, what: str | Call, a: Reg, b: Reg) -> Reg:
         lanes = union((a.lanes, b.lanes))
         width = max((lane.width for lane in lanes), default=1)
         ty = vector_type(width, "i64")

@@ -8,6 +8,7 @@ from typing import Any
 from xdsl.ir import Block, Operation, SSAValue
 
 from ...dialects.dims import Dim, Sym
+from ...dialects.kernel import CallOp
 from ...dialects.loop import (
     AllocOp, BindOp, ForOp, IfOp, IndexOp, LoadOp, ParallelOp, ReduceOp, StoreOp, WhileOp, YieldOp,
 )  # fmt: skip
@@ -74,7 +75,7 @@ class LoopWriter(MemoryWriter):
                     self._if(op)
                 case WhileOp():
                     self._while(op)
-                case _ if op.name.startswith(("arith.", "math.")):
+                case _ if op.name.startswith(("arith.", "math.")) or isinstance(op, CallOp):
                     self.values[op.results[0]] = self.arithmetic(op, [self.value(o) for o in op.operands])
                 case _ if op.name == "func.return":
                     pass

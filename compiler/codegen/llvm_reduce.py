@@ -455,5 +455,5 @@ def _cost(block: Block) -> int:
     for op in block.walk():
         if isinstance(op, ForOp | ReduceOp):
             return LIGHT_INSTRUCTIONS + 1
-        total += 25 if op.name.startswith("math.") else 1
+        total += 25 if op.name.startswith(("math.", "kernel.")) else 1
     return total

@@ -11,6 +11,7 @@ from xdsl.dialects.builtin import FloatAttr, IntegerAttr
 from xdsl.ir import Attribute, Operation
 
 from ...dialects.attributes import scalar_dtype
+from ...dialects.kernel import CallOp
 from ...dialects.registry import OPS, Map, OpError, find_op
 from ...dialects.scalar import ScalarBuilder, Value
 from ...dialects.types import DTYPES, DType
@@ -110,7 +111,7 @@ class ScalarWriter(Converter):
                 return self.primitive(which, operands, operands[0].dtype).typed(result)
             return self.primitive(which, operands, result)
         if name == "arith.constant":
-            return Reg((), [literal(_number(op.attributes.get("value") or op.properties["value"]), result)], result)
+            return Reg((), [literal(_number(_attribute(op, "value")), result)], result)
         if name == "arith.cmpf":
             return self._compare_floats(_predicate(op), operands)
         if name == "arith.cmpi":
@@ -131,8 +132,8 @@ class ScalarWriter(Converter):
             return self.cast(source, target).typed(result)
         if name == "math.absi":
             return self.primitive("abs", operands, result)
-        found = _math_ops().get(name)
-        if found is None:
+        found = find_op(op.fn.data) if isinstance(op, CallOp) else _math_ops().get(name)
+        if found is None or not issubclass(found, Map):
             raise EmitError(f"no machine code is known for {name}")
         values = [Value(self.builder, o, o.dtype) for o in operands]
         return found.build(self.builder, *values).ref
@@ -365,8 +366,13 @@ def _number(attribute: Attribute) -> float | int:
     raise EmitError(f"{attribute} is not a scalar constant")
 
 
+def _attribute(op: Operation, name: str) -> Attribute:
+    found = op.properties.get(name)
+    return op.attributes[name] if found is None else found
+
+
 def _predicate(op: Operation) -> str:
-    attribute = op.properties.get("predicate") or op.attributes["predicate"]
+    attribute = _attribute(op, "predicate")
     assert isinstance(attribute, IntegerAttr)
     names = _CMPF if op.name == "arith.cmpf" else tuple(_INTEGER_PREDICATES)
     return names[attribute.value.data]

@@ -171,6 +171,20 @@ class DimTable:
             self._solve(a - b)
         return truth
 
+    def proves(self, a: DimLike, relation: str, b: DimLike) -> bool | None:
+        """The truth of ``a relation b`` where it is the same in every call and every iteration, else None; no guard."""
+        d = self.resolve(b) - self.resolve(a)
+        if relation in ("==", "!="):
+            if d.const is not None:
+                return (d.const == 0) == (relation == "==")
+            return None
+        low, high = self._range(d - int(relation == "<"))
+        if low is not None and low.nonneg:
+            return True
+        if high is not None and (-high - 1).nonneg:
+            return False
+        return None
+
     def demand(self, a: DimLike, relation: str, b: DimLike, why: str = "") -> None:
         """A guard that is a condition on the arguments: used where there is no hint to decide by."""
         self._guard(self.resolve(a), relation, self.resolve(b), why)

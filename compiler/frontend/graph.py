@@ -134,6 +134,8 @@ class Input:
     source: Any = None
     layout: str = "row"
     weak: str = ""
+    #: Distance of neighbours along each dim, in elements; None where the array is packed.
+    strides: tuple[Dim, ...] | None = None
 
 
 @dataclass(frozen=True)
@@ -159,10 +161,12 @@ class Graph:
     aliases: dict[int, int] = field(default_factory=dict)
     structure: Any = 0
     results: int = 0
+    #: The block of the top level; None for lazy expressions.
+    body: Block | None = None
 
     def nodes(self) -> list[Node]:
         """The top level's program, in order."""
-        return schedule(self.outputs)
+        return schedule(self.outputs, self.body)
 
     def walk(self) -> Iterator[Node]:
         """Every node, those of regions after the node that has them."""
@@ -196,7 +200,7 @@ class Graph:
             if given.value is not None:
                 numbers[given.value] = f"a{i}"
             kind = given.value.type if given.value is not None else given.symbol
-            text.update(f"{given.name} {given.kind} {kind} {given.hidden} {given.layout} {given.weak}\n".encode())
+            text.update(f"{given.name} {given.kind} {kind} {given.hidden} {given.layout} {given.weak} {given.strides}\n".encode())
 
         def visit(nodes: list[Node], prefix: str) -> None:
             for n, node in enumerate(nodes):

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from xdsl.ir import Block, Operation, SSAValue
 
-from ...dialects.attributes import BufferType, DimsAttr
+from ...dialects.attributes import BufferType, DimsAttr, write_dims
 from ...dialects.dims import Dim, Sym
 from ...dialects.kernel import ReadOp
 from ...dialects.loop import AllocOp, BindOp, IndexOp, LoadOp, StoreOp
@@ -40,13 +40,15 @@ def naming(op: Operation) -> Iterator[None]:
 
 
 def _details(op: Operation) -> str:
-    shown = [f'{key} = "{value.data}"' for key, value in op.attributes.items() if isinstance(value, DimsAttr)]
+    shown = [
+        f'{key} = "{write_dims(value.data)}"' for key, value in op.attributes.items() if isinstance(value, DimsAttr)
+    ]
     return " {" + ", ".join(shown) + "}" if shown else ""
 
 
 @dataclass
 class Frame:
-    """`active` is None or says which points of the batch run; `worker` numbers each point's copy of private memory."""
+    """`active` is None or says which points of the batch run; `worker` numbers each point's copy of private memory (0 outside parallel loops)."""
 
     scalars: Scalars
     env: dict[Sym, Any]

@@ -47,7 +47,8 @@ def fold(
         if not order.fma:
             return combine(states, values)
         assert fma is not None
-        return (fma(*values, states[0]),)
+        a, b = values
+        return (fma(a, b, states[0]),)
 
     total = _Blocks(order, combine)
     for first in range(0, count, group):

@@ -55,7 +55,7 @@ def test_a_temporary_outside_the_arena_is_refused(parse) -> None:
     module = parse(f"""func.func @f(%x: {PACKED}) attributes {{tx.arena = #tx.dim<"64">}} {{
       %t = loop.alloc {{scope = "arena", offset = #tx.dim<"64">}} : {PACKED}
       func.return }}""")
-    with pytest.raises(InterpretError, match="loop.alloc: .*at byte 64 does not fit an arena of 64 bytes"):
+    with pytest.raises(InterpretError, match=r"loop.alloc: .*at byte 64 does not fit an arena of 64 bytes"):
         run(module, [np.zeros((2, 2), np.float32)], {})
 
 

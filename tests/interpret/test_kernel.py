@@ -108,7 +108,8 @@ def test_updates_leave_their_operand_alone(parse) -> None:
 
 def test_loops_and_conditions_on_tensors(parse) -> None:
     nest = '{extents = #tx.dims<"">, parallel = 0 : i64, post = 0 : i64, '
-    one = f'{nest}in_maps = [#tx.map<"() -> ()">], out_maps = [#tx.map<"() -> ()">], operandSegmentSizes = array<i32: 1, 0>}}'
+    maps = 'in_maps = [#tx.map<"() -> ()">], out_maps = [#tx.map<"() -> ()">]'
+    one = f"{nest}{maps}, operandSegmentSizes = array<i32: 1, 0>}}"
     module = parse(f"""
     func.func @f(%x: tensor<i64>) -> (tensor<i64>, tensor<i64>) {{
       %a = "kernel.for"(%x) ({{

@@ -1,0 +1,91 @@
+"""Errors that point at the user's line, and how a node learns which line made it."""
+
+from __future__ import annotations
+
+import linecache
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import CodeType, FrameType
+from typing import TYPE_CHECKING
+
+from ..dialects.registry import OpError
+
+if TYPE_CHECKING:
+    from .frontend.graph import Loc
+
+__all__ = ["TxcError", "at", "located", "user_loc"]
+
+_HIDDEN = ("txc.", "numpy.")
+_places: dict[tuple[CodeType, int], Loc] = {}
+_override: list[Loc] = []
+
+
+class TxcError(OpError):
+    """An error with the user's line.  `message` alone is what went wrong; `str` adds place, caret, hint and code."""
+
+    def __init__(self, message: str, loc: Loc | None = None, hint: str = "", code: str = "TX0001"):
+        super().__init__(message, hint, code)
+        self.loc = loc
+
+    def __str__(self) -> str:
+        lines = [f"{self.message} [{self.code}]"]
+        if self.loc is not None:
+            where = f", in {self.loc.function}" if self.loc.function else ""
+            lines.append(f"  --> {self.loc.filename}:{self.loc.line}{where}")
+            source = linecache.getline(self.loc.filename, self.loc.line).rstrip()
+            if source:
+                start = self.loc.column
+                width = max(1, min(self.loc.end_column, len(source)) - start)
+                lines += [f"   | {source}", f"   | {' ' * start}{'^' * width}"]
+        if self.hint:
+            lines.append(f"  hint: {self.hint}")
+        return "\n".join(lines)
+
+
+def user_loc() -> Loc | None:
+    """Where the user's code is now: the innermost frame that is neither txc's nor NumPy's, or what `at` says."""
+    if _override:
+        return _override[-1]
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None:
+        module = frame.f_globals.get("__name__") or ""
+        if not module.startswith(_HIDDEN) and module not in ("txc", "numpy"):
+            return _place(frame.f_code, frame.f_lasti)
+        frame = frame.f_back
+    return None
+
+
+def _place(code: CodeType, instruction: int) -> Loc:
+    found = _places.get((code, instruction))
+    if found is None:
+        from .frontend.graph import Loc
+
+        positions = list(code.co_positions())
+        line, end_line, column, end_column = positions[instruction // 2]
+        if end_line != line:
+            end_column = None
+        found = Loc(code.co_filename, line or code.co_firstlineno, column or 0, end_column or 0, code.co_name)
+        _places[code, instruction] = found
+    return found
+
+
+@contextmanager
+def at(loc: Loc) -> Iterator[None]:
+    """Nodes made inside come from `loc`: for programs that are not Python frames."""
+    _override.append(loc)
+    try:
+        yield
+    finally:
+        _override.pop()
+
+
+@contextmanager
+def located() -> Iterator[None]:
+    """Give an `OpError` raised inside the user's line."""
+    try:
+        yield
+    except TxcError:
+        raise
+    except OpError as error:
+        raise TxcError(error.message, user_loc(), error.hint, error.code) from error

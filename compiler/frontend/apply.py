@@ -1,0 +1,308 @@
+"""Applying an op to tensors: operands converted, promoted as NumPy 2 does, broadcast, inferred, made a node."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from ...dialects import ops as _declarations
+from ...dialects.dims import Dim, dim
+from ...dialects.registry import OPS, Composite, Map, Op, OpError, Reduction, View, find_op
+from ...dialects.types import DTYPES, DType, TensorType, dtype, tensor_type
+from ..diagnostics import located, user_loc
+from .graph import Block, Node, Value
+from .mirror import mirrored
+from .symint import SymInt
+from .tensor import Tensor
+from .trace import current, element_of, table
+
+__all__ = ["apply", "as_tensor", "broadcast_to", "broadcast_together", "cast", "emit", "promote"]
+
+assert _declarations
+_WEAK: dict[str, Any] = {"float": 0.0, "int": 0, "bool": False}
+
+
+def as_tensor(x: Any) -> Tensor:
+    """A tensor of anything operators take: tensors, arrays, NumPy and Python scalars, ints known at run time."""
+    if isinstance(x, Tensor):
+        return x
+    if isinstance(x, SymInt):
+        return Tensor(emit(OPS["dim"], (), {"expr": x.dim, "dtype": DTYPES["i64"]})[0], weak="int")
+    if isinstance(x, (bool, int, float)) and not isinstance(x, np.generic):
+        weak = type(x).__name__ if type(x) in (bool, int, float) else "float"
+        return Tensor(constant(x, {"bool": "bool", "int": "i64", "float": "f64"}[weak]), weak=weak)
+    if isinstance(x, np.generic):
+        return Tensor(constant(x.item() if x.dtype.kind in "biuf" else float(x), element_of(x)))
+    if isinstance(x, np.ndarray):
+        element = element_of(x)
+        trace = current()
+        if trace is not None:
+            return trace.capture(x)
+        return Tensor(Node(None, (), {}, (tensor_type(element, x.shape),), leaf=x).results[0], boxed=True)
+    if isinstance(x, (list, tuple)):
+        if any(isinstance(v, (Tensor, SymInt, list, tuple)) for v in x):
+            return OPS["concatenate"] and stack([as_tensor(v) for v in x])
+        return as_tensor(np.asarray(x))
+    raise OpError(f"{type(x).__name__} {x!r} is no tensor and cannot be made one", code="TX0206")
+
+
+def constant(value: Any, element: Any) -> Value:
+    """A literal; OpError where an integer does not fit its type."""
+    element = dtype(element)
+    if element.is_integer:
+        info = np.iinfo(element.numpy)
+        if not info.min <= int(value) <= info.max:
+            raise OpError(f"Python integer {value} does not fit {element}", "use a wider dtype", "TX0207")
+        value = int(value)
+    elif element.kind == "bool":
+        value = bool(value)
+    else:
+        value = float(value)
+    return emit(OPS["constant"], (), {"value": value, "dtype": element})[0]
+
+
+def emit(
+    op: type[Op], values: Sequence[Value], attrs: dict[str, Any], types: Sequence[TensorType] | None = None,
+    regions: Sequence[Block] = (), loc: Any = None,
+) -> tuple[Value, ...]:  # fmt: skip
+    """A node, its types inferred; `values` are already promoted and broadcast."""
+    trace = current()
+    if types is None:
+        types = op.infer([resolved(v) for v in values], attrs)
+    node = Node(op, values, attrs, types, loc or user_loc(), regions)
+    return node.results if trace is None else trace.emit(node)
+
+
+def resolved(v: Value) -> TensorType:
+    """The type of a value with what unification has learnt."""
+    facts = table()
+    if facts.substitutions:
+        v.type = v.type.with_dims(tuple(facts.resolve(d) for d in v.type.dims))
+    return v.type
+
+
+def apply(op: type[Op] | str, *operands: Any, **params: Any) -> Any:
+    """The result of an op on anything `as_tensor` takes: a tensor, or a tuple where it has several results.
+
+    Parameters are in the user's dims.  Raises TxcError, with the user's line, for operands or parameters it does not take.
+    """
+    with located():
+        return _apply(find_op(op) if isinstance(op, str) else op, operands, params)
+
+
+def _apply(op: type[Op], operands: Sequence[Any], params: dict[str, Any]) -> Any:
+    tensors = [as_tensor(x) for x in operands]
+    layout = common_layout(op, tensors)
+    if issubclass(op, Composite):
+        return op.expand(*tensors, **op.bind([t.user_type for t in tensors], params))
+    if op.name == "swap_layout":
+        return tensors[0].relabelled()
+    if op.name == "cast":
+        target = op.bind([t.user_type for t in tensors], params)["dtype"]
+        return cast(tensors[0], target)
+    weak = ""
+    if issubclass(op, Map):
+        tensors, weak = promote(op, tensors)
+        tensors = broadcast_together(tensors, op.name, layout)
+    elif issubclass(op, Reduction):
+        tensors = [cast(tensors[0], accumulates(op, tensors[0].element))]
+    elif op.name in ("concatenate", "contract"):
+        tensors = _join(op.name, tensors, params)
+    attrs = op.bind([t.user_type for t in tensors], params)
+    if issubclass(op, View):
+        return Tensor.view_of(tensors[0], op, attrs)
+    if layout == "col":
+        attrs, tensors = mirrored(op.name, op.params, attrs, tensors)
+    results = emit(op, [t.value for t in tensors], attrs)
+    made = tuple(Tensor(v, layout=layout, weak=weak if v.type.dtype.kind != "bool" else "") for v in results)
+    return made[0] if len(made) == 1 else made
+
+
+def common_layout(op: type[Op], tensors: Sequence[Tensor]) -> str:
+    """The one layout of the operands; those of rank 0 and 1 have both.  OpError where two layouts meet."""
+    found = [t for t in tensors if t.ndim > 1]
+    for t in found:
+        if t.layout != found[0].layout:
+            odd = next(x for x in found if x.layout == "col")
+            raise OpError(
+                f"{op.name} mixes layouts: {', '.join(f'{x.user_type} {x.layout}' for x in tensors)}",
+                f"put .swap_layout() on the operand {odd.user_type} of layout col, or .swap_layout().shuffle(…) where its "
+                "dims must keep their order",
+                "TX0210",
+            )
+    return found[0].layout if found else "row"
+
+
+def cast(t: Tensor, element: DType) -> Tensor:
+    """`t` as `element`; itself where it is that already (but no longer weak)."""
+    if t.element is element:
+        return t if not t.weak else Tensor(t.value, layout=t.layout)
+    v = t.value
+    if v.node.op is OPS["constant"] and t.weak:
+        return Tensor(constant(v.node.attrs["value"], element))
+    if v.node.op is OPS["dim"] and t.weak == "int":
+        return Tensor(emit(OPS["dim"], (), {"expr": v.node.attrs["expr"], "dtype": element})[0])
+    (result,) = emit(OPS["cast"], (v,), {"dtype": element}, (resolved(v).with_dtype(element),))
+    return Tensor(result, layout=t.layout)
+
+
+def common_dtype(tensors: Sequence[Tensor]) -> DType:
+    """NumPy 2's promotion: Python scalars are weak."""
+    try:
+        found = np.result_type(*(_WEAK[t.weak] if t.weak else t.element.numpy for t in tensors))
+        return dtype(found)
+    except TypeError as error:
+        listed = ", ".join(str(t.element) for t in tensors)
+        raise OpError(f"no common dtype of {listed}", "cast one of them", "TX0208") from error
+
+
+def promote(op: type[Map], tensors: Sequence[Tensor]) -> tuple[list[Tensor], str]:
+    """The operands in the dtype that the op computes in, and how weak its result is."""
+    rest = list(tensors[1:] if op.name == "select" else tensors)
+    common = common_dtype(rest)
+    if op.dtypes == {"bool"}:
+        common = DTYPES["bool"]
+    elif op.promotes == "float" or common.kind not in op.dtypes:
+        common = _as_float(op, common) if common.kind not in op.dtypes or not common.is_float else common
+    literals = [t for t in rest if t.weak == "int" and t.value.node.op is OPS["constant"]]
+    if op.result == "bool" and common.is_integer and any(not _fits(t, common) for t in literals):
+        common = DTYPES["i64"]
+    weak = ""
+    if all(t.weak for t in rest):
+        weak = {"float": "float", "bool": "bool"}.get(common.kind, "int")
+    converted = [truth(t) if common.kind == "bool" and t.element is not common else cast(t, common) for t in rest]
+    if op.name == "select":
+        converted.insert(0, truth(tensors[0]))
+    return converted, weak
+
+
+def _fits(t: Tensor, element: DType) -> bool:
+    info = np.iinfo(element.numpy)
+    return info.min <= t.value.node.attrs["value"] <= info.max
+
+
+def _as_float(op: type[Map], common: DType) -> DType:
+    """What NumPy's ufunc turns an integer or bool operand into, where the op has only floats."""
+    if "float" not in op.dtypes or common.is_float:
+        return common
+    if isinstance(op.numpy, np.ufunc):
+        try:
+            found = op.numpy.resolve_dtypes((common.numpy,) * op.numpy.nin + (None,) * op.numpy.nout)[0]
+            if dtype(found).is_float:
+                return dtype(found)
+        except TypeError:
+            return DTYPES["f64"]
+    return DTYPES["f64"]
+
+
+def truth(t: Tensor) -> Tensor:
+    """`t` as bool: nonzero, NaN included."""
+    if t.element.kind == "bool":
+        return cast(t, DTYPES["bool"])
+    return apply("not_equal", t, 0)
+
+
+def accumulates(op: type[Reduction], element: DType) -> DType:
+    """What a reduction casts to first: NumPy sums bools and small integers in 64 bits."""
+    if op.promotes == "sum" and not element.is_float:
+        return DTYPES["u64" if element.kind == "uint" else "i64"]
+    if op.promotes == "float" and not element.is_float:
+        return DTYPES["f64"]
+    return DTYPES["bool"] if op.promotes == "bool" else element
+
+
+def _join(name: str, tensors: Sequence[Tensor], params: dict[str, Any]) -> list[Tensor]:
+    """Operands of a concatenation or contraction: one dtype, and equal sizes where they must be."""
+    element = common_dtype(tensors)
+    tensors = [cast(t, element) for t in tensors]
+    facts = table()
+    if name == "contract":
+        a, b = tensors
+        for i, j in find_op("contract").bind([a.user_type, b.user_type], params)["pairs"]:
+            try:
+                facts.equate(a.dims[i], b.dims[j], "a contraction")
+            except OpError as error:
+                text = f"cannot contract dim {i} of {a.user_type} with dim {j} of {b.user_type}: {error.message}"
+                raise OpError(text, "contracted dims have equal sizes", "TX0141") from error
+        return tensors
+    first = tensors[0]
+    at = find_op("concatenate").bind([first.user_type], params)["axis"]
+    for other in tensors[1:]:
+        if other.ndim != first.ndim:
+            raise OpError(f"cannot concatenate {first.user_type} and {other.user_type}: ranks differ", code="TX0133")
+        for i in range(first.ndim):
+            if i != at:
+                facts.equate(first.dims[i], other.dims[i], "concatenate")
+    return tensors
+
+
+def _meet(a: Dim, b: Dim) -> Dim:
+    """The size of two broadcast dims."""
+    facts = table()
+    a, b = facts.resolve(a), facts.resolve(b)
+    if a is b or b.const == 1:
+        return a
+    if a.const == 1:
+        return b
+    hint_a, hint_b = facts.hint(a), facts.hint(b)
+    # Two dims that are both 1 in this call are better made equal than both fixed to 1.
+    if hint_a != hint_b and hint_a == 1 and facts.is_one(a):
+        return b
+    if hint_a != hint_b and hint_b == 1 and facts.is_one(b):
+        return a
+    return facts.equate(a, b, "broadcasting")
+
+
+def broadcast_together(tensors: Sequence[Tensor], what: str, layout: str = "row") -> list[Tensor]:
+    """All operands at their common shape (NumPy's rules, in the user's dims); OpError where there is none."""
+    if len(tensors) == 1:
+        return list(tensors)
+    rank = max(t.ndim for t in tensors)
+    dims: list[Dim] = [dim(1)] * rank
+    try:
+        for t in tensors:
+            for i, d in enumerate(t.dims, rank - t.ndim):
+                dims[i] = _meet(dims[i], d)
+    except OpError as error:
+        shapes = " and ".join(str(t.user_type) for t in tensors)
+        raise OpError(f"{what} cannot broadcast {shapes}: {error.message}", error.hint, "TX0211") from error
+    facts = table()
+    target = tuple(facts.resolve(d) for d in dims)
+    return [broadcast_to(t, target, layout) for t in tensors]
+
+
+def broadcast_to(t: Tensor, dims: tuple[Dim, ...], layout: str = "row") -> Tensor:
+    """`t` expanded to dims that it is known to broadcast to; as a value, not an assignable view."""
+    facts = table()
+    have = t.dims
+    if have == dims:
+        return t
+    for i, d in enumerate(have, len(dims) - len(have)):
+        if d.const != 1 and facts.resolve(d) is not dims[i] and facts.is_one(d):
+            have = t.dims
+    v = t.value
+    if layout == "col" and 0 < t.ndim < len(dims):
+        ones = (dim(1),) * (len(dims) - t.ndim) + have
+        (v,) = emit(OPS["reshape"], (v,), {"dims": ones[::-1]})
+        have = ones
+    if len(have) == len(dims) and any(a.const != 1 and a is not b for a, b in zip(have, dims)):
+        # Equal by a guard that could not be solved for a symbol: seen under the other name.
+        target = tuple(a if a.const == 1 else b for a, b in zip(have, dims))
+        order = target[::-1] if layout == "col" else target
+        (v,) = emit(OPS["slice"], (v,), {"offsets": (dim(0),) * len(order), "extents": order})
+        have = target
+    if have != dims:
+        (v,) = emit(OPS["expand"], (v,), {"dims": dims[::-1] if layout == "col" else dims})
+    return Tensor(v, layout=layout)
+
+
+def stack(tensors: Sequence[Tensor], axis: int = 0) -> Tensor:
+    """NumPy's `stack`: along a new axis."""
+    rank = tensors[0].ndim + 1
+    if not -rank <= axis < rank:
+        raise OpError(f"axis {axis} is out of range for rank {rank}", code="TX0103")
+    axis %= rank
+    tensors = broadcast_together(tensors, "stack")
+    return apply("concatenate", *(t.reshape((*t.shape[:axis], 1, *t.shape[axis:])) for t in tensors), axis=axis)

@@ -1,0 +1,314 @@
+"""Methods whose arguments are NumPy's, or that are more than one op: everything else comes from the registry."""
+
+from __future__ import annotations
+
+
+from typing import Any
+
+import numpy as np
+
+from ...dialects.dims import Dim, dim
+from ...dialects.registry import OpError, axes
+from ...dialects.types import dtype
+from .apply import apply, as_tensor, broadcast_to, cast, truth
+from .symint import as_dim, is_integer, symint
+from .tensor import Tensor
+from .trace import table
+
+__all__ = ["METHODS", "expand_dims", "moveaxis", "reduce", "reshape", "squeeze", "transpose", "broadcast"]
+
+_ABSENT: Any = object()
+
+
+def _only(name: str, **given: Any) -> None:
+    """Refuse arguments that NumPy has and txc does not."""
+    for key, value in given.items():
+        if value is not None and value is not _ABSENT and value is not np._NoValue:
+            raise OpError(f"{name} does not take {key!r} here", "leave it out", "TX0240")
+
+
+def reduce(
+    name: str, x: Any, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: Any = False, *, dims: Any = None,
+    where: Any = None, initial: Any = None, nan: Any = None,
+) -> Any:  # fmt: skip
+    """A reduction with NumPy's arguments; `dims` is the seeds' name for `axis`."""
+    _only(name, initial=initial, nan=nan)
+    x = as_tensor(x)
+    if is_integer(dtype) or isinstance(dtype, (tuple, list)):
+        raise OpError(f"{name} takes its dims as one list, such as {name}([0, 1])", code="TX0241")
+    if dtype is not None:
+        x = cast(x, _dtype(dtype))
+    chosen = dims if axis is None else axis
+    if where is not None and where is not np._NoValue and where is not True:
+        x, where = _masked(name, x, where)
+    given = axes().convert(chosen, [x.user_type])
+    if name == "mean" and where is not None and isinstance(where, Tensor):
+        count = reduce("sum", where, chosen)
+        result = apply("div", reduce("sum", x, chosen), count)
+    elif name in ("argmax", "argmin") and chosen is None and x.ndim > 1:
+        result = apply(name, x)
+    else:
+        result = apply(name, x, dims=given)
+    if keepdims and keepdims is not np._NoValue:
+        kept = [dim(1) if i in given else d for i, d in enumerate(x.dims)]
+        result = _reshaped(result, tuple(kept), x.layout)
+    if out is not None:
+        out[...] = result
+        return out
+    return result
+
+
+def _masked(name: str, x: Tensor, where: Any) -> tuple[Tensor, Any]:
+    """`x` with the elements that `where` leaves out replaced by the reduction's neutral element."""
+    neutral = {"sum": 0, "mean": 0, "prod": 1, "all": True, "any": False}
+    if name not in neutral:
+        raise OpError(f"{name} does not take 'where' here", "use np.where first", "TX0240")
+    mask = broadcast_to(truth(as_tensor(where)), x.dims, x.layout) if as_tensor(where).dims != x.dims else where
+    return apply("select", mask, x, neutral[name]), truth(as_tensor(mask))
+
+
+def _dtype(spec: Any) -> Any:
+    try:
+        return dtype(spec)
+    except TypeError as error:
+        raise OpError(str(error), code="TX0205") from error
+
+
+def _reduction(name: str) -> Any:
+    def method(self: Tensor, axis: Any = None, *args: Any, **kwargs: Any) -> Any:
+        return reduce(name, self, axis, *args, **kwargs)
+
+    return method
+
+
+def _reshaped(x: Tensor, dims: tuple[Dim, ...], layout: str = "row") -> Tensor:
+    """`x` under other dims of the same number of elements, as a view."""
+    if x.dims == dims:
+        return x
+    if layout == "col" and x.layout != "col":
+        x = Tensor(x.value, layout="col")
+    return apply("reshape", x, dims=dims)
+
+
+def reshape(x: Tensor, *shape: Any, order: Any = None, dims: Any = None, copy: Any = None) -> Tensor:
+    """NumPy's (or, for a column-major tensor, Eigen's) reshape; one size may be -1."""
+    if order not in (None, "C"):
+        raise OpError(f"reshape does not take order={order!r}", "transpose before and after instead", "TX0240")
+    if dims is not None:
+        shape = (dims,)
+    sizes = shape[0] if len(shape) == 1 and not is_integer(shape[0]) and not isinstance(shape[0], Dim) else shape
+    wanted = [as_dim(s) for s in sizes]
+    facts = table()
+    wanted = [facts.resolve(d) for d in wanted]
+    total = dim(1)
+    for d in wanted:
+        total = total * d
+    if all(d.const != -1 for d in wanted) and (total - x.type.size).const is None:
+        try:
+            facts.equate(total, x.type.size, "reshape")
+        except OpError as error:
+            text = f"cannot reshape {x.user_type} to ({', '.join(map(str, wanted))})"
+            raise OpError(text, f"{x.type.size} elements do not make {total}", "TX0122") from error
+    view = apply("reshape", x, dims=tuple(wanted))
+    return view if _packed(x) else Tensor(view.value, layout=x.layout)
+
+
+def _packed(x: Tensor) -> bool:
+    """Whether NumPy's reshape of it is a view: it owns its storage, or is a reshape or leading part of what does."""
+    while x._parent is not None:
+        if x._op.name == "chip" and x._attrs["dim"] != 0:
+            return False
+        if x._op.name == "slice" and any(
+            e is not d for e, d in zip(x._attrs["extents"][1:], x._parent.type.dims[1:])
+        ):
+            return False
+        if x._op.name not in ("reshape", "squeeze", "chip", "slice"):
+            return False
+        x = x._parent
+    return True
+
+
+def transpose(x: Tensor, *axes: Any) -> Tensor:
+    order = axes[0] if len(axes) == 1 and (axes[0] is None or isinstance(axes[0], (tuple, list))) else axes
+    if not order:
+        order = range(x.ndim)[::-1]
+    order = tuple(_axis(a, x.ndim) for a in order)
+    return x if order == tuple(range(x.ndim)) else apply("shuffle", x, permutation=order)
+
+
+def _axis(a: Any, rank: int) -> int:
+    number = int(a)
+    if not -rank <= number < rank:
+        raise OpError(f"axis {number} is out of range for rank {rank}", code="TX0103")
+    return number % rank
+
+
+def swapaxes(x: Tensor, axis1: int, axis2: int) -> Tensor:
+    order = list(range(x.ndim))
+    i, j = _axis(axis1, x.ndim), _axis(axis2, x.ndim)
+    order[i], order[j] = order[j], order[i]
+    return transpose(x, order)
+
+
+def moveaxis(x: Tensor, source: Any, destination: Any) -> Tensor:
+    sources = [_axis(a, x.ndim) for a in (source if isinstance(source, (tuple, list)) else [source])]
+    targets = [_axis(a, x.ndim) for a in (destination if isinstance(destination, (tuple, list)) else [destination])]
+    order = [i for i in range(x.ndim) if i not in sources]
+    for target, origin in sorted(zip(targets, sources)):
+        order.insert(target, origin)
+    return transpose(x, order)
+
+
+def squeeze(x: Tensor, axis: Any = None, dims: Any = None) -> Tensor:
+    axis = dims if axis is None else axis
+    facts = table()
+    if axis is None:
+        dropped = [i for i, d in enumerate(x.dims) if facts.is_one(d, "squeeze asks")]
+    else:
+        dropped = [_axis(a, x.ndim) for a in (axis if isinstance(axis, (tuple, list)) else [axis])]
+        for i in dropped:
+            facts.equate(x.dims[i], 1, "squeeze")
+    return _reshaped(x, tuple(d for i, d in enumerate(x.dims) if i not in dropped), x.layout)
+
+
+def expand_dims(x: Tensor, axis: Any) -> Tensor:
+    given = axis if isinstance(axis, (tuple, list)) else [axis]
+    rank = x.ndim + len(given)
+    at = {_axis(a, rank) for a in given}
+    rest = iter(x.dims)
+    return _reshaped(x, tuple(dim(1) if i in at else next(rest) for i in range(rank)), x.layout)
+
+
+def ravel(x: Tensor, order: Any = "C") -> Tensor:
+    return reshape(x, -1, order=None if order in ("C", "K", "A") else order)
+
+
+def flatten(x: Tensor, order: Any = "C") -> Tensor:
+    return copy(ravel(x, order))
+
+
+def copy(x: Tensor, order: Any = None) -> Tensor:
+    """The same value with storage of its own."""
+    return Tensor(x.value, layout=x.layout, boxed=True)
+
+
+def astype(x: Tensor, dtype: Any, order: Any = None, casting: Any = None, subok: Any = None, copy: Any = None) -> Tensor:
+    made = cast(x, _dtype(dtype))
+    return Tensor(made.value, layout=x.layout)
+
+
+def broadcast(x: Tensor, shape: Any) -> Tensor:
+    """NumPy's broadcast_to."""
+    target = [as_dim(s) for s in (shape if isinstance(shape, (tuple, list)) else [shape])]
+    facts = table()
+    target = [facts.resolve(d) for d in target]
+    for i, d in enumerate(x.dims, len(target) - x.ndim):
+        if i < 0:
+            raise OpError(f"cannot broadcast {x.user_type} to fewer dims {tuple(target)}", code="TX0124")
+        if facts.resolve(d) is not facts.resolve(target[i]) and not facts.is_one(d):
+            facts.equate(d, target[i], "broadcast_to")
+    return broadcast_to(x, tuple(facts.resolve(d) for d in target), x.layout)
+
+
+def count(x: Tensor, dims: Any = None) -> Any:
+    """The number of elements along `dims`, as an integer."""
+    total = dim(1)
+    for i in axes().convert(dims, [x.user_type]):
+        total = total * x.dims[i]
+    return symint(total)
+
+
+def variance(x: Tensor, axis: Any = None, dtype: Any = None, out: Any = None, ddof: Any = 0, keepdims: Any = False) -> Any:
+    if dtype is not None:
+        x = cast(x, _dtype(dtype))
+    centred = apply("sub", x, reduce("mean", x, axis, keepdims=True))
+    total = reduce("sum", apply("mul", centred, centred), axis, keepdims=keepdims)
+    return apply("div", total, count(x, axis) - ddof)
+
+
+def deviation(x: Tensor, *args: Any, **kwargs: Any) -> Any:
+    return apply("sqrt", variance(x, *args, **kwargs))
+
+
+def clip(x: Tensor, min: Any = None, max: Any = None, out: Any = None, lo: Any = None, hi: Any = None) -> Any:
+    lo, hi = lo if min is None else min, hi if max is None else max
+    if lo is None and hi is None:
+        return x
+    if lo is None or hi is None:
+        name = "cwise_max_propagate" if hi is None else "cwise_min_propagate"
+        result = apply(name, x, lo if hi is None else hi)
+    else:
+        result = apply("clip", x, lo, hi)
+    if out is not None:
+        out[...] = result
+        return out
+    return result
+
+
+def roll(x: Tensor, shifts: Any) -> Tensor:
+    """Eigen's roll: element ``i`` of the result is element ``i + shift``, around the end; one shift a dim."""
+    result = x
+    for axis, shift in enumerate(shifts):
+        result = roll_one(result, -int(shift), axis)
+    return result
+
+
+def roll_one(x: Tensor, shift: int, axis: int) -> Tensor:
+    """NumPy's roll along one axis."""
+    if shift == 0:
+        return x
+    at: list[Any] = [slice(None)] * x.ndim
+    first, second = list(at), list(at)
+    first[axis], second[axis] = slice(-shift, None), slice(None, -shift)
+    return apply("concatenate", x[tuple(first)], x[tuple(second)], axis=axis)
+
+
+def fill(x: Tensor, value: Any) -> None:
+    x[...] = value
+
+
+def dot(x: Tensor, other: Any) -> Any:
+    from .numpy_dispatch import dot as numpy_dot
+
+    return numpy_dot(x, other)
+
+
+def trace(x: Tensor, offset: int = 0, axis1: int = 0, axis2: int = 1, *, dims: Any = None) -> Any:
+    """The sum of a diagonal: NumPy's arguments, or Eigen's ``dims=[i, j]``."""
+    if dims is not None:
+        axis1, axis2 = dims
+    front = moveaxis(x, (axis1, axis2), (0, 1))
+    return reduce("sum", apply("diagonal", front, offset=offset), -1)
+
+
+def item(x: Tensor) -> Any:
+    if x.ndim:
+        raise OpError(f"item() takes a tensor of one element, not {x.user_type}", code="TX0242")
+    return x
+
+
+def repeat_rows(x: Tensor, repeats: int, axis: int) -> Tensor:
+    """NumPy's repeat with one number for all."""
+    wide = expand_dims(x, axis + 1)
+    target = [*wide.dims]
+    target[axis + 1] = as_dim(repeats)
+    merged = [*x.dims]
+    merged[axis] = merged[axis] * as_dim(repeats)
+    return _reshaped(broadcast_to(wide, tuple(target), x.layout), tuple(merged), x.layout)
+
+
+def evaluated(x: Tensor, device: Any = None) -> Tensor:
+    """Eigen's eval: a temporary that is materialised."""
+    return apply("eval", x)
+
+
+METHODS: dict[str, Any] = {
+    name: _reduction(name)
+    for name in ("sum", "prod", "mean", "all", "any", "argmax", "argmin", "maximum", "minimum")
+} | {
+    "max": _reduction("maximum"), "min": _reduction("minimum"), "reshape": reshape, "transpose": transpose,
+    "swapaxes": swapaxes, "squeeze": squeeze, "ravel": ravel, "flatten": flatten, "copy": copy, "astype": astype,
+    "count": count, "var": variance, "std": deviation, "clip": clip, "roll": roll, "fill": fill, "dot": dot,
+    "trace": trace, "item": item, "eval": evaluated, "cast": astype,
+}  # fmt: skip
+

@@ -1,0 +1,160 @@
+"""NumPy's protocols: ufuncs by what the registry says, the other functions by a table here.
+
+Functions that txc has no equal of, and arguments that it does not take, are errors that name them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ...dialects.registry import OPS, OpError
+
+__all__ = ["dot", "function", "matmul", "power", "recognised", "ufunc"]
+
+_ufuncs: dict[Any, str] = {}
+
+
+def _known() -> dict[Any, str]:
+    """Ops by NumPy function and by dotted name."""
+    if not _ufuncs:
+        for op in OPS.values():
+            for spelled in (op.numpy, *op.also):
+                if spelled is not None:
+                    _ufuncs.setdefault(spelled, op.name)
+    return _ufuncs
+
+
+def recognised(f: Any) -> str | None:
+    """The op that a function of NumPy, or of a library the registry names, means; None where there is none."""
+    try:
+        found = _known().get(f)
+    except TypeError:
+        return None
+    if found is None and hasattr(f, "__name__"):
+        # SciPy's ufuncs do not say where they live; `scipy.special` is the only library the registry names.
+        module = getattr(f, "__module__", None)
+        names = (f"{module}.{f.__name__}",) if module else (f"scipy.special.{f.__name__}",)
+        found = next((_known()[n] for n in names if n in _known()), None)
+    return found
+
+
+def ufunc(f: Any, method: str, inputs: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """``f(*inputs)``, or ``f.reduce`` and ``f.outer``."""
+    from .apply import apply, as_tensor, cast
+    from .methods import _dtype, expand_dims, reduce
+
+    name = recognised(f)
+    if f is np.matmul:
+        name = "matmul"
+    out = kwargs.pop("out", None)
+    if name is None:
+        raise OpError(f"np.{f.__name__} is not supported", _near(f.__name__), "TX0270")
+    if method == "reduce":
+        folded = {"add": "sum", "mul": "prod", "cwise_max_propagate": "maximum", "cwise_min_propagate": "minimum",
+                  "logical_and": "all", "logical_or": "any"}.get(name)  # fmt: skip
+        if folded is None:
+            raise OpError(f"np.{f.__name__}.reduce is not supported", code="TX0270")
+        return reduce(folded, inputs[0], kwargs.pop("axis", 0), **kwargs)
+    if method == "outer":
+        a, b = (as_tensor(x) for x in inputs)
+        for _ in range(b.ndim):
+            a = expand_dims(a, a.ndim)
+        inputs, method = (a, b), "__call__"
+    if method != "__call__":
+        raise OpError(f"np.{f.__name__}.{method} is not supported", code="TX0270")
+    where, element = kwargs.pop("where", True), kwargs.pop("dtype", None)
+    kwargs = {k: v for k, v in kwargs.items() if not (k == "casting" and v == "same_kind")}
+    if kwargs:
+        raise OpError(f"np.{f.__name__} does not take {next(iter(kwargs))!r} here", code="TX0240")
+    if element is not None:
+        inputs = tuple(cast(as_tensor(x), _dtype(element)) for x in inputs)
+    if name == "matmul":
+        result = matmul(*inputs)
+    elif f is np.fabs or f is np.power or f is np.float_power:
+        result = power(*inputs) if f is not np.fabs else apply("abs", inputs[0])
+    else:
+        result = apply(name, *inputs)
+    # A ufunc gives NumPy scalars, never Python ones, so what it returns is no longer weak.
+    if getattr(result, "weak", ""):
+        result = cast(result, result.element)
+    target = out[0] if isinstance(out, tuple) else out
+    if where is not True:
+        if target is None:
+            raise OpError(f"np.{f.__name__} with where= needs out=", "use np.where", "TX0240")
+        result = apply("select", where, result, target)
+    if target is None:
+        return result
+    if isinstance(target, np.ndarray):
+        target = as_tensor(target)
+    target.store(result)
+    return target
+
+
+def power(x: Any, y: Any) -> Any:
+    """``x ** y``, small whole exponents as products (as NumPy's fast paths do)."""
+    from .apply import apply
+
+    if isinstance(y, (int, float)) and not isinstance(y, bool) and not isinstance(y, np.generic):
+        whole = {2: "square", 0.5: "sqrt"}.get(y)
+        kind = getattr(getattr(x, "dtype", None), "kind", "")
+        if whole == "square" or (whole == "sqrt" and kind == "f"):
+            return apply(whole, x)
+        if y == 1 and isinstance(y, int):
+            return apply("positive", x)
+    return apply("pow", x, y)
+
+
+def function(f: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """Any other NumPy function."""
+    from .numpy_functions import FUNCTIONS
+
+    handler: Callable[..., Any] | None = FUNCTIONS.get(f)
+    if handler is None:
+        name = recognised(f)
+        if name is None:
+            raise OpError(f"np.{f.__name__} is not supported", _near(f.__name__), "TX0270")
+        from .apply import apply
+
+        return apply(name, *args, **kwargs)
+    try:
+        return handler(*args, **kwargs)
+    except TypeError as error:
+        if "argument" in str(error) and error.__traceback__ and error.__traceback__.tb_next is None:
+            raise OpError(f"np.{f.__name__}: {error}", code="TX0240") from error
+        raise
+
+
+def _near(name: str) -> str:
+    import difflib
+
+    names = [f.__name__ for f in _known() if hasattr(f, "__name__")]
+    near = difflib.get_close_matches(name, names, 2)
+    return f"the nearest that is: {', '.join(near)}" if near else ""
+
+
+def matmul(a: Any, b: Any) -> Any:
+    """NumPy's matmul: vectors, matrices, and stacks of matrices (by a loop over the products' sum)."""
+    from .apply import apply, as_tensor
+    from .numpy_functions import batched_matmul
+
+    a, b = as_tensor(a), as_tensor(b)
+    if not a.ndim or not b.ndim:
+        raise OpError("matmul takes no scalars", "use *", "TX0271")
+    if b.ndim <= 2 and (a.ndim <= 2 or b.ndim == 2):
+        return apply("contract", a, b, pairs=((a.ndim - 1, max(0, b.ndim - 2)),))
+    if a.ndim <= 2 and b.ndim > 2 and a.ndim == 1:
+        return apply("contract", a, b, pairs=((0, b.ndim - 2),))
+    return batched_matmul(a, b)
+
+
+def dot(a: Any, b: Any) -> Any:
+    """NumPy's dot."""
+    from .apply import apply, as_tensor
+
+    a, b = as_tensor(a), as_tensor(b)
+    if not a.ndim or not b.ndim:
+        return apply("mul", a, b)
+    return apply("contract", a, b, pairs=((a.ndim - 1, max(0, b.ndim - 2)),))

@@ -1,0 +1,405 @@
+"""`Tensor`: an expression.  Lazy outside a trace (its leaves are arrays), a part of the traced function inside one.
+
+A tensor is either the owner of a value, which a store replaces by an `insert` node, or a view: a parent tensor and a
+view op.  Reading a view applies the op to the parent's present value, writing one stores through to the owner, so views
+alias as NumPy's do although every value in the graph is immutable.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from ...dialects.dims import Dim
+from ...dialects.index_map import IndexMap
+from ...dialects.registry import OPS, Op, OpError, View
+from ...dialects.types import DType, TensorType
+from ..diagnostics import located, user_loc
+from . import numpy_dispatch
+from .graph import Value
+from .symint import SymInt, symint
+from .trace import current, shape_of, table
+
+__all__ = ["Tensor", "asarray"]
+
+#: Views through which NumPy code may store.
+_READ_ONLY = ("expand", "broadcast", "pad")
+
+
+class Tensor:
+    """A tensor expression of a dtype and dims; `layout` says how the user counts them (see `mirror`)."""
+
+    __slots__ = ("__weakref__", "_attrs", "_cached", "_loc", "_op", "_parent", "_type", "_value", "boxed", "layout", "weak")
+
+    def __init__(self, value: Value, *, layout: str = "row", weak: str = "", boxed: bool = False):
+        self._value: Value | None = value
+        self._parent: Tensor | None = None
+        self.layout, self.weak = layout, weak
+        #: A rank-0 tensor that is an array and not a (immutable) NumPy scalar.
+        self.boxed = boxed
+
+    @staticmethod
+    def view_of(parent: Tensor, op: type[Op], attrs: dict[str, Any]) -> Tensor:
+        """`op` (a `View`, parameters in the user's dims) on `parent`, sharing its storage."""
+        made = Tensor.__new__(Tensor)
+        made.layout, made.weak, made.boxed = parent.layout, "", False
+        if parent.layout == "col" and parent.ndim > 1:
+            attrs = applying.mirrored(op.name, op.params, attrs, [parent])[0]
+        made._value, made._parent, made._op, made._attrs, made._loc = None, parent, op, attrs, user_loc()
+        made._cached = None
+        (made._type,) = op.infer([parent.type], attrs)
+        return made
+
+    @staticmethod
+    def apply(op: type[Op] | str, *operands: Any, **params: Any) -> Any:
+        """See `apply.apply`."""
+        return applying.apply(op, *operands, **params)
+
+    # What it is.
+
+    @property
+    def value(self) -> Value:
+        """Its present value in the graph."""
+        if self._parent is None:
+            assert self._value is not None
+            return _reachable(self._value)
+        source = self._parent.value
+        trace = current()
+        if self._cached is not None and self._cached[0] is source:
+            block = self._cached[1].node.block
+            if block is None or (trace is not None and block in trace.blocks):
+                return self._cached[1]
+        (result,) = applying.emit(self._op, (source,), self._attrs, loc=self._loc)
+        self._cached = (source, result)
+        return result
+
+    @property
+    def type(self) -> TensorType:
+        """Dtype and dims as the graph has them."""
+        known = self._type if self._parent is not None else _typed(self._value)
+        facts = table()
+        return known.with_dims(tuple(facts.resolve(d) for d in known.dims)) if facts.substitutions else known
+
+    @property
+    def dims(self) -> tuple[Dim, ...]:
+        """Its dims as the user counts them."""
+        dims = self.type.dims
+        return dims[::-1] if self.layout == "col" else dims
+
+    @property
+    def user_type(self) -> TensorType:
+        return self.type.with_dims(self.dims)
+
+    @property
+    def element(self) -> DType:
+        return (self._type if self._parent is not None else _typed(self._value)).dtype
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        return self.element.numpy
+
+    @property
+    def shape(self) -> tuple[int | SymInt, ...]:
+        return shape_of(self.dims)
+
+    @property
+    def ndim(self) -> int:
+        return len((self._type if self._parent is not None else _typed(self._value)).dims)
+
+    rank = ndim
+
+    @property
+    def size(self) -> int | SymInt:
+        return symint(self.type.size)
+
+    @property
+    def itemsize(self) -> int:
+        return self.dtype.itemsize
+
+    @property
+    def T(self) -> Tensor:
+        return self.transpose()
+
+    @property
+    def real(self) -> Tensor:
+        return self
+
+    def dimensions(self) -> tuple[int | SymInt, ...]:
+        return self.shape
+
+    def dimension(self, n: int) -> int | SymInt:
+        return self.shape[n]
+
+    def relabelled(self) -> Tensor:
+        """`swap_layout`: the same value, its dims counted the other way round."""
+        return Tensor(self.value, layout="row" if self.layout == "col" else "col")
+
+    # Storage.
+
+    def owner(self) -> tuple[Tensor, IndexMap | None]:
+        """The tensor that owns the storage, and the map from this one's (graph) dims to the owner's; None: all of it."""
+        if self._parent is None:
+            return self, None
+        if self._op.name in _READ_ONLY:
+            raise OpError(f"the result of {self._op.name} is read-only", "make a copy first", "TX0220")
+        assert issubclass(self._op, View)
+        here = self._op.view(self._parent.type, self._attrs)
+        owner, outer = self._parent.owner()
+        return owner, here.simplified() if outer is None else outer.after(here)
+
+    def store(self, new: Any) -> None:
+        """Replace all its elements: ``x[...] = new``, cast and broadcast as NumPy does."""
+        with located():
+            source = applying.as_tensor(new)
+            if source is self:
+                return
+            owner, index = self.owner()
+            if source._parent is not None and index is not None and source.dims == self.dims:
+                other, where = source.owner() if source._op.name not in _READ_ONLY else (None, None)
+                if other is owner and where == index:
+                    return
+            source = applying.cast(source, self.element)
+            if source.ndim > 1 and self.ndim > 1 and source.layout != self.layout:
+                raise OpError("a store mixes layouts", "put .swap_layout() on the value", "TX0210")
+            while source.ndim > self.ndim and source.dims[0].const == 1:
+                source = source[0]
+            target = applying.broadcast_together([_Shape(self), source], "a store", self.layout)
+            if target[1].ndim != self.ndim or target[1].dims != self.dims:
+                raise OpError(f"cannot store {source.user_type} into {self.user_type}", code="TX0221")
+            before = owner.value
+            if index is None:
+                after = target[1].value
+            else:
+                (after,) = applying.emit(OPS["insert"], (before, target[1].value), {"map": index})
+            trace = current()
+            if trace is not None:
+                trace.note_write(owner, before)
+            owner._value = after
+
+    # Methods and operators.
+
+    def __getattr__(self, name: str) -> Any:
+        found = _methods().get(name)
+        if found is None:
+            raise AttributeError(_no_attribute(name))
+        return lambda *args, **kwargs: _call_method(found, self, args, kwargs)
+
+    def __getitem__(self, key: Any) -> Any:
+        with located():
+            return indexing.get(self, key)
+
+    def __setitem__(self, key: Any, new: Any) -> None:
+        with located():
+            indexing.put(self, key, new)
+
+    def __len__(self) -> int:
+        if not self.ndim:
+            raise TypeError("len() of a tensor of rank 0")
+        return int(self.shape[0])
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter([self[i] for i in range(len(self))])
+
+    def __bool__(self) -> bool:
+        with located():
+            raise OpError(
+                "the truth of a tensor is known only when the compiled function runs" if current() else
+                "the truth of a lazy tensor is not computed implicitly",
+                "use np.where(condition, a, b), or `if` inside a function under @txc.jit, which stages it",
+                "TX0230",
+            )  # fmt: skip
+
+    def _no_number(self, what: str) -> Any:
+        with located():
+            raise OpError(
+                f"{what} needs the value of a tensor, which is known only when the compiled function runs",
+                "keep it a tensor: .astype() converts, np.floor rounds",
+                "TX0231",
+            )
+
+    def __float__(self) -> float:
+        return self._no_number("float()")
+
+    def __int__(self) -> int:
+        return self._no_number("int()")
+
+    def __index__(self) -> int:
+        return self._no_number("an index")
+
+    def __array__(self, dtype: Any = None, copy: Any = None) -> np.ndarray:
+        if current() is not None:
+            with located():
+                raise OpError("a traced tensor has no NumPy array yet", "use np functions on it directly", "TX0232")
+        result = evaluate(self)
+        return result if dtype is None else result.astype(dtype)
+
+    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
+        with located():
+            return numpy_dispatch.ufunc(ufunc, method, inputs, kwargs)
+
+    def __array_function__(self, function: Any, types: Any, args: Any, kwargs: Any) -> Any:
+        with located():
+            return numpy_dispatch.function(function, args, kwargs)
+
+    def __repr__(self) -> str:
+        return f"<Tensor {self.user_type}{'' if self.layout == 'row' else ' col'}>"
+
+    __hash__ = object.__hash__
+
+    def __eq__(self, other: object) -> Any:
+        return applying.apply("equal", self, other)
+
+    def __ne__(self, other: object) -> Any:
+        return applying.apply("not_equal", self, other)
+
+    def __matmul__(self, other: Any) -> Any:
+        return numpy_dispatch.matmul(self, other)
+
+    def __rmatmul__(self, other: Any) -> Any:
+        return numpy_dispatch.matmul(other, self)
+
+    def __imatmul__(self, other: Any) -> Any:
+        return _in_place(self, numpy_dispatch.matmul(self, other))
+
+    def __pow__(self, other: Any) -> Any:
+        return numpy_dispatch.power(self, other)
+
+    def __rpow__(self, other: Any) -> Any:
+        return numpy_dispatch.power(other, self)
+
+    def __ipow__(self, other: Any) -> Any:
+        return _in_place(self, numpy_dispatch.power(self, other))
+
+    def __divmod__(self, other: Any) -> Any:
+        return self // other, self % other
+
+
+class _Shape(Tensor):
+    """Stands for the target of a store while shapes are matched."""
+
+    __slots__ = ()
+
+    def __init__(self, target: Tensor):
+        super().__init__(Value(None, 0, target.type), layout=target.layout)  # pyright: ignore[reportArgumentType]
+
+    @property
+    def value(self) -> Value:
+        assert self._value is not None
+        return self._value
+
+
+def _typed(value: Value | None) -> TensorType:
+    assert value is not None
+    return value.type
+
+
+def _reachable(value: Value) -> Value:
+    """`value`, or, for a lazy expression used while tracing, the captured array it computes."""
+    trace = current()
+    if trace is not None and value.node is not None and value.node.block is None:
+        found = trace.adopted.get(value)
+        if found is None:
+            found = trace.adopted[value] = trace.capture(evaluate(Tensor(value))).value
+        return found
+    return value
+
+
+def _operator(name: str) -> tuple[Any, Any, Any]:
+    def forward(self: Tensor, other: Any) -> Any:
+        return NotImplemented if _foreign(other) else applying.apply(name, self, other)
+
+    def reflected(self: Tensor, other: Any) -> Any:
+        return NotImplemented if _foreign(other) else applying.apply(name, other, self)
+
+    def in_place(self: Tensor, other: Any) -> Any:
+        return _in_place(self, applying.apply(name, self, other))
+
+    return forward, reflected, in_place
+
+
+def _foreign(x: Any) -> bool:
+    return isinstance(x, (str, bytes, type(None), dict, set, complex))
+
+
+def _in_place(target: Tensor, result: Any) -> Any:
+    """What an augmented assignment leaves: the same array written, or a new value where NumPy has an immutable scalar."""
+    if target.ndim == 0 and not target.boxed:
+        return result
+    with located():
+        if not np.can_cast(result.dtype, target.dtype, "same_kind"):
+            raise OpError(
+                f"cannot store {result.element} in place into {target.user_type}",
+                "NumPy refuses this too; write x = x + … instead",
+                "TX0222",
+            )
+        target.store(result)
+    return target
+
+
+for _python, _name in {
+    "add": "add", "sub": "sub", "mul": "mul", "truediv": "div", "floordiv": "floor_divide", "mod": "remainder",
+    "and": "bitwise_and", "or": "bitwise_or", "xor": "bitwise_xor", "lshift": "left_shift", "rshift": "right_shift",
+}.items():  # fmt: skip
+    for _prefix, _function in zip(("", "r", "i"), _operator(_name)):
+        setattr(Tensor, f"__{_prefix}{_python}__", _function)
+for _python, _name in {"lt": "less", "le": "less_equal", "gt": "greater", "ge": "greater_equal"}.items():
+    setattr(Tensor, f"__{_python}__", _operator(_name)[0])
+for _python, _name in {"neg": "negate", "pos": "positive", "abs": "abs", "invert": "bitwise_not"}.items():
+    setattr(Tensor, f"__{_python}__", lambda self, _name=_name: applying.apply(_name, self))
+
+
+def _methods() -> dict[str, Any]:
+    if not _method_table:
+        for op in OPS.values():
+            _method_table.update(dict.fromkeys(op.methods, op))
+        _method_table.update(methods.METHODS)
+    return _method_table
+
+
+_method_table: dict[str, Any] = {}
+
+
+def _call_method(found: Any, self: Tensor, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    with located():
+        if not isinstance(found, type):
+            return found(self, *args, **kwargs)
+        # Operands come first, then parameters in the order of their declaration.
+        others = max(0, found.arity - 1)
+        params = dict(zip(found.params, args[others:]))
+        if len(args) > others + len(found.params):
+            raise OpError(f"{found.name} takes {others + len(found.params)} arguments, not {len(args)}", code="TX0101")
+        return applying.apply(found, self, *args[:others], **params, **kwargs)
+
+
+def _no_attribute(name: str) -> str:
+    import difflib
+
+    near = difflib.get_close_matches(name, list(_methods()), 2)
+    return f"a tensor has no attribute {name!r}" + (f"; did you mean {' or '.join(near)}?" if near else "")
+
+
+def evaluate(t: Tensor) -> np.ndarray:
+    """The elements of a lazy tensor, in the user's dims."""
+    from ..interpret.graph import run_graph
+    from .trace import lazy_graph
+
+    result = run_graph(lazy_graph(t), {})[0]
+    return result.T if t.layout == "col" else result
+
+
+def asarray(a: Any, layout: str = "row") -> Tensor:
+    """A lazy tensor of an array; ``layout="col"`` counts its dims as a column-major tensor's."""
+    with located():
+        if layout not in ("row", "col"):
+            raise OpError(f"layout {layout!r} is not 'row' or 'col'", code="TX0213")
+        if isinstance(a, Tensor):
+            return a
+        array = np.asarray(a)
+        made = applying.as_tensor(array.T if layout == "col" else array)
+        return Tensor(made.value, layout=layout, boxed=True)
+
+
+from . import apply as applying  # noqa: E402  (these modules apply ops to tensors: they need the class above)
+from . import indexing, methods  # noqa: E402

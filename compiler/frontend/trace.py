@@ -1,0 +1,217 @@
+"""The function being traced: its inputs, its dims, the block that nodes go into, and how it becomes a `Graph`."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ...dialects.dims import Dim, DimLike, dim
+from ...dialects.registry import OpError
+from ...dialects.types import dtype, tensor_type
+from .graph import Block, DimTable, Graph, Input, Literal, Node, Value, schedule
+from .symint import SymInt, symint
+
+if TYPE_CHECKING:
+    from .tensor import Tensor
+
+__all__ = ["Trace", "current", "lazy_graph", "require", "table"]
+
+_active = threading.local()
+#: The dims of lazy expressions are numbers: their table has nothing to learn.
+_LAZY = DimTable()
+
+
+def current() -> Trace | None:
+    """The trace of this thread, None where expressions are lazy."""
+    stack = getattr(_active, "stack", None)
+    return stack[-1] if stack else None
+
+
+def require() -> Trace:
+    """The trace of this thread; OpError outside one."""
+    trace = current()
+    if trace is None:
+        raise OpError("this value exists only while a function is being compiled", code="TX0203")
+    return trace
+
+
+def table() -> DimTable:
+    trace = current()
+    return _LAZY if trace is None else trace.table
+
+
+class Trace:
+    """``with Trace("f") as t: x = t.array_input("x", a); graph = t.finish(f(x))``."""
+
+    def __init__(self, name: str = "function"):
+        self.name = name
+        self.table = DimTable()
+        self.inputs: list[Input] = []
+        self.tensors: dict[int, Tensor] = {}
+        self.blocks: list[Block] = [Block()]
+        #: For each open block: the tensors written in it that are older than it, with their values before.
+        self.writes: list[dict[Tensor, Value]] = [{}]
+        self._captured: dict[int, tuple[Any, Tensor]] = {}
+        #: Lazy values used in the trace, as the captured arrays they compute.
+        self.adopted: dict[Value, Value] = {}
+        self._loops = 0
+
+    def __enter__(self) -> Trace:
+        if not hasattr(_active, "stack"):
+            _active.stack = []
+        _active.stack.append(self)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        _active.stack.pop()
+
+    @property
+    def block(self) -> Block:
+        return self.blocks[-1]
+
+    def tensor_input(
+        self, name: str, element: Any, dims: Sequence[DimLike] = (), *, layout: str = "row", hidden: bool = False,
+        source: Any = None, kind: str = "tensor", weak: str = "", strides: Sequence[DimLike] | None = None,
+    ) -> Tensor:  # fmt: skip
+        """An argument of these dims, in the user's order.  ``kind="scalar"`` for rank 0 by value."""
+        from .tensor import Tensor
+
+        ordered = tuple(dim(d) for d in dims)
+        if layout == "col":
+            ordered = ordered[::-1]
+        node = Node(None, (), {}, (tensor_type(element, ordered),), block=self.blocks[0])
+        tensor = Tensor(node.results[0], layout=layout, weak=weak, boxed=kind == "tensor")
+        self.tensors[len(self.inputs)] = tensor
+        steps = None if strides is None else tuple(dim(s) for s in strides)
+        self.inputs.append(
+            Input(name, kind, node.results[0], None, hidden, source, layout=layout, weak=weak, strides=steps)
+        )
+        return tensor
+
+    def array_input(self, name: str, array: Any, *, layout: str = "row", hidden: bool = False) -> Tensor:
+        """An argument like `array`: a symbol ``name.0``, ``name.1``, … for each dim, its size as the hint."""
+        dims = [self.table.declare(f"{name}.{i}", n, f"dim {i} of {name}") for i, n in enumerate(array.shape)]
+        source = array if hidden else None
+        return self.tensor_input(name, array.dtype, dims, layout=layout, hidden=hidden, source=source)
+
+    def scalar_input(self, name: str, element: Any = "f64", weak: str = "float") -> Tensor:
+        """A rank-0 argument passed by value; `weak` (``float``, ``bool``) for a Python scalar, ``""`` for a NumPy one."""
+        return self.tensor_input(name, element, kind="scalar", weak=weak)
+
+    def int_input(self, name: str, hint: int | None = None) -> SymInt:
+        """A Python int argument: the symbol ``$name``."""
+        symbol = self.table.declare(f"${name}", hint, name)
+        self.inputs.append(Input(name, "int", None, symbol, weak="int"))
+        return SymInt(symbol)
+
+    def capture(self, array: np.ndarray) -> Tensor:
+        """An array of the surrounding program, as a hidden argument; the same tensor for the same array."""
+        found = self._captured.get(id(array))
+        if found is None:
+            name = f"captured{len(self._captured)}"
+            found = self._captured[id(array)] = (array, self.array_input(name, array, hidden=True))
+        return found[1]
+
+    def new_loop_symbol(self) -> str:
+        self._loops += 1
+        return f"$iv{self._loops - 1}"
+
+    def emit(self, node: Node) -> tuple[Value, ...]:
+        """Put a node into the open block."""
+        for v in node.operands:
+            if v.node.block is not None and v.node.block not in self.blocks:
+                raise OpError("a value made inside a loop or branch is used outside it", code="TX0204")
+        node.block = self.block
+        return node.results
+
+    def note_write(self, tensor: Tensor, before: Value) -> None:
+        """`tensor` is being written: remembered in every open block that is younger than its value."""
+        self.writes[-1].setdefault(tensor, before)
+
+    def for_(
+        self, lower: Any, upper: Any, step: Any, body: Callable[..., Any], carried: Sequence[Any] = (),
+        names: Sequence[str] = (),
+    ) -> tuple[Any, ...]:  # fmt: skip
+        """See `regions.for_`."""
+        from . import regions
+
+        return regions.for_(self, lower, upper, step, body, carried, names)
+
+    def while_(
+        self, cond: Callable[..., Any], body: Callable[..., Any], carried: Sequence[Any] = (), names: Sequence[str] = ()
+    ) -> tuple[Any, ...]:
+        """See `regions.while_`."""
+        from . import regions
+
+        return regions.while_(self, cond, body, carried, names)
+
+    def if_(
+        self, cond: Any, then: Callable[[], Any], otherwise: Callable[[], Any], names: Sequence[str] = ()
+    ) -> tuple[Any, ...]:
+        """See `regions.if_`."""
+        from . import regions
+
+        return regions.if_(self, cond, then, otherwise, names)
+
+    def finish(self, result: Any) -> Graph:
+        """The graph of what was traced: outputs for every tensor in `result`, then for the arguments written in place."""
+        from .apply import as_tensor
+        from .tensor import Tensor
+
+        outputs: list[Value] = []
+        aliases: dict[int, int] = {}
+        owners = {t: i for i, t in self.tensors.items()}
+
+        def place(x: Any) -> Any:
+            if isinstance(x, (SymInt, np.ndarray)):
+                x = as_tensor(x)
+            if isinstance(x, Tensor):
+                if x in owners and self.inputs[owners[x]].kind == "tensor" and owners[x] not in aliases.values():
+                    aliases[len(outputs)] = owners[x]
+                outputs.append(x.value)
+                return len(outputs) - 1
+            if isinstance(x, dict):
+                return {k: place(v) for k, v in x.items()}
+            if isinstance(x, (tuple, list)):
+                items = [place(v) for v in x]
+                return items if isinstance(x, list) else tuple(items)
+            return None if x is None else Literal(x)
+
+        structure = place(result)
+        count = len(outputs)
+        for tensor, i in owners.items():
+            if tensor.value is not self.inputs[i].value and i not in aliases.values():
+                aliases[len(outputs)] = i
+                outputs.append(tensor.value)
+        graph = Graph(self.name, self.inputs, outputs, self.table, aliases, structure, count, self.blocks[0])
+        return graph.settle()
+
+
+def lazy_graph(*tensors: Tensor) -> Graph:
+    """The graph that computes lazy tensors: their leaves are hidden inputs, dims are numbers."""
+    outputs = [t.value for t in tensors]
+    leaves: dict[Value, None] = {}
+    for v in [*outputs, *(o for n in schedule(outputs) for o in n.operands)]:
+        if v.node.op is None:
+            leaves[v] = None
+    inputs = [
+        Input(f"t{i}", "tensor", v, hidden=True, source=v.node.leaf)
+        for i, v in enumerate(sorted(leaves, key=lambda v: v.node.serial))
+    ]
+    structure = 0 if len(outputs) == 1 else tuple(range(len(outputs)))
+    return Graph("expression", inputs, outputs, DimTable(), {}, structure, len(outputs))
+
+
+def shape_of(dims: Sequence[Dim]) -> tuple[int | SymInt, ...]:
+    return tuple(symint(d) for d in dims)
+
+
+def element_of(array: Any) -> Any:
+    """The `DType` of an array; OpError where txc has none."""
+    try:
+        return dtype(array.dtype)
+    except TypeError as error:
+        raise OpError(str(error), code="TX0205") from error

@@ -1,0 +1,194 @@
+"""Runs the stage `loops`: explicit loops over explicit memory.
+
+Iterators of `loop.parallel` and of loops with lanes become axes of a batch, so that each load, store and scalar op
+runs once for all their iterations; other loops run one iteration after another.  Each iteration of the parallel
+loops has thread memory of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Block, Operation, SSAValue
+
+from ...dialects.loop import BarrierOp, ForOp, IfOp, ParallelOp, ReduceOp, WhileOp
+from .bodies import InterpretError, literal
+from .frame import Frame, naming
+from .memory import Arena, evaluate
+from .order import fold
+from .program import enter, function_of
+
+__all__ = ["run"]
+
+Array = np.ndarray[Any, Any]
+
+#: Points of a batch that loops with lanes may fill; iterations of a parallel loop computed at once; thread memory.
+_POINTS, _ITERATIONS, _BYTES = 1 << 21, 4096, 64 << 20
+
+
+def run(module: ModuleOp, arrays: Sequence[Array], symbols: Mapping[str, int], *, has_fma: bool = True) -> list[Array]:
+    """Run the module's function on all its buffers, in order; outputs are written in place and `arrays` comes back.
+
+    `symbols` gives the run-time symbols; those that are a dim of an argument need no value.  Raises InterpretError,
+    naming the op, for an access out of bounds and for a program or arguments that cannot run.
+    """
+    function = function_of(module)
+    frame = enter(function, arrays, symbols, has_fma)
+    _block(frame, function.body.block)
+    return list(arrays)
+
+
+def _block(frame: Frame, block: Block) -> Sequence[SSAValue]:
+    """Run a block's ops and give the operands of its terminator."""
+    last = block.last_op
+    assert last is not None
+    for op in block.ops:
+        if op is last:
+            break
+        with naming(op):
+            _op(frame, op)
+    return last.operands
+
+
+def _op(frame: Frame, op: Operation) -> None:
+    match op:
+        case ParallelOp():
+            _parallel(frame, op)
+        case ForOp() if op.lanes > 1:
+            _lanes(frame, op)
+        case ForOp():
+            _sequential(frame, op)
+        case ReduceOp():
+            _reduce(frame, op)
+        case IfOp():
+            for condition, region in (
+                (frame.values[op.condition], op.then),
+                (~frame.values[op.condition], op.otherwise),
+            ):
+                inner = frame.masked(condition)
+                if inner is not None:
+                    _block(inner, region.block)
+        case WhileOp():
+            _while(frame, op)
+        case BarrierOp():
+            pass  # every op here runs for all threads before the next op does
+        case _:
+            if not frame.run_scalar(op):
+                raise InterpretError("does not belong to the stage loops")
+
+
+def _bounds(frame: Frame, op: ParallelOp | ForOp | ReduceOp) -> tuple[Any, Any, int]:
+    """Lower and upper bound (arrays where they differ between points of the batch) and step."""
+    lower, upper, step = (evaluate(e.data, frame.env) for e in (op.lower, op.upper, op.step))
+    if np.ndim(step) or step <= 0:
+        raise InterpretError(f"the step is {step}: it must be one positive number")
+    return lower, upper, int(step)
+
+
+def _longest(lower: Any, upper: Any, step: int) -> int:
+    """The number of iterations, the largest of the batch."""
+    lengths = -((lower - upper) // step)
+    return max(0, int(np.max(lengths, initial=0)))
+
+
+def _axis(frame: Frame, op: ParallelOp | ForOp, lower: Any, upper: Any, step: int, part: range) -> Frame | None:
+    """The frame in which the iterator runs over a part of its iterations as a new axis; None where all are masked."""
+    inner = frame.bind_axis(op.symbol, step * np.arange(part.start, part.stop) + (0 if np.ndim(lower) else lower))
+    if np.ndim(lower):
+        inner.env[op.symbol] = inner.env[op.symbol] + lower
+    if np.ndim(lower) or np.ndim(upper):
+        return inner.masked(inner.env[op.symbol] < upper)
+    return inner
+
+
+def _parts(count: int, size: int) -> list[range]:
+    size = max(1, size)
+    return [range(first, min(first + size, count)) for first in range(0, count, size)]
+
+
+def _volume(batch: tuple[int, ...]) -> int:
+    return int(np.prod(batch, dtype=np.int64))
+
+
+def _parallel(frame: Frame, op: ParallelOp) -> None:
+    lower, upper, step = _bounds(frame, op)
+    copies, outermost = frame.private.copies, isinstance(frame.worker, int)
+    size = min(_ITERATIONS, _BYTES // max(1, frame.private.size)) // max(1, copies)
+    for part in _parts(_longest(lower, upper, step), size):
+        inner = _axis(frame, op, lower, upper, step, part)
+        if inner is None:
+            continue
+        # A parallel loop inside another starts from what the outer iteration has in its thread memory.
+        inner.private = Arena(frame.private.size, len(part) * copies)
+        if not outermost:
+            inner.private.bytes.reshape(len(part), -1)[:] = frame.private.bytes
+        number = np.arange(len(part)).reshape((-1,) + (1,) * len(frame.batch))
+        inner.worker = number * copies + frame.worker
+        _block(inner, op.block)
+
+
+def _lanes(frame: Frame, op: ForOp) -> None:
+    lower, upper, step = _bounds(frame, op)
+    for part in _parts(_longest(lower, upper, step), _POINTS // max(1, _volume(frame.batch))):
+        inner = _axis(frame, op, lower, upper, step, part)
+        if inner is not None:
+            _block(inner, op.block)
+
+
+def _sequential(frame: Frame, op: ForOp) -> None:
+    lower, upper, step = _bounds(frame, op)
+    carried = [frame.values[v] for v in op.inits]
+    for t in range(_longest(lower, upper, step)):
+        at = lower + t * step
+        inner = frame.masked(at < upper) if np.ndim(lower) or np.ndim(upper) else frame.fork()
+        if inner is None:
+            break
+        inner.env[op.symbol] = at
+        frame.values.update(zip(op.block.args, carried, strict=True))
+        given = [frame.values[v] for v in _block(inner, op.block)]
+        carried = [_chosen(inner.active, new, old) for new, old in zip(given, carried)]
+    frame.values.update(zip(op.outs, carried, strict=True))
+
+
+def _chosen(active: Array | None, new: Array, old: Array) -> Array:
+    return new if active is None else np.where(active, new, old)
+
+
+def _while(frame: Frame, op: WhileOp) -> None:
+    inner: Frame | None = frame.fork()
+    while inner is not None:
+        (condition,) = _block(inner, op.condition.block)
+        inner = inner.masked(frame.values[condition])
+        if inner is not None:
+            _block(inner, op.body.block)
+
+
+def _reduce(frame: Frame, op: ReduceOp) -> None:
+    lower, upper, _ = _bounds(frame, op)
+    counts = np.maximum(0, np.asarray(upper - lower))
+    results: list[Array] | None = None
+    # An order depends on the number of elements: points of the batch that have another number fold on their own.
+    for count in np.unique(counts) if counts.ndim else [counts]:
+        inner = frame.masked(counts == count) if counts.ndim else frame.fork()
+        if inner is None:
+            continue
+        states = _fold(inner, op, lower, int(count))
+        results = [_chosen(inner.active, s, r) for s, r in zip(states, results)] if results else list(states)
+    assert results is not None, "an active frame has a point with some number of elements"
+    frame.values.update(zip(op.outs, results, strict=True))
+
+
+def _fold(frame: Frame, op: ReduceOp, lower: Any, count: int) -> tuple[Array, ...]:
+    def element(ks: Array) -> tuple[Array, ...]:
+        inner = frame.fork(batch=(len(ks), *frame.batch))
+        inner.env[op.symbol] = lower + ks
+        return tuple(frame.values[v] for v in _block(inner, op.body.block))
+
+    def combine(older: tuple[Array, ...], newer: tuple[Array, ...]) -> tuple[Array, ...]:
+        return frame.run_body(op.merge.block, older + newer)
+
+    identity = [literal(i) for i in op.identity.data]
+    return fold(op.order.data, count, element, combine, identity, frame.batch, frame.scalars.fma)

@@ -1,0 +1,250 @@
+"""Canonicalisation: exact algebra, folding, composition of views, CSE and DCE (stage `tensor` to stage `canonical`).
+
+One forward sweep a block: when an op is visited its operands are canonical already, so each rule looks one op back.
+The rules are data of the ops (`Map.algebra`) or of their family; none changes a bit of any result.  Sweeps repeat
+while something changes, `MAX_SWEEPS` times at most.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from xdsl.context import Context
+from xdsl.dialects import func
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Block, Operation, SSAValue
+from xdsl.passes import ModulePass
+
+from ..dialects import tx
+from ..dialects.attributes import ir_tensor, tensor_of
+from ..dialects.dims import dim, iterator
+from ..dialects.index_map import IndexMap
+from ..dialects.registry import Map
+from ..dialects.types import TensorType
+
+__all__ = ["CanonicalizePass"]
+
+MAX_SWEEPS = 8
+
+#: The value that an op may be replaced by, or None.
+Rule = Callable[[tx.TxOp, "_Sweep"], SSAValue | None]
+
+
+@dataclass(frozen=True)
+class CanonicalizePass(ModulePass):
+    """``tx-canonicalize``; ``cse=false`` keeps equal ops apart."""
+
+    name = "tx-canonicalize"
+    cse: bool = True
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        for function in [f for f in op.body.block.ops if isinstance(f, func.FuncOp)]:
+            for _ in range(MAX_SWEEPS):
+                changed = _Sweep(self.cse).block(function.body.block, {})
+                if not _remove_dead(function.body.block) and not changed:
+                    break
+
+
+class _Sweep:
+    """One walk over a block and what is inside it; `here` is the op that new ops are put before."""
+
+    def __init__(self, cse: bool):
+        self.cse = cse
+        self.changed = False
+
+    def block(self, block: Block, known: dict[Any, Operation]) -> bool:
+        known = dict(known)
+        for op in list(block.ops):
+            for region in op.regions:
+                for inner in region.blocks:
+                    self.block(inner, known)
+            if isinstance(op, tx.TxOp) and not op.regions:
+                self._visit(op, known)
+        return self.changed
+
+    def _visit(self, op: tx.TxOp, known: dict[Any, Operation]) -> None:
+        for rule in RULES:
+            found = rule(op, self)
+            if found is not None and found is not op.results[0]:
+                op.results[0].replace_all_uses_with(found)
+                self.changed = True
+                return
+        if not self.cse:
+            return
+        attributes = tuple(sorted((k, v) for k, v in op.attributes.items() if k != "loc"))
+        key = (
+            type(op),
+            tuple(op.operands),
+            tuple((k, hash(v), str(v)) for k, v in attributes),
+            tuple(r.type for r in op.results),
+        )
+        same = known.setdefault(key, op)
+        if same is not op and any(r.uses.get_length() for r in op.results):
+            for mine, theirs in zip(op.results, same.results):
+                mine.replace_all_uses_with(theirs)
+            self.changed = True
+
+    def make(
+        self, like: tx.TxOp, name: str, operands: list[SSAValue], params: dict[str, Any], **extra: Any
+    ) -> SSAValue:
+        """A new op just before `like`, with its place in the user's program."""
+        loc = {"loc": like.attributes["loc"]} if "loc" in like.attributes else {}
+        made = tx.make(name, operands, params, extra=loc, **extra)
+        block = like.parent
+        assert block is not None
+        block.insert_op_before(made, like)
+        return made.results[0]
+
+
+def _remove_dead(block: Block) -> bool:
+    """Erase, from the end, what nobody uses (every `tx` op is pure)."""
+    removed = False
+    for op in reversed(list(block.ops)):
+        for region in op.regions:
+            for inner in region.blocks:
+                removed |= _remove_dead(inner)
+        if isinstance(op, tx.TxOp) and not any(r.uses.get_length() for r in op.results):
+            op.detach()
+            op.erase()
+            removed = True
+    return removed
+
+
+def identity_view(op: tx.TxOp, sweep: _Sweep) -> SSAValue | None:
+    """A view that changes nothing."""
+    if isinstance(op, tx.ViewOp) and op.results[0].type == op.operands[0].type and op.map.is_identity:
+        return op.operands[0]
+    return None
+
+
+def view_of_view(op: tx.TxOp, sweep: _Sweep) -> SSAValue | None:
+    """``view(view(x))``: one view, where at most one of them pads, or both with the same value."""
+    if not isinstance(op, tx.ViewOp):
+        return None
+    inner = op.operands[0].owner
+    if not isinstance(inner, tx.ViewOp):
+        return None
+    first, second = inner.map, op.map
+    if first.guards and second.guards and inner.fill != op.fill:
+        return None
+    composed = first.after(second)
+    fill = inner.fill if first.guards else op.fill
+    source = inner.operands[0]
+    if composed.is_identity and source.type == op.results[0].type:
+        return source
+    return sweep.make(op, "view", [source], {"map": composed, "fill": fill})
+
+
+def neutral_operand(op: tx.TxOp, sweep: _Sweep) -> SSAValue | None:
+    """``x + -0.0``, ``x * 1``, ``x - 0``, ``x / 1``: `x`."""
+    if not isinstance(op, tx.MapOp) or len(op.operands) != 2:
+        return None
+    for fact in _algebra(op):
+        if not isinstance(fact, tuple) or fact[0] not in ("neutral", "right neutral"):
+            continue
+        if _is_literal(op.operands[1], fact[1]):
+            return op.operands[0]
+        if fact[0] == "neutral" and _is_literal(op.operands[0], fact[1]):
+            return op.operands[1]
+    return None
+
+
+def involution(op: tx.TxOp, sweep: _Sweep) -> SSAValue | None:
+    """``f(f(x))`` is `x` for negation and complement."""
+    inner = op.operands[0].owner if len(op.operands) == 1 else None
+    if isinstance(op, tx.MapOp) and "involution" in _algebra(op) and type(inner) is type(op):
+        return inner.operands[0]  # type: ignore[union-attr]
+    return None
+
+
+def idempotent(op: tx.TxOp, sweep: _Sweep) -> SSAValue | None:
+    """``f(f(x))`` is ``f(x)``, ``f(x, x)`` is `x`."""
+    if not isinstance(op, tx.MapOp) or "idempotent" not in _algebra(op):
+        return None
+    if len(op.operands) == 2 and op.operands[0] is op.operands[1]:
+        return op.operands[0]
+    if len(op.operands) == 1 and type(op.operands[0].owner) is type(op):
+        return op.operands[0]
+    return None
+
+
+def same_cast(op: tx.TxOp, sweep: _Sweep) -> SSAValue | None:
+    """A cast to the type that is there already."""
+    if op.decl.name in ("cast", "positive") and op.results[0].type == op.operands[0].type:
+        return op.operands[0]
+    return None
+
+
+def fold_constants(op: tx.TxOp, sweep: _Sweep) -> SSAValue | None:
+    """An exact op on rank-0 literals."""
+    if not isinstance(op, tx.MapOp) or op.type.rank or not issubclass(op.decl, Map) or op.decl.ulp is not None:
+        return None
+    arrays = []
+    for operand in op.operands:
+        owner = operand.owner
+        if not isinstance(owner, tx.ConstantOp):
+            return None
+        arrays.append(np.asarray(owner.value).astype(tensor_of(operand.type).dtype.numpy))
+    (result,) = op.decl.evaluate(arrays, op.params)
+    element = op.type.dtype
+    value: bool | int | float = (
+        float(result) if element.is_float else int(result) if element.is_integer else bool(result)
+    )
+    return sweep.make(op, "constant", [], {"value": value, "dtype": element})
+
+
+def concatenate_to_inserts(op: tx.TxOp, sweep: _Sweep) -> SSAValue | None:
+    """Each operand is computed straight into its part of the result: an empty tensor and a store for each."""
+    if not isinstance(op, tx.ConcatenateOp):
+        return None
+    result: TensorType = op.type
+    axis: int = op.params["axis"]
+    joined = sweep.make(op, "empty", [], {"dtype": result.dtype, "dims": result.dims}, types=[ir_tensor(result)])
+    offset = dim(0)
+    for operand in op.operands:
+        part = tensor_of(operand.type)
+        exprs = tuple(iterator(i) + (offset if i == axis else 0) for i in range(part.rank))
+        joined = sweep.make(op, "insert", [joined, operand], {"map": IndexMap(part.dims, exprs)})
+        offset = offset + part.dims[axis]
+    return joined
+
+
+def eval_twice(op: tx.TxOp, sweep: _Sweep) -> SSAValue | None:
+    """What is in memory already needs no eval."""
+    if isinstance(op, tx.EvalOp):
+        owner = op.operands[0].owner
+        if isinstance(owner, (tx.EvalOp, tx.InsertOp)) or isinstance(owner, Block):
+            return op.operands[0]
+    return None
+
+
+def _algebra(op: tx.MapOp) -> tuple[Any, ...]:
+    return op.decl.algebra if issubclass(op.decl, Map) else ()
+
+
+def _is_literal(value: SSAValue, number: float) -> bool:
+    """Whether every element is that number, sign of zero included."""
+    while isinstance(value.owner, tx.ViewOp) and not value.owner.map.guards:
+        value = value.owner.operands[0]
+    if not isinstance(value.owner, tx.ConstantOp):
+        return False
+    found = value.owner.value
+    if not tensor_of(value.type).dtype.is_float:
+        return found == number
+    return found == number and np.signbit(float(found)) == np.signbit(float(number))
+
+
+RULES: tuple[Rule, ...] = (
+    identity_view,
+    view_of_view,
+    neutral_operand,
+    involution,
+    idempotent,
+    same_cast,
+    fold_constants,
+    concatenate_to_inserts,
+    eval_twice,
+)

@@ -1,0 +1,150 @@
+"""Layout swap: in which physical order each materialised value is stored (stage `canonical` to stage `layout`).
+
+Logical order never changes here; a value's ``layout`` attribute lists its dims from the slowest to the fastest in
+memory, and is absent for row-major.  Orders flow forward: an input has the order of its strides (``tx.strides``), a
+permuting view permutes it, a map takes the order that most bytes of its operands have.  So ``x.T + y.T`` reads and
+writes memory in one sweep and its result is stored transposed, as NumPy's ``order="K"`` does; and a permutation that
+meets its inverse costs nothing, whatever maps lie between.  Each decision carries the bytes that row-major storage
+would have moved against the grain (``saved``).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects import func
+from xdsl.dialects.builtin import ArrayAttr, FloatAttr, ModuleOp, f64
+from xdsl.ir import Block, BlockArgument, SSAValue
+from xdsl.passes import ModulePass
+
+from ..dialects import tx
+from ..dialects.attributes import DimsAttr, tensor_of, to_attr
+from ..dialects.dims import Dim
+from ..dialects.index_map import IndexMap
+from .cost import assumed_size
+
+__all__ = ["LayoutSwapPass"]
+
+Order = tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class LayoutSwapPass(ModulePass):
+    """Choose physical orders.  ``keep_results=true`` stores the function's results row-major whatever they cost."""
+
+    name = "tx-swap-layout"
+    keep_results: bool = False
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        for function in [f for f in op.body.block.ops if isinstance(f, func.FuncOp)]:
+            orders = _argument_orders(function)
+            _Walk(self.keep_results, orders).block(function.body.block)
+
+
+def row_major(rank: int) -> Order:
+    return tuple(range(rank))
+
+
+def _argument_orders(function: func.FuncOp) -> dict[SSAValue, Order]:
+    """The orders of inputs that are packed in some other order than row-major."""
+    found: dict[SSAValue, Order] = {}
+    given = function.attributes.get("tx.strides")
+    if not isinstance(given, ArrayAttr):
+        return found
+    for argument, strides in zip(function.body.block.args, given.data):
+        if isinstance(strides, DimsAttr):
+            order = _packed_order(tensor_of(argument.type).dims, strides.data)
+            if order is not None:
+                found[argument] = order
+    return found
+
+
+def _packed_order(dims: tuple[Dim, ...], strides: tuple[Dim, ...]) -> Order | None:
+    """The order in which memory without gaps holds the dims, where the strides are such."""
+    rest, order = set(range(len(dims))), []
+    running: Dim | None = None
+    while rest:
+        fits = [
+            i
+            for i in sorted(rest, reverse=True)
+            if (strides[i].const == 1 if running is None else strides[i] is running)
+        ]
+        if not fits:
+            return None
+        order.append(fits[0])
+        running = dims[fits[0]] if running is None else running * dims[fits[0]]
+        rest.remove(fits[0])
+    return tuple(reversed(order))
+
+
+class _Walk:
+    def __init__(self, keep_results: bool, orders: dict[SSAValue, Order]):
+        self.keep_results, self.orders = keep_results, orders
+
+    def block(self, block: Block) -> None:
+        for op in block.ops:
+            for region in op.regions:
+                for inner in region.blocks:
+                    self.block(inner)
+            if isinstance(op, tx.ViewOp):
+                self._view(op)
+            elif isinstance(op, tx.MapOp):
+                self._map(op)
+            elif isinstance(op, tx.EvalOp):
+                self.orders[op.results[0]] = self._order(op.operands[0])
+
+    def _order(self, value: SSAValue) -> Order:
+        return self.orders.get(value, row_major(tensor_of(value.type).rank))
+
+    def _view(self, op: tx.ViewOp) -> None:
+        """A permutation carries its operand's order over; through any other view the order is row-major."""
+        index: IndexMap = op.map
+        if not index.is_permutation:
+            return
+        self.orders[op.results[0]] = tuple(index.permutation[i] for i in self._order(op.operands[0]))
+
+    def _map(self, op: tx.MapOp) -> None:
+        result = op.results[0]
+        votes: dict[Order, float] = {}
+        for operand in op.operands:
+            if _is_read_in_full(operand):
+                order = self._order(operand)
+                tensor = tensor_of(operand.type)
+                votes[order] = votes.get(order, 0.0) + assumed_size(tensor) * tensor.dtype.bytes
+        if not votes:
+            return
+        plain = row_major(tensor_of(result.type).rank)
+        best = max(votes, key=lambda order: (votes[order], order == plain))
+        self.orders[result] = best
+        if best != plain and _is_stored(result, self.keep_results):
+            op.attributes["layout"] = to_attr(best)
+            op.attributes["saved"] = FloatAttr(votes[best] - votes.get(plain, 0.0), f64)
+
+
+def _is_read_in_full(value: SSAValue) -> bool:
+    """Whether a map reads as many elements of memory as it has points: not a broadcast value, not a constant."""
+    while True:
+        owner = value.owner
+        if isinstance(value, BlockArgument) or not isinstance(owner, tx.TxOp):
+            return tensor_of(value.type).rank > 1
+        if isinstance(owner, tx.ViewOp):
+            if not owner.map.is_permutation:
+                return len(owner.map.used()) == owner.map.rank and owner.map.rank > 1
+            value = owner.operands[0]
+            continue
+        return not isinstance(owner, (tx.ConstantOp, tx.DimOp, tx.IotaOp)) and tensor_of(value.type).rank > 1
+
+
+def _is_stored(value: SSAValue, keep_results: bool) -> bool:
+    """Whether the value goes to memory of its own: an eval's, or a result's that is not written into an argument."""
+    for use in value.uses:
+        if isinstance(use.operation, tx.EvalOp):
+            return True
+        if isinstance(use.operation, func.ReturnOp) and not keep_results:
+            function = use.operation.parent_op()
+            assert isinstance(function, func.FuncOp)
+            aliases = function.attributes.get("tx.aliases")
+            if not isinstance(aliases, ArrayAttr) or int(aliases.data[use.index].value.data) < 0:  # type: ignore[attr-defined]
+                return True
+    return False

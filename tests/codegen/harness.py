@@ -1,0 +1,169 @@
+"""Compile `loops` text and run it on NumPy arrays, with a serial stand-in for the thread pool."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+from xdsl.context import Context
+from xdsl.dialects import arith, builtin, func, math
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Dialect
+from xdsl.parser import Parser
+
+from txc.compiler.codegen.llvm import emit_llvm
+from txc.compiler.codegen.machine import LoadedObject, compile_llvm, host_target, load_object, unexpected_symbols
+from txc.compiler.codegen.target import Target
+from txc.dialects.attributes import DimAttr, DimsAttr, OrderAttr
+from txc.dialects.dims import dim
+from txc.dialects.kernel import KERNEL
+from txc.dialects.loop import LOOP
+from txc.dialects.order import Order
+from txc.dialects.types import dtype
+
+_CHUNK = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64)
+_PARALLEL = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64)
+_FUNCTION = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p)
+
+
+@_PARALLEL
+def _serial_pool(pool: Any, function: int, context: int, chunks: int, threads: int) -> None:
+    call = _CHUNK(function)
+    for chunk in reversed(range(chunks)):  # no order is promised
+        call(context, chunk, chunk % threads)
+
+
+def parse(text: str) -> ModuleOp:
+    context = Context()
+    attributes = Dialect("tx", [], [DimAttr, DimsAttr, OrderAttr])
+    for dialect in (builtin.Builtin, func.Func, arith.Arith, math.Math, LOOP, KERNEL, attributes):
+        context.load_dialect(dialect)
+    module = Parser(context, text).parse_module()
+    module.verify()
+    return module
+
+
+@lru_cache(maxsize=256)
+def compiled(text: str, target: Target) -> LoadedObject:
+    data = compile_llvm(emit_llvm(parse(text), target), target)
+    assert not unexpected_symbols(data)
+    return load_object(data, ["f"])
+
+
+def run(text: str, arrays: Sequence[np.ndarray], symbols: Sequence[int] = (), threads: int = 2,
+        target: Target | None = None) -> None:  # fmt: skip
+    """Call ``@f``; arrays are passed by their data pointers."""
+    loaded = compiled(text, target or host_target())
+    arguments = (ctypes.c_void_p * max(1, len(arrays)))(*[a.ctypes.data for a in arrays])
+    numbers = (ctypes.c_int64 * max(1, len(symbols)))(*symbols)
+    arena, thread_arena = np.zeros(1 << 16, np.uint8), np.zeros(threads << 14, np.uint8)
+    pool = ctypes.cast(_serial_pool, ctypes.c_void_p).value or 0
+    words = [pool, 0, threads, arena.ctypes.data, thread_arena.ctypes.data, 1 << 14]
+    runtime = (ctypes.c_int64 * 6)(*words)
+    assert _FUNCTION(loaded.addresses["f"])(arguments, numbers, runtime) == 0
+
+
+def function(arguments: Sequence[str], body: str, symbols: str = "n") -> str:
+    """``@f`` with buffers ``%0``, ``%1``, … of the given types (``f32[n] by [1]``)."""
+    given = ", ".join(f'%{i}: !loop.buffer<"{t}">' for i, t in enumerate(arguments))
+    return f'func.func @f({given}) attributes {{tx.symbols = #tx.dims<"{symbols}">}} {{\n{body}\nfunc.return\n}}'
+
+
+def loop(iv: str, lower: str, upper: str, body: str, vector: int = 1, unroll: int = 1, step: str = "1") -> str:
+    return f"""
+"loop.for"() ({{ {body}
+loop.yield }}) {{iv = "{iv}", lower = #tx.dim<"{lower}">, upper = #tx.dim<"{upper}">, step = #tx.dim<"{step}">,
+vector = {vector} : i64, unroll = {unroll} : i64}} : () -> ()"""
+
+
+def parallel(iv: str, lower: str, upper: str, body: str, step: str = "1", grain: str = "1") -> str:
+    return f"""
+"loop.parallel"() ({{ {body}
+loop.yield }}) {{iv = "{iv}", lower = #tx.dim<"{lower}">, upper = #tx.dim<"{upper}">, step = #tx.dim<"{step}">,
+kind = "cpu_thread", grain = #tx.dim<"{grain}">}} : () -> ()"""
+
+
+def load(result: str, buffer: int | str, info: str, index: str, guards: str = "") -> str:
+    where = f', guards = #tx.dims<"{guards}">' if guards else ""
+    return f'%{result} = loop.load %{buffer} {{index = #tx.dims<"{index}">{where}}} : !loop.buffer<"{info}"> -> {scalar(info)}\n'
+
+
+def store(value: str, buffer: int | str, info: str, index: str, guards: str = "") -> str:
+    where = f', guards = #tx.dims<"{guards}">' if guards else ""
+    return f'loop.store %{value}, %{buffer} {{index = #tx.dims<"{index}">{where}}} : {scalar(info)}, !loop.buffer<"{info}">\n'
+
+
+def scalar(info: str) -> str:
+    """The type of a body scalar of a buffer type (or element type's name)."""
+    name = info.partition("[")[0]
+    return {"bool": "i1"}.get(name) or (f"i{name[1:]}" if name[0] == "u" else name)
+
+
+def reduce(
+    result: str, iv: str, upper: str, body: str, yields: str, merge: str, merged: str, *, types: Sequence[str],
+    order: str, identity: Sequence[str], vector: int = 1, lower: str = "0", yield_types: Sequence[str] = (),
+) -> str:  # fmt: skip
+    """`merge` uses ``%a0 …`` (older) and ``%b0 …`` (newer) and yields `merged`."""
+    arguments = ", ".join([f"%a{i}: {t}" for i, t in enumerate(types)] + [f"%b{i}: {t}" for i, t in enumerate(types)])
+    kinds = ", ".join(types)
+    return f"""
+%{result}{f":{len(types)}" if len(types) > 1 else ""} = "loop.reduce"() ({{ {body}
+loop.yield {yields} : {", ".join(yield_types or types)} }}, {{
+^bb0({arguments}):
+{merge}
+loop.yield {merged} : {kinds} }}) {{iv = "{iv}", lower = #tx.dim<"{lower}">, upper = #tx.dim<"{upper}">,
+step = #tx.dim<"1">, order = #tx.order<"{order}">, identity = [{", ".join(identity)}], vector = {vector} : i64}}
+: () -> ({kinds})"""
+
+
+def ordered_sum(x: np.ndarray, order: Order) -> Any:
+    """The sum of a 1-D array (or of rows of products, along axis 0 of a 2-D array) in an order, without `fma`."""
+    identity = np.full(x.shape[1:], -0.0, x.dtype)
+    if order.kind == "free":
+        return x.sum(axis=0)
+
+    def block_value(block: np.ndarray) -> np.ndarray:
+        lanes = np.stack([identity] * order.lanes)
+        for start in range(0, len(block), order.lanes):
+            row = block[start : start + order.lanes]
+            lanes[: len(row)] = lanes[: len(row)] + row
+        while len(lanes) > 1:
+            half = len(lanes) // 2
+            lanes = lanes[:half] + lanes[half:]
+        return lanes[0]
+
+    blocks = [block_value(x[b : b + order.block]) for b in range(0, len(x), order.block)]
+    if order.kind == "chain":
+        total = identity
+        for value in blocks:
+            total = total + value
+        return total
+    waiting: list[tuple[int, np.ndarray]] = []
+    for value in blocks:
+        size = 1
+        while waiting and waiting[-1][0] == size:
+            _, older = waiting.pop()
+            value, size = older + value, size * 2
+        waiting.append((size, value))
+    total = identity
+    for _, older in reversed(waiting):
+        total = older + total
+    return total
+
+
+def same_bits(a: np.ndarray, b: np.ndarray) -> bool:
+    """Equal bits, all NaNs counting as one."""
+    a, b = np.asarray(a), np.asarray(b)
+    if a.dtype.kind not in "fV" and a.dtype.name != "bfloat16":
+        return bool(np.array_equal(a, b))
+    nan = np.isnan(a.astype(np.float64)) & np.isnan(b.astype(np.float64))
+    return bool((nan | (a.view(f"u{a.itemsize}") == b.view(f"u{b.itemsize}"))).all()) and a.shape == b.shape
+
+
+__all__ = [
+    "compiled", "dim", "dtype", "function", "load", "loop", "ordered_sum", "parallel", "parse", "reduce", "run",
+    "same_bits", "scalar", "store",
+]  # fmt: skip

@@ -1,0 +1,228 @@
+"""Elementwise loops in lanes: widths, unrolls, sizes, strides, views, guards, every element type."""
+
+from __future__ import annotations
+
+from itertools import product
+
+import ml_dtypes
+import numpy as np
+import pytest
+
+from txc.dialects.types import DTYPES
+
+from .harness import function, load, loop, parallel, run, same_bits, store
+
+RNG = np.random.default_rng(7)
+
+
+@pytest.mark.parametrize(("vector", "unroll"), list(product((1, 4, 8, 16), (1, 2, 3))))
+def test_a_map_of_any_size(vector: int, unroll: int) -> None:
+    f32 = "f32[n] by [1]"
+    body = load("x", 0, f32, "i") + "\n%y = arith.mulf %x, %x : f32\n%z = arith.addf %y, %x : f32\n" + store("z", 1, f32, "i")
+    text = function([f32, f32], loop("i", "0", "n", body, vector, unroll))
+    for n in range(71):
+        x, y = RNG.standard_normal(n + 1).astype(np.float32), np.full(n + 1, 7, np.float32)
+        run(text, [x, y], [n])
+        assert same_bits(y[:n], x[:n] * x[:n] + x[:n])
+        assert y[n] == 7
+
+
+@pytest.mark.parametrize("n", [0, 1, 3, 8, 15, 16, 17, 40])
+def test_a_map_of_a_known_size(n: int) -> None:
+    f64 = f"f64[{n}] by [1]"
+    body = load("x", 0, f64, "i") + "\n%y = arith.negf %x : f64\n" + store("y", 1, f64, "i")
+    text = function([f64, f64], loop("i", "0", str(n), body, 4, 2))
+    x, y = RNG.standard_normal(n + 1), np.full(n + 1, 7.0)
+    run(text, [x, y], [0])
+    assert same_bits(y[:n], -x[:n]) and y[n] == 7
+
+
+@pytest.mark.parametrize("stride", [0, 1, -1, 2, -3])
+@pytest.mark.parametrize("known", [True, False])
+def test_strides(stride: int, known: bool) -> None:
+    source = f"i32[n] by [{stride}]" if known else "i32[n] by [$s]"
+    out = f"i32[n] by [{stride or 1}]" if known else "i32[n] by [$t]"
+    body = load("x", 0, source, "i") + "\n%y = arith.addi %x, %x : i32\n" + store("y", 1, out, "i")
+    text = function([source, out], loop("i", "0", "n", body, 8, 2), "n, $s, $t")
+    for n in (0, 1, 7, 8, 21, 33):
+        x, y = np.arange(400, dtype=np.int32), np.zeros(400, np.int32)
+        run(text, [x[200:], y[200:]], [n, stride, stride or 1])
+        expected = np.zeros(400, np.int32)
+        for i in range(n):
+            expected[200 + i * (stride or 1)] = 2 * x[200 + i * stride]
+        assert np.array_equal(y, expected)
+
+
+@pytest.mark.parametrize("name", list(DTYPES))
+def test_every_element_type_is_copied_and_compared(name: str) -> None:
+    element = DTYPES[name]
+    info, flags = f"{name}[n] by [1]", "bool[n] by [1]"
+    if element.is_float:
+        compare = f"%c = arith.cmpf olt, %x, %y : {name}"
+    else:
+        predicate = "slt" if element.kind == "int" else "ult"
+        compare = f"%c = arith.cmpi {predicate}, %x, %y : i{element.bits}"
+    body = "\n".join([load("x", 0, info, "i"), load("y", 1, info, "i"), compare, store("x", 2, info, "i"), store("c", 3, flags, "i")])
+    text = function([info, info, info, flags], loop("i", "0", "n", body, 8, 2))
+    for n in (5, 16, 37):
+        x = (RNG.standard_normal(n) * 100).astype(element.numpy)
+        y = (RNG.standard_normal(n) * 100).astype(element.numpy)
+        copy, less = np.zeros(n, element.numpy), np.zeros(n, bool)
+        run(text, [x, y, copy, less], [n])
+        assert same_bits(copy, x) and np.array_equal(less, x < y)
+
+
+def test_reshaped_and_broadcast_operands() -> None:
+    flat, table, row = "f32[n * m] by [1]", "f32[n, m] by [m, 1]", "f32[m] by [1]"
+    body = "\n".join(
+        [load("x", 0, table, "i // m, i % m"), load("y", 1, row, "i % m"), "%z = arith.addf %x, %y : f32", store("z", 2, flat, "i")]
+    )
+    text = function([table, row, flat], loop("i", "0", "n * m", body, 8, 2), "n, m")
+    for n, m in ((1, 1), (3, 5), (7, 19), (4, 0)):
+        x, y = RNG.standard_normal((n, m)).astype(np.float32), RNG.standard_normal(m).astype(np.float32)
+        out = np.zeros(n * m, np.float32)
+        run(text, [x, y, out], [n, m])
+        assert same_bits(out, (x + y).ravel())
+
+
+@pytest.mark.parametrize("vector", [1, 4, 8])
+def test_guards_pad_with_zero(vector: int) -> None:
+    f32 = "f32[n] by [1]"
+    padded = "f32[n + 7] by [1]"
+    body = load("x", 0, f32, "i - 3", "i - 3, n + 2 - i") + "\n" + store("x", 1, padded, "i")
+    text = function([f32, padded], loop("i", "0", "n + 7", body, vector, 2))
+    reverse = load("x", 0, f32, "n + 2 - i", "i - 3, n + 2 - i") + "\n" + store("x", 1, padded, "i")
+    reversed_text = function([f32, padded], loop("i", "0", "n + 7", reverse, vector, 1))
+    thinned = load("x", 0, padded, "i") + "\n" + store("x", 1, f32, "i - 2", "i - 2, n + 1 - i")
+    thinned_text = function([padded, f32], loop("i", "0", "n + 7", thinned, vector, 2))
+    for n in (0, 1, 5, 12, 31):
+        x, out = RNG.standard_normal(n).astype(np.float32), np.full(n + 7, 9, np.float32)
+        run(text, [x, out], [n])
+        assert same_bits(out, np.pad(x, (3, 4)))
+        run(reversed_text, [x, out], [n])
+        assert same_bits(out, np.pad(x[::-1], (3, 4)))
+        y, cut = RNG.standard_normal(n + 7).astype(np.float32), np.full(n + 1, 5, np.float32)
+        run(thinned_text, [y, cut], [n])
+        assert same_bits(cut[:n], y[2 : n + 2]) and cut[n] == 5
+
+
+def test_a_guard_of_an_outer_loop_and_strided_guarded_lanes() -> None:
+    table, out = "f32[n, m] by [m, 1]", "f32[n + 2, m] by [m, 1]"
+    column = "f32[m, n] by [1, m]"
+    body = load("x", 0, table, "i - 1, j", "i - 1, n - i") + "\n" + store("x", 2, out, "i, j")
+    body2 = load("y", 1, column, "j, i - 1", "i - 1, n - i, j - 1") + "\n" + store("y", 3, out, "i, j")
+    nest = loop("i", "0", "n + 2", loop("j", "0", "m", body, 8) + loop("j", "0", "m", body2, 4), 1, 2)
+    transposed = loop("j", "0", "m", loop("i", "0", "n + 2", body2, 8))
+    text = function([table, column, out, out], nest, "n, m")
+    text2 = function([table, column, out, out], transposed, "n, m")
+    for n, m in ((0, 3), (3, 1), (5, 11), (9, 16)):
+        x = RNG.standard_normal((n, m)).astype(np.float32)
+        a, b, c = (np.full((n + 2, m), 9, np.float32) for _ in range(3))
+        run(text, [x, x, a, b], [n, m])
+        run(text2, [x, x, a, c], [n, m])
+        expected = np.pad(x, ((1, 1), (0, 0)))
+        assert same_bits(a, expected)
+        expected[:, 0] = 0
+        assert same_bits(b, expected) and same_bits(c, expected)
+
+
+def test_gathers_by_bound_indices() -> None:
+    f32, i64 = "f32[n] by [1]", "i64[n] by [1]"
+    body = "\n".join(
+        [load("k", 1, i64, "i"), '"loop.bind"(%k) {symbol = "k"} : (i64) -> ()', load("x", 0, f32, "k"), store("x", 2, f32, "i")]
+    ).replace('"loop.bind"(%k) {symbol = "k"} : (i64) -> ()', 'loop.bind %k {symbol = "k"}')
+    text = function([f32, i64, f32], loop("i", "0", "n", body, 8, 2))
+    scatter = "\n".join([load("k", 1, i64, "i"), 'loop.bind %k {symbol = "k"}', load("x", 0, f32, "i"), store("x", 2, f32, "k")])
+    scatter_text = function([f32, i64, f32], loop("i", "0", "n", scatter, 8, 1))
+    for n in (1, 8, 13, 40):
+        x, where, out = RNG.standard_normal(n).astype(np.float32), RNG.permutation(n), np.zeros(n, np.float32)
+        run(text, [x, where, out], [n])
+        assert same_bits(out, x[where])
+        run(scatter_text, [x, where, out], [n])
+        assert same_bits(out[where], x)
+
+
+def test_index_values_in_lanes() -> None:
+    i64 = "i64[n] by [1]"
+    body = '%x = loop.index {expr = #tx.dim<"(i*i + 3) // $d + (i - $d) % 5 + min(i, 4)">} : i64\n' + store("x", 0, i64, "i")
+    text = function([i64], loop("i", "0", "n", body, 4, 2), "n, $d")
+    for d in (3, -7):
+        out = np.zeros(23, np.int64)
+        run(text, [out], [23, d])
+        assert out.tolist() == [(i * i + 3) // d + (i - d) % 5 + min(i, 4) for i in range(23)]
+
+
+@pytest.mark.parametrize("threads", [1, 2, 3])
+def test_parallel_chunks_cover_the_range(threads: int) -> None:
+    f32 = "f32[n] by [1]"
+    body = load("x", 0, f32, "i") + "\n%y = arith.addf %x, %x : f32\n" + store("y", 1, f32, "i")
+    tiles = parallel("t", "0", "n", loop("i", "t", "min(t + 16, n)", body, 8, 2), "16", "2")
+    text = function([f32, f32], tiles)
+    for n in (0, 1, 15, 16, 17, 100, 5000):
+        x, y = RNG.standard_normal(n + 1).astype(np.float32), np.full(n + 1, 7, np.float32)
+        run(text, [x, y], [n], threads)
+        assert same_bits(y[:n], x[:n] + x[:n]) and y[n] == 7
+
+
+def test_temporaries_and_captured_scalars() -> None:
+    f32 = "f32[n, m] by [m, 1]"
+    tmp, scalar_info = "f32[m] by [1]", "f32[] by []"
+    first = load("x", 0, f32, "i, j") + "%y = arith.mulf %x, %s : f32\n" + store("y", "t", tmp, "j")
+    second = load("z", "t", tmp, "m - 1 - j") + store("z", 1, f32, "i, j")
+    body = f"""%t = loop.alloc {{scope = "thread", offset = #tx.dim<"64">}} : !loop.buffer<"{tmp}">
+    {loop("j", "0", "m", first, 8)}
+    {loop("j", "0", "m", second, 8)}"""
+    text = function([f32, f32, scalar_info], load("s", 2, scalar_info, "") + parallel("i", "0", "n", body), "n, m")
+    x, y = RNG.standard_normal((9, 13)).astype(np.float32), np.zeros((9, 13), np.float32)
+    run(text, [x, y, np.array(2.5, np.float32)], [9, 13])
+    assert same_bits(y, (x * np.float32(2.5))[:, ::-1].copy())
+
+
+def test_if_while_and_carried_values() -> None:
+    i64, out = "i64[] by []", "i64[n] by [1]"
+    collatz = f"""
+    "loop.while"() ({{
+      {load("v", 0, i64, "")}
+      %one = arith.constant 1 : i64
+      %more = arith.cmpi sgt, %v, %one : i64
+      loop.yield %more : i1
+    }}, {{
+      {load("w", 0, i64, "")}
+      %b = arith.constant 1 : i64
+      %two = arith.constant 2 : i64
+      %three = arith.constant 3 : i64
+      %bit = arith.andi %w, %b : i64
+      %odd = arith.cmpi eq, %bit, %b : i64
+      "loop.if"(%odd) ({{
+        %t = arith.muli %w, %three : i64
+        %u = arith.addi %t, %b : i64
+        {store("u", 0, i64, "")}
+        loop.yield
+      }}, {{
+        %h = arith.divsi %w, %two : i64
+        {store("h", 0, i64, "")}
+        loop.yield
+      }}) : (i1) -> ()
+      loop.yield
+    }}) : () -> ()
+    %zero = arith.constant 0 : i64
+    %sum = "loop.for"(%zero) ({{
+    ^bb0(%acc: i64):
+      %i = loop.index {{expr = #tx.dim<"i*i">}} : i64
+      %next = arith.addi %acc, %i : i64
+      {store("next", 1, out, "i")}
+      loop.yield %next : i64
+    }}) {{iv = "i", lower = #tx.dim<"0">, upper = #tx.dim<"n">, step = #tx.dim<"1">, vector = 1 : i64, unroll = 1 : i64}} : (i64) -> i64
+    {store("sum", 0, i64, "")}"""
+    value, squares = np.array(27), np.zeros(6, np.int64)
+    run(function([i64, out], collatz), [value, squares], [6])
+    assert value == 55 and squares.tolist() == [0, 1, 5, 14, 30, 55]
+
+
+def test_bfloat16_is_stored_as_its_bits() -> None:
+    bf16, f32 = "bf16[n] by [1]", "f32[n] by [1]"
+    body = load("x", 0, f32, "i") + "\n%y = arith.truncf %x : f32 to bf16\n" + store("y", 1, bf16, "i")
+    x = np.concatenate([RNG.standard_normal(50), [np.inf, -np.inf, np.nan, 0.0, -0.0, 1e-40, 3.39e38]]).astype(np.float32)
+    out = np.zeros(len(x), ml_dtypes.bfloat16)
+    run(function([f32, bf16], loop("i", "0", "n", body, 8, 2)), [x, out], [len(x)])
+    assert same_bits(out, x.astype(ml_dtypes.bfloat16))

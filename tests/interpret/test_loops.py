@@ -1,0 +1,206 @@
+"""The loop interpreter on hand-written loops, against NumPy."""
+
+import numpy as np
+import pytest
+
+from txc.compiler.interpret.bodies import InterpretError
+from txc.compiler.interpret.loops import run
+
+MATRIX = '!loop.buffer<"f32[n, m] by [m, 1]">'
+VECTOR = '!loop.buffer<"f32[n] by [1]">'
+
+
+def parallel(iv: str, upper: str, body: str, lower: str = "0", step: str = "1") -> str:
+    return f"""
+      "loop.parallel"() ({{ {body}
+        loop.yield
+      }}) {{iv = "{iv}", lower = #tx.dim<"{lower}">, upper = #tx.dim<"{upper}">, step = #tx.dim<"{step}">,
+           kind = "cpu_thread", grain = #tx.dim<"1">}} : () -> ()"""
+
+
+def loop(iv: str, upper: str, body: str, lower: str = "0", vector: int = 1, step: str = "1") -> str:
+    return f"""
+      "loop.for"() ({{ {body}
+        loop.yield
+      }}) {{iv = "{iv}", lower = #tx.dim<"{lower}">, upper = #tx.dim<"{upper}">, step = #tx.dim<"{step}">,
+           vector = {vector} : i64, unroll = 1 : i64}} : () -> ()"""
+
+
+def double(source: str, target: str, at: str, to: str | None = None, kind: str = MATRIX) -> str:
+    return f"""
+        %once = loop.load {source} {{index = #tx.dims<"{at}">}} : {kind} -> f32
+        %twice = arith.addf %once, %once : f32
+        loop.store %twice, {target} {{index = #tx.dims<"{to or at}">}} : f32, {kind}"""
+
+
+def func(args: str, body: str, attributes: str = "") -> str:
+    given = f" attributes {{{attributes}}}" if attributes else ""
+    return f"func.func @f({args}){given} {{ {body}\n func.return }}"
+
+
+def matrix(n: int = 5, m: int = 7, seed: int = 0) -> np.ndarray:
+    return np.random.default_rng(seed).normal(size=(n, m)).astype(np.float32)
+
+
+@pytest.mark.parametrize("vector", [1, 8])
+def test_parallel_loops_tiles_with_a_remainder_and_lanes(parse, vector: int) -> None:
+    inner = loop("i", "min(n, t + 2)", loop("j", "m", double("%x", "%y", "i, j"), vector=vector), lower="t")
+    module = parse(func(f"%x: {MATRIX}, %y: {MATRIX}", parallel("t", "n", inner, step="2")))
+    x = matrix()
+    y = np.zeros_like(x)
+    run(module, [x, y], {})
+    np.testing.assert_array_equal(y, x + x)
+
+
+def test_lanes_whose_number_differs_between_points_are_masked(parse) -> None:
+    """A triangle: row i has i + 1 lanes."""
+    body = parallel("i", "n", loop("j", "i + 1", double("%x", "%y", "i, j"), vector=8))
+    x = matrix(5, 5)
+    y = np.zeros_like(x)
+    run(parse(func(f"%x: {MATRIX}, %y: {MATRIX}", body)), [x, y], {})
+    np.testing.assert_array_equal(y, np.tril(x + x))
+
+
+def test_carried_values_and_sequential_loops_of_different_lengths(parse) -> None:
+    body = parallel("i", "n", f"""
+        %zero = arith.constant 0.0 : f32
+        %s = "loop.for"(%zero) ({{
+        ^bb0(%c: f32):
+          %a = loop.load %x {{index = #tx.dims<"i, j">}} : {MATRIX} -> f32
+          %d = arith.addf %c, %a : f32
+          loop.yield %d : f32
+        }}) {{iv = "j", lower = #tx.dim<"i">, upper = #tx.dim<"m">, step = #tx.dim<"2">, vector = 1 : i64,
+             unroll = 1 : i64}} : (f32) -> f32
+        loop.store %s, %y {{index = #tx.dims<"i">}} : f32, {VECTOR}""")  # fmt: skip
+    x = matrix(5, 7)
+    y = np.zeros(5, np.float32)
+    run(parse(func(f"%x: {MATRIX}, %y: {VECTOR}", body)), [x, y], {})
+    expected = [np.add.accumulate(x[i, i::2])[-1] for i in range(5)]
+    np.testing.assert_array_equal(y, np.asarray(expected, np.float32))
+
+
+REDUCE = f"""
+        %s = "loop.reduce"() ({{
+          %a = loop.load %x {{index = #tx.dims<"i, k">}} : {MATRIX} -> f32
+          %b = loop.load %x {{index = #tx.dims<"0, k">}} : {MATRIX} -> f32
+          loop.yield %a, %b : f32, f32
+        }}, {{
+        ^bb0(%p: f32, %q: f32):
+          %r = arith.addf %p, %q : f32
+          loop.yield %r : f32
+        }}) {{iv = "k", lower = #tx.dim<"LOWER">, upper = #tx.dim<"m">, step = #tx.dim<"1">, vector = 1 : i64,
+             order = #tx.order<"chain<4, fma>">, identity = [0.0 : f32]}} : () -> f32
+        loop.store %s, %y {{index = #tx.dims<"i">}} : f32, {VECTOR}"""
+
+
+def chain(a: np.ndarray, b: np.ndarray) -> np.float32:
+    """chain<4, fma> in scalar Python; float64 holds a product of two float32 exactly."""
+    total = None
+    for start in range(0, len(a), 4):
+        block = np.float32(0)
+        for p, q in zip(a[start : start + 4], b[start : start + 4]):
+            block = np.float32(np.longdouble(p) * np.longdouble(q) + np.longdouble(block))
+        total = block if total is None else np.float32(total + block)
+    return np.float32(0) if total is None else total
+
+
+@pytest.mark.parametrize("lower", ["0", "min(m, 3*i)"])
+def test_reductions_fold_in_order_also_where_their_lengths_differ(parse, lower: str) -> None:
+    x = matrix(6, 11)
+    y = np.zeros(6, np.float32)
+    run(parse(func(f"%x: {MATRIX}, %y: {VECTOR}", parallel("i", "n", REDUCE.replace("LOWER", lower)))), [x, y], {})
+    starts = [0 if lower == "0" else min(11, 3 * i) for i in range(6)]
+    expected = [chain(x[i, s:], x[0, s:]) for i, s in enumerate(starts)]
+    np.testing.assert_array_equal(y, np.asarray(expected, np.float32))
+
+
+def test_thread_memory_is_private_to_an_iteration(parse) -> None:
+    row = '!loop.buffer<"f32[m] by [1]">'
+    body = f"""
+      %t = loop.alloc {{scope = "thread", offset = #tx.dim<"64">}} : {row}
+      """ + parallel("i", "n", loop("j", "m", f"""
+        %a = loop.load %x {{index = #tx.dims<"i, j">}} : {MATRIX} -> f32
+        loop.store %a, %t {{index = #tx.dims<"j">}} : f32, {row}""") + loop("j", "m", f"""
+        %a = loop.load %t {{index = #tx.dims<"m - 1 - j">}} : {row} -> f32
+        loop.store %a, %y {{index = #tx.dims<"i, j">}} : f32, {MATRIX}""", vector=4))  # fmt: skip
+    attributes = 'tx.thread_arena = #tx.dim<"4*m + 64">'
+    x = matrix()
+    y = np.zeros_like(x)
+    run(parse(func(f"%x: {MATRIX}, %y: {MATRIX}", body, attributes)), [x, y], {})
+    np.testing.assert_array_equal(y, x[:, ::-1])
+
+
+def test_thread_memory_starts_poisoned(parse) -> None:
+    body = f"""
+      %t = loop.alloc {{scope = "thread", offset = #tx.dim<"0">}} : {VECTOR}
+      """ + parallel("i", "n", double("%t", "%y", "i", kind=VECTOR))
+    y = np.zeros(3, np.float32)
+    run(parse(func(f"%y: {VECTOR}", body)), [y], {})
+    assert np.isnan(y).all()
+
+
+def test_guards_conditions_and_while(parse) -> None:
+    body = parallel(
+        "i",
+        "n",
+        f"""
+        %a = loop.load %x {{index = #tx.dims<"i - 1">, guards = #tx.dims<"i - 1">}} : {VECTOR} -> f32
+        %zero = arith.constant 0.0 : f32
+        %positive = arith.cmpf ogt, %a, %zero : f32
+        "loop.if"(%positive) ({{
+          loop.store %a, %y {{index = #tx.dims<"i">}} : f32, {VECTOR}
+          loop.yield
+        }}, {{
+          %one = arith.constant -1.0 : f32
+          loop.store %one, %y {{index = #tx.dims<"i">, guards = #tx.dims<"n - 2 - i">}} : f32, {VECTOR}
+          loop.yield
+        }}) : (i1) -> ()
+        "loop.while"() ({{
+          %v = loop.load %y {{index = #tx.dims<"i">}} : {VECTOR} -> f32
+          %limit = arith.constant 10.0 : f32
+          %low = arith.cmpf olt, %v, %limit : f32
+          %above = arith.cmpf ogt, %v, %zero : f32
+          %both = arith.andi %low, %above : i1
+          loop.yield %both : i1
+        }}, {{ {double("%y", "%y", "i", kind=VECTOR)}
+          loop.yield
+        }}) : () -> ()""",
+    )
+    x = np.array([3, -2, 7, -1, 0], np.float32)
+    y = np.zeros(5, np.float32)
+    run(parse(func(f"%x: {VECTOR}, %y: {VECTOR}", body)), [x, y], {})
+    np.testing.assert_array_equal(y, [-1, 12, -1, 14, 0])
+
+
+def test_data_dependent_stores(parse) -> None:
+    index = '!loop.buffer<"i64[n] by [1]">'
+    body = loop("i", "n", f"""
+        %a = loop.load %at {{index = #tx.dims<"i">}} : {index} -> i64
+        loop.bind %a {{symbol = "..t0"}}
+        %v = loop.load %x {{index = #tx.dims<"i">}} : {VECTOR} -> f32
+        loop.store %v, %y {{index = #tx.dims<"..t0">}} : f32, {VECTOR}""", vector=8)  # fmt: skip
+    at = np.array([2, 0, 1])
+    x, y = np.arange(3, dtype=np.float32), np.zeros(3, np.float32)
+    module = parse(func(f"%at: {index}, %x: {VECTOR}, %y: {VECTOR}", body))
+    run(module, [at, x, y], {})
+    np.testing.assert_array_equal(y, [1, 2, 0])
+    with pytest.raises(InterpretError, match=r"loop.store \{index = \"..t0\"\}: index 3 is out of bounds for dim 0"):
+        run(module, [at + 1, x, y], {})
+
+
+def test_a_load_out_of_bounds_names_the_op(parse) -> None:
+    module = parse(func(f"%x: {VECTOR}", parallel("i", "n", double("%x", "%x", "i + 1", "i", VECTOR))))
+    with pytest.raises(InterpretError, match=r'loop.load \{index = "i \+ 1"\}: index 4 is out of bounds .* size 4'):
+        run(module, [np.zeros(4, np.float32)], {})
+
+
+def test_a_symbol_without_a_value_is_named(parse) -> None:
+    module = parse(func(f"%x: {VECTOR}", parallel("i", "n", double("%x", "%x", "i + $k", "i", VECTOR))))
+    with pytest.raises(InterpretError, match=r"\$k has no value"):
+        run(module, [np.zeros(4, np.float32)], {})
+
+
+def test_many_iterations_are_computed_in_pieces(parse) -> None:
+    x = np.arange(10_000, dtype=np.float32)
+    run(parse(func(f"%x: {VECTOR}", parallel("i", "n", double("%x", "%x", "i", kind=VECTOR)))), [x], {})
+    np.testing.assert_array_equal(x, 2 * np.arange(10_000))
