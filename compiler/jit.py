@@ -22,7 +22,7 @@ from .frontend.staging import Argument, trace_function
 from .frontend.tensor import Tensor
 from .options import Options
 
-__all__ = ["Jitted", "Lowered", "evaluate_graph", "jit"]
+__all__ = ["Jitted", "Lowered", "compiled", "evaluate_graph", "jit", "structured"]
 
 
 @dataclass
@@ -141,7 +141,7 @@ class Jitted:
             arrays = separate(arrays, executable.written)
         outputs = executable.run(prepared, arrays, self._options.threads)
         _write_back(executable, arrays, call, version.graph)
-        return _structured(version.graph.structure, outputs, call.lazy)
+        return structured(version.graph.structure, outputs, call.lazy)
 
     def lower(self, *args: Any, **kwargs: Any) -> Lowered:
         """Every stage of the compilation for these arguments, as text; nothing is run."""
@@ -277,7 +277,7 @@ def _write_back(executable: Any, arrays: Sequence[np.ndarray], call: _Call, grap
             argument.original[...] = arrays[position]
 
 
-def _structured(structure: Any, outputs: list[np.ndarray], lazy: bool) -> Any:
+def structured(structure: Any, outputs: list[np.ndarray], lazy: bool) -> Any:
     """The function's result in the form the user wrote."""
     if isinstance(structure, bool) or structure is None:
         return structure
@@ -291,5 +291,5 @@ def _structured(structure: Any, outputs: list[np.ndarray], lazy: bool) -> Any:
     if isinstance(structure, Literal):
         return structure.value
     if isinstance(structure, dict):
-        return {k: _structured(v, outputs, lazy) for k, v in structure.items()}
-    return type(structure)(_structured(v, outputs, lazy) for v in structure)
+        return {k: structured(v, outputs, lazy) for k, v in structure.items()}
+    return type(structure)(structured(v, outputs, lazy) for v in structure)

@@ -28,7 +28,7 @@ from .symint import SymInt
 from .tensor import Tensor
 from .trace import Trace, require
 
-__all__ = ["Argument", "Runtime", "Traced", "stage", "trace_function"]
+__all__ = ["Argument", "Runtime", "StagedRange", "Traced", "Undefined", "stage", "trace_function"]
 
 #: A range known while staging is written out up to this length; a longer one becomes a loop.
 UNROLL = 8
@@ -57,7 +57,9 @@ class Traced:
     captured: list[Callable[[], bool]] = field(default_factory=list)
 
 
-class _Undefined:
+class Undefined:
+    """Stands for a variable that has no value."""
+
     def __init__(self, name: str):
         self.name = name
 
@@ -120,7 +122,7 @@ def _cell(cell: Any) -> Any:
     try:
         return cell.cell_contents
     except ValueError:
-        return _Undefined("a closure variable")
+        return Undefined("a closure variable")
 
 
 @functools.lru_cache(maxsize=1024)
@@ -176,7 +178,7 @@ class Runtime:
         try:
             return value()
         except NameError:
-            return _Undefined(name)
+            return Undefined(name)
 
     def captured(self, name: str, value: Any) -> Any:
         """A global or closure variable: arrays become hidden arguments, plain values are guarded."""
@@ -196,7 +198,7 @@ class Runtime:
             return require().capture(value)
         root = text.split(".")[0]
         if isinstance(value, (bool, int, float, str)) and not isinstance(
-            self._lookup(root), (_Undefined, types.ModuleType)
+            self._lookup(root), (Undefined, types.ModuleType)
         ):
             self._check(lambda: _same(self._lookup(text), value))
         return value
@@ -213,9 +215,9 @@ class Runtime:
         if name in code.co_freevars:
             value = _cell((function.__closure__ or ())[code.co_freevars.index(name)])
         else:
-            value = function.__globals__.get(name, _Undefined(name))
+            value = function.__globals__.get(name, Undefined(name))
         for attribute in attributes:
-            value = getattr(value, attribute, _Undefined(text))
+            value = getattr(value, attribute, Undefined(text))
         return value
 
     # Calls
@@ -285,7 +287,7 @@ class Runtime:
             return then(*state) if test else otherwise(*state)
         kept = [
             i for i, v in enumerate(state)
-            if _numeric(v) or (isinstance(v, _Undefined) and names[i] in certain)
+            if _numeric(v) or (isinstance(v, Undefined) and names[i] in certain)
         ]  # fmt: skip
 
         def branch(body: Callable[..., Any]) -> Callable[[], tuple[Any, ...]]:
@@ -404,7 +406,7 @@ class Runtime:
         """The carried variables; an error where another one, that had a value, has a new one now."""
         for i, (name, value) in enumerate(zip(names, after)):
             was = state[i]
-            if i not in kept and name not in free and not isinstance(was, _Undefined) and value is not was:
+            if i not in kept and name not in free and not isinstance(was, Undefined) and value is not was:
                 raise _error(
                     f"{name!r} holds a {type(was).__name__} and changes inside a staged loop or branch",
                     "only numbers and tensors can change there",

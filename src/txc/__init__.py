@@ -4,6 +4,7 @@ from .compiler.diagnostics import TxcError
 from .compiler.frontend.tensor import Tensor, asarray
 from .compiler.jit import jit
 from .compiler.options import OptionError
+from .compiler.tx_module import compile_source, load
 
 __version__ = "0.1.0"
-__all__ = ["OptionError", "Tensor", "TxcError", "asarray", "jit"]
+__all__ = ["OptionError", "Tensor", "TxcError", "asarray", "compile_source", "jit", "load"]

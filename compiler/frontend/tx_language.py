@@ -1,0 +1,554 @@
+"""The `.tx` language: typed functions in a subset of Python's syntax, parsed with `ast` and never executed by Python.
+
+A small evaluator walks the tree and calls the same front end as `jit`: the same tensors, methods, functions and
+structured control flow.  `docs/language.md` is the specification.
+"""
+
+from __future__ import annotations
+
+import ast
+import difflib
+import linecache
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, NoReturn
+
+import numpy as np
+
+from ...dialects.dims import Dim, dim
+from ...dialects.registry import OPS, OpError
+from ...dialects.types import DTYPES
+from ..diagnostics import TxcError, at
+from . import creation
+from .graph import Graph, Loc
+from .staging import Runtime, StagedRange, Undefined
+from .symint import SymInt
+from .tensor import Tensor
+from .trace import Trace
+from .tx_types import Annotation, read_annotation
+
+__all__ = ["TxFunction", "TxModule", "parse"]
+
+#: Functions that are not ops of their own, by name.
+_FUNCTIONS: dict[str, Any] = {
+    "where": np.where,
+    "maximum": np.maximum,
+    "minimum": np.minimum,
+    "concatenate": np.concatenate,
+    "stack": np.stack,
+    "matmul": np.matmul,
+    "tensordot": np.tensordot,
+    "transpose": np.transpose,
+    "sum": np.sum,
+    "mean": np.mean,
+    "max": np.max,
+    "min": np.min,
+    "prod": np.prod,
+    "all": np.all,
+    "any": np.any,
+    "argmax": np.argmax,
+    "argmin": np.argmin,
+    "take": np.take,
+    "clip": np.clip,
+    "zeros": creation.zeros,
+    "ones": creation.ones,
+    "full": creation.full,
+    "arange": creation.arange,
+    "linspace": creation.linspace,
+    "eye": creation.eye,
+}
+_CONSTANTS = {"pi": np.pi, "e": np.e, "inf": np.inf, "nan": np.nan, "True": True, "False": False}
+_BINARY = {
+    ast.Add: lambda a, b: a + b,
+    ast.Sub: lambda a, b: a - b,
+    ast.Mult: lambda a, b: a * b,
+    ast.Div: lambda a, b: a / b,
+    ast.FloorDiv: lambda a, b: a // b,
+    ast.Mod: lambda a, b: a % b,
+    ast.Pow: lambda a, b: a**b,
+    ast.MatMult: lambda a, b: a @ b,
+    ast.BitAnd: lambda a, b: a & b,
+    ast.BitOr: lambda a, b: a | b,
+    ast.BitXor: lambda a, b: a ^ b,
+    ast.LShift: lambda a, b: a << b,
+    ast.RShift: lambda a, b: a >> b,
+}
+_COMPARE = {
+    ast.Lt: lambda a, b: a < b,
+    ast.LtE: lambda a, b: a <= b,
+    ast.Gt: lambda a, b: a > b,
+    ast.GtE: lambda a, b: a >= b,
+    ast.Eq: lambda a, b: a == b,
+    ast.NotEq: lambda a, b: a != b,
+}
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """A parameter with its declared type."""
+
+    name: str
+    type: Annotation
+
+
+@dataclass
+class TxFunction:
+    """One function of a file: parameters, declared results, body."""
+
+    module: TxModule
+    node: ast.FunctionDef
+    parameters: list[Parameter]
+    results: list[Annotation] | None
+    doc: str = ""
+
+    @property
+    def name(self) -> str:
+        return self.node.name
+
+    def graph(self) -> Graph:
+        """The function's expression graph.  TxcError with the line of what is wrong."""
+        with Trace(self.name) as trace:
+            values: dict[str, Any] = {}
+            sizes: dict[str, Any] = {}
+            for p in self.parameters:
+                values[p.name] = _declared(trace, p, sizes)
+            evaluator = _Evaluator(
+                self.module, trace, dict(values) | {k: v for k, v in sizes.items() if k not in values}
+            )
+            result = evaluator.function(self)
+            return trace.finish(result)
+
+
+def _declared(trace: Trace, p: Parameter, sizes: dict[str, Any]) -> Any:
+    """A parameter's symbolic value; the sizes its type names become ints of the function."""
+    if p.type.is_int:
+        return trace.int_input(p.name)
+    dims: list[Dim] = []
+    for d in p.type.dims:
+        for s in sorted(d.symbols(), key=lambda s: s.name):
+            if s.name not in sizes:
+                sizes[s.name] = SymInt(trace.table.declare(s.name, None, f"size {s.name}"))
+        dims.append(d)
+    if not dims:
+        return trace.scalar_input(p.name, p.type.dtype.numpy, "")
+    return trace.tensor_input(p.name, p.type.dtype, dims, layout=p.type.layout)
+
+
+@dataclass
+class TxModule:
+    """A parsed file; `functions` by name, in order."""
+
+    filename: str
+    functions: dict[str, TxFunction] = field(default_factory=dict)
+
+    def function(self, name: str | None = None) -> TxFunction:
+        """The function of that name, or the last one; TxcError with the nearest name where there is none."""
+        if name is None:
+            return list(self.functions.values())[-1]
+        found = self.functions.get(name)
+        if found is None:
+            raise TxcError(f"{self.filename} has no function {name!r}", None, _nearest(name, self.functions), "TX0220")
+        return found
+
+    def graph(self, name: str | None = None) -> Graph:
+        return self.function(name).graph()
+
+
+def parse(text: str, filename: str = "<tx>") -> TxModule:
+    """Read a file's text.  TxcError for what is not the language; function bodies are checked when they are built."""
+    linecache.cache[filename] = (len(text), None, text.splitlines(keepends=True), filename)
+    module = TxModule(filename)
+    try:
+        tree = ast.parse(text, filename)
+    except SyntaxError as error:
+        loc = Loc(filename, error.lineno or 1, max(0, (error.offset or 1) - 1), error.end_offset or error.offset or 1)
+        raise TxcError(f"syntax error: {error.msg}", loc, code="TX0221") from None
+    for node in tree.body:
+        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str):
+            continue
+        if not isinstance(node, ast.FunctionDef):
+            fail(
+                filename,
+                node,
+                "only functions may stand at the top of a .tx file",
+                "start with 'def name(…):'",
+                "TX0222",
+            )
+        if node.name in module.functions:
+            fail(filename, node, f"function {node.name!r} is defined twice", code="TX0223")
+        module.functions[node.name] = _signature(module, node)
+    if not module.functions:
+        raise TxcError(f"{filename} has no function", None, "write 'def name(x: f32[n]): return …'", "TX0224")
+    return module
+
+
+def _signature(module: TxModule, node: ast.FunctionDef) -> TxFunction:
+    a = node.args
+    if a.vararg or a.kwarg or a.kwonlyargs or a.defaults or a.posonlyargs or node.decorator_list:
+        fail(module.filename, node, "parameters are plain names with a type", "x: f32[n, m]", "TX0225")
+    parameters = []
+    for arg in a.args:
+        if arg.annotation is None:
+            fail(module.filename, arg, f"parameter {arg.arg!r} needs a type", f"{arg.arg}: f32[n, m]", "TX0226")
+        parameters.append(Parameter(arg.arg, read_annotation(module.filename, arg.annotation)))
+    results = None
+    if node.returns is not None:
+        parts = node.returns.elts if isinstance(node.returns, ast.Tuple) else [node.returns]
+        results = [read_annotation(module.filename, part) for part in parts]
+    return TxFunction(module, node, parameters, results, ast.get_docstring(node) or "")
+
+
+def location(filename: str, node: ast.AST) -> Loc:
+    line = getattr(node, "lineno", 1)
+    column = getattr(node, "col_offset", 0)
+    same = getattr(node, "end_lineno", line) == line
+    return Loc(filename, line, column, getattr(node, "end_col_offset", column + 1) if same else column + 1)
+
+
+def fail(filename: str, node: ast.AST, message: str, hint: str = "", code: str = "TX0200") -> NoReturn:
+    raise TxcError(message, location(filename, node), hint, code)
+
+
+def _nearest(name: str, names: Any) -> str:
+    near = difflib.get_close_matches(name, list(names), 2, 0.5)
+    return f"did you mean {' or '.join(near)}?" if near else f"there are {', '.join(list(names)[:12])}"
+
+
+class _Return(Exception):
+    """Leaves the statements of a function with its value."""
+
+    def __init__(self, value: Any):
+        self.value = value
+
+
+class _Evaluator:
+    """Runs one function's body on symbolic values."""
+
+    def __init__(self, module: TxModule, trace: Trace, names: dict[str, Any], calls: tuple[str, ...] = ()):
+        self.module, self.trace, self.names, self.calls = module, trace, names, calls
+        self.runtime = Runtime()
+
+    def function(self, f: TxFunction) -> Any:
+        try:
+            self.block(f.node.body)
+        except _Return as returned:
+            if f.results is not None:
+                self._check(f, returned.value)
+            return returned.value
+        fail(self.module.filename, f.node, f"{f.name} ends without a return", code="TX0227")
+
+    def _check(self, f: TxFunction, value: Any) -> None:
+        """Results against the declared types: dtype, rank, and sizes as far as they are known to differ."""
+        given = value if isinstance(value, tuple) else (value,)
+        assert f.results is not None and f.node.returns is not None
+        where = f.node.returns
+        if len(given) != len(f.results):
+            self.fail(where, f"{f.name} returns {len(given)} values, not {len(f.results)}", code="TX0228")
+        for result, declared in zip(given, f.results):
+            found = result.user_type if isinstance(result, Tensor) else None
+            if found is None:
+                continue
+            fits = found.dtype is declared.dtype and found.rank == len(declared.dims)
+            if not fits or any(
+                self.trace.table.resolve(a) is not self.trace.table.resolve(b)
+                for a, b in zip(found.dims, declared.dims)
+            ):
+                self.fail(where, f"{f.name} returns {found}, declared is {declared}", code="TX0229")
+
+    def fail(self, node: ast.AST, message: str, hint: str = "", code: str = "TX0200") -> NoReturn:
+        fail(self.module.filename, node, message, hint, code)
+
+    # Statements
+
+    def block(self, body: Sequence[ast.stmt]) -> None:
+        for statement in body:
+            with at(location(self.module.filename, statement)):
+                try:
+                    self.statement(statement)
+                except (TxcError, _Return):
+                    raise
+                except OpError as error:
+                    raise TxcError(
+                        error.message, location(self.module.filename, statement), error.hint, error.code
+                    ) from error
+                except (TypeError, ValueError, IndexError) as error:
+                    self.fail(statement, str(error), code="TX0230")
+
+    def statement(self, node: ast.stmt) -> None:
+        match node:
+            case ast.Return(value=value):
+                raise _Return(None if value is None else self.value(value))
+            case ast.Assign(targets=[target], value=value):
+                self.assign(target, self.value(value))
+            case ast.AugAssign(target=target, op=op, value=value):
+                self.augmented(target, op, self.value(value))
+            case ast.For(target=ast.Name(id=name), iter=iterable, body=body, orelse=[]):
+                self.for_(node, name, self.value(iterable), body)
+            case ast.While(test=test, body=body, orelse=[]):
+                self.while_(test, body)
+            case ast.If(test=test, body=body, orelse=orelse):
+                self.if_(node, self.value(test), body, orelse)
+            case ast.Expr(value=ast.Constant(value=str())) | ast.Pass():
+                pass
+            case _:
+                kind = type(node).__name__
+                self.fail(node, f"{kind} is not part of the language", "see docs/language.md", "TX0231")
+
+    def assign(self, target: ast.expr, value: Any) -> None:
+        if isinstance(target, ast.Name):
+            self.names[target.id] = value
+        elif isinstance(target, ast.Tuple):
+            if not isinstance(value, (tuple, list)) or len(value) != len(target.elts):
+                self.fail(target, f"{len(target.elts)} names for what is not {len(target.elts)} values", code="TX0232")
+            for part, item in zip(target.elts, value):
+                self.assign(part, item)
+        elif isinstance(target, ast.Subscript):
+            self.value(target.value)[self.index(target.slice)] = value
+        else:
+            self.fail(target, "only names, tuples of names and views can be assigned", code="TX0233")
+
+    def augmented(self, target: ast.expr, op: ast.operator, value: Any) -> None:
+        if isinstance(target, ast.Subscript):
+            base, index = self.value(target.value), self.index(target.slice)
+            base[index] = _BINARY[type(op)](base[index], value)
+        elif isinstance(target, ast.Name):
+            self.names[target.id] = _BINARY[type(op)](self.value(target), value)
+        else:
+            self.fail(target, "only names and views can be assigned", code="TX0233")
+
+    def _with_names(self, assigned: Sequence[str], values: Sequence[Any], body: Sequence[ast.stmt]) -> tuple[Any, ...]:
+        """Run statements with some names set; their values afterwards.  The names are as before when it is done."""
+        before = dict(self.names)
+        self.names.update({n: v for n, v in zip(assigned, values) if not isinstance(v, Undefined)})
+        try:
+            self.block(body)
+            return tuple(self.names.get(n, Undefined(n)) for n in assigned)
+        except _Return:
+            self.fail(
+                body[-1],
+                "a return inside a staged loop or branch",
+                "assign to a variable and return it at the end",
+                "TX0234",
+            )
+        finally:
+            self.names = before
+
+    def _state(self, names: Sequence[str]) -> tuple[Any, ...]:
+        return tuple(self.names.get(n, Undefined(n)) for n in names)
+
+    def _update(self, names: Sequence[str], values: Sequence[Any]) -> None:
+        for n, v in zip(names, values):
+            if not isinstance(v, Undefined):
+                self.names[n] = v
+
+    def for_(self, node: ast.For, name: str, iterable: Any, body: list[ast.stmt]) -> None:
+        if not isinstance(iterable, StagedRange):
+            self.fail(node.iter, "a loop runs over range(…)", "for i in range(n):", "TX0235")
+        names = [n for n in _assigned(body) if n != name]
+
+        def run(item: Any, *state: Any) -> tuple[Any, ...]:
+            return self._with_names([*names, name], [*state, item], body)[: len(names)]
+
+        self._update(names, self.runtime.for_(iterable, run, (name,), tuple(names), self._state(names)))
+
+    def while_(self, test: ast.expr, body: list[ast.stmt]) -> None:
+        names = _assigned(body)
+
+        def condition(*state: Any) -> Any:
+            before = dict(self.names)
+            self._update(names, state)
+            try:
+                return self.value(test)
+            finally:
+                self.names = before
+
+        def run(*state: Any) -> tuple[Any, ...]:
+            return self._with_names(names, state, body)
+
+        self._update(names, self.runtime.while_(condition, run, tuple(names), self._state(names)))
+
+    def if_(self, node: ast.If, test: Any, body: list[ast.stmt], orelse: list[ast.stmt]) -> None:
+        if not isinstance(test, Tensor):
+            self.block(body if test else orelse)
+            return
+        names = [*dict.fromkeys([*_assigned(body), *_assigned(orelse)])]
+        certain = tuple(n for n in names if n in _assigned(body) and n in _assigned(orelse))
+        found = self.runtime.if_(
+            test,
+            lambda *state: self._with_names(names, state, body),
+            lambda *state: self._with_names(names, state, orelse),
+            certain,
+            tuple(names),
+            self._state(names),
+        )
+        self._update(names, found)
+
+    # Expressions
+
+    def value(self, node: ast.expr) -> Any:
+        with at(location(self.module.filename, node)):
+            return self._value(node)
+
+    def _value(self, node: ast.expr) -> Any:
+        match node:
+            case ast.Constant(value=bool() | int() | float() | str() as value):
+                return value
+            case ast.Name(id=name):
+                return self.name(node, name)
+            case ast.BinOp(left=left, op=op, right=right):
+                return _BINARY[type(op)](self.value(left), self.value(right))
+            case ast.UnaryOp(op=ast.USub(), operand=operand):
+                return -self.value(operand)
+            case ast.UnaryOp(op=ast.UAdd(), operand=operand):
+                return self.value(operand)
+            case ast.UnaryOp(op=ast.Invert(), operand=operand):
+                return ~self.value(operand)
+            case ast.UnaryOp(op=ast.Not(), operand=operand):
+                return self.runtime.not_(self.value(operand))
+            case ast.BoolOp(op=ast.And(), values=values):
+                return self.runtime.and_(*[lambda v=v: self.value(v) for v in values])
+            case ast.BoolOp(values=values):
+                return self.runtime.or_(*[lambda v=v: self.value(v) for v in values])
+            case ast.Compare(left=left, ops=ops, comparators=comparators):
+                return self.compare(node, left, ops, comparators)
+            case ast.IfExp(test=test, body=body, orelse=orelse):
+                return self.runtime.if_exp(self.value(test), lambda: self.value(body), lambda: self.value(orelse))
+            case ast.Tuple(elts=elts):
+                return tuple(self.value(e) for e in elts)
+            case ast.List(elts=elts):
+                return [self.value(e) for e in elts]
+            case ast.Subscript(value=value, slice=index):
+                return self.value(value)[self.index(index)]
+            case ast.Attribute(value=value, attr=attr):
+                return self.attribute(node, self.value(value), attr)
+            case ast.Call():
+                return self.call(node)
+        self.fail(node, f"{type(node).__name__} is not part of the language", "see docs/language.md", "TX0231")
+
+    def name(self, node: ast.expr, name: str) -> Any:
+        if name in self.names:
+            return self.names[name]
+        if name in _CONSTANTS:
+            return _CONSTANTS[name]
+        if name in DTYPES:
+            return DTYPES[name]
+        known = [*self.names, *self.module.functions, *_FUNCTIONS, *OPS]
+        self.fail(node, f"there is no {name!r} here", _nearest(name, known), "TX0236")
+
+    def compare(self, node: ast.Compare, left: ast.expr, ops: list[ast.cmpop], comparators: list[ast.expr]) -> Any:
+        values = [self.value(e) for e in (left, *comparators)]
+        terms = []
+        for a, op, b in zip(values, ops, values[1:]):
+            if type(op) not in _COMPARE:
+                self.fail(node, "only < <= > >= == != compare values", code="TX0231")
+            terms.append(lambda a=a, op=op, b=b: _COMPARE[type(op)](a, b))
+        return self.runtime.and_(*terms)
+
+    def index(self, node: ast.expr) -> Any:
+        match node:
+            case ast.Tuple(elts=elts):
+                return tuple(self.index(e) for e in elts)
+            case ast.Slice(lower=lower, upper=upper, step=step):
+                return slice(*[None if x is None else self.value(x) for x in (lower, upper, step)])
+            case ast.Constant(value=None):
+                return None
+            case ast.Constant(value=value) if value is ...:
+                return ...
+        return self.value(node)
+
+    def attribute(self, node: ast.Attribute, value: Any, attr: str) -> Any:
+        if isinstance(value, Tensor) and attr in ("T", "shape", "ndim", "size"):
+            return getattr(value, attr)
+        self.fail(node, f"there is no attribute {attr!r}", "call methods with parentheses", "TX0237")
+
+    def call(self, node: ast.Call) -> Any:
+        arguments = [self.value(a) for a in node.args]
+        keywords = {k.arg: self.value(k.value) for k in node.keywords if k.arg is not None}
+        if isinstance(node.func, ast.Attribute):
+            return self.method(node, self.value(node.func.value), node.func.attr, arguments, keywords)
+        if not isinstance(node.func, ast.Name):
+            self.fail(node, "only named functions and methods can be called", code="TX0238")
+        name = node.func.id
+        if name in self.module.functions:
+            return self.inline(node, self.module.functions[name], arguments, keywords)
+        if name == "range":
+            return self.runtime.fn(range)(*arguments)
+        if name in ("len", "float", "int", "abs"):
+            plain = {"len": len, "float": float, "int": int, "abs": abs}[name]
+            return self.runtime.fn(plain)(*arguments)
+        found = _FUNCTIONS.get(name)
+        if found is not None:
+            return found(*arguments, **keywords)
+        decl = OPS.get(name)
+        if decl is None or decl.family not in ("map", "reduction", "view", "composite", "structural"):
+            known = [*self.module.functions, *_FUNCTIONS, *OPS]
+            self.fail(node.func, f"there is no function {name!r}", _nearest(name, known), "TX0239")
+        if decl.numpy is not None and isinstance(decl.numpy, np.ufunc):
+            return decl.numpy(*arguments, **keywords)
+        return Tensor.apply(decl, *arguments, **keywords)
+
+    def method(self, node: ast.Call, value: Any, name: str, arguments: list[Any], keywords: dict[str, Any]) -> Any:
+        if not isinstance(value, Tensor):
+            self.fail(node, f"a {type(value).__name__} has no method {name!r}", code="TX0240")
+        try:
+            found = getattr(value, name)
+        except (AttributeError, OpError):
+            known = [m for decl in OPS.values() for m in decl.methods]
+            self.fail(node.func, f"a tensor has no method {name!r}", _nearest(name, known), "TX0240")
+        return found(*arguments, **keywords)
+
+    def inline(self, node: ast.Call, f: TxFunction, arguments: list[Any], keywords: dict[str, Any]) -> Any:
+        """A call of another function of the file: its body here, with sizes unified with its declared types."""
+        if f.name in self.calls:
+            self.fail(node, f"{f.name} calls itself", "recursion is not part of the language", "TX0241")
+        names = {p.name: v for p, v in zip(f.parameters, arguments)} | keywords
+        if len(arguments) > len(f.parameters) or set(names) != {p.name for p in f.parameters}:
+            wanted = ", ".join(p.name for p in f.parameters)
+            self.fail(node, f"{f.name} takes ({wanted}), got {len(arguments) + len(keywords)} arguments", code="TX0242")
+        sizes: dict[str, Any] = {}
+        for p in f.parameters:
+            self._bind(node, f, p, names[p.name], sizes)
+        inner = _Evaluator(
+            self.module,
+            self.trace,
+            {**{k: v for k, v in sizes.items() if k not in names}, **names},
+            (*self.calls, f.name),
+        )
+        unchecked = TxFunction(f.module, f.node, f.parameters, None)
+        return inner.function(unchecked)
+
+    def _bind(self, node: ast.Call, f: TxFunction, p: Parameter, value: Any, sizes: dict[str, Any]) -> None:
+        """Check an argument against the parameter's type; the sizes that the type names get their values."""
+        if p.type.is_int or not isinstance(value, Tensor):
+            return
+        found = value.user_type
+        if found.dtype is not p.type.dtype or found.rank != len(p.type.dims):
+            self.fail(node, f"{f.name} takes {p.name}: {p.type}, got {found}", code="TX0243")
+        for declared, size in zip(p.type.dims, found.dims):
+            if declared.symbol is not None and declared.symbol.name not in sizes:
+                sizes[declared.symbol.name] = SymInt(size)
+            elif declared.symbol is not None:
+                self.trace.table.equate(_dim(sizes[declared.symbol.name]), size, f"{p.name} of {f.name}")
+            elif declared.const is not None:
+                self.trace.table.equate(declared, size, f"{p.name} of {f.name}")
+
+
+def _dim(value: Any) -> Dim:
+    return value.dim if isinstance(value, SymInt) else dim(value)
+
+
+def _assigned(body: Sequence[ast.stmt]) -> list[str]:
+    """Names that statements assign or store into."""
+    from .staging_ast import assigned_names
+
+    return [n for n in assigned_names(body)]
+
+
+def load_text(path: str | Path) -> str:
+    """A file's text; TxcError where it cannot be read."""
+    try:
+        return Path(path).read_text()
+    except (OSError, UnicodeDecodeError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "it is not text"
+        raise TxcError(f"cannot read {path}: {reason}", code="TX0244") from None

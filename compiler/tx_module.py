@@ -1,0 +1,130 @@
+"""Compiled `.tx` files: `load` and `compile_source` give a module whose attributes are its functions."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from .diagnostics import TxcError
+from .facts import separate, stride_fact, walkable
+from .frontend.graph import Graph
+from .frontend.tx_language import Parameter, TxFunction, TxModule, load_text, parse
+from .jit import Lowered, compiled, structured
+from .options import Options
+
+__all__ = ["CompiledModule", "CompiledTx", "compile_source", "load"]
+
+
+class CompiledTx:
+    """A function of a `.tx` file, called with arrays (and numbers) of its declared types."""
+
+    def __init__(self, function: TxFunction, options: Options):
+        self.function, self._options = function, options
+        self.__name__ = function.name
+        self.__doc__ = function.doc
+
+    @cached_property
+    def graph(self) -> Graph:
+        """Its expression graph; TxcError, with the line, where the body is wrong."""
+        return self.function.graph()
+
+    def options(self, **given: Any) -> CompiledTx:
+        """The same function with other options."""
+        return CompiledTx(self.function, Options.of(self._options, **given))
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        given = self._bind(args, kwargs)
+        graph = self.graph
+        arrays = [given[i.name] for i in graph.inputs if i.value is not None]
+        integers = [given[i.name] for i in graph.inputs if i.value is None]
+        executable = compiled(graph, [stride_fact(a) for a in arrays], self._options).executable
+        if executable.written:
+            arrays = separate(arrays, executable.written)
+        try:
+            outputs = executable(arrays, integers, self._options.threads)
+        except ValueError as error:
+            raise TxcError(f"{self.__name__}: {error}", code="TX0252") from error
+        outputs = [o.T if layout == "col" else o for o, layout in zip(outputs, self._layouts(len(outputs)))]
+        return structured(graph.structure, outputs, False)
+
+    def _layouts(self, count: int) -> list[str]:
+        declared = [r.layout for r in self.function.results or ()]
+        return [*declared, *["row"] * count][:count]
+
+    def lower(self) -> Lowered:
+        """Every stage of its compilation, for packed arguments."""
+        from .watch import Watch
+
+        facts: list[Any] = [("packed",) for i in self.graph.inputs if i.value is not None]
+        return Lowered(compiled(self.graph, facts, self._options, Watch(keep_text=True)).stages)
+
+    def _bind(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
+        """Arguments by name, each of its declared type."""
+        parameters = self.function.parameters
+        names = [p.name for p in parameters]
+        if len(args) > len(names):
+            raise TxcError(f"{self.__name__} takes {len(names)} arguments, got {len(args)}", code="TX0250")
+        given = dict(zip(names, args))
+        for name, value in kwargs.items():
+            if name not in names or name in given:
+                raise TxcError(
+                    f"{self.__name__} has no free parameter {name!r}: it takes {', '.join(names)}", code="TX0250"
+                )
+            given[name] = value
+        for p in parameters:
+            if p.name not in given:
+                raise TxcError(f"{self.__name__} needs the input {p.name}: {p.type}", code="TX0250")
+        return {p.name: self._typed(p, given[p.name]) for p in parameters}
+
+    def _typed(self, p: Parameter, value: Any) -> Any:
+        if p.type.is_int:
+            if isinstance(value, bool) or not hasattr(value, "__index__"):
+                raise TxcError(f"{self.__name__} takes {p.name}: an int, got {value!r}", code="TX0251")
+            return int(value.__index__())
+        if p.type.scalar:
+            number = np.asarray(value)
+            if number.ndim or number.dtype.kind not in "biuf":
+                raise TxcError(f"{self.__name__} takes {p.name}: a number ({p.type}), got {value!r}", code="TX0251")
+            return number.astype(p.type.dtype.numpy)
+        array = walkable(np.asarray(value))
+        if array.dtype != p.type.dtype.numpy or array.ndim != len(p.type.dims):
+            shape = "×".join(map(str, array.shape)) or "rank 0"
+            raise TxcError(
+                f"{self.__name__} takes {p.name}: {p.type}, got {array.dtype} of shape {shape}",
+                hint=f"pass {p.name}.astype({p.type.dtype.numpy.name!r})" if array.ndim == len(p.type.dims) else "",
+                code="TX0251",
+            )
+        return array.T if p.type.layout == "col" else array
+
+
+class CompiledModule:
+    """A `.tx` file; its functions are attributes."""
+
+    def __init__(self, module: TxModule, options: Options):
+        self._module = module
+        self.functions = {name: CompiledTx(f, options) for name, f in module.functions.items()}
+
+    def function(self, name: str | None = None) -> CompiledTx:
+        """The function of that name, or the last one of the file."""
+        return self.functions[self._module.function(name).name]
+
+    def __getattr__(self, name: str) -> CompiledTx:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return self.function(name)
+
+    def __dir__(self) -> list[str]:
+        return list(self.functions)
+
+
+def compile_source(text: str, filename: str = "<tx>", **options: Any) -> CompiledModule:
+    """The functions of a program text.  TxcError, with line and caret, for what is not the language."""
+    return CompiledModule(parse(text, filename), Options.of(**options))
+
+
+def load(path: str | Path, **options: Any) -> CompiledModule:
+    """The functions of a `.tx` file.  TxcError where it cannot be read, or is not the language."""
+    return compile_source(load_text(path), str(path), **options)
