@@ -56,9 +56,7 @@ class _Carried:
     def arguments(self, block: Block) -> tuple[Tensor, ...]:
         """What the body is called with: fresh tensors for rebound variables, the outer ones for the rest."""
         args = iter(block.args)
-        fresh = {
-            i: Tensor(next(args), layout=t.layout, weak=t.weak, boxed=t.boxed) for i, t in self.rebound.items()
-        }
+        fresh = {i: Tensor(next(args), layout=t.layout, weak=t.weak, boxed=t.boxed) for i, t in self.rebound.items()}
         for t in self.written:
             t._value = next(args)
         return tuple(fresh.get(i, t) for i, t in enumerate(self.given))
@@ -128,9 +126,7 @@ class _Carried:
     def after(self, results: Sequence[Value], arguments: Sequence[Any]) -> tuple[Any, ...]:
         """What the variables are after the node."""
         values = iter(results)
-        fresh = {
-            i: Tensor(next(values), layout=t.layout, weak=t.weak, boxed=t.boxed) for i, t in self.rebound.items()
-        }
+        fresh = {i: Tensor(next(values), layout=t.layout, weak=t.weak, boxed=t.boxed) for i, t in self.rebound.items()}
         for t in self.written:
             before = t.value
             self.trace.note_write(t, before)
@@ -295,9 +291,11 @@ def if_(
         labels = [names[i] if i < len(names) else f"value {i}" for i in range(len(returned[0])) if i not in kept]
         joined = [_joined(trace, blocks, a, b, label) for (a, b), label in zip(pairs, labels)]
         for block, final, side in zip(blocks, finals, (0, 1)):
-            block.outputs = [pair[side].value for pair in joined] if not joined else [
-                _value_in(trace, block, pair[side]) for pair in joined
-            ]
+            block.outputs = (
+                [pair[side].value for pair in joined]
+                if not joined
+                else [_value_in(trace, block, pair[side]) for pair in joined]
+            )
             block.outputs += [final.get(t, t.value) for t in written]
         types = [resolved(v) for v in blocks[0].outputs]
         if not types:
@@ -362,5 +360,3 @@ def _joined(trace: Trace, blocks: Sequence[Block], a: Any, b: Any, name: str) ->
                 sides[i] = cast(sides[i], element)
                 sides[i].weak = weak
     return sides[0], sides[1]
-
-
