@@ -143,7 +143,9 @@ class CpuFunction(ReduceWriter):
         self.branch_if(self.ins(f"icmp sgt i64 {chunks}, 1"), many, direct)
         self.start(many)
         function, pool = self.runtime(PARALLEL, "ptr"), self.runtime(POOL, "ptr")
-        self.put(f"call void {function}(ptr {pool}, ptr {quoted(child.name)}, ptr {context}, i64 {chunks}, i64 {threads})")
+        self.put(
+            f"call void {function}(ptr {pool}, ptr {quoted(child.name)}, ptr {context}, i64 {chunks}, i64 {threads})"
+        )
         self.branch(after)
         self.start(direct)
         self.put(f"call void {quoted(child.name)}(ptr {context}, i64 0, i64 0)")
