@@ -19,7 +19,7 @@ from ...dialects.loop import AllocOp, BarrierOp, ParallelOp
 from .lanes import Reg
 from .llvm_reduce import ReduceWriter
 from .target import Target
-from .writer import EmitError, Module, llvm_type
+from .writer import EmitError, Module, llvm_type, quoted
 
 __all__ = ["CpuFunction", "EmitError", "emit_llvm"]
 
@@ -143,10 +143,12 @@ class CpuFunction(ReduceWriter):
         self.branch_if(self.ins(f"icmp sgt i64 {chunks}, 1"), many, direct)
         self.start(many)
         function, pool = self.runtime(PARALLEL, "ptr"), self.runtime(POOL, "ptr")
-        self.put(f"call void {function}(ptr {pool}, ptr @{child.name}, ptr {context}, i64 {chunks}, i64 {threads})")
+        self.put(
+            f"call void {function}(ptr {pool}, ptr {quoted(child.name)}, ptr {context}, i64 {chunks}, i64 {threads})"
+        )
         self.branch(after)
         self.start(direct)
-        self.put(f"call void @{child.name}(ptr {context}, i64 0, i64 0)")
+        self.put(f"call void {quoted(child.name)}(ptr {context}, i64 0, i64 0)")
         self.branch(after)
         self.start(after)
 
@@ -176,7 +178,7 @@ class CpuFunction(ReduceWriter):
 
     def finish(self, result: str, parameters: str) -> None:
         """Hand the function's text to the module."""
-        text = f"define {result} @{self.name}({parameters}) #0 {{\nentry:\n{self.lines()}\n}}"
+        text = f"define {result} {quoted(self.name)}({parameters}) #0 {{\nentry:\n{self.lines()}\n}}"
         self.module.functions.append(text)
 
     def emit(self, op: func.FuncOp) -> None:

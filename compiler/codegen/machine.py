@@ -9,7 +9,7 @@ from typing import Any
 
 import llvmlite.binding as llvm
 
-from .target import Target
+from .target import Target, object_name
 
 __all__ = [
     "LoadedObject", "TargetError", "compile_llvm", "emit_asm", "host_target", "load_object", "make_target",
@@ -129,13 +129,15 @@ class LoadedObject:
 
     def __init__(self, data: bytes, names: Iterable[str]):
         _initialize()
+        names = list(names)
+        defined = _elf_symbols(data)[0]
+        missing = [name for name in names if defined is not None and object_name(name) not in defined]
+        if missing:  # LLVM would end the process
+            raise TargetError(f"the object has no function {missing[0]!r}")
         self._engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), _new_machine())
         self._engine.add_object_file(llvm.ObjectFileRef.from_data(data))
         self._engine.finalize_object()
-        self.addresses = {name: self._engine.get_function_address(name) for name in names}
-        missing = [name for name, address in self.addresses.items() if not address]
-        if missing:
-            raise TargetError(f"the object has no function {missing[0]!r}")
+        self.addresses = {name: self._engine.get_function_address(object_name(name)) for name in names}
 
 
 def _new_machine() -> Any:
@@ -148,24 +150,30 @@ def load_object(data: bytes, names: Iterable[str]) -> LoadedObject:
     return LoadedObject(data, names)
 
 
-def undefined_symbols(data: bytes) -> set[str]:
-    """What an ELF64 object (of this machine's byte order) needs from outside; other formats give the empty set."""
+def _elf_symbols(data: bytes) -> tuple[set[str] | None, set[str]]:
+    """The names that an ELF64 object (of this machine's byte order) defines and needs; of others, nothing is known."""
     if data[:5] != b"\x7fELF\x02":
-        return set()
+        return None, set()
     (table,) = struct.unpack_from("<Q", data, 40)
     size, count, _ = struct.unpack_from("<HHH", data, 58)
     sections = [struct.unpack_from("<IIQQQQIIQQ", data, table + i * size) for i in range(count)]
-    found: set[str] = set()
+    defined: set[str] = set()
+    needed: set[str] = set()
     for _, kind, _, _, offset, length, link, *_ in sections:
         if kind != 2:
             continue
         strings = sections[link][4]
         for at in range(offset, offset + length, 24):
             name, _, _, section = struct.unpack_from("<IBBH", data, at)
-            if section == 0 and name:
-                end = data.index(b"\0", strings + name)
-                found.add(data[strings + name : end].decode())
-    return found
+            if name:
+                text = data[strings + name : data.index(b"\0", strings + name)].decode()
+                (defined if section else needed).add(text)
+    return defined, needed
+
+
+def undefined_symbols(data: bytes) -> set[str]:
+    """What an object needs from outside; the empty set where its format is not ELF64."""
+    return _elf_symbols(data)[1]
 
 
 def unexpected_symbols(data: bytes) -> set[str]:

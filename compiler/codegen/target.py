@@ -4,7 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-__all__ = ["Target"]
+__all__ = ["Target", "object_name"]
+
+
+def object_name(name: str) -> str:
+    """The name of a function in its object: ASCII, other letters escaped as in Python's string literals."""
+    return name.encode("ascii", "backslashreplace").decode()
 
 
 @dataclass(frozen=True)

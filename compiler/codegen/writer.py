@@ -11,9 +11,9 @@ from functools import lru_cache
 from typing import Any
 
 from ...dialects.types import DType
-from .target import Target
+from .target import Target, object_name
 
-__all__ = ["EmitError", "Module", "Writer", "llvm_type", "vector_type"]
+__all__ = ["EmitError", "Module", "Writer", "llvm_type", "quoted", "vector_type"]
 
 
 class EmitError(ValueError):
@@ -51,6 +51,15 @@ _TYPES = {"bool": "i1", "f16": "i16", "bf16": "i16", "f32": "float", "f64": "dou
 def llvm_type(dtype: DType) -> str:
     """The register type of a scalar: half-width floats are carried as their bits."""
     return _TYPES.get(dtype.name) or f"i{dtype.bits}"
+
+
+def quoted(name: str) -> str:
+    """A function's name as LLVM reads it, whatever characters it has."""
+    name = object_name(name)
+    if all(c.isalnum() or c in "_." for c in name) and not name[:1].isdigit():
+        return f"@{name}"
+    letters = (c if " " <= c < "\x7f" and c not in '"\\' else f"\\{ord(c):02X}" for c in name)
+    return f'@"{"".join(letters)}"'
 
 
 def vector_type(width: int, scalar: str) -> str:

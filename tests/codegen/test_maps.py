@@ -262,3 +262,31 @@ def test_bfloat16_is_stored_as_its_bits() -> None:
     out = np.zeros(len(x), ml_dtypes.bfloat16)
     run(function([f32, bf16], loop("i", "0", "n", body, 8, 2)), [x, out], [len(x)])
     assert same_bits(out, x.astype(ml_dtypes.bfloat16))
+
+
+def test_loops_that_carry_values_inside_lanes_and_a_triangle() -> None:
+    table, out = "f32[n, m] by [m, 1]", "f32[m] by [1]"
+    body = f"""%zero = arith.constant 0.0 : f32
+    %s = "loop.for"(%zero) ({{
+    ^bb0(%acc: f32):
+      {load("x", 0, table, "i, j")}
+      %half = arith.constant 0.5 : f32
+      %t = arith.mulf %acc, %half : f32
+      %next = arith.addf %t, %x : f32
+      loop.yield %next : f32
+    }}) {{iv = "i", lower = #tx.dim<"0">, upper = #tx.dim<"n">, step = #tx.dim<"1">,
+      vector = 1 : i64, unroll = 1 : i64}} : (f32) -> f32
+    """
+    text = function([table, out], loop("j", "0", "m", body + store("s", 1, out, "j"), 8, 2), "n, m")
+    double = load("x", 0, table, "i, j") + "%y = arith.addf %x, %x : f32\n" + store("y", 1, table, "i, j")
+    triangle = function([table, table], loop("i", "0", "n", loop("j", "0", "i + 1", double, 8), 1, 2), "n, m")
+    for n, m in ((0, 3), (4, 21), (9, 32)):
+        x, y = RNG.standard_normal((n, m)).astype(np.float32), np.full(m, 9, np.float32)
+        run(text, [x, y], [n, m])
+        expected = np.zeros(m, np.float32)
+        for row in x:
+            expected = expected * np.float32(0.5) + row
+        assert same_bits(y, expected)
+    x, z = RNG.standard_normal((17, 17)).astype(np.float32), np.zeros((17, 17), np.float32)
+    run(triangle, [x, z], [17, 17])
+    assert same_bits(z, np.tril(x + x) + np.float32(0))

@@ -6,9 +6,10 @@ import re
 
 import numpy as np
 import pytest
+from xdsl.dialects import func
 
 from txc.compiler.codegen.llvm import emit_llvm
-from txc.compiler.codegen.machine import TargetError, compile_llvm, emit_asm, host_target, make_target
+from txc.compiler.codegen.machine import TargetError, compile_llvm, emit_asm, host_target, load_object, make_target
 from txc.compiler.codegen.writer import EmitError
 from txc.dialects.order import parse_order
 
@@ -97,6 +98,15 @@ def test_kinds_of_another_device_are_errors() -> None:
 def test_unknown_targets_are_errors(arguments: tuple[str, ...], message: str) -> None:
     with pytest.raises(TargetError, match=message):
         make_target(*arguments)
+
+
+def test_a_function_may_have_any_name() -> None:
+    text = square().replace("@f(", '@"<lambda> \\22é"(')
+    data = compile_llvm(emit_llvm(parse(text), host_target()), host_target())
+    (name,) = [op.sym_name.data for op in parse(text).body.block.ops if isinstance(op, func.FuncOp)]
+    assert load_object(data, [name]).addresses[name]
+    with pytest.raises(TargetError, match="no function 'g'"):
+        load_object(data, ["g"])
 
 
 def test_rejected_ir_is_an_error() -> None:
