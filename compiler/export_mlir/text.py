@@ -140,7 +140,8 @@ class Text:
     def _expand(self, op: CallOp) -> None:
         """A map op that upstream lacks: its body."""
         decl = find_op(op.fn.data)
-        assert issubclass(decl, Map)
+        if not issubclass(decl, Map):
+            raise ExportError(f"kernel.call of {op.fn.data}, a {decl.family}: only map ops can be called in a body")
         block = Block(arg_types=[v.type for v in op.args])
         builder = BodyBuilder(block)
         result = decl.build(builder, *(builder.wrap(a, scalar_dtype(a.type)) for a in block.args))
