@@ -50,7 +50,7 @@ def user_loc() -> Loc | None:
     frame: FrameType | None = sys._getframe(1)
     while frame is not None:
         module = frame.f_globals.get("__name__") or ""
-        if not module.startswith(_HIDDEN) and module not in ("txc", "numpy"):
+        if not module.startswith(_HIDDEN) and module not in ("txc", "numpy", "contextlib"):
             return _place(frame.f_code, frame.f_lasti)
         frame = frame.f_back
     return None

@@ -147,9 +147,9 @@ class DimTable:
         else:
             strict = int(relation == "<")
             low, high = self._range(b - a - strict)
-            if low is not None and low.nonneg:
+            if low is not None and self._nonneg(low):
                 return True
-            if high is not None and (-high - 1).nonneg:
+            if high is not None and self._nonneg(-high - 1):
                 return False
             if self.varies(b - a):
                 hint = None if low is None else self.hint(low)
@@ -198,10 +198,28 @@ class DimTable:
         hint = self.hint(d)
         return text if hint is None else f"{text} = {hint}"
 
+    def _nonneg(self, d: Dim) -> bool:
+        """Whether ``d >= 0`` follows from its form or from one guard."""
+        if d.nonneg:
+            return True
+        return any(
+            (d - self.resolve(g.rhs - g.lhs - int(g.relation == "<"))).nonneg
+            for g in self.guards
+            if g.relation in ("<", "<=")
+        )
+
     def _positive(self, d: Dim) -> bool:
-        return (d - 1).nonneg
+        return self._nonneg(d - 1)
 
     def _guard(self, a: Dim, relation: str, b: Dim, why: str) -> None:
+        if relation in ("<", "<="):
+            fact = b - a - int(relation == "<")
+            if self._nonneg(fact):
+                return
+            # What the new fact implies is no longer worth checking.
+            for old in [g for g in self.guards if g.relation in ("<", "<=")]:
+                if (old.rhs - old.lhs - int(old.relation == "<") - fact).nonneg:
+                    self.guards.remove(old)
         if not any(g.lhs is a and g.relation == relation and g.rhs is b for g in self.guards):
             self.guards.append(Guard(a, relation, b, why))
 

@@ -84,7 +84,9 @@ def put(x: Tensor, key: Any, new: Any) -> None:
             "TX0253",
         )
     if value.ndim:
-        value = methods.expand_dims(value, value.ndim - (x.ndim - 1 - axis)) if value.ndim >= x.ndim - 1 - axis else value
+        value = (
+            methods.expand_dims(value, value.ndim - (x.ndim - 1 - axis)) if value.ndim >= x.ndim - 1 - axis else value
+        )
     x.store(apply("select", inside, apply("cast", value, dtype=x.element), x))
 
 
@@ -240,8 +242,10 @@ def _gather(x: Tensor, items: list[Any], arrays: list[int]) -> Tensor:
     merged = dim(1)
     for offset, t in enumerate(indices):
         extent = source.dims[first + offset]
-        wrapped = apply("select", t < 0, t + SymInt(extent), t) if extent.const is None else apply(
-            "select", t < 0, t + extent.const, t
+        wrapped = (
+            apply("select", t < 0, t + SymInt(extent), t)
+            if extent.const is None
+            else apply("select", t < 0, t + extent.const, t)
         )
         linear = linear * (SymInt(extent) if extent.const is None else extent.const) + wrapped
         merged = merged * extent

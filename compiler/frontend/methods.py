@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-
 from typing import Any
 
 import numpy as np
@@ -15,7 +14,7 @@ from .symint import as_dim, is_integer, symint
 from .tensor import Tensor
 from .trace import table
 
-__all__ = ["METHODS", "expand_dims", "moveaxis", "reduce", "reshape", "squeeze", "transpose", "broadcast"]
+__all__ = ["METHODS", "broadcast", "expand_dims", "moveaxis", "reduce", "reshape", "squeeze", "transpose"]
 
 _ABSENT: Any = object()
 
@@ -118,9 +117,7 @@ def _packed(x: Tensor) -> bool:
     while x._parent is not None:
         if x._op.name == "chip" and x._attrs["dim"] != 0:
             return False
-        if x._op.name == "slice" and any(
-            e is not d for e, d in zip(x._attrs["extents"][1:], x._parent.type.dims[1:])
-        ):
+        if x._op.name == "slice" and any(e is not d for e, d in zip(x._attrs["extents"][1:], x._parent.type.dims[1:])):
             return False
         if x._op.name not in ("reshape", "squeeze", "chip", "slice"):
             return False
@@ -192,7 +189,9 @@ def copy(x: Tensor, order: Any = None) -> Tensor:
     return Tensor(x.value, layout=x.layout, boxed=True)
 
 
-def astype(x: Tensor, dtype: Any, order: Any = None, casting: Any = None, subok: Any = None, copy: Any = None) -> Tensor:
+def astype(
+    x: Tensor, dtype: Any, order: Any = None, casting: Any = None, subok: Any = None, copy: Any = None
+) -> Tensor:
     made = cast(x, _dtype(dtype))
     return Tensor(made.value, layout=x.layout)
 
@@ -218,7 +217,9 @@ def count(x: Tensor, dims: Any = None) -> Any:
     return symint(total)
 
 
-def variance(x: Tensor, axis: Any = None, dtype: Any = None, out: Any = None, ddof: Any = 0, keepdims: Any = False) -> Any:
+def variance(
+    x: Tensor, axis: Any = None, dtype: Any = None, out: Any = None, ddof: Any = 0, keepdims: Any = False
+) -> Any:
     if dtype is not None:
         x = cast(x, _dtype(dtype))
     centred = apply("sub", x, reduce("mean", x, axis, keepdims=True))
@@ -311,4 +312,3 @@ METHODS: dict[str, Any] = {
     "count": count, "var": variance, "std": deviation, "clip": clip, "roll": roll, "fill": fill, "dot": dot,
     "trace": trace, "item": item, "eval": evaluated, "cast": astype,
 }  # fmt: skip
-

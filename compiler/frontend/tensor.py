@@ -31,7 +31,19 @@ _READ_ONLY = ("expand", "broadcast", "pad")
 class Tensor:
     """A tensor expression of a dtype and dims; `layout` says how the user counts them (see `mirror`)."""
 
-    __slots__ = ("__weakref__", "_attrs", "_cached", "_loc", "_op", "_parent", "_type", "_value", "boxed", "layout", "weak")
+    __slots__ = (
+        "__weakref__",
+        "_attrs",
+        "_cached",
+        "_loc",
+        "_op",
+        "_parent",
+        "_type",
+        "_value",
+        "boxed",
+        "layout",
+        "weak",
+    )
 
     def __init__(self, value: Value, *, layout: str = "row", weak: str = "", boxed: bool = False):
         self._value: Value | None = value
@@ -382,10 +394,10 @@ def _no_attribute(name: str) -> str:
 
 def evaluate(t: Tensor) -> np.ndarray:
     """The elements of a lazy tensor, in the user's dims."""
-    from ..interpret.graph import run_graph
+    from ..jit import evaluate_graph
     from .trace import lazy_graph
 
-    result = run_graph(lazy_graph(t), {})[0]
+    result = evaluate_graph(lazy_graph(t))[0]
     return result.T if t.layout == "col" else result
 
 

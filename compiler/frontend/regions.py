@@ -1,0 +1,362 @@
+"""Structured control flow while tracing: ``for``, ``while`` and ``if`` nodes from Python callables.
+
+A body is called, perhaps several times, until it is known what it carries.  A variable that it rebinds becomes an argument of the
+region.  A tensor that it stores into, whether it is carried by name or only reached through a view, keeps its identity:
+inside the region it has the region's argument as its value, afterwards the node's result.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from ...dialects.dims import Dim, Sym, sym
+from ...dialects.registry import OPS, OpError
+from ...dialects.types import DType, TensorType
+from ..diagnostics import located, user_loc
+from .apply import as_tensor, cast, common_dtype, emit, resolved, truth
+from .graph import Block, Value
+from .symint import SymInt, as_dim, is_integer
+from .tensor import Tensor
+
+if TYPE_CHECKING:
+    from .trace import Trace
+
+__all__ = ["for_", "if_", "while_"]
+
+_ROUNDS = 12
+
+
+class _Again(Exception):
+    """The plan was wrong and has been corrected: trace the body once more."""
+
+
+class _Carried:
+    """The plan of a loop: which variables are rebound, with which initial tensors, and which tensors are written."""
+
+    def __init__(self, trace: Trace, carried: Sequence[Any], names: Sequence[str]):
+        self.trace = trace
+        self.given = [x if isinstance(x, Tensor) else as_tensor(x) for x in carried]
+        self.names = [names[i] if i < len(names) else f"carried value {i}" for i in range(len(carried))]
+        #: By position: the initial value of each rebound variable.
+        self.rebound: dict[int, Tensor] = {
+            i: t for i, t in enumerate(self.given) if t is not carried[i] or (not t.ndim and not t.boxed)
+        }
+        self.written: list[Tensor] = []
+        #: Types that Python scalars turned out to need: applied before the next try, outside the region.
+        self.casts: dict[int, tuple[DType, str]] = {}
+
+    def initial(self) -> list[Value]:
+        for i, (element, weak) in self.casts.items():
+            self.rebound[i] = Tensor(cast(self.rebound[i], element).value, weak=weak)
+        self.casts.clear()
+        return [t.value for t in self.rebound.values()] + [t.value for t in self.written]
+
+    def arguments(self, block: Block) -> tuple[Tensor, ...]:
+        """What the body is called with: fresh tensors for rebound variables, the outer ones for the rest."""
+        args = iter(block.args)
+        fresh = {i: Tensor(next(args), layout=t.layout, weak=t.weak, boxed=t.boxed) for i, t in self.rebound.items()}
+        for t in self.written:
+            t._value = next(args)
+        return tuple(fresh.get(i, t) for i, t in enumerate(self.given))
+
+    def results(self, arguments: tuple[Tensor, ...], returned: Any, block: Block) -> list[Value]:
+        """The values the body hands on; `_Again` where the plan has to change first."""
+        results = list(returned) if isinstance(returned, (tuple, list)) else [returned]
+        if len(results) != len(self.given):
+            raise OpError(f"the body gives {len(results)} values for {len(self.given)} variables", code="TX0290")
+        again = False
+        for i, (before, after) in enumerate(zip(arguments, results)):
+            if i not in self.rebound and after is not before:
+                self.rebound[i], again = self.given[i], True
+        for owner in self.trace.writes[-1]:
+            if not _among(owner, self.written) and _older(owner, arguments, self.rebound):
+                self.written.append(owner)
+                again = True
+        if again:
+            self.rebound = dict(sorted(self.rebound.items()))
+            for i in self.rebound:
+                given = self.given[i]
+                owner = given.owner()[0] if given._parent is None else None
+                arguments_of_function = self.trace.tensors.values()
+                if owner is not None and _among(owner, self.written) and _among(owner, arguments_of_function):
+                    raise OpError(
+                        f"{self.names[i]} is an argument that the loop both writes in place and reassigns",
+                        f"start from a copy: {self.names[i]} = {self.names[i]}.copy()",
+                        "TX0291",
+                    )
+            raise _Again
+        handed: list[Value] = []
+        for (i, start), arg in zip(list(self.rebound.items()), block.args):
+            handed.append(self._fitted(i, start, arg, results[i]))
+        return handed + [t.value for t in self.written]
+
+    def _fitted(self, i: int, start: Tensor, arg: Value, result: Any) -> Value:
+        """The next value of one variable, of the type it has had; a Python scalar's type may follow the body once."""
+        new = as_tensor(result)
+        name, have = self.names[i], resolved(arg)
+        if start.weak and not new.weak and new.ndim == 0 and have.rank == 0:
+            self.casts[i] = (new.element, "")
+            raise _Again
+        if start.weak and new.weak != start.weak and new.ndim == 0:
+            common = common_dtype([start, new])
+            if common is not start.element:
+                self.casts[i] = (common, new.weak)
+                raise _Again
+        if new.weak and new.element is not have.dtype:
+            new = cast(new, have.dtype)
+        if new.element is not have.dtype or new.ndim != have.rank:
+            raise OpError(
+                f"{name} is {Tensor(arg).user_type} before an iteration of the loop and {new.user_type} after it",
+                f"give {name} its final dtype and shape before the loop",
+                "TX0292",
+            )
+        for a, b in zip(have.dims, new.type.dims):
+            try:
+                self.trace.table.equate(a, b, f"{name} keeps its shape in a loop")
+            except OpError as error:
+                raise OpError(
+                    f"{name} is {Tensor(arg).user_type} before an iteration of the loop and {new.user_type} after it",
+                    f"a carried value keeps its shape; {error.message}",
+                    "TX0292",
+                ) from error
+        return new.value
+
+    def after(self, results: Sequence[Value], arguments: Sequence[Any]) -> tuple[Any, ...]:
+        """What the variables are after the node."""
+        values = iter(results)
+        fresh = {i: Tensor(next(values), layout=t.layout, weak=t.weak, boxed=t.boxed) for i, t in self.rebound.items()}
+        for t in self.written:
+            before = t.value
+            self.trace.note_write(t, before)
+            t._value = next(values)
+        return tuple(fresh.get(i, t) for i, t in enumerate(self.given))
+
+
+def _among(t: Tensor, tensors: Iterable[Tensor]) -> bool:
+    return any(t is other for other in tensors)  # `in` would compare elements
+
+
+def _older(owner: Tensor, arguments: Sequence[Tensor], rebound: dict[int, Tensor]) -> bool:
+    """Whether a written tensor existed before the body began (and is not the fresh copy of a rebound variable)."""
+    return not any(arguments[i] is owner for i in rebound)
+
+
+@contextmanager
+def _region(trace: Trace, types: Sequence[TensorType]) -> Iterator[Block]:
+    """A new open block; on leaving it every older tensor has the value from before again."""
+    block = Block(types, trace.block)
+    trace.blocks.append(block)
+    trace.writes.append({})
+    try:
+        yield block
+    finally:
+        trace.blocks.pop()
+        for owner, before in trace.writes.pop().items():
+            owner._value = before
+
+
+@contextmanager
+def _values_kept(tensors: Sequence[Tensor]) -> Iterator[None]:
+    before = [(t, t._value) for t in tensors]
+    try:
+        yield
+    finally:
+        for t, value in before:
+            t._value = value
+
+
+def _own_writes(trace: Trace, block: Block) -> None:
+    """Forget writes to tensors that were made inside the block: nobody outside sees them."""
+    for owner, before in list(trace.writes[-1].items()):
+        if _inside(before.node.block, block):
+            del trace.writes[-1][owner]
+
+
+def _inside(candidate: Block | None, block: Block) -> bool:
+    while candidate is not None:
+        if candidate is block:
+            return True
+        candidate = candidate.parent
+    return False
+
+
+def for_(
+    trace: Trace, lower: Any, upper: Any, step: Any, body: Callable[..., Any], carried: Sequence[Any],
+    names: Sequence[str] = (),
+) -> tuple[Any, ...]:  # fmt: skip
+    """``for i in range(lower, upper, step)``: `body(i, carried) -> carried`; the variables after the loop.
+
+    `i` is a `SymInt`.  Raises TxcError, naming the variable by `names`, where one changes dtype or shape on the way.
+    """
+    with located():
+        loc = user_loc()
+        facts = trace.table
+        for bound, what in ((lower, "start"), (upper, "stop"), (step, "step")):
+            if not is_integer(bound) and not isinstance(bound, Dim):
+                raise OpError(f"the {what} of a range is an integer, not {bound!r}", code="TX0293")
+        low, high, by = (facts.resolve(as_dim(x)) for x in (lower, upper, step))
+        if by.const == 0 or facts.hint(by) == 0:
+            raise OpError("range() arg 3 must not be zero", code="TX0293")
+        upwards = facts.decide(0, "<", by, "the step of a range")
+        name = trace.new_loop_symbol()
+        # A loop whose variable is known never to be negative gets a symbol that says so.
+        if upwards and low.nonneg:
+            name = name.removeprefix("$")
+        plan = _Carried(trace, carried, names)
+        symbol = Sym(name)
+        ends = (low, high - 1) if upwards else (high + 1, low)
+        for _ in range(_ROUNDS):
+            facts.loops[symbol] = ends
+            initial = plan.initial()
+            try:
+                with _values_kept(plan.written), _region(trace, [resolved(v) for v in initial]) as block:
+                    arguments = plan.arguments(block)
+                    returned = body(SymInt(sym(name)), arguments)
+                    _own_writes(trace, block)
+                    block.outputs = plan.results(arguments, returned, block)
+            except _Again:
+                continue
+            finally:
+                del facts.loops[symbol]
+            attrs = {"iv": name, "lower": low, "upper": high, "step": by}
+            results = emit(OPS["for"], initial, attrs, [resolved(v) for v in initial], (block,), loc)
+            return plan.after(results, arguments)
+        raise OpError("the types of the loop's variables do not settle", code="TX0292")
+
+
+def while_(
+    trace: Trace, cond: Callable[..., Any], body: Callable[..., Any], carried: Sequence[Any], names: Sequence[str] = ()
+) -> tuple[Any, ...]:
+    """``while cond(carried): carried = body(carried)``; both get the tuple of variables."""
+    with located():
+        loc = user_loc()
+        plan = _Carried(trace, carried, names)
+        for _ in range(_ROUNDS):
+            initial = plan.initial()
+            types = [resolved(v) for v in initial]
+            try:
+                with _values_kept(plan.written), _region(trace, types) as test:
+                    condition = as_tensor(cond(plan.arguments(test)))
+                    if condition.ndim:
+                        raise OpError(f"the condition of while is {condition.user_type}, not one bool", code="TX0294")
+                    test.outputs = [truth(condition).value]
+                with _values_kept(plan.written), _region(trace, types) as block:
+                    arguments = plan.arguments(block)
+                    returned = body(arguments)
+                    _own_writes(trace, block)
+                    block.outputs = plan.results(arguments, returned, block)
+            except _Again:
+                continue
+            results = emit(OPS["while"], initial, {}, [resolved(v) for v in initial], (test, block), loc)
+            return plan.after(results, arguments)
+        raise OpError("the types of the loop's variables do not settle", code="TX0292")
+
+
+def if_(
+    trace: Trace, cond: Any, then: Callable[[], Any], otherwise: Callable[[], Any], names: Sequence[str] = ()
+) -> tuple[Any, ...]:
+    """The variables after ``if cond``: each branch gives them as a tuple, equal in number, shape and (promoted) dtype."""
+    if not isinstance(cond, Tensor):
+        chosen = then() if cond else otherwise()
+        return tuple(chosen) if isinstance(chosen, (tuple, list)) else (chosen,)
+    with located():
+        loc = user_loc()
+        if cond.ndim:
+            raise OpError(
+                f"the condition of if is {cond.user_type}, not one bool",
+                "use np.where for a choice element by element, or .any() / .all()",
+                "TX0294",
+            )
+        test = truth(cond).value
+        blocks, returned, finals = [], [], []
+        for branch in (then, otherwise):
+            with _region(trace, ()) as block:
+                result = branch()
+                _own_writes(trace, block)
+                returned.append(list(result) if isinstance(result, (tuple, list)) else [result])
+                finals.append({t: t.value for t in trace.writes[-1]})
+            blocks.append(block)
+        if len(returned[0]) != len(returned[1]):
+            raise OpError("the branches of an if give different numbers of values", code="TX0295")
+        written = list(dict.fromkeys([*finals[0], *finals[1]]))
+        kept: dict[int, Any] = {}
+        pairs: list[tuple[Any, Any]] = []
+        for i, (a, b) in enumerate(zip(*returned)):
+            if a is b or (not isinstance(a, (Tensor, SymInt)) and type(a) is type(b) and a == b):
+                kept[i] = a
+            else:
+                pairs.append((a, b))
+        labels = [names[i] if i < len(names) else f"value {i}" for i in range(len(returned[0])) if i not in kept]
+        joined = [_joined(trace, blocks, a, b, label) for (a, b), label in zip(pairs, labels)]
+        for block, final, side in zip(blocks, finals, (0, 1)):
+            block.outputs = (
+                [pair[side].value for pair in joined]
+                if not joined
+                else [_value_in(trace, block, pair[side]) for pair in joined]
+            )
+            block.outputs += [final.get(t, t.value) for t in written]
+        types = [resolved(v) for v in blocks[0].outputs]
+        if not types:
+            return tuple(kept[i] for i in range(len(returned[0])))
+        results = emit(OPS["if"], (test,), {}, types, blocks, loc)
+        made = iter(
+            Tensor(r, layout=pair[0].layout, weak=pair[0].weak if pair[0].weak == pair[1].weak else "")
+            for r, pair in zip(results, joined)
+        )
+        for t, r in zip(written, results[len(joined) :]):
+            trace.note_write(t, t.value)
+            t._value = r
+        return tuple(kept[i] if i in kept else next(made) for i in range(len(returned[0])))
+
+
+@contextmanager
+def _reopened(trace: Trace, block: Block) -> Iterator[None]:
+    trace.blocks.append(block)
+    trace.writes.append({})
+    try:
+        yield
+    finally:
+        trace.blocks.pop()
+        trace.writes.pop()
+
+
+def _value_in(trace: Trace, block: Block, t: Tensor) -> Value:
+    with _reopened(trace, block):
+        return t.value
+
+
+def _joined(trace: Trace, blocks: Sequence[Block], a: Any, b: Any, name: str) -> tuple[Tensor, Tensor]:
+    """The two values of one variable at the same dtype and shape."""
+    sides: list[Tensor] = []
+    for block, x in zip(blocks, (a, b)):
+        if not isinstance(x, (Tensor, SymInt, bool, int, float)) and not hasattr(x, "dtype"):
+            raise OpError(
+                f"{name} is set in only one branch of an if, or is no number or tensor",
+                f"give {name} a value before the if",
+                "TX0295",
+            )
+        with _reopened(trace, block):
+            sides.append(as_tensor(x))
+    first, second = sides
+    if first.ndim != second.ndim:
+        raise OpError(
+            f"{name} is {first.user_type} in one branch of an if and {second.user_type} in the other",
+            "give it one shape",
+            "TX0295",
+        )
+    for m, n in zip(first.type.dims, second.type.dims):
+        try:
+            trace.table.equate(m, n, f"{name} has one shape after an if")
+        except OpError as error:
+            text = f"{name} is {first.user_type} in one branch of an if and {second.user_type} in the other"
+            raise OpError(text, error.message, "TX0295") from error
+    element = common_dtype(sides)
+    for i, block in enumerate(blocks):
+        if sides[i].element is not element:
+            with _reopened(trace, block):
+                weak = sides[1 - i].weak and sides[i].weak
+                sides[i] = cast(sides[i], element)
+                sides[i].weak = weak
+    return sides[0], sides[1]
