@@ -180,7 +180,7 @@ class _Fused(Text):
         return self.define(f"tensor.empty({sizes}) : {_tensor(dims, scalar)}")
 
     def operand(self, value: SSAValue, index: IndexMap) -> tuple[str, str, list[str]] | None:
-        """``(value, type, affine results)`` of an input as an operand of the nest; None where it has to be extracted."""
+        """``(value, type, affine results)`` of an input as the nest's operand; None where it has to be extracted."""
         dims = shape_of(value.type)[1]
         if index.guards:
             return None
@@ -266,7 +266,9 @@ class _Fused(Text):
         kinds = ", ".join('"parallel"' if i < op.n_parallel else '"reduction"' for i in range(rank))
         name = self.fresh()
         results = f"{name}:{len(outs)}" if len(outs) > 1 else name
-        entering = f"ins({', '.join(o[0] for o in operands)} : {', '.join(o[1] for o in operands)}) " if operands else ""
+        entering = (
+            f"ins({', '.join(o[0] for o in operands)} : {', '.join(o[1] for o in operands)}) " if operands else ""
+        )
         head = f"{results} = linalg.generic {{indexing_maps = [{maps}], iterator_types = [{kinds}]}} {entering}"
         with self.scope(f"{head}outs({', '.join(outs)} : {', '.join(out_types)}) {{", f"}} -> {_results(out_types)}"):
             scalars = [_scalar(kind) for kind in [*(o[1] for o in operands), *out_types]]
@@ -277,9 +279,7 @@ class _Fused(Text):
             entered = iter(args)
             values = [next(entered) for _ in given]
             for value, index, operand in zip(ins, in_maps, found):
-                values.append(
-                    self.extract(value, index.exprs, index.guards) if operand is None else next(entered)
-                )
+                values.append(self.extract(value, index.exprs, index.guards) if operand is None else next(entered))
             self.body(block, values)
             assert block.last_op is not None
             yielded = [self.of(v) for v in block.last_op.operands]
@@ -341,7 +341,9 @@ class _Fused(Text):
         found = self.define(f"tensor.extract {value}[{at}] : {kind}")
         holds = self.holds(index.guards)
         if holds is None:
-            return self.define(f"tensor.insert {found} into {into}[{', '.join(map(self.index, index.exprs))}] : {whole}")
+            return self.define(
+                f"tensor.insert {found} into {into}[{', '.join(map(self.index, index.exprs))}] : {whole}"
+            )
         result = self.fresh()
         with self.scope(f"{result} = scf.if {holds} -> ({whole}) {{", None):
             where = ", ".join(map(self.index, index.exprs))
