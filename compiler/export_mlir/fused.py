@@ -180,7 +180,7 @@ class _Fused(Text):
         return self.define(f"tensor.empty({sizes}) : {_tensor(dims, scalar)}")
 
     def operand(self, value: SSAValue, index: IndexMap) -> tuple[str, str, list[str]] | None:
-        """``(value, type, affine results)`` of an input as an operand of the nest; None where it has to be extracted."""
+        """``(value, type, affine results)`` of an input as the nest's operand; None where it has to be extracted."""
         dims = shape_of(value.type)[1]
         if index.guards:
             return None

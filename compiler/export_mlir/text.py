@@ -55,7 +55,7 @@ class Text:
 
     @contextmanager
     def scope(self, head: str, tail: str | None = "}") -> Iterator[None]:
-        """An indented region; symbols bound inside are out of sight after it.  Without a tail the next head closes it."""
+        """An indented region; what is bound inside is out of sight after it.  Without `tail` the next head closes it."""
         self.line(head)
         saved, self.env = self.env, dict(self.env)
         self._depth += 1
@@ -140,7 +140,8 @@ class Text:
     def _expand(self, op: CallOp) -> None:
         """A map op that upstream lacks: its body."""
         decl = find_op(op.fn.data)
-        assert issubclass(decl, Map)
+        if not issubclass(decl, Map):
+            raise ExportError(f"kernel.call of {op.fn.data}, a {decl.family}: only map ops can be called in a body")
         block = Block(arg_types=[v.type for v in op.args])
         builder = BodyBuilder(block)
         result = decl.build(builder, *(builder.wrap(a, scalar_dtype(a.type)) for a in block.args))

@@ -170,7 +170,8 @@ class Scalars:
     def _call(self, op: Operation, operands: Sequence[Array]) -> Array:
         assert isinstance(op, CallOp)
         decl = find_op(op.fn.data)
-        assert issubclass(decl, Map)
+        if not issubclass(decl, Map):
+            raise InterpretError(f"{op.fn.data} is a {decl.family}: only map ops can be called in a body")
         return self._build(decl, operands)
 
     def _build(self, decl: type[Map], operands: Sequence[Array]) -> Array:
@@ -186,18 +187,19 @@ class Scalars:
         return self._emit(_COMPARE_INTEGERS[predicate], operands, BOOL)
 
     def _compare_floats(self, op: Operation, operands: Sequence[Array]) -> Array:
-        """Predicates 1…7 are ordered (false where an operand is NaN), 8…14 the same, true where one is."""
+        """Predicates 1…7 are eq gt ge lt le ne and "no NaN", false where an operand is NaN; 8…14 true where one is."""
         assert isinstance(op, arith.CmpfOp)
         predicate = op.predicate.value.data
         a, b = operands
         nan = np.isnan(a) | np.isnan(b)
         if predicate in (0, 15):
             return np.full(np.broadcast(a, b).shape, predicate == 15)
-        if predicate in (7, 8):
-            return ~nan if predicate == 7 else nan
-        ordered = predicate if predicate < 7 else predicate - 8
-        holds = self._emit("ne" if ordered == 6 else _ORDERED[ordered], operands, BOOL)
-        return holds & ~nan if predicate < 7 else holds | nan
+        unordered = predicate > 7
+        relation = predicate - 7 if unordered else predicate
+        if relation == 7:
+            return nan if unordered else ~nan
+        holds = self._emit("ne" if relation == 6 else _ORDERED[relation], operands, BOOL)
+        return holds | nan if unordered else holds & ~nan
 
 
 def _unsigned_dtype(ir_type: Attribute) -> DType:

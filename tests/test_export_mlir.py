@@ -1,0 +1,181 @@
+"""Exported programs are accepted by a stock `mlir-opt`, and compute the right thing when upstream compiles them."""
+
+import ctypes
+import re
+import shutil
+import subprocess
+from collections.abc import Callable
+
+import llvmlite.binding as llvm
+import numpy as np
+import pytest
+
+from txc.compiler.export_mlir import ExportError, export
+from txc.compiler.frontend.trace import Trace
+from txc.compiler.pipeline import run_stages
+
+MLIR_OPT = next((path for name in ("mlir-opt-19", "mlir-opt") if (path := shutil.which(name))), None)
+TRANSLATE = next((path for name in ("mlir-translate-19", "mlir-translate") if (path := shutil.which(name))), None)
+needs_opt = pytest.mark.skipif(MLIR_OPT is None, reason="mlir-opt is not installed (Debian: mlir-19-tools)")
+needs_translate = pytest.mark.skipif(
+    MLIR_OPT is None or TRANSLATE is None,
+    reason="mlir-opt and mlir-translate are not installed (Debian: mlir-19-tools)",
+)
+
+#: Bufferisation and linalg passes do nothing on the stage loops.
+TO_LLVM = """-llvm-request-c-wrappers -one-shot-bufferize=bufferize-function-boundaries -convert-linalg-to-loops
+  -convert-scf-to-cf -expand-strided-metadata -lower-affine -convert-math-to-llvm -convert-math-to-libm -arith-expand
+  -convert-arith-to-llvm -finalize-memref-to-llvm -convert-func-to-llvm -convert-cf-to-llvm
+  -reconcile-unrealized-casts""".split()
+
+
+def softmax(x):
+    e = np.exp(x - x.max(axis=1, keepdims=True))
+    return e / e.sum(axis=1, keepdims=True)
+
+
+def affine(x, y):
+    return x * 2 + y
+
+
+def perceptron(x, y):
+    return np.maximum(x @ y + 1, 0)
+
+
+def views(x):
+    return x[::-1, 1:].T.reshape(-1) + 1
+
+
+def slices(x):
+    return x[1:, ::2] * 3
+
+
+def sums(x):
+    return x.sum(axis=0), x.mean(), x.argmax(axis=1)
+
+
+def masked(x):
+    return np.where(x > 0, x, -x), x > 1
+
+
+def heat(x):
+    x = x + 0
+    x[1:-1, 1:-1] = 0.25 * (x[:-2, 1:-1] + x[2:, 1:-1] + x[1:-1, :-2] + x[1:-1, 2:])
+    return x
+
+
+def integers(x):
+    return (x // 3) % 5 + x.astype(np.int64)
+
+
+def single(*shape: int) -> np.ndarray:
+    return np.random.default_rng(sum(shape)).normal(size=shape).astype(np.float32)
+
+
+BYTES = np.random.default_rng(0).integers(0, 255, size=(5, 6)).astype(np.uint8)
+PROGRAMS = [
+    (softmax, [single(5, 70)]),
+    (affine, [single(4, 6), single(4, 6)]),
+    (affine, [single(3, 3).astype(np.float16), single(3, 3).astype(np.float16)]),
+    (perceptron, [single(9, 70), single(70, 11)]),
+    (views, [single(6, 7)]),
+    (slices, [single(6, 7)]),
+    (sums, [single(8, 1500)]),
+    (masked, [single(7, 3)]),
+    (heat, [single(8, 9)]),
+    (integers, [BYTES.view(np.int8).astype(np.int32)]),
+    (integers, [BYTES]),
+]
+EVERY = pytest.mark.parametrize(("program", "arrays"), PROGRAMS, ids=lambda p: p.__name__ if callable(p) else "")
+
+
+def exported(program: Callable, arrays: list[np.ndarray], stage: str) -> str:
+    with Trace("f") as trace:
+        inputs = [trace.array_input(f"x{i}", a) for i, a in enumerate(arrays)]
+        graph = trace.finish(program(*inputs))
+    module = run_stages(graph, stop_after=stage).module
+    assert module is not None
+    return export(module)
+
+
+def mlir_opt(text: str, *flags: str) -> str:
+    assert MLIR_OPT is not None
+    done = subprocess.run([MLIR_OPT, *flags], input=text, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr[:2000]
+    return done.stdout
+
+
+@needs_opt
+@pytest.mark.parametrize("stage", ["fused", "loops"])
+@EVERY
+def test_mlir_opt_accepts_every_program(program, arrays, stage: str) -> None:
+    text = exported(program, arrays, stage)
+    upstream = mlir_opt(text)
+    assert ("linalg.generic" if stage == "fused" else "memref.load") in upstream
+    assert not re.search(r"kernel\.|loop\.|#tx", text)
+
+
+@needs_opt
+def test_slices_become_extract_slice() -> None:
+    text = mlir_opt(exported(slices, [single(6, 7)], "fused"))
+    assert "tensor.extract_slice" in text and "tensor.extract " not in text
+
+
+class Memref(ctypes.Structure):
+    """The descriptor of a rank-2 memref; results of other ranks are read through the same fields."""
+
+    _fields_ = [
+        ("allocated", ctypes.c_void_p),
+        ("aligned", ctypes.c_void_p),
+        ("offset", ctypes.c_int64),
+        ("sizes_and_strides", ctypes.c_int64 * 4),
+    ]
+
+    @staticmethod
+    def of(array: np.ndarray) -> "Memref":
+        numbers = [*array.shape, *(s // array.itemsize for s in array.strides)]
+        return Memref(array.ctypes.data, array.ctypes.data, 0, (ctypes.c_int64 * 4)(*numbers))
+
+
+def called(text: str, memrefs: list[Memref]) -> None:
+    """Compile a program through upstream's LLVM dialect and call it; a result comes before the arguments."""
+    lowered = mlir_opt(text, *TO_LLVM)
+    assert TRANSLATE is not None
+    done = subprocess.run([TRANSLATE, "--mlir-to-llvmir"], input=lowered, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr[:2000]
+    llvm.initialize_native_target()
+    llvm.initialize_native_asmprinter()
+    machine = llvm.Target.from_default_triple().create_target_machine()
+    engine = llvm.create_mcjit_compiler(llvm.parse_assembly(done.stdout), machine)
+    engine.finalize_object()
+    found = re.search(r"define void @_mlir_ciface_f\((.*?)\)", done.stdout)
+    assert found is not None and len(found[1].split(",")) == len(memrefs), "an argument more would be read from nowhere"
+    address = engine.get_function_address("_mlir_ciface_f")
+    ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * len(memrefs))(address)(*map(ctypes.addressof, memrefs))
+
+
+@needs_translate
+@pytest.mark.parametrize(
+    ("program", "arrays"), [(softmax, [single(5, 70)]), (perceptron, [single(9, 70), single(70, 11)]),
+                            (heat, [single(8, 9)]), (slices, [single(6, 7)])]
+)  # fmt: skip
+def test_upstream_computes_the_same(program, arrays) -> None:
+    expected = program(*[a.astype(np.float64) for a in arrays])
+    result = Memref()
+    called(exported(program, arrays, "fused"), [result, *map(Memref.of, arrays)])
+    assert tuple(result.sizes_and_strides[:2]) == expected.shape
+    data = (ctypes.c_float * expected.size).from_address(result.aligned + 4 * result.offset)  # type: ignore[operator]
+    np.testing.assert_allclose(np.array(data).reshape(expected.shape), expected, rtol=1e-4, atol=1e-4)
+
+    out = np.full(expected.shape, np.nan, np.float32)
+    called(exported(program, arrays, "loops"), [*map(Memref.of, arrays), Memref.of(out)])
+    np.testing.assert_allclose(out, expected, rtol=1e-4, atol=1e-4)
+
+
+def test_what_has_no_upstream_form_is_named() -> None:
+    with Trace("f") as trace:
+        graph = trace.finish(affine(trace.array_input("x", single(2, 2)), trace.array_input("y", single(2, 2))))
+    module = run_stages(graph, stop_after="buffers").module
+    assert module is not None
+    with pytest.raises(ExportError, match=r"kernel.generic has no upstream form here"):
+        export(module)
