@@ -202,6 +202,7 @@ class _Where(Reduction):
 
     dtypes = NUMBERS | {"bool"}
     empty = False
+    indexed = True
     largest: ClassVar[bool]
 
     @classmethod
