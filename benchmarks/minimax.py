@@ -106,7 +106,7 @@ FITS["log32"] = Fit(
 )
 # 2*atanh(s) = 2*s + s*z*p(z), z = s*s.
 FITS["log64"] = Fit(lambda z: 2 * odd_tail(mp.atanh)(z), 1e-9, 0.029438, 6, 64, lambda z: z)
-for _bits, _sin, _cos, _tan in ((32, 2, 2, 5), (64, 5, 5, 12)):
+for _bits, _sin, _cos in ((32, 2, 2), (64, 5, 5)):
     FITS[f"sin{_bits}"] = Fit(odd_tail(mp.sin), 1e-9, 0.6169, _sin, _bits, lambda z: z)
     FITS[f"cos{_bits}"] = Fit(
         lambda z: (mp.cos(mp.sqrt(z)) - 1 + z / 2) / z**2, 1e-9, 0.6169, _cos, _bits, lambda z: z * z
@@ -116,9 +116,10 @@ for _bits, _degree in ((32, 4), (64, 11)):
 for _bits, _degree in ((32, 4), (64, 11)):
     # On [0, tan(pi/8)].
     FITS[f"atan{_bits}"] = Fit(odd_tail(mp.atan), 1e-9, 0.17158, _degree, _bits, lambda z: z)
-# tan(x) = x + x*z*p(z) on |x| <= pi/4.
-for _bits, _degree in ((32, 6), (64, 14)):
-    FITS[f"tan{_bits}"] = Fit(odd_tail(mp.tan), 1e-9, 0.6169, _degree, _bits, lambda z: z)
+# log(x) for pow, in two words: 2*atanh(s) = 2*s + s*z*(2/3 + z*p(z)).
+FITS["pow64"] = Fit(
+    lambda z: 2 * (mp.atanh(mp.sqrt(z)) - mp.sqrt(z) * (1 + z / 3)) / mp.sqrt(z) ** 5, 1e-9, 0.029438, 7, 64, lambda z: z * z
+)
 for _bits, _small, _large in ((32, 6, 10), (64, 12, 23)):
     # erf(x) = x + x*p(x*x) on |x| <= 1.
     FITS[f"erf{_bits}"] = Fit(
