@@ -106,7 +106,7 @@ def _remove_dead(block: Block) -> bool:
         for region in op.regions:
             for inner in region.blocks:
                 removed |= _remove_dead(inner)
-        if isinstance(op, tx.TxOp) and not any(r.uses.get_length() for r in op.results):
+        if isinstance(op, tx.TxOp) and op.results and not any(r.uses.get_length() for r in op.results):
             op.detach()
             op.erase()
             removed = True
@@ -128,7 +128,8 @@ def view_of_view(op: tx.TxOp, sweep: _Sweep) -> SSAValue | None:
     if not isinstance(inner, tx.ViewOp):
         return None
     first, second = inner.map, op.map
-    if first.guards and second.guards and inner.fill != op.fill:
+    # Compared as text: -0.0 is another fill than 0.0.
+    if first.guards and second.guards and repr(inner.fill) != repr(op.fill):
         return None
     composed = first.after(second)
     fill = inner.fill if first.guards else op.fill
