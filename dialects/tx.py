@@ -62,7 +62,7 @@ class TxOp(IRDLOperation):
         return {key: from_attr(found[key]) if key in found else None for key in self.decl.params}
 
     @property
-    def operand_types(self) -> tuple[TensorType, ...]:
+    def operand_tensors(self) -> tuple[TensorType, ...]:
         return tuple(tensor_of(v.type) for v in self._operands)
 
     @property
@@ -152,9 +152,9 @@ class ViewOp(PlainOp):
     def verify_(self) -> None:
         super().verify_()
         rank = len(self.map.exprs)
-        if rank != self.operand_types[0].rank:
+        if rank != self.operand_tensors[0].rank:
             raise VerifyException(
-                f"{self.name}: a map to rank {rank} of an operand of rank {self.operand_types[0].rank}"
+                f"{self.name}: a map to rank {rank} of an operand of rank {self.operand_tensors[0].rank}"
             )
 
 
@@ -199,7 +199,7 @@ class InsertOp(PlainOp):
 
     def verify_(self) -> None:
         super().verify_()
-        (base, value), index = self.operand_types, self.map
+        (base, value), index = self.operand_tensors, self.map
         if len(index.exprs) != base.rank or index.extents != value.dims:
             raise VerifyException(f"{self.name}: the map {index} does not lead from {value} into {base}")
         if index.guards:
