@@ -200,6 +200,7 @@ def _summarise(path: Path, graphs: list[Graph], request: _Request) -> None:
     """A table of the functions, each compiled through to machine code."""
     from rich.console import Console
     from rich.table import Table
+    from rich.text import Text
 
     from .explain import figures
 
@@ -211,7 +212,7 @@ def _summarise(path: Path, graphs: list[Graph], request: _Request) -> None:
         stages = _stages(graph, request)
         counts = figures(graph, stages)
         shown = [", ".join(signature(i) for i in graph.inputs), ", ".join(str(v.type) for v in graph.outputs)]
-        table.add_row(graph.name, *shown, *(str(c) for c in counts))
+        table.add_row(*(Text(str(cell)) for cell in (graph.name, *shown, *counts)))
     Console().print(table)
 
 

@@ -60,15 +60,17 @@ def _is_number(text: str) -> bool:
 
 def _kernels(text: str) -> list[str]:
     """The kernel ops of the `fused` stage, nested as they are there."""
+    # A nest's attributes are printed after its regions; nests do not nest, so they close in the order they open.
+    extents = iter(re.findall(r"extents = #tx\.dims<\"([^\"]*)\">(?:.*?order = #tx\.order<\"([^\"]*)\">)?", text))
     found = []
     for line in text.splitlines():
         match = _KERNEL.search(line)
         if match is None:
             continue
+        shown = match[0]
+        if match[1] == "generic":
+            over, order = next(extents)
+            shown += f" over ({over})" + (f", folded in the order {order}" if order else "")
         indent = (len(line) - len(line.lstrip())) // 2
-        extents = re.search(r"extents = #tx\.dims<\"([^\"]*)\">", line)
-        order = re.search(r"order = #tx\.order<\"([^\"]*)\">", line)
-        shown = f" over ({extents[1]})" if extents else ""
-        shown += f", summed in the order {order[1]}" if order and order[1] != "free" else ""
-        found.append(f"{'  ' * max(0, indent - 2)}{match[0]}{shown}")
+        found.append("  " * max(0, indent - 2) + shown)
     return found
