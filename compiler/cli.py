@@ -138,18 +138,10 @@ class _Request:
 
 
 def _program(path: Path) -> dict[str, Any]:
-    """The functions of a file by name.  CliError where it cannot be read, holds no text or no function."""
-    from .frontend.tx_language import load
+    """The functions of a file by name.  TxcError, with the line, where it cannot be read or is not the language."""
+    from .frontend.tx_language import load_text, parse
 
-    try:
-        functions = load(path).functions
-    except OSError as error:
-        raise CliError(f"cannot read {path}: {error.strerror or error}") from None
-    except UnicodeDecodeError:
-        raise CliError(f"{path} is not UTF-8 text") from None
-    if not functions:
-        raise CliError(f"{path} defines no function")
-    return functions
+    return parse(load_text(path), str(path)).functions
 
 
 def _select(functions: dict[str, Any], name: str | None, path: Path) -> Graph:
@@ -159,7 +151,7 @@ def _select(functions: dict[str, Any], name: str | None, path: Path) -> Graph:
         near = difflib.get_close_matches(name, functions, 1)
         hint = f"did you mean {near[0]!r}?" if near else f"it has {', '.join(functions)}"
         raise CliError(f"{path} has no function {name!r}", hint)
-    return functions[name].graph
+    return functions[name].graph()
 
 
 def _check(given: Any) -> int:
