@@ -1,0 +1,76 @@
+"""What was compiled and why, in words: facts, guards, evals with the figures that decided them, kernels, stages."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Any, Protocol
+
+from .frontend.graph import Graph
+
+__all__ = ["explain", "figures"]
+
+_EVAL = re.compile(r"%(\w+) = tx\.eval.*?(\{.*\})")
+_FIGURE = re.compile(r"(\w+) = (\"[^\"]*\"|[-\d.e+]+)")
+_KERNEL = re.compile(r"kernel\.(generic|rows|for|while|if)\b")
+
+
+class _Texts(Protocol):
+    def text(self, stage: str) -> str: ...
+
+
+def figures(graph: Graph, stages: Any) -> tuple[int, int, int, int]:
+    """Ops of the graph, evals that were inserted, loop nests, bytes of the object file."""
+    evals = len(_EVAL.findall(stages.text("evals")))
+    nests = sum(1 for kind in _KERNEL.findall(stages.text("fused")) if kind == "generic")
+    return sum(1 for _ in graph.walk()), evals, nests, len(stages.object or b"")
+
+
+def explain(name: str, graph: Graph, facts: Sequence[str], stages: _Texts) -> str:
+    """The report of ``f.explain(*args)``."""
+    lines = [f"{name}: {', '.join(str(i.value.type) if i.value else f'{i.symbol}: int' for i in graph.inputs)}"]
+    lines += ["", "facts that select this version (sizes are not among them):"]
+    lines += [f"  {fact}" for fact in facts] or ["  none"]
+    lines += ["", "guards, checked at each call; another version is compiled where one fails:"]
+    lines += [f"  {guard}" for guard in graph.table.guards] or ["  none"]
+    lines += ["", "values that are materialised, and why:"]
+    lines += [f"  {text}" for text in _evals(stages.text("evals"))] or ["  none but the results"]
+    lines += ["", "kernels:"]
+    lines += [f"  {text}" for text in _kernels(stages.text("fused"))] or ["  none"]
+    lines += ["", "stages:"]
+    for record in getattr(stages, "records", ()):
+        lines.append(f"  {record.stage:<10} {record.name:<24} {1e3 * record.seconds:8.2f} ms")
+    return "\n".join(lines)
+
+
+def _evals(text: str) -> list[str]:
+    found = []
+    for name, attributes in _EVAL.findall(text):
+        figures = {key: value.strip('"') for key, value in _FIGURE.findall(attributes)}
+        reason, where = figures.pop("reason", ""), figures.pop("loc", "")
+        counts = ", ".join(f"{key} {float(value):g}" for key, value in figures.items() if _is_number(value))
+        place = f"  at {where}" if where else ""
+        found.append(f"%{name}: {reason}{f' ({counts})' if counts else ''}{place}")
+    return found
+
+
+def _is_number(text: str) -> bool:
+    return re.fullmatch(r"-?\d+(\.\d*)?([eE][-+]?\d+)?", text) is not None
+
+
+def _kernels(text: str) -> list[str]:
+    """The kernel ops of the `fused` stage, nested as they are there."""
+    # A nest's attributes are printed after its regions; nests do not nest, so they close in the order they open.
+    extents = iter(re.findall(r"extents = #tx\.dims<\"([^\"]*)\">(?:.*?order = #tx\.order<\"([^\"]*)\">)?", text))
+    found = []
+    for line in text.splitlines():
+        match = _KERNEL.search(line)
+        if match is None:
+            continue
+        shown = match[0]
+        if match[1] == "generic":
+            over, order = next(extents)
+            shown += f" over ({over})" + (f", folded in the order {order}" if order else "")
+        indent = (len(line) - len(line.lstrip())) // 2
+        found.append("  " * max(0, indent - 2) + shown)
+    return found

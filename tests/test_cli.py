@@ -1,0 +1,194 @@
+"""`tensor-compile` as a user meets it: by subprocess, texts and exit statuses included."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+PROGRAM = '''
+def rows(x: f32[n, m]) -> f32[n]:
+    """The sum of each row."""
+    return x.sum([1])
+
+
+def softmax(x: f32[n, m], beta: f32) -> f32[n, m]:
+    e = exp((x - x.maximum([1]).reshape([n, 1]).broadcast([1, m])) * beta)
+    return e / e.sum([1]).reshape([n, 1]).broadcast([1, m])
+'''
+
+STAGES = ("graph", "tensor", "canonical", "layout", "evals", "fused", "buffers", "loops", "llvm", "asm", "obj")
+
+
+def compile_(*arguments: object, **environment: str) -> "subprocess.CompletedProcess[str]":
+    """Run the command; no input may ever give a traceback."""
+    command = [sys.executable, "-m", "txc.compiler.cli", *map(str, arguments)]
+    done = subprocess.run(command, capture_output=True, text=True, env={**os.environ, **environment}, timeout=120)
+    assert "Traceback" not in done.stderr, done.stderr
+    return done
+
+
+@pytest.fixture
+def program(tmp_path: Path) -> Path:
+    path = tmp_path / "softmax.tx"
+    path.write_text(PROGRAM)
+    return path
+
+
+def test_summary_lists_functions_with_their_types(program: Path):
+    done = compile_(program, COLUMNS="160")
+    assert done.returncode == 0, done.stderr
+    assert "2 functions, no errors" in done.stdout
+    assert "x: f32[n, m], beta: f32" in done.stdout
+    assert "rows" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("stage", "part"),
+    [
+        ("graph", "graph rows("), ("tensor", "tx.sum"), ("canonical", "tx.sum"), ("layout", "tx.sum"),
+        ("evals", "tx.sum"), ("fused", "kernel.generic"), ("buffers", "!loop.buffer"), ("loops", "loop.reduce"),
+        ("llvm", "define i32 @rows"), ("asm", "rows:"),
+    ],
+)  # fmt: skip
+def test_emit_prints_the_stage(program: Path, stage: str, part: str):
+    done = compile_(program, "--function", "rows", f"--emit={stage}")
+    assert done.returncode == 0, done.stderr
+    assert part in done.stdout
+
+
+def test_emit_obj_is_an_object_file(program: Path):
+    command = [sys.executable, "-m", "txc.compiler.cli", str(program), "--emit=obj"]
+    done = subprocess.run(command, capture_output=True, timeout=120)
+    assert done.returncode == 0
+    assert len(done.stdout) > 500
+
+
+def test_run_writes_what_numpy_computes(program: Path, tmp_path: Path):
+    x = np.random.default_rng(0).standard_normal((5, 7)).astype(np.float32)
+    np.save(tmp_path / "x.npy", x)
+    out = tmp_path / "y.npy"
+    done = compile_("run", program, "--input", f"x=@{tmp_path / 'x.npy'}", "--input", "beta=0.5", "-o", out)
+    assert done.returncode == 0, done.stderr
+    assert "softmax: float32 of shape (5, 7)" in done.stdout
+    e = np.exp((x - x.max(1, keepdims=True)) * np.float32(0.5))
+    np.testing.assert_allclose(np.load(out), e / e.sum(1, keepdims=True), rtol=1e-6)
+
+
+def test_random_inputs_and_threads_give_the_same_result(program: Path, tmp_path: Path):
+    for threads in (1, 3):
+        out = tmp_path / f"y{threads}.npy"
+        done = compile_(
+            "run", program, "--function", "rows", "--input", "x=random:f32[300,129]", "--device", f"cpu:{threads}",
+            "-o", out,
+        )  # fmt: skip
+        assert done.returncode == 0, done.stderr
+    assert np.load(tmp_path / "y1.npy").tobytes() == np.load(tmp_path / "y3.npy").tobytes()
+    assert np.load(tmp_path / "y1.npy").std() > 1
+
+
+def test_dump_ir_numbers_every_stage(program: Path, tmp_path: Path):
+    done = compile_("run", program, "--function", "rows", "--input", "x=random:f32[4,5]", "--dump-ir", tmp_path / "ir")
+    assert done.returncode == 0, done.stderr
+    assert str(tmp_path / "ir") in done.stdout
+    found = sorted(p.name for p in (tmp_path / "ir").iterdir())
+    assert [name[:2] for name in found] == [f"{i:02}" for i in range(len(found))]
+    assert [name.split("-")[1] for name in found] == list(STAGES)
+
+
+def test_print_after_change_says_what_is_unchanged(program: Path):
+    done = compile_(program, "--function", "rows", "--print-ir-after-change", "--stop-after=fused")
+    assert done.returncode == 0, done.stderr
+    assert "(unchanged)" in done.stderr
+    assert "kernel.generic" in done.stderr
+    assert "loop.buffer" not in done.stderr
+    everything = compile_(program, "--function", "rows", "--print-ir-after-all", "--stop-after=fused")
+    assert everything.stderr.count("tx.sum") > done.stderr.count("tx.sum")
+
+
+def test_time_passes_prints_a_table(program: Path):
+    done = compile_(program, "--function", "rows", "--time-passes")
+    assert "tx-fuse" in done.stderr and "total" in done.stderr
+
+
+def test_pass_options_reach_the_pass(program: Path):
+    grouped = compile_(program, "--emit=fused")
+    apart = compile_(program, "--emit=fused", "--passes", "tx-fuse{rows=false}")
+    assert "kernel.rows" in grouped.stdout
+    assert apart.returncode == 0, apart.stderr
+    assert "kernel.rows" not in apart.stdout
+
+
+def test_bisect_finds_no_culprit_in_a_right_compiler(program: Path):
+    done = compile_("run", program, "--input", "x=random:f32[6,9]", "--input", "beta=1.0", "--bisect")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "loops" in done.stdout
+
+
+def test_knobs_are_listed():
+    done = compile_("knobs", COLUMNS="160")
+    assert done.returncode == 0
+    for name in ("TXC_NUM_THREADS", "TXC_DUMP_IR", "TXC_VERIFY", "TXC_PASSES"):
+        assert name in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["nowhere.tx"], "cannot read nowhere.tx: No such file or directory"),
+        (["{program}", "--function", "softmx"], "did you mean 'softmax'?"),
+        (["{program}", "--emit=fusd"], "there is no stage 'fusd'; did you mean 'fused'?"),
+        (["{program}", "--emit=llvm", "--stop-after=fused"], "--emit=llvm comes after --stop-after=fused"),
+        (["{program}", "--device", "tpu"], "there is no device 'tpu'"),
+        (["{program}", "--device", "cpu:0"], "there is no device 'cpu:0'"),
+        (["{program}", "--emit=fused", "--passes", "tx-fus"], "there is no pass 'tx-fus'; did you mean 'tx-fuse'?"),
+        (["{program}", "--emit=fused", "--passes", "tx-fuse{row=true}"], "pass tx-fuse has no option 'row'; it has rows"),
+        (["{program}", "--emit=fused", "--passes", "tx-fuse{"], "is no list of passes"),
+        (["run", "{program}", "--input", "beta=1.0"], "missing input 'x' of softmax"),
+        (["run", "{program}", "--input", "bta=1.0"], "did you mean 'beta'?"),
+        (["run", "{program}", "--input", "x"], "--input 'x' has no '='"),
+        (["run", "{program}", "--input", "beta=1", "--input", "beta=2"], "input 'beta' is given twice"),
+        (["run", "{program}", "--input", "beta=one", "--input", "x=random:f32[2,2]"], "'one', which is no float"),
+        (["run", "{program}", "--input", "beta=1", "--input", "x=@none.npy"], "cannot read none.npy"),
+        (["run", "{program}", "--input", "beta=1", "--input", "x=@{program}"], "holds no array"),
+        (["run", "{program}", "--input", "beta=1", "--input", "x=random:f99[2]"], "is not random:dtype[sizes]"),
+        (["run", "{program}", "--input", "beta=1", "--input", "x=random:f64[2,2]"], "elements of type float64"),
+        (["run", "{program}", "--input", "beta=1", "--input", "x=random:f32[2]"], "has rank 2"),
+    ],
+)  # fmt: skip
+def test_wrong_input_is_explained(program: Path, arguments: list[str], message: str):
+    done = compile_(*(a.format(program=program) if "{program}" in a else a for a in arguments))
+    assert done.returncode == 1, done.stdout
+    assert message in done.stderr
+
+
+def test_unknown_option_names_the_nearest(program: Path):
+    done = compile_(program, "--emitt=fused")
+    assert done.returncode == 2
+    assert "unknown option '--emitt=fused'; did you mean --emit?" in done.stderr
+
+
+def test_a_knob_with_a_wrong_value_is_named(program: Path):
+    done = compile_(program, TXC_VERIFY="maybe")
+    assert done.returncode == 1
+    assert "TXC_VERIFY='maybe': it takes 0, 1, false or true" in done.stderr
+
+
+def test_a_program_that_is_wrong_shows_its_line(tmp_path: Path):
+    path = tmp_path / "wrong.tx"
+    path.write_text("def f(x: f32[n]) -> f32[n]:\n    return expp(x)\n")
+    done = compile_(path)
+    assert done.returncode == 1
+    assert "wrong.tx:2" in done.stderr
+    assert "return expp(x)" in done.stderr
+    assert "^" in done.stderr
+
+
+def test_a_file_that_is_no_text(tmp_path: Path):
+    path = tmp_path / "binary.tx"
+    path.write_bytes(b"\xff\xfe\x00\x01")
+    done = compile_(path)
+    assert done.returncode == 1
+    assert done.stderr.startswith("error: ")
