@@ -80,7 +80,9 @@ def arange(start: Any, stop: Any = None, step: Any = 1, dtype: Any = None) -> An
             raise OpError("the step of np.arange is zero", code="TX0281")
         first, last = as_dim(start), as_dim(stop)
         length = (last - first + (by - 1)) // by if by > 0 else (first - last + (-by - 1)) // -by
-        result = _iota(maximum(0, length) if table().decide(0, "<=", length, "np.arange") is not True else length, DTYPES["i64"])
+        result = _iota(
+            maximum(0, length) if table().decide(0, "<=", length, "np.arange") is not True else length, DTYPES["i64"]
+        )
         if by != 1:
             result = apply("mul", result, by)
         if first.const != 0:

@@ -200,7 +200,9 @@ class Graph:
             if given.value is not None:
                 numbers[given.value] = f"a{i}"
             kind = given.value.type if given.value is not None else given.symbol
-            text.update(f"{given.name} {given.kind} {kind} {given.hidden} {given.layout} {given.weak} {given.strides}\n".encode())
+            text.update(
+                f"{given.name} {given.kind} {kind} {given.hidden} {given.layout} {given.weak} {given.strides}\n".encode()
+            )
 
         def visit(nodes: list[Node], prefix: str) -> None:
             for n, node in enumerate(nodes):

@@ -10,6 +10,7 @@ import numpy as np
 from ...dialects.dims import Dim, dim, maximum, minimum
 from ...dialects.registry import OPS, OpError
 from ...dialects.types import DTYPES
+from ..diagnostics import located
 from . import methods
 from .apply import apply, as_tensor, emit
 from .symint import SymInt, as_dim, is_integer
@@ -84,7 +85,9 @@ def put(x: Tensor, key: Any, new: Any) -> None:
             "TX0253",
         )
     if value.ndim:
-        value = methods.expand_dims(value, value.ndim - (x.ndim - 1 - axis)) if value.ndim >= x.ndim - 1 - axis else value
+        value = (
+            methods.expand_dims(value, value.ndim - (x.ndim - 1 - axis)) if value.ndim >= x.ndim - 1 - axis else value
+        )
     x.store(apply("select", inside, apply("cast", value, dtype=x.element), x))
 
 
@@ -240,8 +243,10 @@ def _gather(x: Tensor, items: list[Any], arrays: list[int]) -> Tensor:
     merged = dim(1)
     for offset, t in enumerate(indices):
         extent = source.dims[first + offset]
-        wrapped = apply("select", t < 0, t + SymInt(extent), t) if extent.const is None else apply(
-            "select", t < 0, t + extent.const, t
+        wrapped = (
+            apply("select", t < 0, t + SymInt(extent), t)
+            if extent.const is None
+            else apply("select", t < 0, t + extent.const, t)
         )
         linear = linear * (SymInt(extent) if extent.const is None else extent.const) + wrapped
         merged = merged * extent
@@ -278,19 +283,20 @@ class Masked:
         return methods.reduce("prod", self.full, where=self.mask)
 
     def _updated(self, name: str, other: Any) -> Masked:
-        if getattr(other, "ndim", 0):
-            raise self._refusal()
+        if isinstance(other, Masked) or getattr(other, "ndim", 0):
+            self._refuse()
         return Masked(apply(name, self.full, other), self.mask)
 
-    def _refusal(self) -> OpError:
-        return OpError(
-            "x[mask] has as many elements as the mask has true ones, which is known only at run time",
-            "use np.where(mask, x, other), x[mask] = scalar, x[mask] += scalar or x[mask].sum()",
-            "TX0252",
-        )
+    def _refuse(self) -> Any:
+        with located():
+            raise OpError(
+                "x[mask] has as many elements as the mask has true ones, which is known only at run time",
+                "use np.where(mask, x, other), x[mask] = scalar, x[mask] += scalar or x[mask].sum()",
+                "TX0252",
+            )
 
     def __getattr__(self, name: str) -> Any:
-        raise self._refusal()
+        return self._refuse()
 
 
 for _python, _name in {

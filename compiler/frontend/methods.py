@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-
 from typing import Any
 
 import numpy as np
 
 from ...dialects.dims import Dim, dim
-from ...dialects.registry import OpError, axes
+from ...dialects.registry import OPS, OpError, axes
 from ...dialects.types import dtype
 from .apply import apply, as_tensor, broadcast_to, cast, truth
 from .symint import as_dim, is_integer, symint
 from .tensor import Tensor
 from .trace import table
 
-__all__ = ["METHODS", "expand_dims", "moveaxis", "reduce", "reshape", "squeeze", "transpose", "broadcast"]
+__all__ = ["METHODS", "broadcast", "expand_dims", "moveaxis", "reduce", "reshape", "squeeze", "transpose"]
 
 _ABSENT: Any = object()
 
@@ -118,9 +117,7 @@ def _packed(x: Tensor) -> bool:
     while x._parent is not None:
         if x._op.name == "chip" and x._attrs["dim"] != 0:
             return False
-        if x._op.name == "slice" and any(
-            e is not d for e, d in zip(x._attrs["extents"][1:], x._parent.type.dims[1:])
-        ):
+        if x._op.name == "slice" and any(e is not d for e, d in zip(x._attrs["extents"][1:], x._parent.type.dims[1:])):
             return False
         if x._op.name not in ("reshape", "squeeze", "chip", "slice"):
             return False
@@ -192,7 +189,9 @@ def copy(x: Tensor, order: Any = None) -> Tensor:
     return Tensor(x.value, layout=x.layout, boxed=True)
 
 
-def astype(x: Tensor, dtype: Any, order: Any = None, casting: Any = None, subok: Any = None, copy: Any = None) -> Tensor:
+def astype(
+    x: Tensor, dtype: Any, order: Any = None, casting: Any = None, subok: Any = None, copy: Any = None
+) -> Tensor:
     made = cast(x, _dtype(dtype))
     return Tensor(made.value, layout=x.layout)
 
@@ -207,7 +206,10 @@ def broadcast(x: Tensor, shape: Any) -> Tensor:
             raise OpError(f"cannot broadcast {x.user_type} to fewer dims {tuple(target)}", code="TX0124")
         if facts.resolve(d) is not facts.resolve(target[i]) and not facts.is_one(d):
             facts.equate(d, target[i], "broadcast_to")
-    return broadcast_to(x, tuple(facts.resolve(d) for d in target), x.layout)
+    dims = tuple(facts.resolve(d) for d in target)
+    if x.layout == "col" and x.ndim != len(dims):
+        return broadcast_to(x, dims, x.layout)
+    return Tensor.view_of(x, OPS["expand"], {"dims": dims})
 
 
 def count(x: Tensor, dims: Any = None) -> Any:
@@ -218,7 +220,9 @@ def count(x: Tensor, dims: Any = None) -> Any:
     return symint(total)
 
 
-def variance(x: Tensor, axis: Any = None, dtype: Any = None, out: Any = None, ddof: Any = 0, keepdims: Any = False) -> Any:
+def variance(
+    x: Tensor, axis: Any = None, dtype: Any = None, out: Any = None, ddof: Any = 0, keepdims: Any = False
+) -> Any:
     if dtype is not None:
         x = cast(x, _dtype(dtype))
     centred = apply("sub", x, reduce("mean", x, axis, keepdims=True))
@@ -311,4 +315,3 @@ METHODS: dict[str, Any] = {
     "count": count, "var": variance, "std": deviation, "clip": clip, "roll": roll, "fill": fill, "dot": dot,
     "trace": trace, "item": item, "eval": evaluated, "cast": astype,
 }  # fmt: skip
-

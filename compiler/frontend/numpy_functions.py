@@ -27,7 +27,9 @@ def handles(*functions: Any) -> Callable[[Any], Any]:
 
 
 def _reduction(name: str) -> Any:
-    def reduction(a: Any, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: Any = False, **rest: Any) -> Any:
+    def reduction(
+        a: Any, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: Any = False, **rest: Any
+    ) -> Any:
         return methods.reduce(name, a, axis, dtype, out, keepdims, **rest)
 
     def plain(a: Any, axis: Any = None, out: Any = None, keepdims: Any = False, **rest: Any) -> Any:
@@ -286,8 +288,10 @@ def einsum(subscripts: Any, *operands: Any, out: Any = None, optimize: Any = Fal
             summed = "".join(c for c in shared if c not in right)
             have = right + summed
             aligned = [_aligned(t, s, have) for t, s in zip(tensors, inputs)]
-            result = methods.reduce("sum", apply("mul", *aligned), tuple(range(len(right), len(have)))) if summed else (
-                apply("mul", *aligned)
+            result = (
+                methods.reduce("sum", apply("mul", *aligned), tuple(range(len(right), len(have))))
+                if summed
+                else (apply("mul", *aligned))
             )
             have = right
     return _into(out, methods.transpose(result, [have.index(c) for c in right]) if right else result)
@@ -314,7 +318,9 @@ for _f, _value in {np.zeros_like: 0, np.ones_like: 1, np.empty_like: 0}.items():
 
 
 @handles(np.full_like)
-def full_like(a: Any, fill_value: Any, dtype: Any = None, order: Any = "K", subok: Any = True, shape: Any = None) -> Any:
+def full_like(
+    a: Any, fill_value: Any, dtype: Any = None, order: Any = "K", subok: Any = True, shape: Any = None
+) -> Any:
     return _like(fill_value)(a, dtype, shape=shape)
 
 

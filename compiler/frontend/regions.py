@@ -56,9 +56,7 @@ class _Carried:
     def arguments(self, block: Block) -> tuple[Tensor, ...]:
         """What the body is called with: fresh tensors for rebound variables, the outer ones for the rest."""
         args = iter(block.args)
-        fresh = {
-            i: Tensor(next(args), layout=t.layout, weak=t.weak, boxed=t.boxed) for i, t in self.rebound.items()
-        }
+        fresh = {i: Tensor(next(args), layout=t.layout, weak=t.weak, boxed=t.boxed) for i, t in self.rebound.items()}
         for t in self.written:
             t._value = next(args)
         return tuple(fresh.get(i, t) for i, t in enumerate(self.given))
@@ -71,28 +69,32 @@ class _Carried:
         again = False
         for i, (before, after) in enumerate(zip(arguments, results)):
             if i not in self.rebound and after is not before:
+                self._check_rebinding(i)
                 self.rebound[i], again = self.given[i], True
         for owner in self.trace.writes[-1]:
-            if not _among(owner, self.written) and _older(owner, arguments, self.rebound):
+            if not _among(owner, self.written) and not any(arguments[i] is owner for i in self.rebound):
                 self.written.append(owner)
                 again = True
         if again:
             self.rebound = dict(sorted(self.rebound.items()))
-            for i in self.rebound:
-                given = self.given[i]
-                owner = given.owner()[0] if given._parent is None else None
-                arguments_of_function = self.trace.tensors.values()
-                if owner is not None and _among(owner, self.written) and _among(owner, arguments_of_function):
-                    raise OpError(
-                        f"{self.names[i]} is an argument that the loop both writes in place and reassigns",
-                        f"start from a copy: {self.names[i]} = {self.names[i]}.copy()",
-                        "TX0291",
-                    )
             raise _Again
         handed: list[Value] = []
         for (i, start), arg in zip(list(self.rebound.items()), block.args):
             handed.append(self._fitted(i, start, arg, results[i]))
         return handed + [t.value for t in self.written]
+
+    def _check_rebinding(self, i: int) -> None:
+        """Refuse a variable that is the caller's array in the first iteration, written there, and another one later."""
+        given = self.given[i]
+        shared = given._parent is not None or _among(given, self.trace.tensors.values())
+        if shared and _among(given, self.trace.writers[-1]):
+            name = self.names[i]
+            what = "a view" if given._parent is not None else "an argument"
+            raise OpError(
+                f"{name} is {what} that the loop both writes in place and reassigns",
+                f"start from a copy: {name} = {name}.copy()",
+                "TX0291",
+            )
 
     def _fitted(self, i: int, start: Tensor, arg: Value, result: Any) -> Value:
         """The next value of one variable, of the type it has had; a Python scalar's type may follow the body once."""
@@ -128,12 +130,10 @@ class _Carried:
     def after(self, results: Sequence[Value], arguments: Sequence[Any]) -> tuple[Any, ...]:
         """What the variables are after the node."""
         values = iter(results)
-        fresh = {
-            i: Tensor(next(values), layout=t.layout, weak=t.weak, boxed=t.boxed) for i, t in self.rebound.items()
-        }
+        fresh = {i: Tensor(next(values), layout=t.layout, weak=t.weak, boxed=t.boxed) for i, t in self.rebound.items()}
         for t in self.written:
             before = t.value
-            self.trace.note_write(t, before)
+            self.trace.note_write(t, before, t)
             t._value = next(values)
         return tuple(fresh.get(i, t) for i, t in enumerate(self.given))
 
@@ -142,21 +142,18 @@ def _among(t: Tensor, tensors: Iterable[Tensor]) -> bool:
     return any(t is other for other in tensors)  # `in` would compare elements
 
 
-def _older(owner: Tensor, arguments: Sequence[Tensor], rebound: dict[int, Tensor]) -> bool:
-    """Whether a written tensor existed before the body began (and is not the fresh copy of a rebound variable)."""
-    return not any(arguments[i] is owner for i in rebound)
-
-
 @contextmanager
 def _region(trace: Trace, types: Sequence[TensorType]) -> Iterator[Block]:
     """A new open block; on leaving it every older tensor has the value from before again."""
     block = Block(types, trace.block)
     trace.blocks.append(block)
     trace.writes.append({})
+    trace.writers.append([])
     try:
         yield block
     finally:
         trace.blocks.pop()
+        trace.writers.pop()
         for owner, before in trace.writes.pop().items():
             owner._value = before
 
@@ -295,9 +292,7 @@ def if_(
         labels = [names[i] if i < len(names) else f"value {i}" for i in range(len(returned[0])) if i not in kept]
         joined = [_joined(trace, blocks, a, b, label) for (a, b), label in zip(pairs, labels)]
         for block, final, side in zip(blocks, finals, (0, 1)):
-            block.outputs = [pair[side].value for pair in joined] if not joined else [
-                _value_in(trace, block, pair[side]) for pair in joined
-            ]
+            block.outputs = [_value_in(trace, block, pair[side]) for pair in joined]
             block.outputs += [final.get(t, t.value) for t in written]
         types = [resolved(v) for v in blocks[0].outputs]
         if not types:
@@ -308,7 +303,7 @@ def if_(
             for r, pair in zip(results, joined)
         )
         for t, r in zip(written, results[len(joined) :]):
-            trace.note_write(t, t.value)
+            trace.note_write(t, t.value, t)
             t._value = r
         return tuple(kept[i] if i in kept else next(made) for i in range(len(returned[0])))
 
@@ -316,12 +311,10 @@ def if_(
 @contextmanager
 def _reopened(trace: Trace, block: Block) -> Iterator[None]:
     trace.blocks.append(block)
-    trace.writes.append({})
     try:
         yield
     finally:
         trace.blocks.pop()
-        trace.writes.pop()
 
 
 def _value_in(trace: Trace, block: Block, t: Tensor) -> Value:
@@ -362,5 +355,3 @@ def _joined(trace: Trace, blocks: Sequence[Block], a: Any, b: Any, name: str) ->
                 sides[i] = cast(sides[i], element)
                 sides[i].weak = weak
     return sides[0], sides[1]
-
-

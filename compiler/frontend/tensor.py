@@ -20,7 +20,7 @@ from ..diagnostics import located, user_loc
 from . import numpy_dispatch
 from .graph import Value
 from .symint import SymInt, symint
-from .trace import current, shape_of, table
+from .trace import current, shape_of, suspended, table
 
 __all__ = ["Tensor", "asarray"]
 
@@ -31,7 +31,19 @@ _READ_ONLY = ("expand", "broadcast", "pad")
 class Tensor:
     """A tensor expression of a dtype and dims; `layout` says how the user counts them (see `mirror`)."""
 
-    __slots__ = ("__weakref__", "_attrs", "_cached", "_loc", "_op", "_parent", "_type", "_value", "boxed", "layout", "weak")
+    __slots__ = (
+        "__weakref__",
+        "_attrs",
+        "_cached",
+        "_loc",
+        "_op",
+        "_parent",
+        "_type",
+        "_value",
+        "boxed",
+        "layout",
+        "weak",
+    )
 
     def __init__(self, value: Value, *, layout: str = "row", weak: str = "", boxed: bool = False):
         self._value: Value | None = value
@@ -64,7 +76,7 @@ class Tensor:
         """Its present value in the graph."""
         if self._parent is None:
             assert self._value is not None
-            return _reachable(self._value)
+            return self._value
         source = self._parent.value
         trace = current()
         if self._cached is not None and self._cached[0] is source:
@@ -136,6 +148,14 @@ class Tensor:
         """`swap_layout`: the same value, its dims counted the other way round."""
         return Tensor(self.value, layout="row" if self.layout == "col" else "col")
 
+    @property
+    def is_lazy(self) -> bool:
+        """Whether it was made outside any trace."""
+        root = self
+        while root._parent is not None:
+            root = root._parent
+        return _node(root).block is None
+
     # Storage.
 
     def owner(self) -> tuple[Tensor, IndexMap | None]:
@@ -175,7 +195,7 @@ class Tensor:
                 (after,) = applying.emit(OPS["insert"], (before, target[1].value), {"map": index})
             trace = current()
             if trace is not None:
-                trace.note_write(owner, before)
+                trace.note_write(owner, before, self)
             owner._value = after
 
     # Methods and operators.
@@ -295,15 +315,9 @@ def _typed(value: Value | None) -> TensorType:
     return value.type
 
 
-def _reachable(value: Value) -> Value:
-    """`value`, or, for a lazy expression used while tracing, the captured array it computes."""
-    trace = current()
-    if trace is not None and value.node is not None and value.node.block is None:
-        found = trace.adopted.get(value)
-        if found is None:
-            found = trace.adopted[value] = trace.capture(evaluate(Tensor(value))).value
-        return found
-    return value
+def _node(t: Tensor) -> Any:
+    assert t._value is not None
+    return t._value.node
 
 
 def _operator(name: str) -> tuple[Any, Any, Any]:
@@ -385,7 +399,8 @@ def evaluate(t: Tensor) -> np.ndarray:
     from ..interpret.graph import run_graph
     from .trace import lazy_graph
 
-    result = run_graph(lazy_graph(t), {})[0]
+    with suspended():
+        result = run_graph(lazy_graph(t), {})[0]
     return result.T if t.layout == "col" else result
 
 
