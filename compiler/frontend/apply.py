@@ -87,7 +87,7 @@ def resolved(v: Value) -> TensorType:
 def apply(op: type[Op] | str, *operands: Any, **params: Any) -> Any:
     """The result of an op on anything `as_tensor` takes: a tensor, or a tuple where it has several results.
 
-    Parameters are in the user's dims.  Raises TxcError, with the user's line, for operands or parameters it does not take.
+    Parameters are in the user's dims.  Raises TxcError, with the user's line, for what the op does not take.
     """
     with located():
         return _apply(find_op(op) if isinstance(op, str) else op, operands, params)
@@ -129,8 +129,8 @@ def common_layout(op: type[Op], tensors: Sequence[Tensor]) -> str:
             odd = next(x for x in found if x.layout == "col")
             raise OpError(
                 f"{op.name} mixes layouts: {', '.join(f'{x.user_type} {x.layout}' for x in tensors)}",
-                f"put .swap_layout() on the operand {odd.user_type} of layout col, or .swap_layout().shuffle(…) where its "
-                "dims must keep their order",
+                f"put .swap_layout() on the operand {odd.user_type} of layout col, or .swap_layout().shuffle(…) "
+                "where its dims must keep their order",
                 "TX0210",
             )
     return found[0].layout if found else "row"

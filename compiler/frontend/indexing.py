@@ -1,4 +1,4 @@
-"""``x[key]`` and ``x[key] = value`` with NumPy's meaning; basic keys give views, bounds may be integers known at run time."""
+"""``x[key]`` and ``x[key] = value`` with NumPy's meaning; basic keys give views, bounds may be run-time integers."""
 
 from __future__ import annotations
 

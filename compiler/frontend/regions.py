@@ -1,8 +1,8 @@
 """Structured control flow while tracing: ``for``, ``while`` and ``if`` nodes from Python callables.
 
-A body is called, perhaps several times, until it is known what it carries.  A variable that it rebinds becomes an argument of the
-region.  A tensor that it stores into, whether it is carried by name or only reached through a view, keeps its identity:
-inside the region it has the region's argument as its value, afterwards the node's result.
+A body is called, perhaps several times, until it is known what it carries.  A variable that it rebinds becomes an
+argument of the region.  A tensor that it stores into, whether it is carried by name or only reached through a view,
+keeps its identity: inside the region it has the region's argument as its value, afterwards the node's result.
 """
 
 from __future__ import annotations
@@ -258,7 +258,7 @@ def while_(
 def if_(
     trace: Trace, cond: Any, then: Callable[[], Any], otherwise: Callable[[], Any], names: Sequence[str] = ()
 ) -> tuple[Any, ...]:
-    """The variables after ``if cond``: each branch gives them as a tuple, equal in number, shape and (promoted) dtype."""
+    """The variables after ``if cond``: each branch gives them as a tuple, equal in number and shape."""
     if not isinstance(cond, Tensor):
         chosen = then() if cond else otherwise()
         return tuple(chosen) if isinstance(chosen, (tuple, list)) else (chosen,)

@@ -28,6 +28,29 @@ __all__ = ["Tensor", "asarray"]
 _READ_ONLY = ("expand", "broadcast", "pad")
 
 
+def _operator(name: str) -> tuple[Any, Any, Any]:
+    """``a op b``, its reflected form, and ``a op= b``."""
+
+    def forward(self: Tensor, other: Any) -> Any:
+        return NotImplemented if _foreign(other) else applying.apply(name, self, other)
+
+    def reflected(self: Tensor, other: Any) -> Any:
+        return NotImplemented if _foreign(other) else applying.apply(name, other, self)
+
+    def in_place(self: Tensor, other: Any) -> Any:
+        return _in_place(self, applying.apply(name, self, other))
+
+    return forward, reflected, in_place
+
+
+def _comparison(name: str) -> Any:
+    return lambda self, other: NotImplemented if _foreign(other) else applying.apply(name, self, other)
+
+
+def _unary(name: str) -> Any:
+    return lambda self: applying.apply(name, self)
+
+
 class Tensor:
     """A tensor expression of a dtype and dims; `layout` says how the user counts them (see `mirror`)."""
 
@@ -159,7 +182,7 @@ class Tensor:
     # Storage.
 
     def owner(self) -> tuple[Tensor, IndexMap | None]:
-        """The tensor that owns the storage, and the map from this one's (graph) dims to the owner's; None: all of it."""
+        """The tensor that owns the storage, and the map from this one's (graph) dims to its; None: all of it."""
         if self._parent is None:
             return self, None
         if self._op.name in _READ_ONLY:
@@ -268,6 +291,28 @@ class Tensor:
 
     __hash__ = object.__hash__
 
+    # Operators.
+
+    __add__, __radd__, __iadd__ = _operator("add")
+    __sub__, __rsub__, __isub__ = _operator("sub")
+    __mul__, __rmul__, __imul__ = _operator("mul")
+    __truediv__, __rtruediv__, __itruediv__ = _operator("div")
+    __floordiv__, __rfloordiv__, __ifloordiv__ = _operator("floor_divide")
+    __mod__, __rmod__, __imod__ = _operator("remainder")
+    __and__, __rand__, __iand__ = _operator("bitwise_and")
+    __or__, __ror__, __ior__ = _operator("bitwise_or")
+    __xor__, __rxor__, __ixor__ = _operator("bitwise_xor")
+    __lshift__, __rlshift__, __ilshift__ = _operator("left_shift")
+    __rshift__, __rrshift__, __irshift__ = _operator("right_shift")
+    __lt__ = _comparison("less")
+    __le__ = _comparison("less_equal")
+    __gt__ = _comparison("greater")
+    __ge__ = _comparison("greater_equal")
+    __neg__ = _unary("negate")
+    __pos__ = _unary("positive")
+    __abs__ = _unary("abs")
+    __invert__ = _unary("bitwise_not")
+
     def __eq__(self, other: object) -> Any:
         return applying.apply("equal", self, other)
 
@@ -320,25 +365,12 @@ def _node(t: Tensor) -> Any:
     return t._value.node
 
 
-def _operator(name: str) -> tuple[Any, Any, Any]:
-    def forward(self: Tensor, other: Any) -> Any:
-        return NotImplemented if _foreign(other) else applying.apply(name, self, other)
-
-    def reflected(self: Tensor, other: Any) -> Any:
-        return NotImplemented if _foreign(other) else applying.apply(name, other, self)
-
-    def in_place(self: Tensor, other: Any) -> Any:
-        return _in_place(self, applying.apply(name, self, other))
-
-    return forward, reflected, in_place
-
-
 def _foreign(x: Any) -> bool:
     return isinstance(x, (str, bytes, type(None), dict, set, complex))
 
 
 def _in_place(target: Tensor, result: Any) -> Any:
-    """What an augmented assignment leaves: the same array written, or a new value where NumPy has an immutable scalar."""
+    """What an augmented assignment leaves: the array written, or a new value where NumPy has an immutable scalar."""
     if target.ndim == 0 and not target.boxed:
         return result
     with located():
@@ -350,18 +382,6 @@ def _in_place(target: Tensor, result: Any) -> Any:
             )
         target.store(result)
     return target
-
-
-for _python, _name in {
-    "add": "add", "sub": "sub", "mul": "mul", "truediv": "div", "floordiv": "floor_divide", "mod": "remainder",
-    "and": "bitwise_and", "or": "bitwise_or", "xor": "bitwise_xor", "lshift": "left_shift", "rshift": "right_shift",
-}.items():  # fmt: skip
-    for _prefix, _function in zip(("", "r", "i"), _operator(_name)):
-        setattr(Tensor, f"__{_prefix}{_python}__", _function)
-for _python, _name in {"lt": "less", "le": "less_equal", "gt": "greater", "ge": "greater_equal"}.items():
-    setattr(Tensor, f"__{_python}__", _operator(_name)[0])
-for _python, _name in {"neg": "negate", "pos": "positive", "abs": "abs", "invert": "bitwise_not"}.items():
-    setattr(Tensor, f"__{_python}__", lambda self, _name=_name: applying.apply(_name, self))
 
 
 def _methods() -> dict[str, Any]:

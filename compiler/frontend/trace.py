@@ -111,7 +111,7 @@ class Trace:
         return self.tensor_input(name, array.dtype, dims, layout=layout, hidden=hidden, source=source)
 
     def scalar_input(self, name: str, element: Any = "f64", weak: str = "float") -> Tensor:
-        """A rank-0 argument passed by value; `weak` (``float``, ``bool``) for a Python scalar, ``""`` for a NumPy one."""
+        """A rank-0 argument by value; `weak` is ``float`` or ``bool`` for a Python scalar, ``""`` for a NumPy one."""
         return self.tensor_input(name, element, kind="scalar", weak=weak)
 
     def int_input(self, name: str, hint: int | None = None) -> SymInt:
@@ -184,7 +184,7 @@ class Trace:
         return regions.if_(self, cond, then, otherwise, names)
 
     def finish(self, result: Any) -> Graph:
-        """The graph of what was traced: outputs for every tensor in `result`, then for the arguments written in place."""
+        """The graph: outputs for every tensor in `result`, then for the arguments written in place."""
         from .apply import as_tensor
         from .tensor import Tensor
 

@@ -13,7 +13,7 @@ from txc.compiler.interpret.graph import run_graph
 
 
 class Runner:
-    """``runner(f, *arguments)``: the result of tracing `f` and interpreting its graph; `graph` and `trace` stay behind."""
+    """``runner(f, *arguments)``: the result of tracing `f` and interpreting its graph, which stays behind."""
 
     graph: Graph
 

@@ -86,7 +86,7 @@ def test_swap_layout_moves_nothing():
 
 def test_mixed_layouts():
     with pytest.raises(TxcError) as caught:
-        asarray(X) + asarray(X, layout="col")
+        _ = asarray(X) + asarray(X, layout="col")
     text = str(caught.value)
     assert "add mixes layouts: f64[3, 4] row, f64[3, 4] col" in text
     assert "put .swap_layout() on the operand f64[3, 4] of layout col" in text and "[TX0210]" in text

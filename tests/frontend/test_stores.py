@@ -236,7 +236,7 @@ ERRORS = [
     (lambda x: np.sort(x), "np.sort is not supported"),
     (lambda x: np.sum(x, initial=3), "sum does not take 'initial' here"),
     (lambda x: np.add(x, 1, order="F"), "np.add does not take 'order' here"),
-    (lambda x: np.mean(x, weights=3), "weights"),
+    (lambda x: x.mean(weights=3), "weights"),
     (lambda x: x.sum(axis=2), "axis 2 is out of range for rank 2"),
     (lambda x: x.maximun(), "did you mean maximum"),
     (lambda x: np.broadcast_to(x, (2, 5, 6)).__setitem__(0, 1), "the result of expand is read-only"),
