@@ -2,7 +2,8 @@
 
 ``python benchmarks/minimax.py [NAME …]`` prints fits: the coefficients from the highest power down, as
 `ScalarBuilder.polynomial` takes them, each rounded to the type it is used in, and the largest weighted error.
-The low coefficients are rounded first and the others fitted again, so that rounding costs next to nothing.
+The low coefficients are rounded first and the others fitted again, so that rounding costs next to nothing; where the
+interval contains zero the higher powers alone no longer alternate, and all are rounded at once.
 """
 
 from __future__ import annotations
@@ -73,14 +74,18 @@ def solve(fit: Fit) -> tuple[list[float], float]:
     low, high, size = mp.mpf(fit.low), mp.mpf(fit.high), 16 * (fit.degree + 2)
     xs = [(low + high) / 2 - (high - low) / 2 * mp.cos(mp.pi * (i + mp.mpf(1) / 2) / size) for i in range(size)]
     rest, ws = [fit.f(x) for x in xs], [fit.weight(x) for x in xs]
-    known: list = []
-    for power in range(fit.degree + 1):
-        c = remez(xs, rest, ws, fit.degree - power)[0]
-        known.append(mp.mpf(float(np.float32(float(c)))) if fit.bits == 32 else mp.mpf(float(c)))
+    known = [rounded(c, fit.bits) for c in remez(xs, rest, ws, fit.degree)] if low < 0 else []
+    for power in range(len(known), fit.degree + 1):
+        known.append(rounded(remez(xs, rest, ws, fit.degree - power)[0], fit.bits))
         rest = [(y - known[-1]) / x for x, y in zip(xs, rest)]
         ws = [w * abs(x) for x, w in zip(xs, ws)]
     worst = max(abs((mp.polyval(known[::-1], x) - fit.f(x)) * fit.weight(x)) for x in xs)
     return [float(c) for c in known[::-1]], float(worst)
+
+
+def rounded(c: Any, bits: int) -> Any:
+    """`c` in f32 or f64."""
+    return mp.mpf(float(np.float32(float(c)))) if bits == 32 else mp.mpf(float(c))
 
 
 def odd_tail(f: Callable[[Any], Any]) -> Callable[[Any], Any]:
@@ -88,19 +93,16 @@ def odd_tail(f: Callable[[Any], Any]) -> Callable[[Any], Any]:
     return lambda z: (f(mp.sqrt(z)) - mp.sqrt(z)) / (mp.sqrt(z) * z)
 
 
-def _half_log2() -> Any:
-    return mp.log(2) / 2 * mp.mpf("1.0001")
+def _scaled_erfc(a: Any) -> Any:
+    return mp.exp(a * a) * mp.erfc(a) * (1 + 2 * a)
 
 
 FITS: dict[str, Fit] = {}
-_H = _half_log2()
+_H = mp.log(2) / 2 * mp.mpf("1.0001")
 for _bits, _degree in ((32, 4), (64, 9)):
     FITS[f"exp{_bits}"] = Fit(lambda r: (mp.expm1(r) - r) / r**2, -_H, _H, _degree, _bits, lambda r: r * r)
-for _bits, _degree in ((32, 5), (64, 10)):
-    # exp2(r) - 1 = r*p(r), relative to the result.
-    FITS[f"exp2_{_bits}"] = Fit(lambda r: mp.expm1(r * mp.log(2)) / r, -0.50001, 0.50001, _degree, _bits, abs)
 FITS["log32"] = Fit(
-    lambda f: (mp.log1p(f) - f + f * f / 2) / f**3, -0.2929, 0.41422, 6, 32, lambda f: abs(f**3 / mp.log1p(f))
+    lambda f: (mp.log1p(f) - f + f * f / 2) / f**3, -0.2929, 0.41422, 8, 32, lambda f: abs(f**3 / mp.log1p(f))
 )
 # 2*atanh(s) = 2*s + s*z*p(z), z = s*s.
 FITS["log64"] = Fit(lambda z: 2 * odd_tail(mp.atanh)(z), 1e-9, 0.029438, 6, 64, lambda z: z)
@@ -114,6 +116,18 @@ for _bits, _degree in ((32, 4), (64, 11)):
 for _bits, _degree in ((32, 4), (64, 11)):
     # On [0, tan(pi/8)].
     FITS[f"atan{_bits}"] = Fit(odd_tail(mp.atan), 1e-9, 0.17158, _degree, _bits, lambda z: z)
+# tan(x) = x + x*z*p(z) on |x| <= pi/4.
+for _bits, _degree in ((32, 6), (64, 14)):
+    FITS[f"tan{_bits}"] = Fit(odd_tail(mp.tan), 1e-9, 0.6169, _degree, _bits, lambda z: z)
+for _bits, _small, _large in ((32, 6, 10), (64, 12, 23)):
+    # erf(x) = x + x*p(x*x) on |x| <= 1.
+    FITS[f"erf{_bits}"] = Fit(
+        lambda z: mp.erf(mp.sqrt(z)) / mp.sqrt(z) - 1, 1e-9, 1.0, _small, _bits, lambda z: mp.mpf(1)
+    )
+    # exp(a*a) * erfc(a) * (1 + 2*a) = p(t), t = (a - 4)/(a + 4): one polynomial for every a >= 0.
+    FITS[f"erfc{_bits}"] = Fit(
+        lambda t: _scaled_erfc(4 * (1 + t) / (1 - t)), -1.0, 0.75, _large, _bits, lambda t: mp.mpf(1)
+    )
 
 
 def main() -> None:

@@ -1,139 +1,217 @@
-"""A compiled graph that can be called with arrays: allocation, aliasing and the values of its symbols."""
+"""A compiled function with what a call needs: symbols, guards, outputs to allocate, arrays written in place.
+
+The dims of the IR become one generated Python function (`_preparation`), so a call evaluates no `Dim`.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
-from ..dialects.dims import Dim, Sym, dim, sym
-from ..runtime.call import NativeFunction, memory_overlaps
-from .frontend.graph import Graph
-from .options import Options
-from .watch import Watch
+from ..dialects.dims import Dim, Sym
+from ..runtime.call import NativeFunction
+from .frontend.graph import Graph, Guard
 
-__all__ = ["Executable", "StrideFact", "compile_graph", "stride_fact", "symbolic_strides"]
-
-#: How an array lies in memory, as far as code depends on it: "packed", a permutation ("order", …), or for each dim
-#: "0", "1" or "s" (a stride known at run time).
-StrideFact = tuple[Any, ...]
-
-PACKED: StrideFact = ("packed",)
+__all__ = ["BufferSpec", "Executable", "GuardFailure", "Prepared"]
 
 
-def stride_fact(array: np.ndarray) -> StrideFact | None:
-    """The fact of an array; None where compiled code cannot walk it (misaligned, or strides within an element)."""
-    if not array.dtype.isnative or not array.flags.aligned:
-        return None
-    if array.flags.c_contiguous:
-        return PACKED
-    if array.flags.f_contiguous:
-        return ("order", *reversed(range(array.ndim)))
-    item = array.itemsize
-    if any(s % item for s in array.strides):
-        return None
-    return ("strides", *("0" if s == 0 else "1" if s == item else "s" for s in array.strides))
+class GuardFailure(ValueError):
+    """Arguments for which the compiled code is not valid."""
 
 
-def symbolic_strides(name: str, dims: Sequence[Dim], fact: StrideFact) -> tuple[Dim, ...] | None:
-    """The strides, in elements, of an argument with that fact; None for packed ones."""
-    from ..dialects.attributes import packed_strides
+@dataclass(frozen=True)
+class BufferSpec:
+    """Memory that the native function takes: NumPy dtype, dims, strides in elements."""
 
-    if fact[0] == "packed":
-        return None
-    if fact[0] == "order":
-        return packed_strides(dims, fact[1:])
-    known = {"0": 0, "1": 1}
-    return tuple(dim(known[c]) if c in known else sym(f"${name}.s{i}") for i, c in enumerate(fact[1:]))
+    dtype: np.dtype[Any]
+    dims: tuple[Dim, ...]
+    strides: tuple[Dim, ...]
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """What a call's shapes imply."""
+
+    symbols: tuple[int, ...]
+    outputs: tuple[tuple[tuple[int, ...], tuple[int, ...]], ...]
+    arena: int
+    thread_arena: int
 
 
 class Executable:
-    """Machine code of a graph for arguments with given stride facts."""
+    """Runs a graph's machine code on arrays.
 
-    def __init__(self, graph: Graph, facts: Sequence[StrideFact], options: Options, watch: Watch | None = None):
-        from xdsl.dialects import func
+    `strides` are those the code was compiled for, one entry a buffer argument of the graph (None: packed, row-major).
+    """
 
-        from ..dialects.attributes import from_attr
-        from .codegen.machine import load_object
-        from .pipeline import run_stages
+    def __init__(
+        self,
+        graph: Graph,
+        native: NativeFunction,
+        *,
+        symbols: Sequence[Dim],
+        buffers: Sequence[BufferSpec],
+        outputs: Sequence[int],
+        arena: Dim,
+        thread_arena: Dim,
+    ):
+        self.graph, self.native = graph, native
+        self.symbols, self.buffers, self.outputs = tuple(symbols), tuple(buffers), tuple(outputs)
+        self.arena, self.thread_arena = arena, thread_arena
+        self.arrays = [i for i in graph.inputs if i.value is not None]
+        self.integers = [i for i in graph.inputs if i.value is None]
+        n = len(self.arrays)
+        self.written = tuple(sorted({o for o in self.outputs if o < n}))
+        self.fresh = tuple(o for o in sorted(set(self.outputs)) if o >= n)
 
-        self.graph = graph
-        self.inputs = [i for i in graph.inputs if i.value is not None]
-        strides = [
-            symbolic_strides(i.name, i.value.type.dims, fact)
-            for i, fact in zip(self.inputs, facts)
-            if i.value is not None
-        ]
-        self.stages = run_stages(graph, options, strides=strides, watch=watch)
-        assert self.stages.module is not None and self.stages.object is not None
-        function = next(op for op in self.stages.module.body.block.ops if isinstance(op, func.FuncOp))
-        attributes = function.attributes
-        self._symbols: list[Sym] = [d.symbol for d in from_attr(attributes["tx.symbols"])]
-        self._arena: Dim = from_attr(attributes["tx.arena"])
-        self._thread_arena: Dim = from_attr(attributes["tx.thread_arena"])
-        self._outputs: tuple[int, ...] = from_attr(attributes["tx.outputs"])
-        self._buffers = [a.type.data for a in function.body.block.args]  # type: ignore[attr-defined]
-        self._loaded = load_object(self.stages.object, [graph.name])
-        self._native = NativeFunction(self._loaded.addresses[graph.name])
-        self._strided = [
-            [(Sym(f"${i.name}.s{d}"), d) for d, c in enumerate(fact[1:]) if c == "s"] if fact[0] == "strides" else []
-            for i, fact in zip(self.inputs, facts)
-        ]
-
-    def __call__(self, arrays: Sequence[np.ndarray], env: Mapping[Sym, int], threads: int = 0) -> list[np.ndarray]:
-        """The graph's outputs; `env` has the value of every dim.  Arrays written in place come back themselves."""
-        values = dict(env)
-        for array, strided in zip(arrays, self._strided):
-            for symbol, d in strided:
-                values[symbol] = array.strides[d] // array.itemsize
-        buffers = list(arrays)
-        written = set(self._outputs) & set(range(len(arrays)))
-        for i, array in enumerate(buffers):
-            if i not in written and any(memory_overlaps(array, arrays[w]) for w in written):
-                buffers[i] = _snapshot(array)
-        for info in self._buffers[len(buffers) :]:
-            buffers.append(_allocate(info, values))
-        self._native(
-            [b.ctypes.data for b in buffers],
-            [int(values[s]) for s in self._symbols],
-            int(self._arena.evaluate(values)),
-            int(self._thread_arena.evaluate(values)),
-            threads,
+    def for_graph(self, graph: Graph) -> Executable:
+        """The same code for an equal graph: its guards and captured arrays are its own."""
+        return Executable(
+            graph,
+            self.native,
+            symbols=self.symbols,
+            buffers=self.buffers,
+            outputs=self.outputs,
+            arena=self.arena,
+            thread_arena=self.thread_arena,
         )
-        return [buffers[i] for i in self._outputs]
+
+    @cached_property
+    def guards(self) -> tuple[Guard, ...]:
+        return tuple(self.graph.table.guards)
+
+    def prepare(
+        self, shapes: Sequence[tuple[int, ...]], strides: Sequence[tuple[int, ...]], integers: Sequence[int]
+    ) -> Prepared | None:
+        """Symbols, output shapes and memory for a call, or None where a guard fails."""
+        found = self._preparation(shapes, strides, integers)
+        return None if found is None else Prepared(*found)
+
+    @cached_property
+    def _preparation(self) -> Callable[..., Any]:
+        return _Preparation(self).compile()
+
+    def failing_guard(self, shapes: Sequence[tuple[int, ...]], integers: Sequence[int]) -> str:
+        """A sentence on the first condition that the arguments do not meet; empty where all are met."""
+        env: dict[Sym, int] = {}
+        for given, shape in zip(self.arrays, shapes):
+            assert given.value is not None
+            for d, size in zip(given.value.type.dims, shape):
+                if d.symbol is not None:
+                    env.setdefault(d.symbol, size)
+        for given, value in zip(self.integers, integers):
+            if given.symbol is not None and given.symbol.symbol is not None:
+                env[given.symbol.symbol] = value
+        for given, shape in zip(self.arrays, shapes):
+            assert given.value is not None
+            for axis, (d, size) in enumerate(zip(given.value.type.dims, shape)):
+                expected = d.evaluate(env)
+                if expected != size:
+                    where = f"dim {axis} of {given.name}"
+                    return f"{where} must be {d}{'' if d.const is not None else f' = {expected}'}, not {size}"
+        env = self.graph.table.environment(env)
+        for guard in self.guards:
+            try:
+                if not guard.holds(env):
+                    return f"the arguments do not satisfy {guard}"
+            except KeyError:
+                continue
+        return ""
+
+    def __call__(
+        self, arrays: Sequence[np.ndarray], integers: Sequence[int] = (), threads: int = 0
+    ) -> list[np.ndarray]:
+        """Run on arrays whose dtypes, ranks and stride classes are those compiled for; results by output number.
+
+        Raises GuardFailure where shapes do not fit.
+        """
+        shapes = [a.shape for a in arrays]
+        steps = [tuple(s // a.itemsize for s in a.strides) for a in arrays]
+        prepared = self.prepare(shapes, steps, integers)
+        if prepared is None:
+            raise GuardFailure(self.failing_guard(shapes, integers) or "the arguments do not fit the compiled code")
+        return self.run(prepared, arrays, threads)
+
+    def run(self, prepared: Prepared, arrays: Sequence[np.ndarray], threads: int = 0) -> list[np.ndarray]:
+        """The call itself, for shapes that were prepared; arrays written in place are among the results."""
+        held = [*arrays, *(_empty(self.buffers[b].dtype, *made) for b, made in zip(self.fresh, prepared.outputs))]
+        self.native([a.ctypes.data for a in held], prepared.symbols, prepared.arena, prepared.thread_arena, threads)
+        return [held[o] for o in self.outputs]
 
 
-def _snapshot(array: np.ndarray) -> np.ndarray:
-    """A copy with the same strides: code was compiled for them."""
-    low = sum(min(0, s * (n - 1)) for s, n in zip(array.strides, array.shape))
-    high = sum(max(0, s * (n - 1)) for s, n in zip(array.strides, array.shape)) + array.itemsize
-    if array.size == 0:
-        return array
-    memory = np.empty(high - low, np.uint8)
-    copy = np.ndarray(array.shape, array.dtype, memory.data, -low, array.strides)
-    copy[...] = array
-    return copy
-
-
-def _allocate(info: Any, values: Mapping[Sym, int]) -> np.ndarray:
-    """Memory for an output, in the physical order that was chosen for it."""
-    shape = [max(0, int(d.evaluate(values))) for d in info.dims]
-    strides = [int(s.evaluate(values)) for s in info.strides]
-    order = sorted(range(len(shape)), key=lambda i: (-strides[i], i))
+def _empty(dtype: np.dtype[Any], shape: tuple[int, ...], strides: tuple[int, ...]) -> np.ndarray:
+    """An array of packed strides (in elements), whatever the order of its dims."""
+    order = sorted(range(len(shape)), key=lambda d: (-strides[d], d))
     if order == list(range(len(shape))):
-        return np.empty(shape, info.dtype.numpy)
-    made = np.empty([shape[i] for i in order], info.dtype.numpy)
-    return made.transpose([order.index(i) for i in range(len(shape))])
+        return np.empty(shape, dtype)
+    made = np.empty([shape[d] for d in order], dtype)
+    return made.transpose(np.argsort(order))
 
 
-_compiled: dict[Any, Executable] = {}
+_NAME = re.compile(r"[$A-Za-z_][\w.$]*")
 
 
-def compile_graph(graph: Graph, facts: Sequence[StrideFact], options: Options) -> Executable:
-    """The machine code of a graph, made once for equal graphs, facts and options."""
-    key = (graph.key(), graph.name, tuple(facts), options.compiled)
-    found = _compiled.get(key)
-    if found is None:
-        found = _compiled[key] = Executable(graph, facts, options)
-    return found
+class _Preparation:
+    """Writes the Python function that checks a call's shapes and computes what depends on them."""
+
+    def __init__(self, executable: Executable):
+        self.executable = executable
+        self.names: dict[str, str] = {}
+        self.lines: list[str] = []
+
+    def compile(self) -> Callable[..., Any]:
+        """``prepare(shapes, strides, integers) -> (symbols, outputs, arena, thread_arena)`` or None."""
+        e = self.executable
+        sizes = self._bind_inputs()
+        for symbol, value in e.graph.table.substitutions.items():
+            if symbol.name not in self.names:
+                self._bind(symbol.name, self._text(value))
+        checks = [f"{size} == {self._text(d)}" for d, size in sizes]
+        checks += [f"{self._text(g.lhs)} {g.relation} {self._text(g.rhs)}" for g in e.guards]
+        fresh = [e.buffers[b] for b in e.fresh]
+        outputs = "".join(f"({self._tuple(s.dims)}, {self._tuple(s.strides)}), " for s in fresh)
+        result = f"{self._tuple(e.symbols)}, ({outputs}), {self._text(e.arena)}, {self._text(e.thread_arena)}"
+        body = [*self.lines, *(f"if not ({check}): return None" for check in checks), f"return {result}"]
+        source = "def prepare(shapes, strides, integers):\n" + "".join(f"    {line}\n" for line in body)
+        scope: dict[str, Any] = {}
+        exec(compile(source, f"<dims of {e.graph.name}>", "exec"), scope)
+        return scope["prepare"]
+
+    def _bind_inputs(self) -> list[tuple[Dim, str]]:
+        """Give every symbol that an argument shows a variable; what is left to compare: a dim and the size's text."""
+        e = self.executable
+        compared: list[tuple[Dim, str]] = []
+        for i, given in enumerate(e.arrays):
+            assert given.value is not None
+            for axis, d in enumerate(given.value.type.dims):
+                size = f"shapes[{i}][{axis}]"
+                if d.symbol is not None and d.symbol.name not in self.names:
+                    self._bind(d.symbol.name, size)
+                else:
+                    compared.append((d, size))
+        for i, given in enumerate(e.integers):
+            if given.symbol is not None and given.symbol.symbol is not None:
+                self._bind(given.symbol.symbol.name, f"integers[{i}]")
+            elif given.symbol is not None:
+                compared.append((given.symbol, f"integers[{i}]"))
+        for i, spec in enumerate(e.buffers[: len(e.arrays)]):
+            for axis, stride in enumerate(spec.strides):
+                if stride.symbol is not None and stride.symbol.name.startswith("$"):
+                    self._bind(stride.symbol.name, f"strides[{i}][{axis}]")
+        return compared
+
+    def _bind(self, name: str, text: str) -> None:
+        self.names[name] = f"v{len(self.names)}"
+        self.lines.append(f"{self.names[name]} = {text}")
+
+    def _text(self, d: Dim) -> str:
+        """The expression over the function's variables."""
+        return _NAME.sub(lambda m: m[0] if m[0] in ("min", "max") else self.names[m[0]], str(d))
+
+    def _tuple(self, dims: Sequence[Dim]) -> str:
+        return f"({''.join(f'{self._text(d)}, ' for d in dims)})"

@@ -1,7 +1,7 @@
-"""Calling compiled code: its argument arrays, the runtime structure, and scratch memory that calls reuse.
+"""Calling machine code: the runtime struct of the native ABI, the temporaries' memory, threads.
 
-A compiled function is ``i32 f(ptr args, ptr symbols, ptr runtime)``: data pointers, the values of its symbols (i64),
-and the structure below.  Scratch belongs to the calling thread, so concurrent callers never share it.
+``i32 @f(ptr args, ptr symbols, ptr runtime)``: data pointers of the buffers in order, the symbols as i64, and the
+struct below.  The GIL is released during the call; the caller keeps the arrays alive.
 """
 
 from __future__ import annotations
@@ -9,81 +9,78 @@ from __future__ import annotations
 import ctypes
 import threading
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
 from .pool import get_pool
 from .threads import default_threads
 
-__all__ = ["NativeFunction", "memory_overlaps"]
+__all__ = ["NativeFunction", "RuntimeStruct"]
 
-ALIGNMENT = 64
-#: Scratch beyond this is given back after the call.
-KEEP_BYTES = 256 << 20
+#: Arenas start at, and worker arenas lie apart by, two cache lines: prefetchers fetch pairs.
+_LINE = 128
+#: What a thread keeps of its last arena; a larger one is given back after the call.
+_KEPT_BYTES = 64 << 20
 
 
-class _Runtime(ctypes.Structure):
-    """What compiled code knows of the process it runs in."""
+class RuntimeStruct(ctypes.Structure):
+    """What compiled code gets of its surroundings."""
 
-    _fields_ = (
+    _fields_ = [
         ("parallel", ctypes.c_void_p),
         ("pool", ctypes.c_void_p),
         ("threads", ctypes.c_int64),
         ("arena", ctypes.c_void_p),
         ("thread_arena", ctypes.c_void_p),
         ("thread_arena_stride", ctypes.c_int64),
-    )
+    ]
 
 
+class _Memory(threading.local):
+    """One thread's recycled temporaries: concurrent callers never share an arena."""
+
+    buffer: np.ndarray | None = None
+
+    def take(self, size: int) -> tuple[np.ndarray, int]:
+        """Memory of at least `size` bytes and its aligned address.  It is this call's until `give`."""
+        buffer, self.buffer = self.buffer, None
+        if buffer is None or buffer.size < size + _LINE:
+            buffer = np.empty(size + _LINE, np.uint8)
+        return buffer, -(-buffer.ctypes.data // _LINE) * _LINE
+
+    def give(self, buffer: np.ndarray) -> None:
+        if buffer.size <= _KEPT_BYTES:
+            self.buffer = buffer
+
+
+_memory = _Memory()
 _PROTOTYPE = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p)
-_scratch = threading.local()
-
-
-def _reserve(name: str, size: int) -> int:
-    """The address of at least `size` bytes of this thread's scratch, aligned to a cache line."""
-    held: np.ndarray | None = getattr(_scratch, name, None)
-    if held is None or held.nbytes < size + ALIGNMENT:
-        held = np.empty(max(4096, size + ALIGNMENT), np.uint8)
-        setattr(_scratch, name, held)
-    return (held.ctypes.data + ALIGNMENT - 1) // ALIGNMENT * ALIGNMENT
-
-
-def _trim(name: str) -> None:
-    held: np.ndarray | None = getattr(_scratch, name, None)
-    if held is not None and held.nbytes > KEEP_BYTES:
-        delattr(_scratch, name)
 
 
 class NativeFunction:
-    """A compiled function at an address; whoever makes one keeps its code alive."""
+    """Machine code at an address; `keep` is what must live as long as the code may run."""
 
-    def __init__(self, address: int):
-        self._call = _PROTOTYPE(address)
+    def __init__(self, address: int, buffers: int, symbols: int, keep: Any = None):
+        self._function = _PROTOTYPE(address)
+        self._pointers = ctypes.c_void_p * max(1, buffers)
+        self._symbols = ctypes.c_int64 * max(1, symbols)
+        self._keep = keep
 
     def __call__(
         self, pointers: Sequence[int], symbols: Sequence[int], arena: int, thread_arena: int, threads: int = 0
     ) -> None:
-        """Run with at most `threads` threads (0: as many as the process may use).  MemoryError where scratch is not to be had."""
-        pool = get_pool()
+        """Run it.  `arena` and `thread_arena` are bytes; `threads` 0 means as many as the process may use.
+
+        Raises RuntimeError where the code reports a failure, MemoryError where there is no memory for temporaries.
+        """
         threads = threads or default_threads()
-        stride = (thread_arena + ALIGNMENT - 1) // ALIGNMENT * ALIGNMENT
-        runtime = _Runtime(
-            pool.parallel_address,
-            pool.address,
-            threads,
-            _reserve("arena", arena),
-            _reserve("thread_arena", stride * threads),
-            stride,
-        )
-        args = (ctypes.c_void_p * max(1, len(pointers)))(*pointers)
-        values = (ctypes.c_int64 * max(1, len(symbols)))(*symbols)
-        status = self._call(args, values, ctypes.byref(runtime))
-        _trim("arena")
-        _trim("thread_arena")
-        if status != 0:
-            raise RuntimeError(f"compiled code returned status {status}")
-
-
-def memory_overlaps(a: np.ndarray, b: np.ndarray) -> bool:
-    """Whether two arrays may share bytes, by their bounds: a false yes costs a copy, there is no false no."""
-    return bool(np.may_share_memory(a, b))
+        pool = get_pool()
+        stride = -(-thread_arena // _LINE) * _LINE
+        arena = -(-arena // _LINE) * _LINE
+        memory, address = _memory.take(arena + stride * threads)
+        runtime = RuntimeStruct(pool.parallel_address, pool.address, threads, address, address + arena, stride)
+        status = self._function(self._pointers(*pointers), self._symbols(*symbols), ctypes.byref(runtime))
+        _memory.give(memory)
+        if status:
+            raise RuntimeError(f"compiled code failed with status {status}")

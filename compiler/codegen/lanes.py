@@ -11,11 +11,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import lru_cache
 from itertools import product
+from math import prod
 
 from ...dialects.dims import Sym
 from ...dialects.types import DType
 
-__all__ = ["Lane", "Reg", "positions", "union"]
+__all__ = ["Lane", "Reg", "copies", "count_of", "positions", "union", "width_of"]
 
 
 class Lane:
@@ -37,10 +38,7 @@ class Reg:
 
     def __init__(self, lanes: tuple[Lane, ...], regs: Sequence[str], dtype: DType):
         self.lanes, self.regs, self.dtype = lanes, regs, dtype
-        self.width = 1
-        for lane in lanes:
-            if lane.width > 1:
-                self.width = lane.width
+        self.width = width_of(lanes)
 
     @property
     def uniform(self) -> bool:
@@ -61,6 +59,18 @@ def union(parts: Sequence[tuple[Lane, ...]]) -> tuple[Lane, ...]:
         return first
     found = {lane for p in parts for lane in p}
     return tuple(sorted(found, key=lambda lane: lane.depth))
+
+
+@lru_cache(maxsize=4096)
+def width_of(lanes: tuple[Lane, ...]) -> int:
+    """The elements of a register over these lane dims."""
+    return max((lane.width for lane in lanes), default=1)
+
+
+@lru_cache(maxsize=4096)
+def count_of(lanes: tuple[Lane, ...]) -> int:
+    """The number of registers over these lane dims."""
+    return prod(lane.copies for lane in lanes)
 
 
 @lru_cache(maxsize=4096)

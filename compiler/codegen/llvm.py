@@ -11,11 +11,11 @@ from typing import Any
 
 from xdsl.dialects import func
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.ir import SSAValue
+from xdsl.ir import Operation, SSAValue
 
 from ...dialects.attributes import BufferType, DimsAttr
 from ...dialects.dims import Dim, Sym
-from ...dialects.loop import AllocOp, ParallelOp
+from ...dialects.loop import AllocOp, BarrierOp, ParallelOp
 from .lanes import Reg
 from .llvm_reduce import ReduceWriter
 from .target import Target
@@ -122,18 +122,16 @@ class CpuFunction(ReduceWriter):
             )  # fmt: skip
             return
         start, end, stride = self.index(lower), self.index(upper), self.index(step)
-        extent = self.sub(end, start)
-        trip = self.ins(f"sdiv i64 {self.sub(self.add(extent, stride), '1')}, {stride}")
-        grain = self._smax(self.index(op.grain.data), "1")
+        trip = self._ceil_div(self._smax(self.sub(end, start), "0"), stride)
+        grain = self.index(op.grain.data)
+        grain = grain if grain[0] != "%" else self._smax(grain, "1")
         threads = self.runtime(THREADS, "i64")
-        chunks = self.ins(f"sdiv i64 {self.sub(self.add(trip, grain), '1')}, {grain}")
+        chunks = self._ceil_div(trip, grain)
         most = self.mul(threads, str(CHUNKS_PER_THREAD))
         serial = self.ins(f"icmp sle i64 {threads}, 1")
         most = self.ins(f"select i1 {serial}, i64 1, i64 {most}")
         chunks = self._smax(self.intrinsic("smin", "i64", "i64", [("i64", chunks), ("i64", most)]), "1")
-        each = self.ins(f"sdiv i64 {self.sub(self.add(trip, chunks), '1')}, {chunks}")
-        each = self._smax(each, "1")
-        chunks = self.ins(f"sdiv i64 {self.sub(self.add(trip, each), '1')}, {each}")
+        each = self._ceil_div(trip, chunks)
         span = self.mul(each, stride)
 
         child = self._outline(op, start, end, span, bound)
@@ -141,23 +139,26 @@ class CpuFunction(ReduceWriter):
         for i, (type_, value) in enumerate(child.captured):
             at = self.ins(f"getelementptr i64, ptr {context}, i64 {i}") if i else context
             self.put(f"store {type_} {value}, ptr {at}, align 8")
-        many, one, after = self.label("parallel"), self.label("serial"), self.label("joined")
-        direct, test = self.label("direct"), self.label("test")
-        self.branch_if(self.ins(f"icmp sgt i64 {chunks}, 1"), many, test)
+        many, direct, after = self.label("parallel"), self.label("direct"), self.label("joined")
+        self.branch_if(self.ins(f"icmp sgt i64 {chunks}, 1"), many, direct)
         self.start(many)
         function, pool = self.runtime(PARALLEL, "ptr"), self.runtime(POOL, "ptr")
         self.put(f"call void {function}(ptr {pool}, ptr @{child.name}, ptr {context}, i64 {chunks}, i64 {threads})")
         self.branch(after)
-        self.start(test)
-        self.branch_if(self.ins(f"icmp eq i64 {chunks}, 1"), direct, one)
         self.start(direct)
         self.put(f"call void @{child.name}(ptr {context}, i64 0, i64 0)")
-        self.branch(one)
-        self.start(one)
         self.branch(after)
         self.start(after)
 
+    def _ceil_div(self, a: str, b: str) -> str:
+        """``a / b`` rounded up, of a non-negative and a positive number."""
+        if b == "1":
+            return a
+        return self.ins(f"udiv i64 {self.sub(self.add(a, b), '1')}, {b}")
+
     def _smax(self, a: str, b: str) -> str:
+        if a[0] != "%" and b[0] != "%":
+            return str(max(int(a), int(b)))
         return self.intrinsic("smax", "i64", "i64", [("i64", a), ("i64", b)])
 
     def _outline(self, op: ParallelOp, start: str, end: str, span: str, bound: Dim | None) -> CpuFunction:
@@ -195,18 +196,73 @@ class CpuFunction(ReduceWriter):
         self.finish("i32", "ptr noalias readonly %args, ptr noalias readonly %symbols, ptr noalias readonly %runtime")
 
 
+class GpuKernel(CpuFunction):
+    """A function whose parallel loops are blocks and threads of a CUDA grid: ``ptx_kernel void @f(buffers, symbols)``.
+
+    Loops step by the launch's size, so any grid gives the same result.  Temporaries and CPU threads are errors.
+    """
+
+    def emit(self, op: func.FuncOp) -> None:
+        symbols = op.attributes.get("tx.symbols")
+        names = symbols.data if isinstance(symbols, DimsAttr) else ()
+        parameters = []
+        for i, argument in enumerate(op.body.block.args):
+            parameters.append(f"ptr addrspace(1) %a{i}")
+            self.buffers[argument] = self.ins(f"addrspacecast ptr addrspace(1) %a{i} to ptr", self.scopes[0].prelude)
+        for i, expr in enumerate(names):
+            if expr.symbol is None:
+                raise EmitError(f"tx.symbols lists symbols, and {expr} is an expression")
+            parameters.append(f"i64 %s{i}")
+            self.symbols[expr.symbol] = (f"%s{i}", 0)
+        self.region(op.body.block)
+        self.put("ret void")
+        self.finish("ptx_kernel void", ", ".join(parameters))
+
+    def unknown_symbol(self, symbol: Sym) -> str:
+        raise EmitError(f"nothing defines the symbol {symbol}")
+
+    def allocate(self, op: AllocOp) -> None:
+        raise EmitError("a GPU kernel has no temporaries in memory")
+
+    def parallel(self, op: ParallelOp) -> None:
+        registers = {"gpu_block": ("ctaid", "nctaid"), "gpu_thread": ("tid", "ntid")}.get(op.kind.data)
+        if registers is None:
+            raise EmitError(f"loop.parallel of kind {op.kind.data} is for a CPU; this target is {self.target.triple}")
+        number, count = map(self._special, registers)
+        step = self.index(op.step.data)
+        first = self.add(self.index(op.lower.data), self.mul(number, step))
+        bound = op.upper.data if op.lower.data.nonneg else None
+        stride = self.mul(count, step)
+        self.counted(op.symbol, first, self.index(op.upper.data), stride, lambda _: self.region(op.block), bound=bound)
+
+    def _special(self, name: str) -> str:
+        """A coordinate of this thread, or the size of its grid or block, along x."""
+        full = f"llvm.nvvm.read.ptx.sreg.{name}.x"
+        self.declare(full, "i32", [])
+        return self.ins(f"zext i32 {self.ins(f'call i32 @{full}()')} to i64")
+
+    def other(self, op: Operation) -> None:
+        if not isinstance(op, BarrierOp):
+            super().other(op)
+        self.declare("llvm.nvvm.barrier0", "void", [])
+        self.put("call void @llvm.nvvm.barrier0()")
+
+
 def emit_llvm(module: ModuleOp, target: Target) -> str:
     """The LLVM IR text of every function of a `loops` module.  EmitError where it holds what this target cannot run."""
     out = Module(target)
     functions = [op for op in module.body.block.ops if isinstance(op, func.FuncOp)]
     out.names.update(f.sym_name.data for f in functions)
     for op in functions:
-        CpuFunction(out, op.sym_name.data).emit(op)
+        kind: type[CpuFunction] = GpuKernel if target.is_gpu else CpuFunction
+        kind(out, op.sym_name.data).emit(op)
     return f"{out}{attributes(target)}"
 
 
 def attributes(target: Target) -> str:
     """The attribute group of every function."""
+    if target.is_gpu:
+        return "attributes #0 = { nounwind }\n"
     words = ["nounwind", f'"prefer-vector-width"="{target.vector_bits}"', '"no-trapping-math"="true"']
     if target.cpu:
         words.append(f'"target-cpu"="{target.cpu}"')

@@ -20,9 +20,10 @@ class Converter(IndexWriter):
 
     def op(self, text: str, width: int, scalar: str, *operands: str) -> str:
         """``text <width x scalar> operands``, constants given as numbers."""
-        ty = vector_type(width, scalar)
-        given = ", ".join(self.lit(o, width, scalar) for o in operands)
-        return self.ins(f"{text} {ty} {given}")
+        if width == 1:
+            return self.ins(f"{text} {scalar} {', '.join(operands)}")
+        given = ", ".join([o if o[0] == "%" else self.lit(o, width, scalar) for o in operands])
+        return self.ins(f"{text} <{width} x {scalar}> {given}")
 
     def lit(self, value: str, width: int, scalar: str) -> str:
         """A register as it is, a constant's text in every lane."""
@@ -118,7 +119,7 @@ class Converter(IndexWriter):
         return self.intrinsic("abs", ty, ty, [(ty, self.lit(x, width, scalar)), ("i1", "false")])
 
     def _to_odd(self, x: str, width: int) -> str:
-        """f64 to f32, inexact results rounded to the neighbour with an odd last bit: the next rounding is the only one."""
+        """f64 to f32, inexact results rounded to the odd neighbour, so that only the next rounding counts."""
         near = self.to("fptrunc", width, x, "double", "float")
         back = self.to("fpext", width, near, "float", "double")
         inexact = self.op("fcmp one", width, "double", back, x)

@@ -12,7 +12,7 @@ from typing import Any
 from ...dialects.attributes import BufferInfo
 from ...dialects.dims import Call, Dim, Sym, dim, expand_mods, linear_in, simplify
 from ...dialects.types import DTYPES
-from .lanes import Lane, Reg, copies, union
+from .lanes import Lane, Reg, copies, union, width_of
 from .writer import EmitError, Module, Writer, vector_type
 
 __all__ = ["IndexWriter", "Scope"]
@@ -29,6 +29,10 @@ class Scope:
         self.prelude: list[Any] = []
         self.values: dict[Dim, str] = {}
         self.pointers: dict[tuple[str, str, Dim], str] = {}
+
+
+def _of(atom: Sym | Call) -> Dim:
+    return Dim.of_terms({(atom,): 1})
 
 
 @lru_cache(maxsize=65536)
@@ -127,7 +131,7 @@ class IndexWriter(Writer):
         else:
             total = str(coeff)
         for atom in deep:
-            total = self.mul(self.index(Dim.of_terms({(atom,): 1})), total, out)
+            total = self.mul(self.index(_of(atom)), total, out)
         return total
 
     def _index_call(self, call: Call, out: list[Any]) -> str:
@@ -195,25 +199,23 @@ class IndexWriter(Writer):
         return [lane for lane in self.lanes if lane.symbol in found]
 
     def split(self, expr: Dim) -> tuple[tuple[Lane, ...], dict[Sym, Dim]] | None:
-        """The lane dims of an expression linear in them and their coefficients; None where it is not linear."""
+        """The lane dims of an expression and its coefficient of the vector one; None where it is not linear in that."""
         found = _symbols(expr)
         if any(s in self.varying_symbols for s in found):
             return None
         lanes = tuple(lane for lane in self.lanes if lane.symbol in found)
-        if not lanes:
-            return (), {}
-        parts = linear_in(expr, [lane.symbol for lane in lanes])
+        vector = next((lane for lane in lanes if lane.width > 1), None)
+        if vector is None:
+            return lanes, {}
+        parts = linear_in(expr, [vector.symbol])
         if parts is None:
             return None
-        coefficients = parts[0]
-        return tuple(lane for lane in lanes if lane.symbol in coefficients), coefficients
+        return (lanes if parts[0] else tuple(lane for lane in lanes if lane is not vector)), parts[0]
 
-    def shifted(self, expr: Dim, lanes: Sequence[Lane], coefficients: dict[Sym, Dim], copy: Sequence[int]) -> Dim:
-        """A linear expression at the first element of one register."""
-        for lane, c in zip(lanes, copy):
-            if c:
-                expr = expr + coefficients[lane.symbol] * (c * lane.width)
-        return expr
+    def shifted(self, expr: Dim, lanes: Sequence[Lane], copy: Sequence[int]) -> Dim:
+        """An expression at the first element of one register."""
+        moved = {lane.symbol: dim(c * lane.width) + _of(lane.symbol) for lane, c in zip(lanes, copy) if c}
+        return expr.substitute(moved) if moved else expr
 
     def varying(self, expr: Dim) -> Reg:
         """The value of any expression, as i64 registers over the lane dims that it varies along."""
@@ -221,21 +223,17 @@ class IndexWriter(Writer):
         if parts is not None:
             lanes, coefficients = parts
             return Reg(lanes, [self._lane_value(expr, lanes, coefficients, c) for c in copies(lanes)], I64)
-        if len(expr.terms) > 1:
-            total = self.varying(Dim.of_terms(dict(expr.terms[:1])))
-            for term in expr.terms[1:]:
-                total = self._merge_values("add", total, self.varying(Dim.of_terms(dict((term,)))))
-            return total
-        ((mono, coeff),) = expr.terms
-        total: Reg | None = None if coeff == 1 else Reg((), [str(coeff)], I64)
-        for atom in mono:
-            value = self._atom(atom)
-            total = value if total is None else self._merge_values("mul", total, value)
-        assert total is not None
-        return total
+        total: Reg | None = None
+        for mono, coeff in expr.terms:
+            value = Reg((), [str(coeff)], I64)
+            for i, atom in enumerate(mono):
+                factor = self._atom(atom)
+                value = factor if i == 0 and coeff == 1 else self._merge_values("mul", value, factor)
+            total = value if total is None else self._merge_values("add", total, value)
+        return total or Reg((), ["0"], I64)
 
     def _lane_value(self, expr: Dim, lanes: tuple[Lane, ...], coefficients: dict[Sym, Dim], copy: Sequence[int]) -> str:
-        base = self.index(self.shifted(expr, lanes, coefficients, copy))
+        base = self.index(self.shifted(expr, lanes, copy))
         vector = next((lane for lane in lanes if lane.width > 1), None)
         if vector is None:
             return base
@@ -250,18 +248,16 @@ class IndexWriter(Writer):
 
     def _atom(self, atom: Sym | Call) -> Reg:
         if isinstance(atom, Sym):
-            return (
-                self.varying_symbols[atom] if atom in self.varying_symbols else self.varying(Dim.of_terms({(atom,): 1}))
-            )
-        if not self.lane_symbols(Dim.of_terms({(atom,): 1})) and not any(
+            return self.varying_symbols[atom] if atom in self.varying_symbols else self.varying(_of(atom))
+        if not self.lane_symbols(_of(atom)) and not any(
             s in self.varying_symbols for s in atom.a.symbols() | atom.b.symbols()
         ):
-            return Reg((), [self.index(Dim.of_terms({(atom,): 1}))], I64)
+            return Reg((), [self.index(_of(atom))], I64)
         return self._merge_values(atom, self.varying(atom.a), self.varying(atom.b))
 
     def _merge_values(self, what: str | Call, a: Reg, b: Reg) -> Reg:
         lanes = union((a.lanes, b.lanes))
-        width = max((lane.width for lane in lanes), default=1)
+        width = width_of(lanes)
         ty = vector_type(width, "i64")
         regs = []
         for x, y in zip(self.spread(a, lanes), self.spread(b, lanes)):
@@ -273,7 +269,7 @@ class IndexWriter(Writer):
                 regs.append(self.divide(what, x, y, width, self.out))
         return Reg(lanes, regs, I64)
 
-    def spread(self, value: Reg, lanes: tuple[Lane, ...]) -> list[str]:
+    def spread(self, value: Reg, lanes: tuple[Lane, ...]) -> Sequence[str]:
         """The registers of `value`, splat and repeated, one for each register over `lanes`."""
         raise NotImplementedError
 

@@ -5,12 +5,23 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from xdsl.dialects import func
 from xdsl.ir import Block, Operation, SSAValue
 
 from ...dialects.dims import Dim, Sym
 from ...dialects.kernel import CallOp
 from ...dialects.loop import (
-    AllocOp, BindOp, ForOp, IfOp, IndexOp, LoadOp, ParallelOp, ReduceOp, StoreOp, WhileOp, YieldOp,
+    AllocOp,
+    BindOp,
+    ForOp,
+    IfOp,
+    IndexOp,
+    LoadOp,
+    ParallelOp,
+    ReduceOp,
+    StoreOp,
+    WhileOp,
+    YieldOp,
 )  # fmt: skip
 from ...dialects.types import DTYPES
 from .lanes import Lane, Reg
@@ -28,6 +39,12 @@ class LoopWriter(MemoryWriter):
     def __init__(self, module: Any):
         super().__init__(module)
         self.values: dict[SSAValue, Reg] = {}
+        self._bound_here: list[Sym] = []
+        self._handlers: dict[type[Operation], Callable[[Any], None]] = {
+            LoadOp: self._load, StoreOp: self._store, ForOp: self.for_loop, ReduceOp: self.reduce, IndexOp: self._index,
+            BindOp: self._bind, AllocOp: self.allocate, ParallelOp: self.parallel, IfOp: self._if, WhileOp: self._while,
+            CallOp: self._call_op, func.ReturnOp: lambda op: None,
+        }  # fmt: skip
 
     def unknown_value(self, value: SSAValue) -> Reg:
         raise EmitError(f"{value} is used before it is defined")
@@ -49,54 +66,50 @@ class LoopWriter(MemoryWriter):
         """Emit a block's operations; the registers that it yields."""
         for argument, reg in zip(block.args, arguments):
             self.values[argument] = reg
-        scopes, bound = len(self.scopes), []
+        scopes, bound = len(self.scopes), self._bound_here
+        self._bound_here = []
         result: list[Reg] = []
+        values, handlers = self.values, self._handlers
         for op in block.ops:
-            match op:
-                case LoadOp():
-                    self.values[op.result] = self.load(op)
-                case StoreOp():
-                    self.store(op, self.value(op.value))
-                case YieldOp():
-                    result = [self.value(v) for v in op.values]
-                case ForOp():
-                    self.for_loop(op)
-                case ReduceOp():
-                    self.reduce(op)
-                case IndexOp():
-                    self.values[op.result] = self.varying(op.expr.data)
-                case BindOp():
-                    bound.append(self._bind(Sym(op.symbol.data), self.value(op.value)))
-                case AllocOp():
-                    self.allocate(op)
-                case ParallelOp():
-                    self.parallel(op)
-                case IfOp():
-                    self._if(op)
-                case WhileOp():
-                    self._while(op)
-                case _ if op.name.startswith(("arith.", "math.")) or isinstance(op, CallOp):
-                    self.values[op.results[0]] = self.arithmetic(op, [self.value(o) for o in op.operands])
-                case _ if op.name == "func.return":
-                    pass
-                case _:
-                    self.other(op)
+            handler = handlers.get(type(op))
+            if handler is not None:
+                handler(op)
+            elif isinstance(op, YieldOp):
+                result = [self.value(v) for v in op.values]
+            elif op.name.startswith(("arith.", "math.")):
+                values[op.results[0]] = self.arithmetic(op, [self.value(o) for o in op.operands])
+            else:
+                self.other(op)
         del self.scopes[scopes:]
-        for symbol in bound:
+        for symbol in self._bound_here:
             self.symbols.pop(symbol, None)
             self.varying_symbols.pop(symbol, None)
+        self._bound_here = bound
         return result
 
     def other(self, op: Operation) -> None:
         raise EmitError(f"no machine code is known for {op.name} on this target")
 
-    def _bind(self, symbol: Sym, value: Reg) -> Sym:
+    def _load(self, op: LoadOp) -> None:
+        self.values[op.result] = self.load(op)
+
+    def _store(self, op: StoreOp) -> None:
+        self.store(op, self.value(op.value))
+
+    def _index(self, op: IndexOp) -> None:
+        self.values[op.result] = self.varying(op.expr.data)
+
+    def _call_op(self, op: CallOp) -> None:
+        self.values[op.result] = self.arithmetic(op, [self.value(o) for o in op.operands])
+
+    def _bind(self, op: BindOp) -> None:
+        symbol, value = Sym(op.symbol.data), self.value(op.value)
         if value.uniform:
             self.push_scope()
             self.define(symbol, value.regs[0])
         else:
             self.varying_symbols[symbol] = value
-        return symbol
+        self._bound_here.append(symbol)
 
     # Loops
 
@@ -114,7 +127,7 @@ class LoopWriter(MemoryWriter):
     ) -> tuple[str, list[Reg]]:
         """A loop with `symbol` as its iterator, carrying `inits`; where it stopped, and the last carried values.
 
-        `trips` is their number where known; `bound` the iterator's exclusive upper bound where the lower is not negative.
+        `trips` is their number where known; `bound` the iterator's upper bound if the lower is not negative.
         """
         saved = self.symbols.get(symbol), self.bounds.get(symbol)
         if trips == 0:
@@ -229,8 +242,7 @@ class LoopWriter(MemoryWriter):
         main_trips = None if extent is None else max(0, extent) // full
         if extent is None:
             trip = self.index(upper - lower)
-            whole = self.sub(trip, self.ins(f"srem i64 {trip}, {full}"))
-            main_end = self.add(start, whole)
+            main_end = self.add(start, self.whole(trip, full))
         else:
             main_end = self.add(start, str(max(0, extent) // full * full))
 
@@ -277,6 +289,12 @@ class LoopWriter(MemoryWriter):
             self.start(after)
             return
         self.counted(symbol, stopped, end, str(width), tail, trips=rest, bound=bound)
+
+    def whole(self, trip: str, step: int) -> str:
+        """The largest multiple of `step` not above `trip` (which may be negative: then no more than it)."""
+        if step & (step - 1) == 0:
+            return self.ins(f"and i64 {trip}, {-step}")
+        return self.sub(trip, self.ins(f"srem i64 {trip}, {step}"))
 
     def _maskable(self, block: Block) -> bool:
         """Whether every element that lanes touch is 32 or 64 bits wide, so that masked access is one instruction."""

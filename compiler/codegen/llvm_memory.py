@@ -1,4 +1,4 @@
-"""Loads and stores of whole registers: scalar, contiguous, reversed, gathered; with guards and under the tail's mask."""
+"""Loads and stores of whole registers: scalar, contiguous, reversed, gathered; with guards, under the tail's mask."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ...dialects.attributes import BufferInfo
 from ...dialects.dims import Dim, simplify
 from ...dialects.loop import LoadOp, StoreOp
 from ...dialects.types import DTYPES, DType
-from .lanes import Lane, Reg, copies, positions, union
+from .lanes import Lane, Reg, copies, count_of, positions, union, width_of
 from .llvm_scalar import ScalarWriter
 from .writer import EmitError, llvm_type, vector_type
 
@@ -51,7 +51,7 @@ class MemoryWriter(ScalarWriter):
         along = parts[0] if parts is not None else offsets.lanes if offsets is not None else ()
         lanes = along if guard is None else union((along, guard.lanes))
         vector = next((lane for lane in along if lane.width > 1), None)
-        width = max((lane.width for lane in lanes), default=1)
+        width = width_of(lanes)
         masks = self._masks(guard, lanes)
         from_offsets = positions(along, lanes)
         regs: list[str] = []
@@ -67,7 +67,7 @@ class MemoryWriter(ScalarWriter):
                 stride: Dim | None = None
             else:
                 place = tuple(c for lane, c in zip(lanes, copy) if lane in along)
-                at = self.shifted(offset, along, parts[1], place)
+                at = self.shifted(offset, along, place)
                 stride = parts[1][vector.symbol] if vector is not None else None
                 if stride is not None and stride.const == -1:
                     at = at - (width - 1)
@@ -145,7 +145,7 @@ class MemoryWriter(ScalarWriter):
         along = parts[0] if parts is not None else offsets.lanes if offsets is not None else ()
         lanes = union((along, value.lanes) if guard is None else (along, value.lanes, guard.lanes))
         vector = next((lane for lane in along if lane.width > 1), None)
-        width = max((lane.width for lane in lanes), default=1)
+        width = width_of(lanes)
         if width > 1 and vector is None:
             raise EmitError(f"a store to one element from all lanes of {self.vector}: {op}")
         masks, from_offsets = self._masks(guard, lanes), positions(along, lanes)
@@ -162,7 +162,7 @@ class MemoryWriter(ScalarWriter):
                     self.put(f"store {storage} {reg}, ptr {self._or_scratch(mask, pointer)}, align {align}")
                 continue
             place = tuple(c for lane, c in zip(lanes, copy) if lane in along)
-            where = self.shifted(offset, along, parts[1], place)
+            where = self.shifted(offset, along, place)
             if vector is None:
                 pointer = self._or_scratch(mask, self.pointer(base, storage, where))
                 self.put(f"store {storage} {reg}, ptr {pointer}, align {align}")
@@ -243,14 +243,14 @@ class MemoryWriter(ScalarWriter):
         if vector is None:
             regs = []
             for copy in copies(lanes):
-                value = self.index(self.shifted(expr, lanes, coefficients, copy))
+                value = self.index(self.shifted(expr, lanes, copy))
                 regs.append(self.ins(f"icmp sge i64 {value}, 0"))
             return Reg(lanes, regs, BOOL)
         if step not in (1, -1):
             return self.apply((self.varying(expr),), BOOL, lambda w, x: self.op("icmp sge", w, "i64", x, "0"))
         regs = []
         for copy in copies(lanes):
-            first = self.index(self.shifted(expr, lanes, coefficients, copy))
+            first = self.index(self.shifted(expr, lanes, copy))
             if step == 1:  # lane >= -first
                 regs.append(self.lanes_below(self.sub("0", first), vector.width, "uge"))
             else:  # lane < first + 1
@@ -268,10 +268,7 @@ class MemoryWriter(ScalarWriter):
 
     def _masks(self, guard: Reg | None, lanes: tuple[Lane, ...]) -> Sequence[str | None]:
         if guard is None:
-            count = 1
-            for lane in lanes:
-                count *= lane.copies
-            return [None] * count
+            return [None] * count_of(lanes)
         if guard.width > 1:
             self._vector_masks.update(guard.regs)
         return [guard.regs[i] for i in positions(guard.lanes, lanes)]

@@ -18,7 +18,7 @@ from ...dialects.attributes import DimsAttr
 from ...dialects.dims import Dim, Sym, minimum, sym
 from ...dialects.loop import ForOp, ReduceOp
 from ...dialects.types import DTYPES, DType
-from .lanes import Lane, Reg
+from .lanes import Lane, Reg, count_of, width_of
 from .llvm_loops import LoopWriter
 from .llvm_scalar import literal
 from .writer import EmitError, llvm_type, vector_type
@@ -109,10 +109,7 @@ class ReduceWriter(LoopWriter):
     # Pieces of a fold
 
     def _start(self, fold: Fold, lanes: tuple[Lane, ...]) -> list[Reg]:
-        count = 1
-        for lane in lanes:
-            count *= lane.copies
-        return [Reg(lanes, [text] * count, d) for text, d in zip(fold.identity, fold.dtypes)]
+        return [Reg(lanes, [text] * count_of(lanes), d) for text, d in zip(fold.identity, fold.dtypes)]
 
     def _merge(self, fold: Fold, older: Sequence[Reg], newer: Sequence[Reg]) -> list[Reg]:
         return self.region(fold.op.merge.block, [*older, *newer])
@@ -152,9 +149,7 @@ class ReduceWriter(LoopWriter):
             )
             return totals
         depth = len(self.lanes)
-        copies = 1
-        for lane in fold.outer:
-            copies *= lane.copies
+        copies = count_of(fold.outer)
         light = _cost(fold.op.body.block) * fold.groups * copies <= LIGHT_INSTRUCTIONS
         if not light or (extent is not None and extent < fold.lanes):
             one = Lane(symbol, fold.width, 1, depth)
@@ -166,7 +161,7 @@ class ReduceWriter(LoopWriter):
         totals = self._start(fold, (*fold.outer, every))
         if extent is None:
             trip = self.sub(end, start)
-            whole_end = self.add(start, self.sub(trip, self.ins(f"srem i64 {trip}, {fold.lanes}")))
+            whole_end = self.add(start, self.whole(trip, fold.lanes))
             trips = None
         else:
             trips = extent // fold.lanes
@@ -224,9 +219,7 @@ class ReduceWriter(LoopWriter):
                     self._put_state(p, t.regs[c * fold.groups + g], t.dtype, fold.width)
 
     def _reload(self, fold: Fold, memory: list[str], every: Lane) -> list[Reg]:
-        copies = 1
-        for lane in fold.outer:
-            copies *= lane.copies
+        copies = count_of(fold.outer)
         columns: list[list[str]] = [[""] * (copies * fold.groups) for _ in fold.dtypes]
         for g in range(fold.groups):
             for s, (pointers, d) in enumerate(zip(self._slots(fold, memory, g * fold.width, copies), fold.dtypes)):
@@ -248,9 +241,7 @@ class ReduceWriter(LoopWriter):
     def _in_memory(self, fold: Fold, memory: list[str], lane: Lane, start: str, end: str, extent: int | None) -> None:
         """Fold the elements from `start` (an element of lane 0) to `end` into lanes held in memory."""
         symbol, bound, width = fold.op.symbol, self._bound(fold.op), fold.width
-        copies = 1
-        for outer in fold.outer:
-            copies *= outer.copies
+        copies = count_of(fold.outer)
         use_masks = width > 1 and self.target.has_masks and self._maskable(fold.op.body.block)
 
         def step(lane: Lane, masked: bool) -> Callable[[list[Reg]], list[Reg]]:
@@ -275,7 +266,7 @@ class ReduceWriter(LoopWriter):
         whole: int | None = None
         if extent is None:
             trip = self.sub(end, start)
-            main_end = self.add(start, self.sub(trip, self.ins(f"srem i64 {trip}, {width}")))
+            main_end = self.add(start, self.whole(trip, width))
         else:
             whole = extent // width
             main_end = self.add(start, str(whole * width))
@@ -369,7 +360,7 @@ class ReduceWriter(LoopWriter):
 
         initial = self._start(fold, fold.outer)
         copies = len(initial[0].regs)
-        width = max((lane.width for lane in fold.outer), default=1)
+        width = width_of(fold.outer)
         stacks = [self.alloca(vector_type(width, _stored(d)), LEVELS * copies) for d in fold.dtypes]
 
         def slots(level: str) -> list[list[str]]:

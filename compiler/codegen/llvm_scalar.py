@@ -1,9 +1,10 @@
-"""Scalar bodies as LLVM instructions over whole registers: the builder that op bodies run on, and `arith`/`math` ops."""
+"""Scalar bodies as LLVM instructions over whole registers: the builder that op bodies run on, `arith`, `math`."""
 
 from __future__ import annotations
 
 import struct
 from collections.abc import Callable, Sequence
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,7 @@ from ...dialects.kernel import CallOp
 from ...dialects.registry import OPS, Map, OpError, find_op
 from ...dialects.scalar import ScalarBuilder, Value
 from ...dialects.types import DTYPES, DType
-from .lanes import Lane, Reg, positions, union
+from .lanes import Lane, Reg, count_of, positions, union, width_of
 from .llvm_convert import Converter
 from .writer import EmitError, llvm_type, vector_type
 
@@ -28,6 +29,12 @@ def literal(value: float | int | bool, dtype: DType) -> str:
     """A constant's text, rounded to `dtype`."""
     if dtype.kind == "bool":
         return "true" if value else "false"
+    # Zeros of either sign are equal as keys of a cache, so they do not go through it.
+    return _literal(value, dtype) if value else _literal.__wrapped__(value, dtype)
+
+
+@lru_cache(maxsize=4096, typed=True)
+def _literal(value: float | int, dtype: DType) -> str:
     if dtype.is_integer:
         wrapped = int(value) & ((1 << dtype.bits) - 1)
         return str(wrapped - (1 << dtype.bits) if wrapped >> (dtype.bits - 1) else wrapped)
@@ -45,6 +52,7 @@ class ScalarWriter(Converter):
         super().__init__(module)
         self.builder = LlvmScalarBuilder(self)
         self._types: dict[Attribute, DType] = {}
+        self._methods: dict[tuple[str, DType], tuple[Callable[..., str], str, bool]] = {}
 
     def dtype_of(self, ir_type: Attribute) -> DType:
         found = self._types.get(ir_type)
@@ -52,18 +60,25 @@ class ScalarWriter(Converter):
             found = self._types[ir_type] = scalar_dtype(ir_type)
         return found
 
-    def spread(self, value: Reg, lanes: tuple[Lane, ...]) -> list[str]:
-        regs = list(value.regs)
-        width = max((lane.width for lane in lanes), default=1)
+    def spread(self, value: Reg, lanes: tuple[Lane, ...]) -> Sequence[str]:
+        if value.lanes is lanes:
+            return value.regs
+        regs = value.regs
+        width = width_of(lanes)
         if width > value.width:
             scalar = llvm_type(value.dtype)
             regs = [self.splat(r, scalar, width) for r in regs]
+        if len(regs) == 1 and not value.lanes:
+            return [regs[0]] * count_of(lanes)
         return regs if value.lanes == lanes else [regs[i] for i in positions(value.lanes, lanes)]
 
     def apply(self, operands: Sequence[Reg], dtype: DType, one: Callable[..., str]) -> Reg:
         """``one(width, *registers)`` for each register over the lane dims of any operand."""
-        lanes = union([o.lanes for o in operands])
-        width = max((lane.width for lane in lanes), default=1)
+        lanes: tuple[Lane, ...] = ()
+        for o in operands:
+            if o.lanes and o.lanes is not lanes:
+                lanes = union((lanes, o.lanes)) if lanes else o.lanes
+        width = width_of(lanes)
         columns = [self.spread(o, lanes) for o in operands]
         return Reg(lanes, [one(width, *row) for row in zip(*columns)], dtype)
 
@@ -90,7 +105,7 @@ class ScalarWriter(Converter):
         if condition.uniform and (a.lanes or b.lanes):
             # A scalar condition selects whole registers.
             lanes = union((a.lanes, b.lanes))
-            width = max((lane.width for lane in lanes), default=1)
+            width = width_of(lanes)
             ty = vector_type(width, scalar)
             pairs = zip(self.spread(a, lanes), self.spread(b, lanes))
             regs = [self.ins(f"select i1 {condition.regs[0]}, {ty} {x}, {ty} {y}") for x, y in pairs]
@@ -150,6 +165,10 @@ class ScalarWriter(Converter):
     def primitive(self, name: str, operands: Sequence[Reg], dtype: DType) -> Reg:
         """One operation of `ScalarBuilder.emit`."""
         first = operands[-1]
+        found = self._methods.get((name, first.dtype))
+        if found is not None:
+            method, scalar, signed = found
+            return self.apply(operands, dtype, lambda w, *regs: method(w, scalar, signed, *regs))
         if name == "select":
             return self.select_regs(*operands)
         if name == "cast":
@@ -173,9 +192,8 @@ class ScalarWriter(Converter):
         method = getattr(self, f"_{kind}_{name}", None)
         if method is None:
             raise EmitError(f"scalar bodies have no primitive {name!r} on {first.dtype}")
-        scalar = llvm_type(first.dtype)
-        signed = first.dtype.kind == "int"
-        return self.apply(operands, dtype, lambda w, *regs: method(w, scalar, signed, *regs))
+        self._methods[name, first.dtype] = (method, llvm_type(first.dtype), first.dtype.kind == "int")
+        return self.primitive(name, operands, dtype)
 
     def _call(self, name: str, w: int, t: str, *xs: str) -> str:
         ty = vector_type(w, t)
@@ -355,7 +373,7 @@ class LlvmScalarBuilder(ScalarBuilder):
         after = w.block
         w.branch(join)
         w.start(join)
-        ty = vector_type(max((lane.width for lane in lanes), default=1), llvm_type(quick.dtype))
+        ty = vector_type(width_of(lanes), llvm_type(quick.dtype))
         phis = [w.ins(f"phi {ty} [{s}, %{after}], [{q}, %{before}]") for s, q in zip(regs, quick.regs)]
         return Value(self, Reg(lanes, phis, quick.dtype), fast.dtype)
 
@@ -388,24 +406,7 @@ def _math_ops() -> dict[str, type[Map]]:
 
 
 _MATH: dict[str, type[Map]] = {}
-_CMPF = (
-    "false",
-    "oeq",
-    "ogt",
-    "oge",
-    "olt",
-    "ole",
-    "one",
-    "ord",
-    "ueq",
-    "ugt",
-    "uge",
-    "ult",
-    "ule",
-    "une",
-    "uno",
-    "true",
-)
+_CMPF = tuple("false oeq ogt oge olt ole one ord ueq ugt uge ult ule une uno true".split())
 _FLOAT_PREDICATES = {"lt": "olt", "le": "ole", "gt": "ogt", "ge": "oge", "eq": "oeq", "ne": "une"}
 #: In the order of their numbers: the primitive and whether operands are signed.
 _INTEGER_PREDICATES = {
@@ -419,10 +420,10 @@ _CASTS = frozenset(
 _ARITH: dict[str, tuple[str, bool]] = {
     f"{dialect}.{name}": (primitive, signed)
     for dialect, rows in {
-        "arith": """addf add, subf sub, mulf mul, divf div, negf neg, maximumf maximum, minimumf minimum, maxnumf maxnum,
-            minnumf minnum, addi add, subi sub, muli mul, divsi div, divui div u, remsi rem, remui rem u, minsi min,
-            minui min u, maxsi max, maxui max u, andi and, ori or, xori xor, shli shl, shrsi shr, shrui shr u,
-            select select, bitcast bitcast""",
+        "arith": """addf add, subf sub, mulf mul, divf div, negf neg, maximumf maximum, minimumf minimum, maxnumf
+            maxnum, minnumf minnum, addi add, subi sub, muli mul, divsi div, divui div u, remsi rem, remui rem
+            u, minsi min, minui min u, maxsi max, maxui max u, andi and, ori or, xori xor, shli shl, shrsi shr,
+            shrui shr u, select select, bitcast bitcast""",
         "math": "absf abs, ceil ceil, floor floor, trunc trunc, roundeven rint, sqrt sqrt, fma fma, copysign copysign",
     }.items()
     for name, primitive, signed in (

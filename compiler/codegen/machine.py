@@ -38,7 +38,7 @@ def _initialize_all() -> None:
 
 @lru_cache(maxsize=1)
 def host_target() -> Target:
-    """This machine: its processor's name, and the features that it says it has (in a virtual machine the name can lie)."""
+    """This machine: its processor's name and its features (in a virtual machine the name alone can be wrong)."""
     _initialize()
     features = llvm.get_host_cpu_features()
     return Target(llvm.get_process_triple(), llvm.get_host_cpu_name(), features.flatten())
@@ -92,9 +92,9 @@ _LEVELS_X86 = {"x86-64": _V1, "x86-64-v2": _V2, "x86-64-v3": _V3, "x86-64-v4": _
 def _machine(target: Target, opt: int = 2) -> Any:
     if target.arch != host_target().arch:
         _initialize_all()
-    pic = {} if target.is_gpu else {"reloc": "pic", "codemodel": "small"}
+    reloc, model = ("default", "default") if target.is_gpu else ("pic", "small")
     return llvm.Target.from_triple(target.triple).create_target_machine(
-        cpu=target.cpu, features=target.features, opt=opt, **pic
+        cpu=target.cpu, features=target.features, opt=opt, reloc=reloc, codemodel=model
     )
 
 

@@ -7,6 +7,7 @@ deeper is written whenever it turns out to be needed, which is how invariant cod
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import lru_cache
 from typing import Any
 
 from ...dialects.types import DType
@@ -46,6 +47,7 @@ class Module:
 _TYPES = {"bool": "i1", "f16": "i16", "bf16": "i16", "f32": "float", "f64": "double"}
 
 
+@lru_cache(maxsize=64)
 def llvm_type(dtype: DType) -> str:
     """The register type of a scalar: half-width floats are carried as their bits."""
     return _TYPES.get(dtype.name) or f"i{dtype.bits}"
@@ -162,6 +164,7 @@ def _fold(a: str, b: str, compute: Callable[[int, int], int]) -> str | None:
 _MANGLED = {"float": "f32", "double": "f64", "half": "f16", "ptr": "p0"}
 
 
+@lru_cache(maxsize=1024)
 def mangled(type_: str) -> str:
     """The suffix of an overloaded intrinsic: ``<8 x float>`` is ``v8f32``; several types are joined with dots."""
     if "|" in type_:

@@ -416,11 +416,11 @@ def _no_attribute(name: str) -> str:
 
 def evaluate(t: Tensor) -> np.ndarray:
     """The elements of a lazy tensor, in the user's dims."""
-    from ..interpret.graph import run_graph
+    from ..jit import evaluate_graph
     from .trace import lazy_graph
 
     with suspended():
-        result = run_graph(lazy_graph(t), {})[0]
+        result = evaluate_graph(lazy_graph(t))[0]
     return result.T if t.layout == "col" else result
 
 

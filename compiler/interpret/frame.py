@@ -48,7 +48,11 @@ def _details(op: Operation) -> str:
 
 @dataclass
 class Frame:
-    """`active` is None or says which points of the batch run; `worker` numbers each point's copy of private memory (0 outside parallel loops)."""
+    """One region's state.
+
+    `active` is None or says which points of the batch run; `worker` numbers each point's copy of private memory (the
+    int 0 outside parallel loops).
+    """
 
     scalars: Scalars
     env: dict[Sym, Any]

@@ -48,7 +48,11 @@ def parse(text: str) -> ModuleOp:
 
 @lru_cache(maxsize=256)
 def compiled(text: str, target: Target) -> LoadedObject:
-    data = compile_llvm(emit_llvm(parse(text), target), target)
+    return _loaded(parse(text), target)
+
+
+def _loaded(module: ModuleOp, target: Target) -> LoadedObject:
+    data = compile_llvm(emit_llvm(module, target), target)
     assert not unexpected_symbols(data)
     return load_object(data, ["f"])
 
@@ -56,7 +60,16 @@ def compiled(text: str, target: Target) -> LoadedObject:
 def run(text: str, arrays: Sequence[np.ndarray], symbols: Sequence[int] = (), threads: int = 2,
         target: Target | None = None) -> None:  # fmt: skip
     """Call ``@f``; arrays are passed by their data pointers."""
-    loaded = compiled(text, target or host_target())
+    _call(compiled(text, target or host_target()), arrays, symbols, threads)
+
+
+def run_module(module: ModuleOp, arrays: Sequence[np.ndarray], symbols: Sequence[int] = (), *, target: Target) -> None:
+    """As `run`, of a module made in Python."""
+    module.verify()
+    _call(_loaded(module, target), arrays, symbols, 1)
+
+
+def _call(loaded: LoadedObject, arrays: Sequence[np.ndarray], symbols: Sequence[int], threads: int) -> None:
     arguments = (ctypes.c_void_p * max(1, len(arrays)))(*[a.ctypes.data for a in arrays])
     numbers = (ctypes.c_int64 * max(1, len(symbols)))(*symbols)
     arena, thread_arena = np.zeros(1 << 16, np.uint8), np.zeros(threads << 14, np.uint8)
@@ -88,12 +101,14 @@ kind = "cpu_thread", grain = #tx.dim<"{grain}">}} : () -> ()"""
 
 def load(result: str, buffer: int | str, info: str, index: str, guards: str = "") -> str:
     where = f', guards = #tx.dims<"{guards}">' if guards else ""
-    return f'%{result} = loop.load %{buffer} {{index = #tx.dims<"{index}">{where}}} : !loop.buffer<"{info}"> -> {scalar(info)}\n'
+    kind = f'!loop.buffer<"{info}"> -> {scalar(info)}'
+    return f'%{result} = loop.load %{buffer} {{index = #tx.dims<"{index}">{where}}} : {kind}\n'
 
 
 def store(value: str, buffer: int | str, info: str, index: str, guards: str = "") -> str:
     where = f', guards = #tx.dims<"{guards}">' if guards else ""
-    return f'loop.store %{value}, %{buffer} {{index = #tx.dims<"{index}">{where}}} : {scalar(info)}, !loop.buffer<"{info}">\n'
+    kind = f'{scalar(info)}, !loop.buffer<"{info}">'
+    return f'loop.store %{value}, %{buffer} {{index = #tx.dims<"{index}">{where}}} : {kind}\n'
 
 
 def scalar(info: str) -> str:
@@ -165,5 +180,6 @@ def same_bits(a: np.ndarray, b: np.ndarray) -> bool:
 
 __all__ = [
     "compiled", "dim", "dtype", "function", "load", "loop", "ordered_sum", "parallel", "parse", "reduce", "run",
+    "run_module",
     "same_bits", "scalar", "store",
 ]  # fmt: skip

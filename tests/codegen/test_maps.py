@@ -18,7 +18,11 @@ RNG = np.random.default_rng(7)
 @pytest.mark.parametrize(("vector", "unroll"), list(product((1, 4, 8, 16), (1, 2, 3))))
 def test_a_map_of_any_size(vector: int, unroll: int) -> None:
     f32 = "f32[n] by [1]"
-    body = load("x", 0, f32, "i") + "\n%y = arith.mulf %x, %x : f32\n%z = arith.addf %y, %x : f32\n" + store("z", 1, f32, "i")
+    body = (
+        load("x", 0, f32, "i")
+        + "\n%y = arith.mulf %x, %x : f32\n%z = arith.addf %y, %x : f32\n"
+        + store("z", 1, f32, "i")
+    )
     text = function([f32, f32], loop("i", "0", "n", body, vector, unroll))
     for n in range(71):
         x, y = RNG.standard_normal(n + 1).astype(np.float32), np.full(n + 1, 7, np.float32)
@@ -62,7 +66,9 @@ def test_every_element_type_is_copied_and_compared(name: str) -> None:
     else:
         predicate = "slt" if element.kind == "int" else "ult"
         compare = f"%c = arith.cmpi {predicate}, %x, %y : i{element.bits}"
-    body = "\n".join([load("x", 0, info, "i"), load("y", 1, info, "i"), compare, store("x", 2, info, "i"), store("c", 3, flags, "i")])
+    body = "\n".join(
+        [load("x", 0, info, "i"), load("y", 1, info, "i"), compare, store("x", 2, info, "i"), store("c", 3, flags, "i")]
+    )
     text = function([info, info, info, flags], loop("i", "0", "n", body, 8, 2))
     for n in (5, 16, 37):
         x = (RNG.standard_normal(n) * 100).astype(element.numpy)
@@ -75,7 +81,12 @@ def test_every_element_type_is_copied_and_compared(name: str) -> None:
 def test_reshaped_and_broadcast_operands() -> None:
     flat, table, row = "f32[n * m] by [1]", "f32[n, m] by [m, 1]", "f32[m] by [1]"
     body = "\n".join(
-        [load("x", 0, table, "i // m, i % m"), load("y", 1, row, "i % m"), "%z = arith.addf %x, %y : f32", store("z", 2, flat, "i")]
+        [
+            load("x", 0, table, "i // m, i % m"),
+            load("y", 1, row, "i % m"),
+            "%z = arith.addf %x, %y : f32",
+            store("z", 2, flat, "i"),
+        ]
     )
     text = function([table, row, flat], loop("i", "0", "n * m", body, 8, 2), "n, m")
     for n, m in ((1, 1), (3, 5), (7, 19), (4, 0)):
@@ -83,6 +94,19 @@ def test_reshaped_and_broadcast_operands() -> None:
         out = np.zeros(n * m, np.float32)
         run(text, [x, y, out], [n, m])
         assert same_bits(out, (x + y).ravel())
+
+
+def test_rows_of_a_tile_may_divide_their_iterator() -> None:
+    """Only the vector dim has to be linear: the row's ``// 2`` and ``% 3`` are computed once a row."""
+    table, out = "f32[n, m] by [m, 1]", "f32[2 * n, m] by [m, 1]"
+    body = load("x", 0, table, "i // 2, j") + load("y", 0, table, "i % 3, m - 1 - j", "n - 1 - i % 3")
+    body += "%z = arith.addf %x, %y : f32\n" + store("z", 1, out, "i, j")
+    text = function([table, out], loop("i", "0", "2 * n", loop("j", "0", "m", body, 8, 2), 1, 4), "n, m")
+    for n, m in ((1, 4), (3, 17), (5, 40)):
+        x, z = RNG.standard_normal((n, m)).astype(np.float32), np.zeros((2 * n, m), np.float32)
+        run(text, [x, z], [n, m])
+        padded = np.concatenate([x, np.zeros((3, m), np.float32)])
+        assert same_bits(z, x[np.arange(2 * n) // 2] + padded[np.arange(2 * n) % 3][:, ::-1])
 
 
 @pytest.mark.parametrize("vector", [1, 4, 8])
@@ -129,10 +153,17 @@ def test_a_guard_of_an_outer_loop_and_strided_guarded_lanes() -> None:
 def test_gathers_by_bound_indices() -> None:
     f32, i64 = "f32[n] by [1]", "i64[n] by [1]"
     body = "\n".join(
-        [load("k", 1, i64, "i"), '"loop.bind"(%k) {symbol = "k"} : (i64) -> ()', load("x", 0, f32, "k"), store("x", 2, f32, "i")]
+        [
+            load("k", 1, i64, "i"),
+            '"loop.bind"(%k) {symbol = "k"} : (i64) -> ()',
+            load("x", 0, f32, "k"),
+            store("x", 2, f32, "i"),
+        ]
     ).replace('"loop.bind"(%k) {symbol = "k"} : (i64) -> ()', 'loop.bind %k {symbol = "k"}')
     text = function([f32, i64, f32], loop("i", "0", "n", body, 8, 2))
-    scatter = "\n".join([load("k", 1, i64, "i"), 'loop.bind %k {symbol = "k"}', load("x", 0, f32, "i"), store("x", 2, f32, "k")])
+    scatter = "\n".join(
+        [load("k", 1, i64, "i"), 'loop.bind %k {symbol = "k"}', load("x", 0, f32, "i"), store("x", 2, f32, "k")]
+    )
     scatter_text = function([f32, i64, f32], loop("i", "0", "n", scatter, 8, 1))
     for n in (1, 8, 13, 40):
         x, where, out = RNG.standard_normal(n).astype(np.float32), RNG.permutation(n), np.zeros(n, np.float32)
@@ -144,7 +175,9 @@ def test_gathers_by_bound_indices() -> None:
 
 def test_index_values_in_lanes() -> None:
     i64 = "i64[n] by [1]"
-    body = '%x = loop.index {expr = #tx.dim<"(i*i + 3) // $d + (i - $d) % 5 + min(i, 4)">} : i64\n' + store("x", 0, i64, "i")
+    body = '%x = loop.index {expr = #tx.dim<"(i*i + 3) // $d + (i - $d) % 5 + min(i, 4)">} : i64\n' + store(
+        "x", 0, i64, "i"
+    )
     text = function([i64], loop("i", "0", "n", body, 4, 2), "n, $d")
     for d in (3, -7):
         out = np.zeros(23, np.int64)
@@ -212,7 +245,8 @@ def test_if_while_and_carried_values() -> None:
       %next = arith.addi %acc, %i : i64
       {store("next", 1, out, "i")}
       loop.yield %next : i64
-    }}) {{iv = "i", lower = #tx.dim<"0">, upper = #tx.dim<"n">, step = #tx.dim<"1">, vector = 1 : i64, unroll = 1 : i64}} : (i64) -> i64
+    }}) {{iv = "i", lower = #tx.dim<"0">, upper = #tx.dim<"n">, step = #tx.dim<"1">,
+      vector = 1 : i64, unroll = 1 : i64}} : (i64) -> i64
     {store("sum", 0, i64, "")}"""
     value, squares = np.array(27), np.zeros(6, np.int64)
     run(function([i64, out], collatz), [value, squares], [6])
@@ -222,7 +256,9 @@ def test_if_while_and_carried_values() -> None:
 def test_bfloat16_is_stored_as_its_bits() -> None:
     bf16, f32 = "bf16[n] by [1]", "f32[n] by [1]"
     body = load("x", 0, f32, "i") + "\n%y = arith.truncf %x : f32 to bf16\n" + store("y", 1, bf16, "i")
-    x = np.concatenate([RNG.standard_normal(50), [np.inf, -np.inf, np.nan, 0.0, -0.0, 1e-40, 3.39e38]]).astype(np.float32)
+    x = np.concatenate([RNG.standard_normal(50), [np.inf, -np.inf, np.nan, 0.0, -0.0, 1e-40, 3.39e38]]).astype(
+        np.float32
+    )
     out = np.zeros(len(x), ml_dtypes.bfloat16)
     run(function([f32, bf16], loop("i", "0", "n", body, 8, 2)), [x, out], [len(x)])
     assert same_bits(out, x.astype(ml_dtypes.bfloat16))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from itertools import product
+from typing import Any
 
 import numpy as np
 import pytest
@@ -12,13 +13,15 @@ from txc.dialects.order import parse_order
 from .harness import function, load, loop, ordered_sum, parallel, reduce, run, same_bits, store
 
 RNG = np.random.default_rng(11)
-SUM = {"merge": "%s = arith.addf %a0, %b0 : f32", "merged": "%s"}
+SUM: Any = {"merge": "%s = arith.addf %a0, %b0 : f32", "merged": "%s"}
 ZERO = ["-0.0 : f32"]
 
 
 def row_sum(order: str, vector: int, heavy: bool = False) -> str:
     table, out = "f32[n, m] by [m, 1]", "f32[n] by [1]"
-    body = load("x0", 0, table, "i, k") + "".join(f"%x{i + 1} = arith.mulf %x{i}, %x{i} : f32\n" for i in range(40 * heavy))
+    body = load("x0", 0, table, "i, k") + "".join(
+        f"%x{i + 1} = arith.mulf %x{i}, %x{i} : f32\n" for i in range(40 * heavy)
+    )
     last = "%x0"
     if heavy:
         body += "%c = arith.constant 0.0 : f32\n%d = arith.mulf %x40, %c : f32\n%e = arith.addf %x0, %d : f32\n"
@@ -47,7 +50,9 @@ def test_row_sums(order: str, vector: int, heavy: bool) -> None:
 @pytest.mark.parametrize("order", ["tree<128, 64>", "chain<64>"])
 def test_known_extents(order: str, m: int) -> None:
     info, out = f"f32[{m}] by [1]", "f32[] by []"
-    text = reduce("r", "k", str(m), load("x", 0, info, "k"), "%x", **SUM, types=["f32"], order=order, identity=ZERO, vector=8)
+    text = reduce(
+        "r", "k", str(m), load("x", 0, info, "k"), "%x", **SUM, types=["f32"], order=order, identity=ZERO, vector=8
+    )
     x, total = RNG.uniform(-1, 1, m).astype(np.float32), np.array(9, np.float32)
     run(function([info, out], text + store("r", 1, out, "")), [x, total], [0])
     assert same_bits(total, np.asarray(ordered_sum(x, parse_order(order))))
@@ -68,7 +73,9 @@ def test_rows_of_a_tile_share_registers_of_lanes() -> None:
     """Lanes of its own inside a loop that is asked for lanes: that loop runs one iteration at a time."""
     table, out = "f32[n, m] by [m, 1]", "f32[n] by [1]"
     order = "tree<128, 64>"
-    body = reduce("r", "k", "m", load("x", 0, table, "i, k"), "%x", **SUM, types=["f32"], order=order, identity=ZERO, vector=8)
+    body = reduce(
+        "r", "k", "m", load("x", 0, table, "i, k"), "%x", **SUM, types=["f32"], order=order, identity=ZERO, vector=8
+    )
     text = function([table, out], loop("i", "0", "n", body + store("r", 1, out, "i"), 4, 2), "n, m")
     x, total = RNG.uniform(-1, 1, (9, 150)).astype(np.float32), np.zeros(9, np.float32)
     run(text, [x, total], [9, 150])

@@ -1,0 +1,99 @@
+"""Facts of a call: what compiled code may depend on.  Nothing else of an argument selects or makes code.
+
+dtype, rank and *stride fact* of an array, the kind of a scalar; sizes are symbols.  `docs/architecture.md` has the
+whole list.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from ..dialects.dims import Dim, dim, sym
+from ..dialects.types import dtype
+
+__all__ = ["StrideFact", "packed_strides", "separate", "stride_fact", "symbolic_strides", "walkable"]
+
+#: ``("packed",)``, ``("order", slowest dim, …, fastest dim)``, or ``("strides", …)`` with "0", "1" or "s" for each dim.
+StrideFact = tuple[Any, ...]
+
+
+def walkable(array: np.ndarray) -> np.ndarray:
+    """The array, or a packed copy where no compiled code can walk it: foreign byte order, misaligned, odd strides."""
+    if type(array) is not np.ndarray:
+        array = np.asarray(array)
+    if not array.dtype.isnative:
+        return array.astype(array.dtype.newbyteorder("="))
+    if not array.flags.aligned or any(s % array.itemsize for s in array.strides):
+        return np.array(array, order="C")
+    return array
+
+
+def stride_fact(array: np.ndarray) -> StrideFact:
+    """How a walkable array lies in memory."""
+    if array.flags.c_contiguous:
+        return ("packed",)
+    if array.flags.f_contiguous:
+        return ("order", *reversed(range(array.ndim)))
+    item = array.itemsize
+    return ("strides", *("0" if s == 0 else "1" if s == item else "s" for s in array.strides))
+
+
+def packed_strides(dims: Sequence[Dim], order: Sequence[int]) -> tuple[Dim, ...]:
+    """Strides without gaps when memory holds the dims from ``order[0]``, the slowest, to ``order[-1]``."""
+    strides: dict[int, Dim] = {}
+    running = dim(1)
+    for d in reversed(order):
+        strides[d] = running
+        running = running * dims[d]
+    return tuple(strides[d] for d in range(len(dims)))
+
+
+def symbolic_strides(name: str, dims: Sequence[Dim], fact: StrideFact) -> tuple[Dim, ...] | None:
+    """The strides, in elements, of an argument with that fact; None for packed ones."""
+    kind, *rest = fact
+    if kind == "packed":
+        return None
+    if kind == "order":
+        return packed_strides(dims, rest)
+    return tuple(sym(f"${name}.s{i}") if c == "s" else dim(int(c)) for i, c in enumerate(rest))
+
+
+def separate(arrays: Sequence[np.ndarray], written: Sequence[int]) -> list[np.ndarray]:
+    """The arrays, with a snapshot in place of each that shares memory with one that is written.
+
+    Snapshots keep the strides, for which the code was compiled.  Compiled code may then assume that what it writes
+    is disjoint from all else.
+    """
+    found = list(arrays)
+    for i, array in enumerate(arrays):
+        if any(i != w and np.may_share_memory(array, arrays[w]) for w in written):
+            if i in written:
+                raise ValueError("two arguments that are both written in place overlap: pass a copy of one of them")
+            found[i] = _snapshot(array)
+    return found
+
+
+def _snapshot(array: np.ndarray) -> np.ndarray:
+    if array.size == 0:
+        return array
+    reach = [s * (n - 1) for s, n in zip(array.strides, array.shape)]
+    low, high = sum(min(0, r) for r in reach), sum(max(0, r) for r in reach)
+    memory = np.empty(high - low + array.itemsize, np.uint8)
+    copy = np.ndarray(array.shape, array.dtype, memory.data, -low, array.strides)
+    copy[...] = array
+    return copy
+
+
+def describe(key: Any) -> str:
+    """An argument's facts in words, for `explain`."""
+    kind, *rest = key
+    if kind == "array":
+        name, rank, fact = rest
+        layout = {"packed": "row-major", "order": f"stored in order {fact[1:]}", "strides": f"strides {fact[1:]}"}[
+            fact[0]
+        ]
+        return f"{dtype(np.dtype(name))} array of rank {rank}, {layout}"
+    return f"{kind} {' '.join(map(str, rest))}".strip()

@@ -1,0 +1,501 @@
+"""Staging: running a NumPy function on symbolic tensors, with its control flow turned into structured ops.
+
+The function's AST is rewritten once (`staging_ast.py`); each rewritten construct calls `Runtime`, which decides by the
+values at hand: Python values behave as in Python, tensors and run-time ints give `for`, `while`, `if` and selects.
+A function without source is traced as it is.
+"""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import functools
+import inspect
+import textwrap
+import types
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from ...dialects.registry import OpError
+from ..diagnostics import TxcError, user_loc
+from . import creation
+from .graph import Graph
+from .staging_ast import rewrite
+from .symint import SymInt
+from .tensor import Tensor
+from .trace import Trace, require
+
+__all__ = ["Argument", "Runtime", "Traced", "stage", "trace_function"]
+
+#: A range known while staging is written out up to this length; a longer one becomes a loop.
+UNROLL = 8
+
+
+@dataclass
+class Argument:
+    """An argument of the call that is traced.
+
+    `kind`: ``array``, ``scalar`` (rank 0 by value; `weak` as in `graph.Input`), ``int``, ``tuple``, ``list``, ``dict``
+    (of arguments), or ``value`` (any other Python object, taken as it is).  `original` is what the user passed.
+    """
+
+    name: str
+    kind: str
+    value: Any
+    weak: str = ""
+    original: Any = None
+
+
+@dataclass
+class Traced:
+    """A graph, and for each captured Python value a test that it is still the same."""
+
+    graph: Graph
+    captured: list[Callable[[], bool]] = field(default_factory=list)
+
+
+class _Undefined:
+    def __init__(self, name: str):
+        self.name = name
+
+    def __repr__(self) -> str:
+        return f"<{self.name} has no value here>"
+
+
+@dataclass(frozen=True)
+class StagedRange:
+    """``range`` whose bounds may be run-time ints."""
+
+    start: Any
+    stop: Any
+    step: Any
+
+    def known(self) -> range | None:
+        if all(isinstance(x, int) for x in (self.start, self.stop, self.step)):
+            return range(self.start, self.stop, self.step)
+        return None
+
+
+def trace_function(function: Callable[..., Any], arguments: Sequence[Argument]) -> Traced:
+    """Run the staged function on symbolic arguments; its graph.  Errors carry the user's line."""
+    with Trace(function.__name__) as trace:
+        runtime = Runtime()
+        values = {a.name: _symbolic(trace, a) for a in arguments}
+        bound = inspect.BoundArguments(inspect.signature(function), values)  # pyright: ignore[reportArgumentType]
+        result = stage(function, runtime)(*bound.args, **bound.kwargs)
+        return Traced(trace.finish(result), runtime.checks)
+
+
+def _symbolic(trace: Trace, argument: Argument) -> Any:
+    name, value = argument.name, argument.value
+    if argument.kind == "array":
+        return trace.array_input(name, value)
+    if argument.kind == "scalar":
+        return trace.scalar_input(name, value.dtype, argument.weak)
+    if argument.kind == "int":
+        return trace.int_input(name, value)
+    if argument.kind == "dict":
+        return {k: _symbolic(trace, v) for k, v in value.items()}
+    if argument.kind in ("tuple", "list"):
+        items = [_symbolic(trace, v) for v in value]
+        return tuple(items) if argument.kind == "tuple" else items
+    return value
+
+
+def stage(function: Callable[..., Any], runtime: Runtime) -> Callable[..., Any]:
+    """The function in staged form, bound to a runtime; as it is where it has no source."""
+    factory = _factory(function)
+    if factory is None:
+        return function
+    cells = [_cell(c) for c in function.__closure__ or ()]
+    made = factory(runtime.bound_to(function), *cells)
+    made.__defaults__, made.__kwdefaults__ = function.__defaults__, function.__kwdefaults__
+    return made
+
+
+def _cell(cell: Any) -> Any:
+    try:
+        return cell.cell_contents
+    except ValueError:
+        return _Undefined("a closure variable")
+
+
+@functools.lru_cache(maxsize=1024)
+def _factory(function: Callable[..., Any]) -> Callable[..., Any] | None:
+    """``factory(runtime, *closure) -> staged function``, made once a function."""
+    try:
+        lines, first = inspect.getsourcelines(function)
+        tree = ast.parse(textwrap.dedent("".join(lines)))
+    except (OSError, TypeError, SyntaxError):
+        return None
+    (definition,) = tree.body if len(tree.body) == 1 else (None,)
+    if not isinstance(definition, ast.FunctionDef):
+        return None
+    ast.increment_lineno(tree, first - 1)
+    code = function.__code__
+    free = set(code.co_freevars) | {n for n in _global_names(code) if n not in vars(builtins)}
+    staged = rewrite(definition, free)
+    parameters = [ast.arg(n) for n in ("__txc", *code.co_freevars)]
+    outer = ast.FunctionDef(
+        "__txc_factory",
+        ast.arguments([], parameters, None, [], [], None, []),
+        [staged, ast.Return(ast.Name(definition.name, ast.Load()))],
+        [],
+    )
+    module = ast.fix_missing_locations(ast.Module([ast.copy_location(outer, definition)], []))
+    scope: dict[str, Any] = {}
+    exec(compile(module, code.co_filename, "exec"), scope)
+    return types.FunctionType(scope["__txc_factory"].__code__, function.__globals__)
+
+
+def _global_names(code: types.CodeType) -> set[str]:
+    found = set(code.co_names)
+    for constant in code.co_consts:
+        if isinstance(constant, types.CodeType):
+            found |= _global_names(constant)
+    return found - set(code.co_varnames)
+
+
+class Runtime:
+    """What staged code calls.  One for each function of a trace; they share the list of checks."""
+
+    def __init__(self, function: Callable[..., Any] | None = None, checks: list[Callable[[], bool]] | None = None):
+        self.function = function
+        self.checks: list[Callable[[], bool]] = [] if checks is None else checks
+
+    def bound_to(self, function: Callable[..., Any]) -> Runtime:
+        return Runtime(function, self.checks)
+
+    # Names
+
+    def read(self, value: Callable[[], Any], name: str) -> Any:
+        """The value of a local variable, or a mark that it has none yet."""
+        try:
+            return value()
+        except NameError:
+            return _Undefined(name)
+
+    def captured(self, name: str, value: Any) -> Any:
+        """A global or closure variable: arrays become hidden arguments, plain values are guarded."""
+        if isinstance(value, np.ndarray):
+            self._check(lambda: self._lookup(name) is value)
+            return require().capture(value)
+        if isinstance(value, (bool, int, float, str, np.generic)):
+            self._check(lambda: _same(self._lookup(name), value))
+        elif isinstance(value, types.FunctionType):
+            self._check(lambda: self._lookup(name) is value)
+        return value
+
+    def attribute(self, text: str, value: Any) -> Any:
+        """An attribute: an array in a module or object is captured too, a plain value of a captured object guarded."""
+        if isinstance(value, np.ndarray):
+            self._check(lambda: self._lookup(text) is value)
+            return require().capture(value)
+        root = text.split(".")[0]
+        if isinstance(value, (bool, int, float, str)) and not isinstance(
+            self._lookup(root), (_Undefined, types.ModuleType)
+        ):
+            self._check(lambda: _same(self._lookup(text), value))
+        return value
+
+    def _check(self, test: Callable[[], bool]) -> None:
+        self.checks.append(test)
+
+    def _lookup(self, text: str) -> Any:
+        """What a dotted name means outside the function now."""
+        name, *attributes = text.split(".")
+        function = self.function
+        assert function is not None
+        code = function.__code__
+        if name in code.co_freevars:
+            value = _cell((function.__closure__ or ())[code.co_freevars.index(name)])
+        else:
+            value = function.__globals__.get(name, _Undefined(name))
+        for attribute in attributes:
+            value = getattr(value, attribute, _Undefined(text))
+        return value
+
+    # Calls
+
+    def fn(self, called: Any) -> Any:
+        """What to call instead: creation functions and builtins that tensors need, the user's functions staged."""
+        found = _REPLACED.get(called) if _hashable(called) else None
+        if found is not None:
+            return found
+        from ..jit import Jitted
+
+        if isinstance(called, Jitted):
+            called = called.__wrapped__
+        if isinstance(called, types.FunctionType) and not (called.__module__ or "").startswith(
+            ("numpy", "txc", "scipy")
+        ):
+            return stage(called, self)
+        return called
+
+    # Conditions
+
+    def python_bool(self, value: Any, what: str) -> Any:
+        """A condition that has to be known while staging."""
+        if isinstance(value, Tensor):
+            raise _error(
+                f"{what} depends on a tensor, whose value is not known while the function is staged",
+                "use np.where, or move it out of the compiled function",
+                "TX0281",
+            )
+        return value
+
+    def if_exp(self, test: Any, then: Callable[[], Any], otherwise: Callable[[], Any]) -> Any:
+        if isinstance(test, Tensor):
+            return np.where(test, then(), otherwise())  # pyright: ignore[reportCallIssue, reportArgumentType]
+        return then() if test else otherwise()
+
+    def and_(self, *terms: Callable[[], Any]) -> Any:
+        return self._logic(terms, np.logical_and, False)
+
+    def or_(self, *terms: Callable[[], Any]) -> Any:
+        return self._logic(terms, np.logical_or, True)
+
+    def _logic(self, terms: Sequence[Callable[[], Any]], combine: Any, decides: bool) -> Any:
+        """Python's short circuit while values are Python's; all of the rest, combined, from the first tensor on."""
+        value: Any = not decides
+        for i, term in enumerate(terms):
+            value = term()
+            if isinstance(value, Tensor):
+                for other in terms[i + 1 :]:
+                    value = combine(value, other())
+                return value
+            if bool(value) is decides:
+                return value
+        return value
+
+    def not_(self, value: Any) -> Any:
+        return np.logical_not(value) if isinstance(value, Tensor) else not value  # pyright: ignore[reportArgumentType]
+
+    # Statements
+
+    def if_(
+        self, test: Any, then: Callable[..., Any], otherwise: Callable[..., Any], certain: tuple[str, ...],
+        names: tuple[str, ...], state: tuple[Any, ...],
+    ) -> tuple[Any, ...]:  # fmt: skip
+        """An `if` statement: the values of its variables afterwards."""
+        if not isinstance(test, Tensor):
+            return then(*state) if test else otherwise(*state)
+        kept = [
+            i for i, v in enumerate(state)
+            if _numeric(v) or (isinstance(v, _Undefined) and names[i] in certain)
+        ]  # fmt: skip
+
+        def branch(body: Callable[..., Any]) -> Callable[[], tuple[Any, ...]]:
+            return lambda: self._unchanged(names, state, body(*state), kept)
+
+        found = require().if_(test, branch(then), branch(otherwise), [names[i] for i in kept])
+        return self._merged(names, state, kept, found)
+
+    def if_return(
+        self,
+        test: Any,
+        then: Callable[..., Any],
+        otherwise: Callable[..., Any],
+        names: tuple[str, ...],
+        state: tuple[Any, ...],
+    ) -> Any:
+        """An `if` both of whose branches return."""
+        if not isinstance(test, Tensor):
+            return then(*state) if test else otherwise(*state)
+        single: list[bool] = []
+
+        def branch(body: Callable[..., Any]) -> Callable[[], tuple[Any, ...]]:
+            def run() -> tuple[Any, ...]:
+                result = body(*state)
+                single.append(not isinstance(result, tuple))
+                return result if isinstance(result, tuple) else (result,)
+
+            return run
+
+        found = require().if_(test, branch(then), branch(otherwise), ["the result"])
+        if len(set(single)) > 1:
+            raise _error("one branch returns a tuple, the other does not", "return the same kind of value", "TX0282")
+        return found[0] if single[0] else tuple(found)
+
+    def while_(
+        self, test: Callable[..., Any], body: Callable[..., Any], names: tuple[str, ...], state: tuple[Any, ...]
+    ) -> tuple[Any, ...]:
+        """A `while` statement."""
+        condition = test(*state)
+        while not isinstance(condition, Tensor):
+            if not condition:
+                return state
+            state = body(*state)
+            condition = test(*state)
+        kept = [i for i, v in enumerate(state) if _numeric(v)]
+
+        def full(values: Sequence[Any]) -> list[Any]:
+            return list(self._merged(names, state, kept, values))
+
+        def step(*values: Any) -> tuple[Any, ...]:
+            return self._unchanged(names, state, body(*full(_flat(values))), kept)
+
+        found = require().while_(
+            lambda *values: test(*full(_flat(values))), step, [state[i] for i in kept], [names[i] for i in kept]
+        )
+        return self._merged(names, state, kept, found)
+
+    def for_(
+        self,
+        iterable: Any,
+        body: Callable[..., Any],
+        targets: tuple[str, ...],
+        names: tuple[str, ...],
+        state: tuple[Any, ...],
+    ) -> tuple[Any, ...]:
+        """A `for` statement: over a short known range, or anything but a range, written out; else a loop."""
+        if isinstance(iterable, Tensor):
+            raise _error(
+                "a loop over the elements of a tensor is not staged", "loop over range(x.shape[0]) and index", "TX0283"
+            )
+        if not isinstance(iterable, StagedRange):
+            for item in iterable:
+                state = body(item, *state)
+            return state
+        known = iterable.known()
+        if known is not None and len(known) <= UNROLL:
+            for item in known:
+                state = body(item, *state)
+            return state
+        kept = [i for i, v in enumerate(state) if _numeric(v) and names[i] not in targets]
+
+        def step(i: Any, values: Sequence[Any]) -> tuple[Any, ...]:
+            return self._unchanged(names, state, body(i, *self._merged(names, state, kept, values)), kept, targets)
+
+        found = require().for_(
+            iterable.start, iterable.stop, iterable.step, step, [state[i] for i in kept], [names[i] for i in kept]
+        )
+        return self._merged(names, state, kept, found)
+
+    def plain_iter(self, iterable: Any, jump: str) -> Any:
+        """The iterable of a loop with a jump in it, which has to run while staging."""
+        if isinstance(iterable, StagedRange):
+            known = iterable.known()
+            if known is None:
+                raise _error(
+                    f"a loop with {jump!r} needs a range that is known while the function is staged",
+                    f"write it without {jump}, with a mask (np.where) or a while condition",
+                    "TX0284",
+                )
+            return known
+        return iterable
+
+    def _merged(
+        self, names: tuple[str, ...], state: tuple[Any, ...], kept: Sequence[int], values: Sequence[Any]
+    ) -> tuple[Any, ...]:
+        """All variables: the carried ones as given, of the rest what they were."""
+        found = list(state)
+        for i, value in zip(kept, values):
+            found[i] = value
+        return tuple(found)
+
+    def _unchanged(
+        self, names: tuple[str, ...], state: tuple[Any, ...], after: Sequence[Any], kept: Sequence[int],
+        free: tuple[str, ...] = (),
+    ) -> tuple[Any, ...]:  # fmt: skip
+        """The carried variables; an error where another one, that had a value, has a new one now."""
+        for i, (name, value) in enumerate(zip(names, after)):
+            was = state[i]
+            if i not in kept and name not in free and not isinstance(was, _Undefined) and value is not was:
+                raise _error(
+                    f"{name!r} holds a {type(was).__name__} and changes inside a staged loop or branch",
+                    "only numbers and tensors can change there",
+                    "TX0285",
+                )
+        return tuple(after[i] for i in kept)
+
+
+def _flat(values: tuple[Any, ...]) -> Sequence[Any]:
+    return values[0] if len(values) == 1 and isinstance(values[0], (tuple, list)) else values
+
+
+def _numeric(value: Any) -> bool:
+    return isinstance(value, (Tensor, SymInt, bool, int, float, np.generic, np.ndarray))
+
+
+def _same(a: Any, b: Any) -> bool:
+    return type(a) is type(b) and (a == b or (a != a and b != b))
+
+
+def _hashable(value: Any) -> bool:
+    try:
+        hash(value)
+    except TypeError:
+        return False
+    return True
+
+
+def _error(message: str, hint: str, code: str) -> TxcError:
+    return TxcError(message, user_loc(), hint, code)
+
+
+def _range(*args: Any) -> StagedRange:
+    start, stop, step = (0, args[0], 1) if len(args) == 1 else (*args, 1) if len(args) == 2 else args
+    for bound in (start, stop, step):
+        if isinstance(bound, Tensor):
+            raise _error(
+                "the bounds of a range are ints, not tensors",
+                "pass the bound as an int argument of the function",
+                "TX0286",
+            )
+    return StagedRange(start, stop, step)
+
+
+def _print(*values: Any, **_: Any) -> None:
+    if any(isinstance(v, (Tensor, SymInt)) for v in values):
+        raise _error("print of a tensor is not compiled", "return the value, or print outside the function", "TX0287")
+    print(*values, **_)
+
+
+def _len(value: Any) -> Any:
+    if isinstance(value, Tensor):
+        if not value.ndim:
+            raise OpError("len() of a rank-0 tensor", code="TX0288")
+        return value.shape[0]
+    return len(value)
+
+
+def _float(value: Any = 0.0) -> Any:
+    return value.astype(np.float64) if isinstance(value, Tensor) else float(value)
+
+
+def _int(value: Any = 0) -> Any:
+    return value.astype(np.int64) if isinstance(value, Tensor) else value if isinstance(value, SymInt) else int(value)
+
+
+def _extreme(plain: Any, ufunc: Any) -> Callable[..., Any]:
+    def pick(*values: Any, **kwargs: Any) -> Any:
+        if not kwargs and len(values) > 1 and any(isinstance(v, Tensor) for v in values):
+            return functools.reduce(ufunc, values)
+        return plain(*values, **kwargs)
+
+    return pick
+
+
+_REPLACED: dict[Any, Any] = {
+    range: _range,
+    print: _print,
+    len: _len,
+    float: _float,
+    int: _int,
+    max: _extreme(max, np.maximum),
+    min: _extreme(min, np.minimum),
+    np.zeros: creation.zeros,
+    np.ones: creation.ones,
+    np.empty: creation.zeros,
+    np.full: creation.full,
+    np.arange: creation.arange,
+    np.linspace: creation.linspace,
+    np.eye: creation.eye,
+    np.identity: creation.identity,
+    np.array: creation.array,
+    np.asarray: creation.array,
+}

@@ -1,0 +1,295 @@
+"""``@txc.jit``: from a call to the compiled version that fits it, compiling one where none does.
+
+A call is reduced to its facts (`facts.py`).  For each combination of facts there is a list of versions, each with the
+guards that its trace asked for; the first whose guards hold runs.  Equal graphs share machine code, whoever built them.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import threading
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from ..dialects.types import dtype
+from .facts import StrideFact, describe, separate, stride_fact, symbolic_strides, walkable
+from .frontend.graph import Graph, Literal
+from .frontend.staging import Argument, trace_function
+from .frontend.tensor import Tensor
+from .options import Options
+
+__all__ = ["Jitted", "Lowered", "evaluate_graph", "jit"]
+
+
+@dataclass
+class _Version:
+    """One trace of a function: its graph, its machine code, how its hidden inputs are found, what it captured."""
+
+    graph: Graph
+    executable: Any
+    stages: Any
+    captured: tuple[Callable[[], bool], ...]
+    facts: tuple[StrideFact, ...]
+
+
+@dataclass
+class _Call:
+    """A call's arguments, flattened: arrays and ints in the order of the graph's inputs, and the facts key."""
+
+    arguments: list[Argument] = field(default_factory=list)
+    key: list[Any] = field(default_factory=list)
+    lazy: bool = False
+
+
+_code: dict[Any, Any] = {}
+_code_lock = threading.Lock()
+
+
+def compiled(graph: Graph, facts: Sequence[StrideFact], options: Options, watch: Any = None) -> Any:
+    """A `pipeline.Compiled` for the graph, made once for equal graphs, facts and options."""
+    from .pipeline import compile_graph
+
+    key = (graph.key(), graph.name, tuple(facts), options.compiled)
+    with _code_lock:
+        found = _code.get(key)
+        if found is None or watch is not None:
+            inputs = [i for i in graph.inputs if i.value is not None]
+            strides = [
+                symbolic_strides(i.name, i.value.type.dims, f) for i, f in zip(inputs, facts, strict=True) if i.value
+            ]
+            found = compile_graph(graph, options, strides=strides, watch=watch)
+            _code.setdefault(key, found)
+    return found
+
+
+def evaluate_graph(graph: Graph, options: Options | None = None) -> list[np.ndarray]:
+    """Run a graph whose inputs are all captured arrays: what a lazy expression becomes."""
+    options = options or Options.of()
+    arrays = [walkable(np.asarray(i.source)) for i in graph.inputs]
+    made = compiled(graph, [stride_fact(a) for a in arrays], options)
+    return made.executable(arrays, (), options.threads)
+
+
+class Jitted:
+    """A function compiled for the facts of its calls.  Made by `jit`; binds as a method; pickles by reference."""
+
+    def __init__(self, function: Callable[..., Any], options: Options, shared: Jitted | None = None):
+        functools.update_wrapper(self, function)
+        self.__wrapped__ = function
+        self._signature = inspect.signature(function)
+        self._options = options
+        self._versions: dict[Any, list[_Version]] = {} if shared is None else shared._versions
+
+    def options(self, **given: Any) -> Jitted:
+        """The same function with other options; compiled code is shared.  OptionError for what there is not."""
+        return Jitted(self.__wrapped__, Options.of(self._options, **given), self)
+
+    def __get__(self, instance: Any, owner: type | None = None) -> Any:
+        return self if instance is None else functools.partial(self, instance)
+
+    def __reduce__(self) -> str:
+        return self.__wrapped__.__qualname__
+
+    def __repr__(self) -> str:
+        return f"<txc.jit {self.__wrapped__.__qualname__}>"
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        call = self._bind(args, kwargs)
+        version = self._version(call)
+        return self._run(version, call)
+
+    def _bind(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> _Call:
+        bound = self._signature.bind(*args, **kwargs)
+        bound.apply_defaults()
+        call = _Call()
+        for name, value in bound.arguments.items():
+            call.arguments.append(_argument(name, value, call))
+        return call
+
+    def _version(self, call: _Call) -> _Version:
+        key = (tuple(call.key), self._options.compiled)
+        for version in self._versions.get(key, ()):
+            if all(same() for same in version.captured) and _prepared(version, call) is not None:
+                return version
+        version = self._compile(call)
+        self._versions.setdefault(key, []).insert(0, version)
+        return version
+
+    def _compile(self, call: _Call, watch: Any = None) -> _Version:
+        traced = trace_function(self.__wrapped__, call.arguments)
+        graph = traced.graph
+        facts = tuple(stride_fact(a) for a in _arrays(graph, call))
+        made = compiled(graph, facts, self._options, watch)
+        executable = made.executable
+        if executable.graph is not graph:
+            executable = executable.for_graph(graph)
+        return _Version(graph, executable, made.stages, tuple(traced.captured), facts)
+
+    def _run(self, version: _Version, call: _Call) -> Any:
+        arrays = _arrays(version.graph, call)
+        prepared = _prepared(version, call)
+        if prepared is None:
+            raise ValueError(
+                version.executable.failing_guard([a.shape for a in arrays], _integers(version.graph, call))
+            )
+        executable = version.executable
+        if executable.written:
+            arrays = separate(arrays, executable.written)
+        outputs = executable.run(prepared, arrays, self._options.threads)
+        _write_back(executable, arrays, call, version.graph)
+        return _structured(version.graph.structure, outputs, call.lazy)
+
+    def lower(self, *args: Any, **kwargs: Any) -> Lowered:
+        """Every stage of the compilation for these arguments, as text; nothing is run."""
+        from .watch import Watch
+
+        return Lowered(self._compile(self._bind(args, kwargs), Watch(keep_text=True)).stages)
+
+    def graph(self, *args: Any, **kwargs: Any) -> Graph:
+        """The expression graph for these arguments."""
+        return trace_function(self.__wrapped__, self._bind(args, kwargs).arguments).graph
+
+    def explain(self, *args: Any, **kwargs: Any) -> str:
+        """What was compiled for these arguments and why: facts, guards, evals with their figures, kernels."""
+        from .explain import explain
+
+        call = self._bind(args, kwargs)
+        version = self._version(call)
+        return explain(
+            self.__wrapped__.__name__, version.graph, [describe(k) for k in call.key], self.lower(*args, **kwargs)
+        )
+
+    def signatures(self) -> list[str]:
+        """The facts for which there is code, a line each."""
+        return ["; ".join(describe(k) for k in key[0]) for key in self._versions]
+
+
+class Lowered:
+    """The stages of one compilation."""
+
+    def __init__(self, stages: Any):
+        self._stages = stages
+
+    def as_text(self, stage: str = "tensor") -> str:
+        """The program as it was after `stage`; OptionError for a stage that there is not."""
+        return self._stages.text(stage)
+
+
+def jit(function: Callable[..., Any] | None = None, **options: Any) -> Any:
+    """Compile a function of NumPy code: ``@txc.jit`` or ``@txc.jit(device="cpu:4")``.
+
+    Options: `device` (``"cpu"``, ``"cpu:N"``), `threads`, `fastmath` (a set of rewrites to allow), `passes` (options of
+    passes as text).  OptionError for others.  The result is called like the function; arrays give arrays, lazy tensors
+    give lazy tensors.
+    """
+    made = Options.of(**options)
+    if function is None:
+        return lambda f: Jitted(f, made)
+    return Jitted(function, made)
+
+
+def _argument(name: str, value: Any, call: _Call) -> Argument:
+    """One argument and what it adds to the facts."""
+    if isinstance(value, Tensor):
+        call.lazy = True
+        value = np.asarray(value)
+    if isinstance(value, np.ndarray):
+        array = walkable(value)
+        element = dtype(array.dtype)
+        fact = stride_fact(array)
+        call.key.append(("array", element.numpy.name, array.ndim, fact))
+        return Argument(name, "array", array, original=value)
+    if isinstance(value, (bool, np.bool_)):
+        call.key.append(("bool",))
+        return Argument(name, "scalar", np.asarray(value, np.bool_), weak="bool" if isinstance(value, bool) else "")
+    if isinstance(value, int):
+        call.key.append(("int",))
+        return Argument(name, "int", int(value))
+    if isinstance(value, float):
+        call.key.append(("float",))
+        return Argument(name, "scalar", np.asarray(value, np.float64), weak="float")
+    if isinstance(value, np.generic):
+        call.key.append(("scalar", value.dtype.name))
+        return Argument(name, "scalar", np.asarray(value))
+    if isinstance(value, (tuple, list)):
+        call.key.append((type(value).__name__, len(value)))
+        items = [_argument(f"{name}.{i}", v, call) for i, v in enumerate(value)]
+        return Argument(name, type(value).__name__, items)
+    if isinstance(value, dict):
+        call.key.append(("dict", *value))
+        return Argument(name, "dict", {k: _argument(f"{name}.{k}", v, call) for k, v in value.items()})
+    call.key.append(("value", type(value).__name__, value if _hashable(value) else id(value)))
+    return Argument(name, "value", value)
+
+
+def _hashable(value: Any) -> bool:
+    try:
+        hash(value)
+    except TypeError:
+        return False
+    return True
+
+
+def _leaves(arguments: Sequence[Argument]) -> dict[str, Argument]:
+    found: dict[str, Argument] = {}
+    for argument in arguments:
+        if isinstance(argument.value, dict) and argument.kind == "dict":
+            found.update(_leaves(list(argument.value.values())))
+        elif argument.kind in ("tuple", "list"):
+            found.update(_leaves(argument.value))
+        else:
+            found[argument.name] = argument
+    return found
+
+
+def _arrays(graph: Graph, call: _Call) -> list[np.ndarray]:
+    """The arrays of the graph's tensor inputs: arguments by name, captured ones from where they were found."""
+    leaves = _leaves(call.arguments)
+    return [
+        walkable(np.asarray(i.source)) if i.hidden else leaves[i.name].value
+        for i in graph.inputs
+        if i.value is not None
+    ]
+
+
+def _integers(graph: Graph, call: _Call) -> list[int]:
+    leaves = _leaves(call.arguments)
+    return [leaves[i.name].value for i in graph.inputs if i.value is None]
+
+
+def _prepared(version: _Version, call: _Call) -> Any:
+    arrays = _arrays(version.graph, call)
+    steps = [tuple(s // a.itemsize for s in a.strides) for a in arrays]
+    return version.executable.prepare([a.shape for a in arrays], steps, _integers(version.graph, call))
+
+
+def _write_back(executable: Any, arrays: Sequence[np.ndarray], call: _Call, graph: Graph) -> None:
+    """Arguments that had to be copied to be walked get what was written into the copy."""
+    leaves = _leaves(call.arguments)
+    inputs = [i for i in graph.inputs if i.value is not None]
+    for position in executable.written:
+        argument = leaves.get(inputs[position].name)
+        if argument is not None and argument.original is not None and argument.original is not arrays[position]:
+            argument.original[...] = arrays[position]
+
+
+def _structured(structure: Any, outputs: list[np.ndarray], lazy: bool) -> Any:
+    """The function's result in the form the user wrote."""
+    if isinstance(structure, bool) or structure is None:
+        return structure
+    if isinstance(structure, int):
+        array = outputs[structure]
+        if lazy:
+            from .frontend.tensor import asarray
+
+            return asarray(array)
+        return array if array.ndim else array[()]
+    if isinstance(structure, Literal):
+        return structure.value
+    if isinstance(structure, dict):
+        return {k: _structured(v, outputs, lazy) for k, v in structure.items()}
+    return type(structure)(_structured(v, outputs, lazy) for v in structure)
