@@ -106,7 +106,7 @@ def _remove_dead(block: Block) -> bool:
         for region in op.regions:
             for inner in region.blocks:
                 removed |= _remove_dead(inner)
-        if isinstance(op, tx.TxOp) and not any(r.uses.get_length() for r in op.results):
+        if isinstance(op, tx.TxOp) and op.results and not any(r.uses.get_length() for r in op.results):
             op.detach()
             op.erase()
             removed = True

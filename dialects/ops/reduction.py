@@ -200,6 +200,8 @@ class _Where(Reduction):
     merge is a total order, exact in any order.
     """
 
+    indexed = True
+
     dtypes = NUMBERS | {"bool"}
     empty = False
     largest: ClassVar[bool]
