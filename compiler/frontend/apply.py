@@ -20,14 +20,15 @@ from .trace import current, element_of, table
 
 __all__ = ["apply", "as_tensor", "broadcast_to", "broadcast_together", "cast", "emit", "promote"]
 
-assert _declarations
+assert _declarations  # importing them fills the registry
 _WEAK: dict[str, Any] = {"float": 0.0, "int": 0, "bool": False}
 
 
 def as_tensor(x: Any) -> Tensor:
     """A tensor of anything operators take: tensors, arrays, NumPy and Python scalars, ints known at run time."""
     if isinstance(x, Tensor):
-        return x
+        trace = current()
+        return trace.adopt(x) if trace is not None and x.is_lazy else x
     if isinstance(x, SymInt):
         return Tensor(emit(OPS["dim"], (), {"expr": x.dim, "dtype": DTYPES["i64"]})[0], weak="int")
     if isinstance(x, (bool, int, float)) and not isinstance(x, np.generic):
@@ -43,7 +44,7 @@ def as_tensor(x: Any) -> Tensor:
         return Tensor(Node(None, (), {}, (tensor_type(element, x.shape),), leaf=x).results[0], boxed=True)
     if isinstance(x, (list, tuple)):
         if any(isinstance(v, (Tensor, SymInt, list, tuple)) for v in x):
-            return OPS["concatenate"] and stack([as_tensor(v) for v in x])
+            return stack([as_tensor(v) for v in x])
         return as_tensor(np.asarray(x))
     raise OpError(f"{type(x).__name__} {x!r} is no tensor and cannot be made one", code="TX0206")
 
@@ -86,7 +87,7 @@ def resolved(v: Value) -> TensorType:
 def apply(op: type[Op] | str, *operands: Any, **params: Any) -> Any:
     """The result of an op on anything `as_tensor` takes: a tensor, or a tuple where it has several results.
 
-    Parameters are in the user's dims.  Raises TxcError, with the user's line, for operands or parameters it does not take.
+    Parameters are in the user's dims.  Raises TxcError, with the user's line, for what the op does not take.
     """
     with located():
         return _apply(find_op(op) if isinstance(op, str) else op, operands, params)
@@ -128,8 +129,8 @@ def common_layout(op: type[Op], tensors: Sequence[Tensor]) -> str:
             odd = next(x for x in found if x.layout == "col")
             raise OpError(
                 f"{op.name} mixes layouts: {', '.join(f'{x.user_type} {x.layout}' for x in tensors)}",
-                f"put .swap_layout() on the operand {odd.user_type} of layout col, or .swap_layout().shuffle(…) where its "
-                "dims must keep their order",
+                f"put .swap_layout() on the operand {odd.user_type} of layout col, or .swap_layout().shuffle(…) "
+                "where its dims must keep their order",
                 "TX0210",
             )
     return found[0].layout if found else "row"

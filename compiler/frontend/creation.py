@@ -1,4 +1,4 @@
-"""Tensors made from nothing, with sizes that may be known only at run time: what staging calls for ``np.zeros`` and kin."""
+"""Tensors made from nothing, of sizes that may be known only at run time: ``np.zeros`` and kin in staged code."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def arange(start: Any, stop: Any = None, step: Any = 1, dtype: Any = None) -> An
         if stop is None:
             start, stop = 0, start
         if not any(isinstance(v, (SymInt, Tensor)) for v in (start, stop, step)):
-            return as_tensor(np.arange(start, stop, step, dtype))
+            return as_tensor(np.arange(start, stop, step, dtype=dtype))
         if not all(is_integer(v) for v in (start, stop, step)):
             raise OpError("np.arange of a size known only at run time takes integers", "scale np.arange(n)", "TX0281")
         by = int(step)
@@ -94,7 +94,7 @@ def linspace(start: Any, stop: Any, num: Any = 50, endpoint: bool = True, dtype:
     with located():
         if not any(isinstance(v, (SymInt, Tensor)) for v in (start, stop, num)):
             return as_tensor(np.linspace(start, stop, num, endpoint, dtype=dtype))
-        steps = _iota(*_sizes(num), DTYPES["f64"])
+        steps = _iota(_sizes(num)[0], DTYPES["f64"])
         parts = num - 1 if endpoint else num
         if table().decide(as_dim(parts), "<=", 0, "np.linspace"):
             parts = 1

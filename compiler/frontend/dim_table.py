@@ -132,7 +132,7 @@ class DimTable:
         return hint
 
     def decide(self, a: DimLike, relation: str, b: DimLike, why: str = "") -> bool | None:
-        """The truth of ``a relation b`` (``== != < <=``): proved, or of the hints and guarded; None where neither can be.
+        """The truth of ``a relation b`` (``== != < <=``), proved or of the hints and guarded; None where neither is.
 
         A comparison that varies with a loop is True where it can be proved, or guarded, for every iteration.
         """

@@ -52,7 +52,7 @@ class Value:
 
 
 class Node:
-    """One operation.  `op` is None for arguments: of the graph, of a block, or (`leaf`, an array) of a lazy expression."""
+    """One operation.  `op` is None for arguments of a graph or block, and for arrays (`leaf`) of lazy expressions."""
 
     __slots__ = ("attrs", "block", "leaf", "loc", "op", "operands", "regions", "results", "serial")
 
@@ -121,9 +121,10 @@ def schedule(outputs: Iterable[Value], block: Block | None = None) -> list[Node]
 class Input:
     """An argument of a graph.
 
-    `kind`: ``tensor`` (an array), ``scalar`` (rank 0, passed by value) or ``int`` (a Python int: `symbol` is its Dim and
-    there is no `value`).  `hidden` inputs are captured arrays; `source` is the array.  `layout` is ``row`` or ``col``: the
-    type of a ``col`` input has its dims reversed already.  `weak` is ``float``, ``int``, ``bool`` where it came from a Python scalar.
+    `kind`: ``tensor`` (an array), ``scalar`` (rank 0, passed by value) or ``int`` (a Python int: `symbol` is its Dim
+    and there is no `value`).  `hidden` inputs are captured arrays; `source` is the array.  `layout` is ``row`` or
+    ``col``: the type of a ``col`` input has its dims reversed already.  `weak` is ``float``, ``int``, ``bool`` where it
+    came from a Python scalar.
     """
 
     name: str
@@ -149,9 +150,9 @@ class Literal:
 class Graph:
     """A function: inputs, outputs, the facts about its dims.
 
-    `aliases` says which outputs are inputs written in place (output index to input index).  The first `results` outputs are what
-    the function returns, the rest only writes.  `structure` is the shape of the returned value: an output's index, a
-    `Literal`, None, or a tuple, list or dict of these.
+    `aliases` says which outputs are inputs written in place (output index to input index).  The first `results` outputs
+    are what the function returns, the rest only writes.  `structure` is the shape of the returned value: an output's
+    index, a `Literal`, None, or a tuple, list or dict of these.
     """
 
     name: str
@@ -200,9 +201,8 @@ class Graph:
             if given.value is not None:
                 numbers[given.value] = f"a{i}"
             kind = given.value.type if given.value is not None else given.symbol
-            text.update(
-                f"{given.name} {given.kind} {kind} {given.hidden} {given.layout} {given.weak} {given.strides}\n".encode()
-            )
+            facts = (given.name, given.kind, kind, given.hidden, given.layout, given.weak, given.strides)
+            text.update(f"{facts}\n".encode())
 
         def visit(nodes: list[Node], prefix: str) -> None:
             for n, node in enumerate(nodes):

@@ -1,4 +1,4 @@
-"""``x[key]`` and ``x[key] = value`` with NumPy's meaning; basic keys give views, bounds may be integers known at run time."""
+"""``x[key]`` and ``x[key] = value`` with NumPy's meaning; basic keys give views, bounds may be run-time integers."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import numpy as np
 from ...dialects.dims import Dim, dim, maximum, minimum
 from ...dialects.registry import OPS, OpError
 from ...dialects.types import DTYPES
+from ..diagnostics import located
 from . import methods
 from .apply import apply, as_tensor, emit
 from .symint import SymInt, as_dim, is_integer
@@ -282,19 +283,20 @@ class Masked:
         return methods.reduce("prod", self.full, where=self.mask)
 
     def _updated(self, name: str, other: Any) -> Masked:
-        if getattr(other, "ndim", 0):
-            raise self._refusal()
+        if isinstance(other, Masked) or getattr(other, "ndim", 0):
+            self._refuse()
         return Masked(apply(name, self.full, other), self.mask)
 
-    def _refusal(self) -> OpError:
-        return OpError(
-            "x[mask] has as many elements as the mask has true ones, which is known only at run time",
-            "use np.where(mask, x, other), x[mask] = scalar, x[mask] += scalar or x[mask].sum()",
-            "TX0252",
-        )
+    def _refuse(self) -> Any:
+        with located():
+            raise OpError(
+                "x[mask] has as many elements as the mask has true ones, which is known only at run time",
+                "use np.where(mask, x, other), x[mask] = scalar, x[mask] += scalar or x[mask].sum()",
+                "TX0252",
+            )
 
     def __getattr__(self, name: str) -> Any:
-        raise self._refusal()
+        return self._refuse()
 
 
 for _python, _name in {

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from ...dialects.dims import Dim, dim
-from ...dialects.registry import OpError, axes
+from ...dialects.registry import OPS, OpError, axes
 from ...dialects.types import dtype
 from .apply import apply, as_tensor, broadcast_to, cast, truth
 from .symint import as_dim, is_integer, symint
@@ -206,7 +206,10 @@ def broadcast(x: Tensor, shape: Any) -> Tensor:
             raise OpError(f"cannot broadcast {x.user_type} to fewer dims {tuple(target)}", code="TX0124")
         if facts.resolve(d) is not facts.resolve(target[i]) and not facts.is_one(d):
             facts.equate(d, target[i], "broadcast_to")
-    return broadcast_to(x, tuple(facts.resolve(d) for d in target), x.layout)
+    dims = tuple(facts.resolve(d) for d in target)
+    if x.layout == "col" and x.ndim != len(dims):
+        return broadcast_to(x, dims, x.layout)
+    return Tensor.view_of(x, OPS["expand"], {"dims": dims})
 
 
 def count(x: Tensor, dims: Any = None) -> Any:

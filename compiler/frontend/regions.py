@@ -1,8 +1,8 @@
 """Structured control flow while tracing: ``for``, ``while`` and ``if`` nodes from Python callables.
 
-A body is called, perhaps several times, until it is known what it carries.  A variable that it rebinds becomes an argument of the
-region.  A tensor that it stores into, whether it is carried by name or only reached through a view, keeps its identity:
-inside the region it has the region's argument as its value, afterwards the node's result.
+A body is called, perhaps several times, until it is known what it carries.  A variable that it rebinds becomes an
+argument of the region.  A tensor that it stores into, whether it is carried by name or only reached through a view,
+keeps its identity: inside the region it has the region's argument as its value, afterwards the node's result.
 """
 
 from __future__ import annotations
@@ -69,28 +69,32 @@ class _Carried:
         again = False
         for i, (before, after) in enumerate(zip(arguments, results)):
             if i not in self.rebound and after is not before:
+                self._check_rebinding(i)
                 self.rebound[i], again = self.given[i], True
         for owner in self.trace.writes[-1]:
-            if not _among(owner, self.written) and _older(owner, arguments, self.rebound):
+            if not _among(owner, self.written) and not any(arguments[i] is owner for i in self.rebound):
                 self.written.append(owner)
                 again = True
         if again:
             self.rebound = dict(sorted(self.rebound.items()))
-            for i in self.rebound:
-                given = self.given[i]
-                owner = given.owner()[0] if given._parent is None else None
-                arguments_of_function = self.trace.tensors.values()
-                if owner is not None and _among(owner, self.written) and _among(owner, arguments_of_function):
-                    raise OpError(
-                        f"{self.names[i]} is an argument that the loop both writes in place and reassigns",
-                        f"start from a copy: {self.names[i]} = {self.names[i]}.copy()",
-                        "TX0291",
-                    )
             raise _Again
         handed: list[Value] = []
         for (i, start), arg in zip(list(self.rebound.items()), block.args):
             handed.append(self._fitted(i, start, arg, results[i]))
         return handed + [t.value for t in self.written]
+
+    def _check_rebinding(self, i: int) -> None:
+        """Refuse a variable that is the caller's array in the first iteration, written there, and another one later."""
+        given = self.given[i]
+        shared = given._parent is not None or _among(given, self.trace.tensors.values())
+        if shared and _among(given, self.trace.writers[-1]):
+            name = self.names[i]
+            what = "a view" if given._parent is not None else "an argument"
+            raise OpError(
+                f"{name} is {what} that the loop both writes in place and reassigns",
+                f"start from a copy: {name} = {name}.copy()",
+                "TX0291",
+            )
 
     def _fitted(self, i: int, start: Tensor, arg: Value, result: Any) -> Value:
         """The next value of one variable, of the type it has had; a Python scalar's type may follow the body once."""
@@ -129,7 +133,7 @@ class _Carried:
         fresh = {i: Tensor(next(values), layout=t.layout, weak=t.weak, boxed=t.boxed) for i, t in self.rebound.items()}
         for t in self.written:
             before = t.value
-            self.trace.note_write(t, before)
+            self.trace.note_write(t, before, t)
             t._value = next(values)
         return tuple(fresh.get(i, t) for i, t in enumerate(self.given))
 
@@ -138,21 +142,18 @@ def _among(t: Tensor, tensors: Iterable[Tensor]) -> bool:
     return any(t is other for other in tensors)  # `in` would compare elements
 
 
-def _older(owner: Tensor, arguments: Sequence[Tensor], rebound: dict[int, Tensor]) -> bool:
-    """Whether a written tensor existed before the body began (and is not the fresh copy of a rebound variable)."""
-    return not any(arguments[i] is owner for i in rebound)
-
-
 @contextmanager
 def _region(trace: Trace, types: Sequence[TensorType]) -> Iterator[Block]:
     """A new open block; on leaving it every older tensor has the value from before again."""
     block = Block(types, trace.block)
     trace.blocks.append(block)
     trace.writes.append({})
+    trace.writers.append([])
     try:
         yield block
     finally:
         trace.blocks.pop()
+        trace.writers.pop()
         for owner, before in trace.writes.pop().items():
             owner._value = before
 
@@ -257,7 +258,7 @@ def while_(
 def if_(
     trace: Trace, cond: Any, then: Callable[[], Any], otherwise: Callable[[], Any], names: Sequence[str] = ()
 ) -> tuple[Any, ...]:
-    """The variables after ``if cond``: each branch gives them as a tuple, equal in number, shape and (promoted) dtype."""
+    """The variables after ``if cond``: each branch gives them as a tuple, equal in number and shape."""
     if not isinstance(cond, Tensor):
         chosen = then() if cond else otherwise()
         return tuple(chosen) if isinstance(chosen, (tuple, list)) else (chosen,)
@@ -291,11 +292,7 @@ def if_(
         labels = [names[i] if i < len(names) else f"value {i}" for i in range(len(returned[0])) if i not in kept]
         joined = [_joined(trace, blocks, a, b, label) for (a, b), label in zip(pairs, labels)]
         for block, final, side in zip(blocks, finals, (0, 1)):
-            block.outputs = (
-                [pair[side].value for pair in joined]
-                if not joined
-                else [_value_in(trace, block, pair[side]) for pair in joined]
-            )
+            block.outputs = [_value_in(trace, block, pair[side]) for pair in joined]
             block.outputs += [final.get(t, t.value) for t in written]
         types = [resolved(v) for v in blocks[0].outputs]
         if not types:
@@ -306,7 +303,7 @@ def if_(
             for r, pair in zip(results, joined)
         )
         for t, r in zip(written, results[len(joined) :]):
-            trace.note_write(t, t.value)
+            trace.note_write(t, t.value, t)
             t._value = r
         return tuple(kept[i] if i in kept else next(made) for i in range(len(returned[0])))
 
@@ -314,12 +311,10 @@ def if_(
 @contextmanager
 def _reopened(trace: Trace, block: Block) -> Iterator[None]:
     trace.blocks.append(block)
-    trace.writes.append({})
     try:
         yield
     finally:
         trace.blocks.pop()
-        trace.writes.pop()
 
 
 def _value_in(trace: Trace, block: Block, t: Tensor) -> Value:

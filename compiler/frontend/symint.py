@@ -36,7 +36,7 @@ def symint(d: Dim | int) -> int | SymInt:
 
 
 class SymInt:
-    """Arithmetic gives another `SymInt`; a comparison is a Python bool and a guard, or, where the value varies, a rank-0 tensor.
+    """Arithmetic gives a `SymInt`; a comparison a Python bool and a guard, or, where the value varies, a rank-0 tensor.
 
     `int()` and use as an index of Python's own sequences make the value a fact of the compiled version.
     """

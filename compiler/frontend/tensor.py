@@ -20,12 +20,35 @@ from ..diagnostics import located, user_loc
 from . import numpy_dispatch
 from .graph import Value
 from .symint import SymInt, symint
-from .trace import current, shape_of, table
+from .trace import current, shape_of, suspended, table
 
 __all__ = ["Tensor", "asarray"]
 
 #: Views through which NumPy code may store.
 _READ_ONLY = ("expand", "broadcast", "pad")
+
+
+def _operator(name: str) -> tuple[Any, Any, Any]:
+    """``a op b``, its reflected form, and ``a op= b``."""
+
+    def forward(self: Tensor, other: Any) -> Any:
+        return NotImplemented if _foreign(other) else applying.apply(name, self, other)
+
+    def reflected(self: Tensor, other: Any) -> Any:
+        return NotImplemented if _foreign(other) else applying.apply(name, other, self)
+
+    def in_place(self: Tensor, other: Any) -> Any:
+        return _in_place(self, applying.apply(name, self, other))
+
+    return forward, reflected, in_place
+
+
+def _comparison(name: str) -> Any:
+    return lambda self, other: NotImplemented if _foreign(other) else applying.apply(name, self, other)
+
+
+def _unary(name: str) -> Any:
+    return lambda self: applying.apply(name, self)
 
 
 class Tensor:
@@ -76,7 +99,7 @@ class Tensor:
         """Its present value in the graph."""
         if self._parent is None:
             assert self._value is not None
-            return _reachable(self._value)
+            return self._value
         source = self._parent.value
         trace = current()
         if self._cached is not None and self._cached[0] is source:
@@ -148,10 +171,18 @@ class Tensor:
         """`swap_layout`: the same value, its dims counted the other way round."""
         return Tensor(self.value, layout="row" if self.layout == "col" else "col")
 
+    @property
+    def is_lazy(self) -> bool:
+        """Whether it was made outside any trace."""
+        root = self
+        while root._parent is not None:
+            root = root._parent
+        return _node(root).block is None
+
     # Storage.
 
     def owner(self) -> tuple[Tensor, IndexMap | None]:
-        """The tensor that owns the storage, and the map from this one's (graph) dims to the owner's; None: all of it."""
+        """The tensor that owns the storage, and the map from this one's (graph) dims to its; None: all of it."""
         if self._parent is None:
             return self, None
         if self._op.name in _READ_ONLY:
@@ -187,7 +218,7 @@ class Tensor:
                 (after,) = applying.emit(OPS["insert"], (before, target[1].value), {"map": index})
             trace = current()
             if trace is not None:
-                trace.note_write(owner, before)
+                trace.note_write(owner, before, self)
             owner._value = after
 
     # Methods and operators.
@@ -260,6 +291,28 @@ class Tensor:
 
     __hash__ = object.__hash__
 
+    # Operators.
+
+    __add__, __radd__, __iadd__ = _operator("add")
+    __sub__, __rsub__, __isub__ = _operator("sub")
+    __mul__, __rmul__, __imul__ = _operator("mul")
+    __truediv__, __rtruediv__, __itruediv__ = _operator("div")
+    __floordiv__, __rfloordiv__, __ifloordiv__ = _operator("floor_divide")
+    __mod__, __rmod__, __imod__ = _operator("remainder")
+    __and__, __rand__, __iand__ = _operator("bitwise_and")
+    __or__, __ror__, __ior__ = _operator("bitwise_or")
+    __xor__, __rxor__, __ixor__ = _operator("bitwise_xor")
+    __lshift__, __rlshift__, __ilshift__ = _operator("left_shift")
+    __rshift__, __rrshift__, __irshift__ = _operator("right_shift")
+    __lt__ = _comparison("less")
+    __le__ = _comparison("less_equal")
+    __gt__ = _comparison("greater")
+    __ge__ = _comparison("greater_equal")
+    __neg__ = _unary("negate")
+    __pos__ = _unary("positive")
+    __abs__ = _unary("abs")
+    __invert__ = _unary("bitwise_not")
+
     def __eq__(self, other: object) -> Any:
         return applying.apply("equal", self, other)
 
@@ -307,28 +360,9 @@ def _typed(value: Value | None) -> TensorType:
     return value.type
 
 
-def _reachable(value: Value) -> Value:
-    """`value`, or, for a lazy expression used while tracing, the captured array it computes."""
-    trace = current()
-    if trace is not None and value.node is not None and value.node.block is None:
-        found = trace.adopted.get(value)
-        if found is None:
-            found = trace.adopted[value] = trace.capture(evaluate(Tensor(value))).value
-        return found
-    return value
-
-
-def _operator(name: str) -> tuple[Any, Any, Any]:
-    def forward(self: Tensor, other: Any) -> Any:
-        return NotImplemented if _foreign(other) else applying.apply(name, self, other)
-
-    def reflected(self: Tensor, other: Any) -> Any:
-        return NotImplemented if _foreign(other) else applying.apply(name, other, self)
-
-    def in_place(self: Tensor, other: Any) -> Any:
-        return _in_place(self, applying.apply(name, self, other))
-
-    return forward, reflected, in_place
+def _node(t: Tensor) -> Any:
+    assert t._value is not None
+    return t._value.node
 
 
 def _foreign(x: Any) -> bool:
@@ -336,7 +370,7 @@ def _foreign(x: Any) -> bool:
 
 
 def _in_place(target: Tensor, result: Any) -> Any:
-    """What an augmented assignment leaves: the same array written, or a new value where NumPy has an immutable scalar."""
+    """What an augmented assignment leaves: the array written, or a new value where NumPy has an immutable scalar."""
     if target.ndim == 0 and not target.boxed:
         return result
     with located():
@@ -348,18 +382,6 @@ def _in_place(target: Tensor, result: Any) -> Any:
             )
         target.store(result)
     return target
-
-
-for _python, _name in {
-    "add": "add", "sub": "sub", "mul": "mul", "truediv": "div", "floordiv": "floor_divide", "mod": "remainder",
-    "and": "bitwise_and", "or": "bitwise_or", "xor": "bitwise_xor", "lshift": "left_shift", "rshift": "right_shift",
-}.items():  # fmt: skip
-    for _prefix, _function in zip(("", "r", "i"), _operator(_name)):
-        setattr(Tensor, f"__{_prefix}{_python}__", _function)
-for _python, _name in {"lt": "less", "le": "less_equal", "gt": "greater", "ge": "greater_equal"}.items():
-    setattr(Tensor, f"__{_python}__", _operator(_name)[0])
-for _python, _name in {"neg": "negate", "pos": "positive", "abs": "abs", "invert": "bitwise_not"}.items():
-    setattr(Tensor, f"__{_python}__", lambda self, _name=_name: applying.apply(_name, self))
 
 
 def _methods() -> dict[str, Any]:
@@ -397,7 +419,8 @@ def evaluate(t: Tensor) -> np.ndarray:
     from ..jit import evaluate_graph
     from .trace import lazy_graph
 
-    result = evaluate_graph(lazy_graph(t))[0]
+    with suspended():
+        result = evaluate_graph(lazy_graph(t))[0]
     return result.T if t.layout == "col" else result
 
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,7 +18,7 @@ from .symint import SymInt, symint
 if TYPE_CHECKING:
     from .tensor import Tensor
 
-__all__ = ["Trace", "current", "lazy_graph", "require", "table"]
+__all__ = ["Trace", "current", "lazy_graph", "require", "suspended", "table"]
 
 _active = threading.local()
 #: The dims of lazy expressions are numbers: their table has nothing to learn.
@@ -38,6 +39,16 @@ def require() -> Trace:
     return trace
 
 
+@contextmanager
+def suspended() -> Iterator[None]:
+    """No trace is active inside: for lazy expressions that a traced function uses."""
+    kept, _active.stack = getattr(_active, "stack", []), []
+    try:
+        yield
+    finally:
+        _active.stack = kept
+
+
 def table() -> DimTable:
     trace = current()
     return _LAZY if trace is None else trace.table
@@ -54,9 +65,11 @@ class Trace:
         self.blocks: list[Block] = [Block()]
         #: For each open block: the tensors written in it that are older than it, with their values before.
         self.writes: list[dict[Tensor, Value]] = [{}]
+        #: For each open block: the tensors, owners or views, that stores went through.
+        self.writers: list[list[Tensor]] = [[]]
         self._captured: dict[int, tuple[Any, Tensor]] = {}
-        #: Lazy values used in the trace, as the captured arrays they compute.
-        self.adopted: dict[Value, Value] = {}
+        #: Lazy tensors used in the trace, as hidden arguments.
+        self._adopted: dict[Value, Tensor] = {}
         self._loops = 0
 
     def __enter__(self) -> Trace:
@@ -98,7 +111,7 @@ class Trace:
         return self.tensor_input(name, array.dtype, dims, layout=layout, hidden=hidden, source=source)
 
     def scalar_input(self, name: str, element: Any = "f64", weak: str = "float") -> Tensor:
-        """A rank-0 argument passed by value; `weak` (``float``, ``bool``) for a Python scalar, ``""`` for a NumPy one."""
+        """A rank-0 argument by value; `weak` is ``float`` or ``bool`` for a Python scalar, ``""`` for a NumPy one."""
         return self.tensor_input(name, element, kind="scalar", weak=weak)
 
     def int_input(self, name: str, hint: int | None = None) -> SymInt:
@@ -115,6 +128,19 @@ class Trace:
             found = self._captured[id(array)] = (array, self.array_input(name, array, hidden=True))
         return found[1]
 
+    def adopt(self, lazy: Tensor) -> Tensor:
+        """A lazy tensor of the surrounding program: computed now, a hidden argument of the function."""
+        from .tensor import evaluate
+
+        with suspended():
+            value = lazy.value
+        found = self._adopted.get(value)
+        if found is None:
+            array = evaluate(lazy)
+            name = f"lazy{len(self._adopted)}"
+            found = self._adopted[value] = self.array_input(name, array, layout=lazy.layout, hidden=True)
+        return found
+
     def new_loop_symbol(self) -> str:
         self._loops += 1
         return f"$iv{self._loops - 1}"
@@ -127,9 +153,10 @@ class Trace:
         node.block = self.block
         return node.results
 
-    def note_write(self, tensor: Tensor, before: Value) -> None:
-        """`tensor` is being written: remembered in every open block that is younger than its value."""
-        self.writes[-1].setdefault(tensor, before)
+    def note_write(self, owner: Tensor, before: Value, through: Tensor) -> None:
+        """`owner` had the value `before` and is being written, as itself or through a view."""
+        self.writes[-1].setdefault(owner, before)
+        self.writers[-1].append(through)
 
     def for_(
         self, lower: Any, upper: Any, step: Any, body: Callable[..., Any], carried: Sequence[Any] = (),
@@ -157,7 +184,7 @@ class Trace:
         return regions.if_(self, cond, then, otherwise, names)
 
     def finish(self, result: Any) -> Graph:
-        """The graph of what was traced: outputs for every tensor in `result`, then for the arguments written in place."""
+        """The graph: outputs for every tensor in `result`, then for the arguments written in place."""
         from .apply import as_tensor
         from .tensor import Tensor
 

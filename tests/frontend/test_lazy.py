@@ -1,0 +1,141 @@
+"""Lazy tensors, column-major layout, and the promise that none of it imports xDSL."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from txc.compiler.diagnostics import TxcError
+from txc.compiler.frontend.tensor import asarray
+from txc.compiler.frontend.trace import Trace
+
+RNG = np.random.default_rng(11)
+X = RNG.standard_normal((3, 4))
+T = RNG.standard_normal((2, 3, 4))
+
+
+def test_nothing_runs_until_a_value_is_needed():
+    x = asarray(X)
+    y = np.sqrt(abs(x)) + x.sum(axis=0)
+    assert y.shape == (3, 4) and y.ndim == 2 and y.dtype == np.float64 and y.size == 12
+    np.testing.assert_allclose(np.asarray(y), np.sqrt(abs(X)) + X.sum(0))
+    x[0] = 0
+    assert np.asarray(x)[0].tolist() == [0] * 4
+    assert X[0, 0] != 0
+
+
+def test_truth_of_a_lazy_tensor():
+    with pytest.raises(TxcError, match="the truth of a lazy tensor is not computed implicitly"):
+        bool(asarray(X) > 0)
+
+
+def test_a_lazy_tensor_inside_a_traced_function(runner):
+    lazy = asarray(X) + 1
+    np.testing.assert_allclose(runner(lambda x: x * lazy, X), X * (X + 1))
+
+
+COLUMN = {
+    "sum": lambda x: x.sum(0),
+    "keepdims": lambda x: x - x.mean(axis=(0, 2), keepdims=True),
+    "index": lambda x: x[1, :, ::-1],
+    "slice": lambda x: x[:, 1:, :-1],
+    "transpose": lambda x: x.transpose(2, 0, 1),
+    "argmax": lambda x: x.argmax(1),
+    "expand": lambda x: x[:, None],
+    "vector": lambda x: x * x[0, 0],
+    "lower rank": lambda x: x + x[0],
+    "matrix": lambda x: x[0].T @ x[1],
+    "tensordot": lambda x: np.tensordot(x, x, axes=([0, 1], [0, 1])),
+    "concatenate": lambda x: np.concatenate([x, x], axis=1),
+    "stack": lambda x: np.stack([x, x], axis=1),
+    "pad": lambda x: np.pad(x, ((1, 0), (0, 2), (0, 0))),
+    "flip": lambda x: np.flip(x, 1),
+    "take": lambda x: x[:, [0, 2]],
+    "where": lambda x: np.where(x > 0, x, 0),
+    "tile": lambda x: np.tile(x, (1, 2, 1)),
+}
+
+
+@pytest.mark.parametrize("name", COLUMN)
+def test_column_major_dims_count_the_same(name):
+    f = COLUMN[name]
+    result = f(asarray(T, layout="col"))
+    expected = f(T)
+    assert result.shape == expected.shape
+    np.testing.assert_allclose(np.asarray(result), expected)
+
+
+def test_column_major_order():
+    column = asarray(T, layout="col")
+    np.testing.assert_array_equal(np.asarray(column.reshape(6, 4)), T.reshape((6, 4), order="F"))
+    assert int(np.asarray(column.argmax())) == int(T.ravel("F").argmax())
+
+
+def test_swap_layout_moves_nothing():
+    x = asarray(T)
+    swapped = x.swap_layout()
+    assert swapped.layout == "col" and swapped.shape == (4, 3, 2)
+    np.testing.assert_array_equal(np.asarray(swapped), T.transpose())
+    assert swapped.value is x.value
+    again = swapped.swap_layout()
+    assert again.layout == "row" and again.value is x.value
+
+
+def test_mixed_layouts():
+    with pytest.raises(TxcError) as caught:
+        _ = asarray(X) + asarray(X, layout="col")
+    text = str(caught.value)
+    assert "add mixes layouts: f64[3, 4] row, f64[3, 4] col" in text
+    assert "put .swap_layout() on the operand f64[3, 4] of layout col" in text and "[TX0210]" in text
+
+
+def test_stores_into_column_major_views():
+    column = asarray(T, layout="col")
+    column[:, 1, ::2] = 5
+    column.transpose(2, 0, 1)[0] = 1
+    expected = T.copy()
+    expected[:, 1, ::2] = 5
+    expected.transpose(2, 0, 1)[0] = 1
+    np.testing.assert_array_equal(np.asarray(column), expected)
+
+
+def test_declared_dims_have_no_hints():
+    with Trace("f") as trace:
+        n, m = trace.table.declare("n"), trace.table.declare("m")
+        x = trace.tensor_input("x", "f32", (n, m))
+        y = trace.tensor_input("y", "f32", (m,))
+        graph = trace.finish(x + y[1:-1].sum() + x[0, 0])
+    assert str(graph.outputs[0].type) == "f32[n, m]"
+    assert [str(g.lhs) + g.relation + str(g.rhs) for g in graph.table.guards]
+    with Trace("f") as trace:
+        n, m = trace.table.declare("n"), trace.table.declare("m")
+        graph = trace.finish(trace.tensor_input("x", "f32", (n,)) + trace.tensor_input("y", "f32", (m,)))
+    assert [str(g) for g in graph.table.guards] == ["n == m  (broadcasting)"]
+
+
+def test_the_text_of_a_graph():
+    with Trace("f") as trace:
+        x = trace.array_input("x", X)
+        graph = trace.finish(x.sum(axis=1) * 2)
+    assert str(graph).splitlines() == [
+        "graph f(%x: f64[x.0, x.1]) {",
+        "  %0 = sum %x {dims=(1,)} : f64[x.0]",
+        "  %1 = constant {value=2.0, dtype=f64} : f64[]",
+        "  %2 = expand %1 {dims=(x.0,)} : f64[x.0]",
+        "  %3 = mul %0 %2 : f64[x.0]",
+        "  return %3",
+        "}",
+    ]
+
+
+def test_front_end_imports_no_xdsl():
+    code = (
+        "import sys, txc.compiler.frontend.tensor, txc.compiler.interpret.graph, txc.compiler.frontend.creation;"
+        "print([m for m in sys.modules if m.split('.')[0] in ('xdsl', 'llvmlite')"
+        " or m.startswith(('txc.passes', 'txc.compiler.codegen', 'txc.compiler.lowering'))])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
