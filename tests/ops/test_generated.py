@@ -79,7 +79,10 @@ class Program:
         self.trace.__enter__()
         return self
 
-    def __exit__(self, *_: object) -> None:
+    def __exit__(self, kind: object, *_: object) -> None:
+        if kind is None:
+            # Views become nodes only now, so the trace must still be open.
+            self.graph = self.trace.finish(tuple(self.outputs))
         self.trace.__exit__()
 
     def input(self, example: np.ndarray, fact: StrideFact) -> Any:
@@ -87,8 +90,7 @@ class Program:
         return self.trace.array_input(f"x{len(self.facts)}", example)
 
     def compile(self) -> Executable:
-        graph = self.trace.finish(tuple(self.outputs))
-        return compiled(graph, self.facts, Options.of()).executable
+        return compiled(self.graph, self.facts, Options.of()).executable
 
 
 def dtypes_of(op: type[Op]) -> list[str]:
