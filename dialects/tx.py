@@ -1,9 +1,9 @@
 """The `tx` dialect: tensor operations with value semantics, one IR operation for each op of the registry.
 
 There is one irdl definition for all operations without regions; the family classes (`MapOp`, `ReductionOp`, …) add
-typed accessors, and the leaves (`tx.exp`, `tx.sum`, …) are plain subclasses with a name, made when first asked for.  Every
-operation knows its declaration (`decl`) and its canonical parameters (`params`), and its verifier infers its result
-types anew through the declaration: dims and dtypes must agree.
+typed accessors, and the leaves (`tx.exp`, `tx.sum`, …) are plain subclasses with a name, made when first asked for.
+Every operation knows its declaration (`decl`) and its canonical parameters (`params`), and its verifier infers its
+result types anew through the declaration: dims and dtypes must agree.
 
 Attributes besides the parameters: ``loc`` (the user's line, ``"file:line:column"``), ``order`` (reductions and
 contractions), ``layout`` (the stored order of dims, set by layout-swap) and the figures of eval-insertion.
