@@ -180,8 +180,9 @@ class _Walk:
         used = uses_inside(op)
 
         def is_free(holder: SSAValue) -> bool:
+            # Without a value yet it is for another result of the same op, or for a copy that is still to be read.
             held = self.state.holds.get(holder, ())
-            return not any(v in used or is_live_after(v, op) for v in held)
+            return bool(held) and not any(v in used or is_live_after(v, op) for v in held)
 
         offset = self.state.arena.offset(size, is_free)
         made = loop.AllocOp(info, offset)

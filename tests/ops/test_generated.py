@@ -105,6 +105,8 @@ def operand_dtypes(op: type[Map], name: str) -> list[str]:
 MAPS = [op for op in OPS.values() if issubclass(op, Map)]
 REDUCTIONS = [op for op in OPS.values() if issubclass(op, Reduction)]
 VIEWS = [op for op in OPS.values() if issubclass(op, View)]
+#: NumPy leaves open which of two zeros is the larger.
+EITHER_ZERO = {"clip", *(op.name for op in MAPS if op.name.startswith("cwise_"))}
 #: Parameters of the maps that have some, for operands of any dtype.
 MAP_PARAMETERS: dict[str, list[dict[str, Any]]] = {"cast": [{"dtype": DTYPES[name]} for name in DTYPES]}
 
@@ -145,7 +147,9 @@ def test_map(op: type[Map]) -> None:
 def check_map(op: type[Map], attrs: dict[str, Any], arrays: list[np.ndarray], got: np.ndarray, what: str) -> None:
     """Bitwise where the op is exact, within its stated accuracy of the true value where it is not."""
     if op.ulp is None or not dtype(got.dtype).is_float:
-        (expected,) = op.evaluate(arrays, attrs)
+        expected = meaning(op, arrays, attrs)
+        if op.name in EITHER_ZERO and dtype(got.dtype).is_float:
+            expected, got = expected + expected.dtype.type(0), got + got.dtype.type(0)
         difference = differing([expected], [got])
         assert difference is None, f"{what}: {difference}, operands {at(arrays, difference)}"
         return
@@ -164,6 +168,17 @@ def check_map(op: type[Map], attrs: dict[str, Any], arrays: list[np.ndarray], go
     )
 
 
+def meaning(op: type[Map], arrays: list[np.ndarray], attrs: dict[str, Any]) -> np.ndarray:
+    """The op's oracle; half-width floats are computed in f32 and rounded once."""
+    element = dtype(arrays[-1].dtype)
+    if op.name == "cast" or element.computes_in is element:
+        return op.evaluate(arrays, attrs)[0]
+    wide = [a.astype(np.float32) if dtype(a.dtype) is element else a for a in arrays]
+    (found,) = op.evaluate(wide, attrs)
+    with np.errstate(all="ignore"):
+        return found.astype(element.numpy) if found.dtype == np.float32 else found
+
+
 def unit(x: np.ndarray) -> np.ndarray:
     """The unit in the last place of each element, in a wide type."""
     info = ml_dtypes.finfo(x.dtype)
@@ -175,6 +190,10 @@ def unit(x: np.ndarray) -> np.ndarray:
 def at(arrays: list[np.ndarray], difference: Any) -> list[Any]:
     index = getattr(difference, "index", None)
     return [] if index is None else [a[index] for a in arrays]
+
+
+#: Where the result with NaNs is unspecified, or an overflow depends on the order.
+TAME = {"maximum_fast", "minimum_fast", "prod"}
 
 
 @pytest.mark.parametrize("op", REDUCTIONS, ids=lambda op: op.name)
@@ -190,7 +209,7 @@ def test_reduction(op: type[Reduction]) -> None:
     for seed, shape in enumerate(shapes):
         layout = list(LAYOUTS.values())[seed % len(LAYOUTS)]
         domain = (0.5, 1.5) if op.name == "prod" else (-40, 40)
-        packed = [values(n, shape, 7 * seed + i, domain, bool(seed % 2)) for i, (n, _, _) in enumerate(cases)]
+        packed = [values(n, shape, 7 * seed + i, domain, bool(seed % 2) and op.name not in TAME) for i, (n, _, _) in enumerate(cases)]
         arrays = [a if f == PACKED else layout(a) for a, (_, _, f) in zip(packed, cases)]
         got = iter(executable(arrays, (), 2 if shape == (70, 67) else 1))
         for array, (name, axes, _) in zip(arrays, cases):
@@ -224,7 +243,7 @@ def check_reduction(op: type[Reduction], x: np.ndarray, axes: tuple[int, ...], g
 VIEW_PARAMETERS: dict[str, list[dict[str, Any]]] = {
     "reshape": [{"dims": (19, 5)}, {"dims": (95,)}],
     "shuffle": [{"permutation": (1, 0)}, {"permutation": (0, 1)}],
-    "expand": [{"dims": (3, 5, 19)}],
+    "expand": [{"dims": (3, "rows", "columns")}],
     "broadcast": [{"factors": (2, 3)}],
     "chip": [{"offset": 2, "dim": 0}, {"offset": 18, "dim": 1}],
     "slice": [{"offsets": (1, 3), "extents": (3, 11)}, {"offsets": (5, 0), "extents": (0, 2)}],
@@ -242,19 +261,27 @@ def test_every_view_is_here() -> None:
     assert {op.name for op in VIEWS} == set(VIEW_PARAMETERS) | OTHER_VIEWS
 
 
+def resolved(given: dict[str, Any], shape: Sequence[Any]) -> dict[str, Any]:
+    """The parameters, with the operand's sizes where they are named."""
+    if "dims" not in given:
+        return given
+    return {"dims": tuple({"rows": shape[0], "columns": shape[1]}.get(d, d) for d in given["dims"])}
+
+
 @pytest.mark.parametrize("op", [v for v in VIEWS if v.name not in OTHER_VIEWS], ids=lambda op: op.name)
 def test_view(op: type[View]) -> None:
     cases = [(n, p, f) for n in DTYPES for p in VIEW_PARAMETERS[op.name] for f in (PACKED, ANY_STRIDES)]
     with Program(op.name) as program:
         for name, given, fact in cases:
-            program.outputs.append(apply(op, program.input(values(name, SHAPE, 0, (-9, 9), False), fact), **given))
+            x = program.input(values(name, SHAPE, 0, (-9, 9), False), fact)
+            program.outputs.append(apply(op, x, **resolved(given, x.shape)))
     executable = program.compile()
     for seed, layout in enumerate(LAYOUTS.values()):
         packed = [values(n, SHAPE, seed + i, (-9, 9), True) for i, (n, _, _) in enumerate(cases)]
         arrays = [a if f == PACKED else layout(a) for a, (_, _, f) in zip(packed, cases)]
         for x, (name, given, _), got in zip(arrays, cases, executable(arrays), strict=True):
             kind = tensor_type(x.dtype, x.shape)
-            (expected,) = op.evaluate([x], op.bind([kind], given))
+            (expected,) = op.evaluate([x], op.bind([kind], resolved(given, x.shape)))
             difference = differing([expected], [got])
             assert difference is None, f"{op.name} {given} of {name}: {difference}"
 
