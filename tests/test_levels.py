@@ -158,8 +158,8 @@ class Generator:
             return None
         y = x * 1
 
-        def body(i: Any, y: Tensor) -> Tensor:
-            return y * 0.5 + x[::-1] * 0.25
+        def body(i: Any, carried: Sequence[Tensor]) -> tuple[Tensor]:
+            return (carried[0] * 0.5 + x[::-1] * 0.25,)
 
         (result,) = self.trace.for_(0, 3, 1, body, (y,))
         return result, exact
