@@ -186,3 +186,18 @@ kernel.yield }}) {{shared = 2 : i64}} : () -> ()"""
         data = f32(p, m, n)
         out = made.check([data, f32(p, m, n)], {"p": p, "n": n, "m": m})[1]
         assert np.array_equal(out, 2 * data[:, ::-1])
+
+
+@pytest.mark.parametrize("lanes", WIDTHS)
+@pytest.mark.parametrize("axes", [(2, 1, 0), (1, 0, 2), (0, 2, 1), (2, 0, 1)])
+def test_permutations_of_three_dims(lanes: int, axes: tuple[int, int, int]) -> None:
+    names = ("p", "n", "m")
+    a, b, c = (names[i] for i in axes)
+    x, y = f"f32[{a}, {b}, {c}] by [{b}*{c}, {c}, 1]", "f32[p, n, m] by [n*m, m, 1]"
+    at = ", ".join(f"d{i}" for i in axes)
+    text = function({"x": x, "y": y}, nest("p, n, m", [("x", x, at)], [("y", y, "d0, d1, d2")], same("f32")), "p, n, m")
+    made = scheduled(text, lanes=lanes)
+    for sizes in [(0, 2, 3), (1, 1, 1), (3, 20, 35), (40, 3, 18)]:
+        data = f32(*(sizes[i] for i in axes))
+        out = made.check([data, f32(*sizes)], dict(zip(names, sizes)))[1]
+        assert np.array_equal(out, data.transpose(np.argsort(axes)))
