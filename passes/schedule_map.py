@@ -153,9 +153,7 @@ def schedule_map(
     block.add_op(_around(order[:-1], iterators[:-1], made, extent, serial))
 
 
-def _around(
-    groups: Sequence[Group], iterators: Sequence[Dim], made: Operation, work: Dim, serial: bool
-) -> Operation:
+def _around(groups: Sequence[Group], iterators: Sequence[Dim], made: Operation, work: Dim, serial: bool) -> Operation:
     """Loops over groups around a loop that does `work` elements; the outermost goes to threads unless `serial`."""
     for position in reversed(range(len(groups))):
         group, iterator = groups[position], iterators[position]

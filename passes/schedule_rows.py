@@ -27,9 +27,7 @@ __all__ = ["schedule_rows"]
 NestWriter = Callable[[kernel.GenericOp, Block, dict[Sym, Dim]], None]
 
 
-def schedule_rows(
-    writer: LoopWriter, rows: kernel.RowsOp, block: Block, lanes: Lanes, write_nest: NestWriter
-) -> None:
+def schedule_rows(writer: LoopWriter, rows: kernel.RowsOp, block: Block, lanes: Lanes, write_nest: NestWriter) -> None:
     """Loops for `rows`; `write_nest` schedules one nest within one row, serially."""
     nests, shared = rows.nests, rows.n_shared
     iterators = [writer.fresh() for _ in range(shared)]
@@ -51,9 +49,7 @@ def schedule_rows(
     work = dim(0)
     for nest in nests:
         work = work + product(nest.extents.data[1:])
-    block.add_op(
-        loop.ParallelOp(str(iterators[0]), 0, extents[0], body, step=steps[0], grain=grain(work * steps[0]))
-    )
+    block.add_op(loop.ParallelOp(str(iterators[0]), 0, extents[0], body, step=steps[0], grain=grain(work * steps[0])))
 
 
 def _runs_across(nests: list[kernel.GenericOp], shared: int) -> bool:
