@@ -64,6 +64,10 @@ def heat(x):
     return x
 
 
+def joined(x):
+    return np.concatenate([x, x * 2], axis=1)
+
+
 def integers(x):
     return (x // 3) % 5 + x.astype(np.int64)
 
@@ -83,6 +87,7 @@ PROGRAMS = [
     (sums, [single(8, 1500)]),
     (masked, [single(7, 3)]),
     (heat, [single(8, 9)]),
+    (joined, [single(3, 4)]),
     (integers, [BYTES.view(np.int8).astype(np.int32)]),
     (integers, [BYTES]),
 ]

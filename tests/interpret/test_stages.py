@@ -45,6 +45,10 @@ def heat(x):
     return x
 
 
+def joined(x):
+    return np.concatenate([x, x * 2], axis=1)
+
+
 def integers(x):
     return (x // 3) % 5 + x.astype(np.int64), x >> 1, (x * 0.5).astype(np.int8)
 
@@ -67,6 +71,7 @@ PROGRAMS = [
     (views, [single(6, 7)]),
     (masked, [single(7, 3)]),
     (heat, [single(8, 9)]),
+    (joined, [single(3, 4)]),
     (integers, [BYTES.view(np.int8).astype(np.int32)]),
     (integers, [BYTES]),
 ]
