@@ -19,6 +19,10 @@ def layer_norm(x):
     return centred / np.sqrt((centred * centred).mean(axis=1, keepdims=True) + 1e-5)
 
 
+def standardised(x):
+    return (x - x.mean(axis=0)) / x.std(axis=0)
+
+
 def perceptron(x, y):
     return np.maximum(x @ y + 1, 0)
 
@@ -72,6 +76,7 @@ PROGRAMS = [
     (masked, [single(7, 3)]),
     (heat, [single(8, 9)]),
     (joined, [single(3, 4)]),
+    (standardised, [single(50, 9)]),
     (integers, [BYTES.view(np.int8).astype(np.int32)]),
     (integers, [BYTES]),
 ]
