@@ -160,7 +160,10 @@ class Jitted:
         call = self._bind(args, kwargs)
         version = self._version(call)
         return explain(
-            self.__wrapped__.__name__, version.graph, [describe(k) for k in call.key], self.lower(*args, **kwargs).stages
+            self.__wrapped__.__name__,
+            version.graph,
+            [describe(k) for k in call.key],
+            self.lower(*args, **kwargs).stages,
         )
 
     def signatures(self) -> list[str]:

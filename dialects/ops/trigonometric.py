@@ -1,6 +1,7 @@
 """Sine, cosine, tangent and their inverses.
 
-f32 angles are reduced in f64 and their polynomials computed in f32 (`benchmarks/minimax.py`: ``sin``, ``cos``, ``asin``, ``atan``).
+f32 angles are reduced in f64 and their polynomials computed in f32
+(`benchmarks/minimax.py`: ``sin``, ``cos``, ``asin``, ``atan``).
 """
 
 from __future__ import annotations

@@ -136,7 +136,9 @@ def _compare(found: Sequence[np.ndarray[Any, Any]], expected: Sequence[np.ndarra
     for i, (a, b) in enumerate(zip(found, expected)):
         nan = np.isnan(a) & np.isnan(b) if a.dtype.kind == "f" else np.zeros(a.shape, bool)
         same = nan | (a.view(f"u{a.itemsize}") == b.view(f"u{b.itemsize}")) if a.size else np.ones(a.shape, bool)
-        assert same.all(), f"{what}: buffer {i} differs at {np.argwhere(~same)[:5].tolist()}: {a[~same][:5]}, {b[~same][:5]}"
+        assert same.all(), (
+            f"{what}: buffer {i} differs at {np.argwhere(~same)[:5].tolist()}: {a[~same][:5]}, {b[~same][:5]}"
+        )
 
 
 @lru_cache(maxsize=256)

@@ -32,7 +32,8 @@ def f32(*shape: int) -> np.ndarray[Any, Any]:
 def test_a_map_of_any_size(lanes: int) -> None:
     x = "f32[n, m] by [m, 1]"
     made = scheduled(
-        function({"x": x, "y": x}, nest("n, m", [("x", x, "d0, d1")], [("y", x, "d0, d1")], DOUBLE), "n, m"), lanes=lanes
+        function({"x": x, "y": x}, nest("n, m", [("x", x, "d0, d1")], [("y", x, "d0, d1")], DOUBLE), "n, m"),
+        lanes=lanes,
     )
     for n, m in [(0, 3), (3, 0), (1, 1), (7, 9), (5, 64), (300, 131)]:
         y = made.check([f32(n, m), f32(n, m)], {"n": n, "m": m})[1]
@@ -42,7 +43,10 @@ def test_a_map_of_any_size(lanes: int) -> None:
 @pytest.mark.parametrize("lanes", WIDTHS)
 def test_transposed_broadcast_and_guarded_maps(lanes: int) -> None:
     x, y, v = "f32[m, n] by [n, 1]", "f32[n, m] by [m, 1]", "f32[m] by [1]"
-    body = "^bb0(%a: f32, %b: f32, %c: f32):\n%d = arith.addf %a, %b : f32\n%e = arith.mulf %d, %c : f32\nkernel.yield %e : f32"
+    body = (
+        "^bb0(%a: f32, %b: f32, %c: f32):\n"
+        "%d = arith.addf %a, %b : f32\n%e = arith.mulf %d, %c : f32\nkernel.yield %e : f32"
+    )
     ins = [("x", x, "d1, d0"), ("v", v, "d1"), ("x", x, "d1 - 1, d0 - 2 where (d1 - 1, d0 - 2)")]
     text = function({"x": x, "v": v, "y": y}, nest("n, m", ins, [("y", y, "d0, d1")], body), "n, m")
     made = scheduled(text, lanes=lanes)
@@ -76,7 +80,9 @@ def test_reductions_keep_their_order(order: str, lanes: int, columns: bool) -> N
         made.check([f32(k, n) if columns else f32(n, k), f32(n)], {"n": n, "k": k}, interpret=k < 2000)
 
 
-@pytest.mark.parametrize(("order", "lanes"), list(product(("tree<1024, 64>", "tree<64, 8>", "tree<16, 1>", "chain<32>"), WIDTHS)))
+@pytest.mark.parametrize(
+    ("order", "lanes"), list(product(("tree<1024, 64>", "tree<64, 8>", "tree<16, 1>", "chain<32>"), WIDTHS))
+)
 def test_full_reductions_keep_their_order(order: str, lanes: int) -> None:
     x, y = "f32[k] by [1]", "f32[] by []"
     made = scheduled(function({"x": x, "y": y}, fold(order, x, "d0", "k", y, ""), "k"), lanes=lanes)
@@ -87,14 +93,25 @@ def test_full_reductions_keep_their_order(order: str, lanes: int) -> None:
 def test_a_free_order_is_split_between_threads() -> None:
     x, y = "i64[k] by [1]", "i64[] by []"
     merge = "^bb0(%a: i64, %b: i64):\n%c = arith.addi %a, %b : i64\nkernel.yield %c : i64"
-    text = nest("k", [("x", x, "d0")], [("y", y, "")], same("i64"), order="free", identity="0 : i64", merge=merge, finish=same("i64"))
+    text = nest(
+        "k",
+        [("x", x, "d0")],
+        [("y", y, "")],
+        same("i64"),
+        order="free",
+        identity="0 : i64",
+        merge=merge,
+        finish=same("i64"),
+    )
     made = scheduled(function({"x": x, "y": y}, text, "k"))
     for k in (0, 5, 16384, 100000):
         data = RNG.integers(-99, 99, k)
         assert made.check([data, np.zeros((), np.int64)], {"k": k})[1] == data.sum()
 
 
-def contraction(dtype: str, a: tuple[str, str], b: tuple[str, str], finish: str = "", k: str = "k", m: str = "m", n: str = "n") -> str:
+def contraction(
+    dtype: str, a: tuple[str, str], b: tuple[str, str], finish: str = "", k: str = "k", m: str = "m", n: str = "n"
+) -> str:
     c = f"{dtype}[{m}, {n}] by [{n}, 1]"
     body = f"^bb0(%a: {dtype}, %b: {dtype}):\nkernel.yield %a, %b : {dtype}, {dtype}"
     text = nest(
@@ -142,13 +159,24 @@ def test_rows_of_a_normalisation(lanes: int, columns: bool) -> None:
     """x / sum(x) along rows, or along columns: the sum lives in a worker's own memory."""
     x, at = ("f32[m, n] by [n, 1]", "d1, d0") if columns else ("f32[n, m] by [m, 1]", "d0, d1")
     one = "f32[] by []"
-    total = nest("n, m", [("x", x, at)], [("s", one, "")], same("f32"), order="tree<1024, 64>", identity="-0.0 : f32", merge=add("f32"), finish=same("f32"))  # fmt: skip
+    total = nest(
+        "n, m",
+        [("x", x, at)],
+        [("s", one, "")],
+        same("f32"),
+        order="tree<1024, 64>",
+        identity="-0.0 : f32",
+        merge=add("f32"),
+        finish=same("f32"),
+    )
     divide = "^bb0(%a: f32, %b: f32):\n%c = arith.divf %a, %b : f32\nkernel.yield %c : f32"
     scale = nest("n, m", [("x", x, at), ("s", one, "")], [("y", x, at)], divide)
     rows = f"""%m_s = loop.alloc {{scope = "thread", offset = #tx.dim<"0">}} : !loop.buffer<"{one}">
 "kernel.rows"() ({{ {total} {scale}
 kernel.yield }}) {{shared = 1 : i64}} : () -> ()"""
-    text = function({"x": x, "y": x}, rows, "n, m").replace('tx.thread_arena = #tx.dim<"0">', 'tx.thread_arena = #tx.dim<"64">')
+    text = function({"x": x, "y": x}, rows, "n, m").replace(
+        'tx.thread_arena = #tx.dim<"0">', 'tx.thread_arena = #tx.dim<"64">'
+    )
     made = scheduled(text, lanes=lanes)
     for n, m in [(0, 1), (1, 1), (5, 33), (40, 70), (70, 8)]:
         shape = (m, n) if columns else (n, m)
