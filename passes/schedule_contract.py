@@ -1,4 +1,4 @@
-"""Contractions to loops: the right operand packed into panels, register tiles of outer products, blocks of K.
+"""Contractions to loops: the right operand packed into panels, register tiles, K in the order's blocks.
 
 For each block of K: panels of ``lanes * copies`` columns of the right operand are packed side by side (any transpose,
 view or map of it is absorbed there); then blocks of rows go to threads, and for each panel (which stays in the first
