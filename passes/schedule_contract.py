@@ -24,7 +24,7 @@ from .schedule_map import Lanes
 __all__ = ["is_contraction", "schedule_contraction"]
 
 #: Rows of the left operand that one thread works on at a time: with a block of K they fit the second cache.
-ROW_BLOCK = 96
+ROW_BLOCK = 48
 
 
 @dataclass(frozen=True)
