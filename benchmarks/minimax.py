@@ -118,7 +118,12 @@ for _bits, _degree in ((32, 4), (64, 11)):
     FITS[f"atan{_bits}"] = Fit(odd_tail(mp.atan), 1e-9, 0.17158, _degree, _bits, lambda z: z)
 # log(x) for pow, in two words: 2*atanh(s) = 2*s + s*z*(2/3 + z*p(z)).
 FITS["pow64"] = Fit(
-    lambda z: 2 * (mp.atanh(mp.sqrt(z)) - mp.sqrt(z) * (1 + z / 3)) / mp.sqrt(z) ** 5, 1e-9, 0.029438, 7, 64, lambda z: z * z
+    lambda z: 2 * (mp.atanh(mp.sqrt(z)) - mp.sqrt(z) * (1 + z / 3)) / mp.sqrt(z) ** 5,
+    1e-9,
+    0.029438,
+    7,
+    64,
+    lambda z: z * z,
 )
 for _bits, _small, _large in ((32, 6, 10), (64, 12, 23)):
     # erf(x) = x + x*p(x*x) on |x| <= 1.

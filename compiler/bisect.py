@@ -52,24 +52,24 @@ class Difference:
 
 @dataclass(frozen=True)
 class Report:
-    """What a bisection found: `guilty` is None where no step changes the result."""
+    """What a bisection found: `culprit` is None where no step changes the result."""
 
     steps: tuple[str, ...]
-    guilty: str | None = None
+    culprit: str | None = None
     previous: str | None = None
     difference: Difference | str | None = None
 
     def __str__(self) -> str:
-        if self.guilty is None:
+        if self.culprit is None:
             return f"all {len(self.steps)} stages agree: {', '.join(self.steps)}"
-        return f"{self.guilty} changes the result of {self.previous or 'the program'}: {self.difference}"
+        return f"{self.culprit} changes the result of {self.previous or 'the program'}: {self.difference}"
 
 
 def bisect(steps: Sequence[Step]) -> Report:
     """Run the steps in order until one gives another result than the step before.
 
-    A step that raises is guilty as well: its error is the difference.  Every step must make its own copies of what it
-    writes to.
+    A step that raises is the culprit as well: its error is the difference.  Every step must make its own copies of what
+    it writes to.
     """
     names = tuple(step.name for step in steps)
     before: list[Array] | None = None

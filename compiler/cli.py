@@ -196,7 +196,8 @@ def _summarise(path: Path, graphs: list[Graph], request: _Request) -> None:
 
     from .explain import figures
 
-    table = Table(title=f"{path}: {len(graphs)} function{'s' if len(graphs) != 1 else ''}, no errors")
+    print(f"{path}: {len(graphs)} function{'s' if len(graphs) != 1 else ''}, no errors")
+    table = Table()
     for column in ("function", "arguments", "results", "ops", "evals", "kernels", "bytes of code"):
         table.add_column(column, overflow="fold")
     request = replace(request, watch=replace(request.watch, keep_text=True))

@@ -160,7 +160,10 @@ class Jitted:
         call = self._bind(args, kwargs)
         version = self._version(call)
         return explain(
-            self.__wrapped__.__name__, version.graph, [describe(k) for k in call.key], self.lower(*args, **kwargs)
+            self.__wrapped__.__name__,
+            version.graph,
+            [describe(k) for k in call.key],
+            self.lower(*args, **kwargs).stages,
         )
 
     def signatures(self) -> list[str]:
@@ -172,11 +175,11 @@ class Lowered:
     """The stages of one compilation."""
 
     def __init__(self, stages: Any):
-        self._stages = stages
+        self.stages = stages
 
     def as_text(self, stage: str = "tensor") -> str:
         """The program as it was after `stage`; OptionError for a stage that there is not."""
-        return self._stages.text(stage)
+        return self.stages.text(stage)
 
 
 def jit(function: Callable[..., Any] | None = None, **options: Any) -> Any:

@@ -8,7 +8,8 @@ from .scalar import ScalarBuilder, Value
 from .types import DTYPES, DType
 
 __all__ = [
-    "FORMATS", "FloatFormat", "coefficients", "fast_two_sum", "format_of", "power_of_two", "short", "split", "two_product", "two_sum",
+    "FORMATS", "FloatFormat", "coefficients", "fast_two_sum", "format_of", "power_of_two", "short",
+    "split", "two_product", "two_sum",
 ]  # fmt: skip
 
 

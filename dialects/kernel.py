@@ -155,7 +155,7 @@ class GenericOp(IRDLOperation):
     output; with one, the states of an element (with an fma `order`: two factors).  `merge` combines (older…, newer…)
     states; `finish` gets the folded states and the last `post` inputs and yields one scalar an output.
     `in_maps` and `out_maps` say which element of each operand belongs to a point; outputs and post inputs use only
-    parallel iterators.  On tensors, `outs` is empty (fresh results) or holds the tensors that are updated, one a result.
+    parallel iterators.  On tensors, `outs` is empty (fresh results) or holds the tensors that are updated, one each.
     """
 
     name = "kernel.generic"

@@ -301,7 +301,7 @@ class StoreOp(_Access):
 
 @irdl_op_definition
 class AllocOp(IRDLOperation):
-    """A temporary.  ``scope``: arena (shared by all threads) or thread (each worker has its own); ``offset`` in bytes."""
+    """A temporary at byte ``offset``.  ``scope``: arena (shared by all threads) or thread (one for each worker)."""
 
     name = "loop.alloc"
     scope = attr_def(StringAttr)
@@ -400,7 +400,8 @@ def _expect_yield(op: Operation, region: int, types: Sequence[Attribute]) -> Non
     found = tuple(v.type for v in last.values)
     if found != tuple(types):
         raise VerifyException(
-            f"region {region} of {op.name} must yield ({', '.join(map(str, types))}), not ({', '.join(map(str, found))})"
+            f"region {region} of {op.name} must yield "
+            f"({', '.join(map(str, types))}), not ({', '.join(map(str, found))})"
         )
 
 

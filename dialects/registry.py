@@ -302,7 +302,8 @@ class Reduction(Op):
     family = "reduction"
     params: ClassVar[dict[str, Param]] = {"dims": axes()}
     dtypes: ClassVar[frozenset[str]] = frozenset({"int", "uint", "float"})
-    #: What the front end casts to first: ``sum`` (NumPy: bool and small ints to 64 bits), ``same``, ``float``, ``bool``.
+    #: What the front end casts to first: ``sum`` (as NumPy: bool and small ints to 64 bits), ``same``, ``float``,
+    #: ``bool``.
     promotes: ClassVar[str] = "same"
     #: Whether an empty reduced extent has a value.
     empty: ClassVar[bool] = True

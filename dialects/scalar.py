@@ -113,11 +113,15 @@ class ScalarBuilder(ABC):
     """What a body may call.
 
     Names that `emit` knows, with the dtype of the operands deciding signedness:
-    ``add sub mul div neg abs`` (integers wrap; integer ``div`` truncates and is defined for every input: by zero 0,
-    ``MIN / -1`` is MIN), ``rem`` (sign of the dividend; by zero 0), ``fma sqrt floor ceil trunc rint copysign`` (floats), ``min max``
-    (``lhs < rhs ? lhs : rhs`` and ``lhs > rhs ? lhs : rhs``; one instruction), ``and or xor shl shr`` (integers and bools; shifts by at least
-    the width give 0, or -1 for a negative signed value shifted right), ``lt le gt ge eq ne`` (ordered, but ``ne``), ``select``, ``cast`` (numeric; float to
-    integer truncates, saturates, NaN gives 0), ``bitcast`` (same width).
+
+    * ``add sub mul div neg abs``: integers wrap; integer ``div`` truncates and is defined for every input (by zero it
+      is 0, ``MIN / -1`` is MIN); ``rem``: sign of the dividend, 0 by zero
+    * ``fma sqrt floor ceil trunc rint copysign``: floats
+    * ``min max``: ``lhs < rhs ? lhs : rhs`` and ``lhs > rhs ? lhs : rhs``, one instruction
+    * ``and or xor shl shr``: integers and bools; shifts by at least the width give 0, or -1 for a negative signed value
+      shifted right
+    * ``lt le gt ge eq ne``: ordered, but ``ne``; ``select``
+    * ``cast``: numeric; floats to integers truncate and saturate, NaN gives 0; ``bitcast``: same width
     """
 
     #: Whether the target computes `fma` in one instruction; bodies choose another expansion where it does not.

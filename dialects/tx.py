@@ -1,9 +1,9 @@
 """The `tx` dialect: tensor operations with value semantics, one IR operation for each op of the registry.
 
-There is one irdl definition for all operations without regions; the family classes (`MapOp`, `ReductionOp`, …) add typed
-accessors, and the leaves (`tx.exp`, `tx.sum`, …) are plain subclasses with a name, made when first asked for.  Every
-operation knows its declaration (`decl`) and its canonical parameters (`params`), and its verifier infers its result
-types anew through the declaration: dims and dtypes must agree.
+There is one irdl definition for all operations without regions; the family classes (`MapOp`, `ReductionOp`, …) add
+typed accessors, and the leaves (`tx.exp`, `tx.sum`, …) are plain subclasses with a name, made when first asked for.
+Every operation knows its declaration (`decl`) and its canonical parameters (`params`), and its verifier infers its
+result types anew through the declaration: dims and dtypes must agree.
 
 Attributes besides the parameters: ``loc`` (the user's line, ``"file:line:column"``), ``order`` (reductions and
 contractions), ``layout`` (the stored order of dims, set by layout-swap) and the figures of eval-insertion.
@@ -41,8 +41,8 @@ from .types import DTYPES, TensorType
 
 __all__ = [
     "ConcatenateOp", "ConstantOp", "ContractOp", "DimOp", "EmptyOp", "EvalOp", "ForOp", "GenericViewOp", "IfOp",
-    "InsertOp", "IotaOp", "MapOp", "PlainOp", "ReductionOp", "TakeOp", "TxOp", "ViewOp", "WhileOp", "YieldOp", "contract_order",
-    "leaf", "make", "order_of", "tx_dialect",
+    "InsertOp", "IotaOp", "MapOp", "PlainOp", "ReductionOp", "TakeOp", "TxOp", "ViewOp", "WhileOp", "YieldOp",
+    "contract_order", "leaf", "make", "order_of", "tx_dialect",
 ]  # fmt: skip
 
 
@@ -426,7 +426,7 @@ def make(
         attributes.update(extra)
     if types is None:
         types = [ir_tensor(t) for t in cls.decl.infer([tensor_of(v.type) for v in operands], dict(params))]
-    op = cls.__new__(cls)
+    op: TxOp = object.__new__(cls)
     Operation.__init__(op, operands=operands, result_types=types, attributes=attributes, regions=regions)
     return op
 

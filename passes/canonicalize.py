@@ -20,7 +20,7 @@ from xdsl.passes import ModulePass
 
 from ..dialects import tx
 from ..dialects.attributes import ir_tensor, tensor_of
-from ..dialects.dims import dim, iterator
+from ..dialects.dims import Dim, Sym, dim, expand_mods, iterator
 from ..dialects.index_map import IndexMap
 from ..dialects.registry import Map
 from ..dialects.types import TensorType
@@ -131,12 +131,23 @@ def view_of_view(op: tx.TxOp, sweep: _Sweep) -> SSAValue | None:
     # Compared as text: -0.0 is another fill than 0.0.
     if first.guards and second.guards and repr(inner.fill) != repr(op.fill):
         return None
-    composed = first.after(second)
+    composed = _without_divisions(first.after(second))
     fill = inner.fill if first.guards else op.fill
     source = inner.operands[0]
     if composed.is_identity and source.type == op.results[0].type:
         return source
     return sweep.make(op, "view", [source], {"map": composed, "fill": fill})
+
+
+def _without_divisions(index: IndexMap) -> IndexMap:
+    """``e % m + e // m * m``, which a reshape and its inverse leave behind, is ``e``."""
+    expanded = tuple(expand_mods(e) for e in index.exprs)
+    exprs = tuple(new if _is_plain(new) else old for new, old in zip(expanded, index.exprs))
+    return IndexMap(index.extents, exprs, index.guards)
+
+
+def _is_plain(expr: Dim) -> bool:
+    return all(isinstance(atom, Sym) for mono, _ in expr.terms for atom in mono)
 
 
 def neutral_operand(op: tx.TxOp, sweep: _Sweep) -> SSAValue | None:

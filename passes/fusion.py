@@ -192,7 +192,7 @@ def _anchor(value: SSAValue, known: dict[SSAValue, SSAValue]) -> tx.ReductionOp 
 
 
 def _defers(op: TxOp) -> bool:
-    """Whether a fold waits for the maps after it: it has one result with one use, a chain of maps that ends in memory."""
+    """Whether a fold waits for the maps after it: one result with one use, a chain of maps that ends in memory."""
     if not isinstance(op, (tx.ReductionOp, tx.ContractOp)) or len(op.results) != 1:
         return False
     value, length = op.results[0], 0

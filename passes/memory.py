@@ -37,7 +37,7 @@ def aligned_bytes(info: BufferInfo, ranges: list[LoopRange]) -> Dim:
             continue
         if linear_in(elements, [loop.symbol]) is None:
             raise ValueError(
-                f"a temporary of {elements} elements changes size in the loop over {loop.symbol} in a way that has no known bound"
+                f"a temporary of {elements} elements changes size in the loop over {loop.symbol}: no bound is known"
             )
         ends = (elements.substitute({loop.symbol: loop.first}), elements.substitute({loop.symbol: loop.last}))
         elements = maximum(0, maximum(*ends))

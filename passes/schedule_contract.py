@@ -1,4 +1,4 @@
-"""Contractions to loops: the right operand packed into panels, register tiles of outer products, K in the order's blocks.
+"""Contractions to loops: the right operand packed into panels, register tiles, K in the order's blocks.
 
 For each block of K: panels of ``lanes * copies`` columns of the right operand are packed side by side (any transpose,
 view or map of it is absorbed there); then blocks of rows go to threads, and for each panel (which stays in the first
@@ -24,7 +24,7 @@ from .schedule_map import Lanes
 __all__ = ["is_contraction", "schedule_contraction"]
 
 #: Rows of the left operand that one thread works on at a time: with a block of K they fit the second cache.
-ROW_BLOCK = 96
+ROW_BLOCK = 48
 
 
 @dataclass(frozen=True)

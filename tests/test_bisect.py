@@ -73,7 +73,7 @@ def test_a_wrong_rewrite_is_named() -> None:
         [Step("fused", after()), Step("nothing", after(Nothing())), Step("reciprocal", after(Nothing(), wrong)),
          Step("buffers", after(Nothing(), wrong))]
     )  # fmt: skip
-    assert (report.guilty, report.previous) == ("reciprocal", "nothing")
+    assert (report.culprit, report.previous) == ("reciprocal", "nothing")
     assert "reciprocal changes the result of nothing: result 0[" in str(report)
     assert 0 < report.difference.count < 100  # type: ignore[union-attr]
 

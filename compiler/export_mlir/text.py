@@ -55,7 +55,7 @@ class Text:
 
     @contextmanager
     def scope(self, head: str, tail: str | None = "}") -> Iterator[None]:
-        """An indented region; what is bound inside is out of sight after it.  Without `tail` the next head closes it."""
+        """An indented region; what is bound inside is unknown after it.  Without `tail` the next head closes it."""
         self.line(head)
         saved, self.env = self.env, dict(self.env)
         self._depth += 1

@@ -7,7 +7,7 @@ as small functions, so that the decision between plain Python and a structured o
     while c: body            ->  a, b = __txc.while_(lambda a, b: c, lambda a, b: …, names, state)
     if c: x else: y          ->  a, b = __txc.if_(c, lambda a, b: …, lambda a, b: …, names, state)
     p if c else q, and, or   ->  __txc.if_exp(c, lambda: p, lambda: q), __txc.and_(lambda: p, lambda: q), …
-    f(x)                     ->  __txc.fn(f)(x)       (creation calls and the user's own functions are replaced by value)
+    f(x)                     ->  __txc.fn(f)(x)       (creation calls and the user's functions are replaced)
     W (global or closure)    ->  __txc.captured("W", W)
 
 Line numbers stay the user's.  Nothing here knows tensors.

@@ -92,7 +92,8 @@ def _run_op(
         case ViewOp():
             return (apply_map(operands[0], op.map, op.fill, env),)
         case InsertOp():
-            return (_insert(*operands, op.map, env),)
+            base, value = operands
+            return (_insert(base, value, op.map, env),)
         case ForOp():
             lower, upper, step = (_value(d, env) for d in op.range)
             for i in range(lower, upper, step):

@@ -215,13 +215,15 @@ class FloorDivide(Map):
     def scalar(cls, b: ScalarBuilder, *xs: Value) -> Value:
         x, y = xs
         if x.dtype.is_float:
-            # NumPy: from the exact remainder, so that (x // y) * y + x % y is x as nearly as rounding allows.
-            r = b.op("remainder", x, y)
+            # NumPy's steps: from the exact remainder, then one down where the remainder has the wrong sign.
+            r = b.op("fmod", x, y)
+            down = (r < 0.0) & (y > 0.0) | (r > 0.0) & (y < 0.0)
             quotient = (x - r) / y
-            down = b.floor(quotient)
-            whole = b.select((quotient - down) > 0.5, down + 1.0, down)
-            signed = b.select(quotient.equals(0.0), b.copysign(b.constant(0.0, x.dtype), x / y), whole)
-            return b.select(y.equals(0.0), x / y, signed)
+            quotient = b.select(down, quotient - 1.0, quotient)
+            whole = b.floor(quotient)
+            whole = b.select((quotient - whole) > 0.5, whole + 1.0, whole)
+            zero = b.copysign(b.constant(0.0, x.dtype), x / y)
+            return b.select(y.equals(0.0), x / y, b.select(quotient.equals(0.0), zero, whole))
         quotient = x / y
         if x.dtype.kind == "uint":
             return quotient

@@ -31,7 +31,7 @@ def _pairs(value: Any, operands: Sequence[TensorType]) -> tuple[tuple[int, int],
 
 @op
 class Contract(Structural):
-    """Products of all elements, summed over `pairs` of (left dim, right dim); then the left's free dims, then the right's.
+    """Products summed over `pairs` of (left dim, right dim); the left's free dims, then the right's.
 
     No pair gives the outer product, all pairs a scalar.
     """

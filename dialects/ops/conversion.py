@@ -14,7 +14,7 @@ from ..types import TensorType, dtype
 
 @op
 class Cast(Map):
-    """Another element type: integers wrap, floats round once, floats to integers truncate and saturate (NaN gives 0)."""
+    """Another element type: integers wrap, floats round once; floats to integers truncate and saturate, NaN is 0."""
 
     seeds = "Eigen cast"
     dtypes = frozenset({"bool", "int", "uint", "float"})

@@ -1,6 +1,6 @@
 """Logarithms.
 
-``x = 2**k * (1 + f)`` with ``sqrt(1/2) <= 1 + f < sqrt(2)``; then ``log(x) = k*ln 2 + log(1 + f)``.  In f32 the last is a
+``x = 2**k * (1 + f)`` with ``sqrt(1/2) <= 1 + f < sqrt(2)``; then ``log(x) = k*ln 2 + log(1 + f)``.  In f32 it is a
 polynomial in f; in f64 it is ``2*atanh(f / (2 + f))``, whose polynomial is half as long and worth its division
 (`benchmarks/minimax.py`: ``log32`` and ``log64``).
 """

@@ -1,0 +1,54 @@
+// RUN: tx-opt %s -p tx-canonicalize | filecheck %s
+
+// CHECK-LABEL: @cancel
+// CHECK-NEXT: func.return %x
+func.func @cancel(%x: tensor<4x6xf32>) -> tensor<4x6xf32> {
+  %0 = tx.shuffle %x {permutation = [1, 0]} : (tensor<4x6xf32>) -> tensor<6x4xf32>
+  %1 = tx.shuffle %0 {permutation = [1, 0]} : (tensor<6x4xf32>) -> tensor<4x6xf32>
+  func.return %1 : tensor<4x6xf32>
+}
+
+// CHECK-LABEL: @compose
+// CHECK-NEXT: tx.view %x {map = #tx.map<"(d0: 2, d1: 4) -> (d1, d0 + 3)">
+// CHECK-NEXT: func.return
+func.func @compose(%x: tensor<4x6xf32>) -> tensor<2x4xf32> {
+  %0 = tx.shuffle %x {permutation = [1, 0]} : (tensor<4x6xf32>) -> tensor<6x4xf32>
+  %1 = tx.slice %0 {offsets = #tx.dims<"3, 0">, extents = #tx.dims<"2, 4">} : (tensor<6x4xf32>) -> tensor<2x4xf32>
+  func.return %1 : tensor<2x4xf32>
+}
+
+// CHECK-LABEL: @split_and_merge
+// CHECK-NEXT: func.return %x
+func.func @split_and_merge(%x: tensor<?xf32, #tx.dims<"n*m">>) -> tensor<?xf32, #tx.dims<"n*m">> {
+  %0 = tx.reshape %x {dims = #tx.dims<"n, m">} : (tensor<?xf32, #tx.dims<"n*m">>) -> tensor<?x?xf32, #tx.dims<"n, m">>
+  %1 = tx.reshape %0 {dims = #tx.dims<"n*m">} : (tensor<?x?xf32, #tx.dims<"n, m">>) -> tensor<?xf32, #tx.dims<"n*m">>
+  func.return %1 : tensor<?xf32, #tx.dims<"n*m">>
+}
+
+// Guards with different fills cannot be one view: 0.0 and -0.0 are different.
+// CHECK-LABEL: @two_fills
+// CHECK-COUNT-2: tx.view
+func.func @two_fills(%x: tensor<4xf32>) -> tensor<6xf32> {
+  %0 = tx.view %x {map = #tx.map<"(d0: 5) -> (d0) where (-d0 + 3)">, fill = 0.0 : f64} : (tensor<4xf32>) -> tensor<5xf32>
+  %1 = tx.view %0 {map = #tx.map<"(d0: 6) -> (d0) where (-d0 + 4)">, fill = -0.0 : f64} : (tensor<5xf32>) -> tensor<6xf32>
+  func.return %1 : tensor<6xf32>
+}
+
+// CHECK-LABEL: @one_fill
+// CHECK-NEXT: tx.view %x {{.*}} where (
+// CHECK-NEXT: func.return
+func.func @one_fill(%x: tensor<4xf32>) -> tensor<6xf32> {
+  %0 = tx.view %x {map = #tx.map<"(d0: 5) -> (d0) where (-d0 + 3)">, fill = 0.0 : f64} : (tensor<4xf32>) -> tensor<5xf32>
+  %1 = tx.view %0 {map = #tx.map<"(d0: 6) -> (d0) where (-d0 + 4)">, fill = 0.0 : f64} : (tensor<5xf32>) -> tensor<6xf32>
+  func.return %1 : tensor<6xf32>
+}
+
+// CHECK-LABEL: @joined
+// CHECK-NEXT: %[[E:.*]] = tx.empty {dtype = #tx.dtype<"f32">, dims = #tx.dims<"6">}
+// CHECK-NEXT: %[[A:.*]] = tx.insert %[[E]], %x {map = #tx.map<"(d0: 4) -> (d0)">}
+// CHECK-NEXT: %[[B:.*]] = tx.insert %[[A]], %y {map = #tx.map<"(d0: 2) -> (d0 + 4)">}
+// CHECK-NEXT: func.return %[[B]]
+func.func @joined(%x: tensor<4xf32>, %y: tensor<2xf32>) -> tensor<6xf32> {
+  %0 = tx.concatenate %x, %y {axis = 0} : (tensor<4xf32>, tensor<2xf32>) -> tensor<6xf32>
+  func.return %0 : tensor<6xf32>
+}

@@ -1,0 +1,42 @@
+// RUN: tx-opt %s -p tx-swap-layout | filecheck %s
+// RUN: tx-opt %s -p 'tx-swap-layout{keep-results=true}' | filecheck %s --check-prefix=KEEP
+
+// A map of transposed operands is stored transposed.
+// CHECK-LABEL: @both
+// CHECK: tx.add {{.*}} {layout = [1 : i64, 0 : i64], saved =
+// KEEP-LABEL: @both
+// KEEP-NOT: layout =
+func.func @both(%x: tensor<?x?xf32, #tx.dims<"n, m">>, %y: tensor<?x?xf32, #tx.dims<"n, m">>) -> tensor<?x?xf32, #tx.dims<"m, n">> {
+  %0 = tx.shuffle %x {permutation = [1, 0]} : (tensor<?x?xf32, #tx.dims<"n, m">>) -> tensor<?x?xf32, #tx.dims<"m, n">>
+  %1 = tx.shuffle %y {permutation = [1, 0]} : (tensor<?x?xf32, #tx.dims<"n, m">>) -> tensor<?x?xf32, #tx.dims<"m, n">>
+  %2 = tx.add %0, %1 : (tensor<?x?xf32, #tx.dims<"m, n">>, tensor<?x?xf32, #tx.dims<"m, n">>) -> tensor<?x?xf32, #tx.dims<"m, n">>
+  func.return %2 : tensor<?x?xf32, #tx.dims<"m, n">>
+}
+
+// One of each: row-major wins.
+// CHECK-LABEL: @mixed
+// CHECK-NOT: layout =
+func.func @mixed(%x: tensor<?x?xf32, #tx.dims<"n, n">>) -> tensor<?x?xf32, #tx.dims<"n, n">> {
+  %0 = tx.shuffle %x {permutation = [1, 0]} : (tensor<?x?xf32, #tx.dims<"n, n">>) -> tensor<?x?xf32, #tx.dims<"n, n">>
+  %1 = tx.add %0, %x : (tensor<?x?xf32, #tx.dims<"n, n">>, tensor<?x?xf32, #tx.dims<"n, n">>) -> tensor<?x?xf32, #tx.dims<"n, n">>
+  func.return %1 : tensor<?x?xf32, #tx.dims<"n, n">>
+}
+
+// A result written into an argument is stored as that is.
+// CHECK-LABEL: @into_argument
+// CHECK-NOT: layout =
+func.func @into_argument(%x: tensor<4x4xf32>) -> tensor<4x4xf32> attributes {tx.aliases = [0]} {
+  %0 = tx.shuffle %x {permutation = [1, 0]} : (tensor<4x4xf32>) -> tensor<4x4xf32>
+  %1 = tx.exp %0 : (tensor<4x4xf32>) -> tensor<4x4xf32>
+  func.return %1 : tensor<4x4xf32>
+}
+
+// A permutation and its inverse, a map between them: nothing is left to mark.
+// CHECK-LABEL: @there_and_back
+// CHECK-NOT: layout =
+func.func @there_and_back(%x: tensor<4x6xf32>) -> tensor<4x6xf32> {
+  %0 = tx.shuffle %x {permutation = [1, 0]} : (tensor<4x6xf32>) -> tensor<6x4xf32>
+  %1 = tx.exp %0 : (tensor<6x4xf32>) -> tensor<6x4xf32>
+  %2 = tx.shuffle %1 {permutation = [1, 0]} : (tensor<6x4xf32>) -> tensor<4x6xf32>
+  func.return %2 : tensor<4x6xf32>
+}

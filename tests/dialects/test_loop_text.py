@@ -1,0 +1,110 @@
+"""The loop dialect as text: what is printed reads back the same, and the verifier says what is wrong."""
+
+import pytest
+from xdsl.utils.exceptions import ParseError, VerifyException
+
+X = '!loop.buffer<"f32[n, m] by [$s, 1]">'
+FLAGS = '!loop.buffer<"bool[] by []">'
+
+LOOPS = f"""
+func.func @f(%x: {X}, %c: {FLAGS}) attributes {{tx.symbols = #tx.dims<"n, m, $s">, tx.arena = #tx.dim<"4*m + 64">}} {{
+  %t = loop.alloc {{scope = "arena", offset = #tx.dim<"min(64, 4*n)">}} : !loop.buffer<"f32[m] by [1]">
+  "loop.parallel"() ({{
+    "loop.for"() ({{
+      %a = loop.load %x {{index = #tx.dims<"i, j">, guards = #tx.dims<"j - 1">}} : {X} -> f32
+      loop.store %a, %t {{index = #tx.dims<"j // 2">}} : f32, !loop.buffer<"f32[m] by [1]">
+      loop.yield
+    }}) {{iv = "j", lower = #tx.dim<"0">, upper = #tx.dim<"m">, step = #tx.dim<"1">, vector = 8 : i64,
+         unroll = 2 : i64}} : () -> ()
+    loop.barrier
+    loop.yield
+  }}) {{iv = "i", lower = #tx.dim<"0">, upper = #tx.dim<"n">, step = #tx.dim<"4">, kind = "cpu_thread",
+       grain = #tx.dim<"16">}} : () -> ()
+  "loop.while"() ({{
+    %l = loop.load %c {{index = #tx.dims<"">}} : {FLAGS} -> i1
+    loop.yield %l : i1
+  }}, {{
+    %l = loop.load %c {{index = #tx.dims<"">}} : {FLAGS} -> i1
+    "loop.if"(%l) ({{
+      loop.yield
+    }}, {{
+      loop.yield
+    }}) : (i1) -> ()
+    loop.yield
+  }}) : () -> ()
+  %zero = arith.constant 0 : i64
+  %sum = "loop.for"(%zero) ({{
+  ^bb0(%v: i64):
+    %k = loop.index {{expr = #tx.dim<"k*k">}} : i64
+    loop.bind %k {{symbol = "..t0"}}
+    %w = arith.addi %v, %k : i64
+    loop.yield %w : i64
+  }}) {{iv = "k", lower = #tx.dim<"0">, upper = #tx.dim<"n">, step = #tx.dim<"2">, vector = 1 : i64,
+       unroll = 1 : i64}} : (i64) -> i64
+  func.return
+}}
+"""
+
+REDUCE = f"""
+func.func @f(%x: {X}) {{
+  %s = "loop.reduce"() ({{
+    %a = loop.load %x {{index = #tx.dims<"0, k">}} : {X} -> f32
+    loop.yield %a, %a : f32, f32
+  }}, {{
+  ^bb0(%p: f32, %q: f32):
+    %r = arith.addf %p, %q : f32
+    loop.yield %r : f32
+  }}) {{iv = "k", lower = #tx.dim<"0">, upper = #tx.dim<"m">, step = #tx.dim<"1">, vector = 8 : i64,
+       order = #tx.order<"tree<1024, 64, fma>">, identity = [-0.0 : f32]}} : () -> f32
+  func.return
+}}
+"""
+
+
+@pytest.mark.parametrize("text", [LOOPS, REDUCE])
+def test_printed_text_reads_back_the_same(parse, text: str) -> None:
+    printed = str(parse(text))
+    assert str(parse(printed)) == printed
+    assert "loop." in printed
+
+
+def replaced(text: str, old: str, new: str) -> str:
+    assert old in text
+    return text.replace(old, new, 1)
+
+
+@pytest.mark.parametrize(
+    ("text", "error"),
+    [
+        (replaced(LOOPS, 'upper = #tx.dim<"m">', 'upper = #tx.dim<"j + 1">'), "mentions the loop's own iterator j"),
+        (replaced(LOOPS, 'step = #tx.dim<"4">', 'step = #tx.dim<"-4">'), "'step' must be positive, not -4"),
+        (replaced(LOOPS, 'kind = "cpu_thread"', 'kind = "cpu"'), "'kind' is one of cpu_thread, gpu_block, gpu_thread"),
+        (replaced(LOOPS, 'scope = "arena"', 'scope = "heap"'), "'scope' is one of arena, thread, not 'heap'"),
+        (replaced(LOOPS, 'index = #tx.dims<"i, j">', 'index = #tx.dims<"i">'), "1 indices for a buffer of rank 2"),
+        (LOOPS.replace("f32[m] by [1]", "f64[m] by [1]"), "f32 does not fit a buffer of f64"),
+        (replaced(LOOPS, "vector = 1 : i64", "vector = 4 : i64"), "a loop with lanes carries no values"),
+        (replaced(LOOPS, 'step = #tx.dim<"1">, vector = 8', 'step = #tx.dim<"3">, vector = 8'), "lanes has step 1"),
+        (replaced(LOOPS, "vector = 8 : i64", "vector = 0 : i64"), "at least 1"),
+        (replaced(LOOPS, "loop.yield %w : i64", "loop.yield"), r"region 0 of loop.for must yield \(i64\), not \(\)"),
+        (replaced(LOOPS, "loop.yield %l : i1", "loop.yield"), r"region 0 of loop.while must yield \(i1\)"),
+        (replaced(REDUCE, "identity = [-0.0 : f32]", "identity = []"), "one identity a state"),
+        (replaced(REDUCE, "loop.yield %a, %a : f32, f32", "loop.yield %a : f32"), r"must yield \(f32, f32\)"),
+        (replaced(REDUCE, "^bb0(%p: f32, %q: f32)", "^bb0(%p: f32, %q: f32, %z: f32)"), "the older states, then"),
+    ],
+)  # fmt: skip
+def test_the_verifier_says_what_is_wrong(parse, text: str, error: str) -> None:
+    with pytest.raises(VerifyException, match=error):
+        parse(text)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "error"),
+    [
+        ("f32[n, m] by [$s, 1]", "f32[n, m]", "is not a buffer type"),
+        ("f32[n, m] by [$s, 1]", "f99[n, m] by [$s, 1]", "f99"),
+        ("min(64, 4*n)", "pow(64, n)", "not an integer expression"),
+    ],
+)
+def test_the_parser_says_what_is_wrong(parse, old: str, new: str, error: str) -> None:
+    with pytest.raises(ParseError, match=error):
+        parse(LOOPS.replace(old, new))

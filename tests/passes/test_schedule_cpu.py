@@ -1,0 +1,222 @@
+"""The CPU schedule: kernels, their loops, and machine code of those loops have the same bits, at every width."""
+
+from __future__ import annotations
+
+from itertools import product
+from typing import Any
+
+import numpy as np
+import pytest
+
+from .nests import function, nest, scheduled
+
+RNG = np.random.default_rng(3)
+WIDTHS = (0, 1, 4, 16)
+
+DOUBLE = "^bb0(%a: f32):\n%b = arith.addf %a, %a : f32\nkernel.yield %b : f32"
+
+
+def add(t: str) -> str:
+    return f"^bb0(%a: {t}, %b: {t}):\n%c = arith.addf %a, %b : {t}\nkernel.yield %c : {t}"
+
+
+def same(t: str) -> str:
+    return f"^bb0(%a: {t}):\nkernel.yield %a : {t}"
+
+
+def f32(*shape: int) -> np.ndarray[Any, Any]:
+    return RNG.standard_normal(shape).astype(np.float32)
+
+
+@pytest.mark.parametrize("lanes", WIDTHS)
+def test_a_map_of_any_size(lanes: int) -> None:
+    x = "f32[n, m] by [m, 1]"
+    made = scheduled(
+        function({"x": x, "y": x}, nest("n, m", [("x", x, "d0, d1")], [("y", x, "d0, d1")], DOUBLE), "n, m"),
+        lanes=lanes,
+    )
+    for n, m in [(0, 3), (3, 0), (1, 1), (7, 9), (5, 64), (300, 131)]:
+        y = made.check([f32(n, m), f32(n, m)], {"n": n, "m": m})[1]
+        assert y.shape == (n, m)
+
+
+@pytest.mark.parametrize("lanes", WIDTHS)
+def test_transposed_broadcast_and_guarded_maps(lanes: int) -> None:
+    x, y, v = "f32[m, n] by [n, 1]", "f32[n, m] by [m, 1]", "f32[m] by [1]"
+    body = "^bb0(%a: f32, %b: f32, %c: f32):\n%d = arith.addf %a, %b : f32\n%e = arith.mulf %d, %c : f32\nkernel.yield %e : f32"
+    ins = [("x", x, "d1, d0"), ("v", v, "d1"), ("x", x, "d1 - 1, d0 - 2 where (d1 - 1, d0 - 2)")]
+    text = function({"x": x, "v": v, "y": y}, nest("n, m", ins, [("y", y, "d0, d1")], body), "n, m")
+    made = scheduled(text, lanes=lanes)
+    for n, m in [(0, 0), (1, 1), (3, 17), (70, 45)]:
+        made.check([f32(m, n), f32(m), f32(n, m)], {"n": n, "m": m})
+
+
+def test_iterators_that_the_body_counts_with_stay_apart() -> None:
+    y = "i64[n, m] by [m, 1]"
+    body = '%a = loop.index {expr = #tx.dim<"10*d0 + d1">} : i64\nkernel.yield %a : i64'
+    made = scheduled(function({"y": y}, nest("n, m", [], [("y", y, "d0, d1")], body), "n, m"))
+    (out,) = made.check([np.zeros((4, 9), np.int64)], {"n": 4, "m": 9})
+    assert np.array_equal(out, 10 * np.arange(4)[:, None] + np.arange(9))
+
+
+def fold(order: str, x: str, at: str, extents: str, y: str, out: str) -> str:
+    return nest(
+        extents, [("x", x, at)], [("y", y, out)], same("f32"), order=order, identity="-0.0 : f32", merge=add("f32"),
+        finish=DOUBLE,
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("order", "lanes"), list(product(("tree<1024, 64>", "tree<64, 8>", "tree<16, 1>", "chain<32>"), WIDTHS))
+)
+@pytest.mark.parametrize("columns", [False, True])
+def test_reductions_keep_their_order(order: str, lanes: int, columns: bool) -> None:
+    x, y = ("f32[k, n] by [n, 1]", "d1, d0") if columns else ("f32[n, k] by [k, 1]", "d0, d1"), "f32[n] by [1]"
+    made = scheduled(function({"x": x[0], "y": y}, fold(order, *x, "n, k", y, "d0"), "n, k"), lanes=lanes)
+    for n, k in [(0, 4), (3, 0), (1, 1), (5, 70), (19, 2100)]:
+        made.check([f32(k, n) if columns else f32(n, k), f32(n)], {"n": n, "k": k}, interpret=k < 2000)
+
+
+@pytest.mark.parametrize(
+    ("order", "lanes"), list(product(("tree<1024, 64>", "tree<64, 8>", "tree<16, 1>", "chain<32>"), WIDTHS))
+)
+def test_full_reductions_keep_their_order(order: str, lanes: int) -> None:
+    x, y = "f32[k] by [1]", "f32[] by []"
+    made = scheduled(function({"x": x, "y": y}, fold(order, x, "d0", "k", y, ""), "k"), lanes=lanes)
+    for k in (0, 1, 63, 1024, 1025, 5000):
+        made.check([f32(k), np.zeros((), np.float32)], {"k": k})
+
+
+def test_a_free_order_is_split_between_threads() -> None:
+    x, y = "i64[k] by [1]", "i64[] by []"
+    merge = "^bb0(%a: i64, %b: i64):\n%c = arith.addi %a, %b : i64\nkernel.yield %c : i64"
+    text = nest(
+        "k",
+        [("x", x, "d0")],
+        [("y", y, "")],
+        same("i64"),
+        order="free",
+        identity="0 : i64",
+        merge=merge,
+        finish=same("i64"),
+    )
+    made = scheduled(function({"x": x, "y": y}, text, "k"))
+    for k in (0, 5, 16384, 100000):
+        data = RNG.integers(-99, 99, k)
+        assert made.check([data, np.zeros((), np.int64)], {"k": k})[1] == data.sum()
+
+
+def contraction(
+    dtype: str, a: tuple[str, str], b: tuple[str, str], finish: str = "", k: str = "k", m: str = "m", n: str = "n"
+) -> str:
+    c = f"{dtype}[{m}, {n}] by [{n}, 1]"
+    body = f"^bb0(%a: {dtype}, %b: {dtype}):\nkernel.yield %a, %b : {dtype}, {dtype}"
+    text = nest(
+        f"{m}, {n}, {k}", [("a", *a), ("b", *b)], [("c", c, "d0, d1")], body, order="chain<512, fma>",
+        identity=f"-0.0 : {dtype}", merge=add(dtype), finish=finish or same(dtype),
+    )  # fmt: skip
+    return function({"a": a[0], "b": b[0], "c": c}, text, ", ".join(s for s in (m, n, k) if not s.isdigit()))
+
+
+@pytest.mark.parametrize(("dtype", "lanes"), list(product(("f32", "f64"), WIDTHS)))
+@pytest.mark.parametrize("transposed", [False, True])
+def test_contractions_keep_their_order(dtype: str, lanes: int, transposed: bool) -> None:
+    a = (f"{dtype}[k, m] by [m, 1]", "d2, d0") if transposed else (f"{dtype}[m, k] by [k, 1]", "d0, d2")
+    b = (f"{dtype}[n, k] by [k, 1]", "d1, d2") if transposed else (f"{dtype}[k, n] by [n, 1]", "d2, d1")
+    made = scheduled(contraction(dtype, a, b), lanes=lanes)
+    element = np.dtype(np.float32 if dtype == "f32" else np.float64)
+    for m, n, k in [(0, 2, 3), (2, 0, 3), (3, 4, 0), (1, 1, 1), (13, 35, 7), (5, 17, 1030), (101, 3, 40)]:
+        shapes = ((k, m), (n, k)) if transposed else ((m, k), (k, n))
+        arrays = [RNG.standard_normal(s).astype(element) for s in (*shapes, (m, n))]
+        out = made.check(arrays, {"m": m, "n": n, "k": k}, interpret=m * n * k < 10000)[2]
+        x, y = (arrays[0].T, arrays[1].T) if transposed else arrays[:2]
+        np.testing.assert_allclose(out, x @ y, rtol=1e-3, atol=1e-4)
+
+
+@pytest.mark.parametrize("k", ["k", "40"])
+def test_an_epilogue_follows_the_last_block(k: str) -> None:
+    a, b = (f"f32[m, {k}] by [{k}, 1]", "d0, d2"), (f"f32[{k}, n] by [n, 1]", "d2, d1")
+    made = scheduled(contraction("f32", a, b, DOUBLE, k))
+    for m, n in [(1, 1), (13, 35)]:
+        for size in (0, 40, 1030) if k == "k" else (40,):
+            made.check([f32(m, size), f32(size, n), f32(m, n)], {"m": m, "n": n, "k": size}, interpret=False)
+
+
+@pytest.mark.parametrize("sizes", [("3", "4", "5"), ("8", "32", "16"), ("100", "7", "600")])
+def test_contractions_of_known_sizes(sizes: tuple[str, str, str]) -> None:
+    m, n, k = sizes
+    a, b = (f"f32[{m}, {k}] by [{k}, 1]", "d0, d2"), (f"f32[{k}, {n}] by [{n}, 1]", "d2, d1")
+    made = scheduled(contraction("f32", a, b, k=k, m=m, n=n))
+    made.check([f32(int(m), int(k)), f32(int(k), int(n)), f32(int(m), int(n))], {}, interpret=False)
+
+
+@pytest.mark.parametrize("lanes", WIDTHS)
+@pytest.mark.parametrize(
+    ("columns", "order"),
+    [(False, "tree<1024, 64>"), (True, "tree<1024, 64>"), (True, "tree<16, 1>"), (True, "chain<16>")],
+)
+def test_rows_of_a_normalisation(lanes: int, columns: bool, order: str) -> None:
+    """x / sum(x) along rows, or along columns: the sum lives in a worker's own memory."""
+    x, at = ("f32[m, n] by [n, 1]", "d1, d0") if columns else ("f32[n, m] by [m, 1]", "d0, d1")
+    one = "f32[] by []"
+    total = nest("n, m", [("x", x, at)], [("s", one, "")], same("f32"), order=order, identity="-0.0 : f32", merge=add("f32"), finish=same("f32"))  # fmt: skip
+    divide = "^bb0(%a: f32, %b: f32):\n%c = arith.divf %a, %b : f32\nkernel.yield %c : f32"
+    scale = nest("n, m", [("x", x, at), ("s", one, "")], [("y", x, at)], divide)
+    rows = f"""%m_s = loop.alloc {{scope = "thread", offset = #tx.dim<"0">}} : !loop.buffer<"{one}">
+"kernel.rows"() ({{ {total} {scale}
+kernel.yield }}) {{shared = 1 : i64}} : () -> ()"""
+    text = function({"x": x, "y": x}, rows, "n, m").replace(
+        'tx.thread_arena = #tx.dim<"0">', 'tx.thread_arena = #tx.dim<"64">'
+    )
+    made = scheduled(text, lanes=lanes)
+    for n, m in [(0, 1), (1, 1), (5, 33), (40, 70), (70, 8), (200, 3)]:
+        shape = (m, n) if columns else (n, m)
+        made.check([f32(*shape), f32(*shape)], {"n": n, "m": m})
+
+
+def test_control_flow_around_nests() -> None:
+    flag, x = "bool[] by []", "f32[n] by [1]"
+    step = nest("n", [("x", x, "d0")], [("x", x, "d0")], DOUBLE)
+    body = f"""%t = loop.load %m_c {{index = #tx.dims<"">}} : !loop.buffer<"{flag}"> -> i1
+"kernel.if"(%t) ({{ "kernel.for"() ({{ {step}
+kernel.yield }}) {{iv = "t", lower = #tx.dim<"0">, upper = #tx.dim<"3">, step = #tx.dim<"1">}} : () -> ()
+kernel.yield }}, {{ kernel.yield }}) : (i1) -> ()"""
+    made = scheduled(function({"c": flag, "x": x}, body, "n"))
+    data = f32(50)
+    for c in (True, False):
+        out = made.check([np.array(c), data], {"n": 50})[1]
+        assert np.array_equal(out, data * 8 if c else data)
+
+
+@pytest.mark.parametrize("lanes", WIDTHS)
+def test_a_band_of_columns_keeps_whole_columns_of_private_values(lanes: int) -> None:
+    """t = 2x lives within a column; y = t reversed along it, for each of p slabs."""
+    x, t = "f32[p, m, n] by [m*n, n, 1]", "f32[m] by [1]"
+    into = nest("p, n, m", [("x", x, "d0, d2, d1")], [("t", t, "d2")], DOUBLE)
+    back = nest("p, n, m", [("t", t, "m - 1 - d2")], [("y", x, "d0, d2, d1")], same("f32"))
+    rows = f"""%m_t = loop.alloc {{scope = "thread", offset = #tx.dim<"0">}} : !loop.buffer<"{t}">
+"kernel.rows"() ({{ {into} {back}
+kernel.yield }}) {{shared = 2 : i64}} : () -> ()"""
+    text = function({"x": x, "y": x}, rows, "p, n, m").replace(
+        'tx.thread_arena = #tx.dim<"0">', 'tx.thread_arena = #tx.dim<"4*m">'
+    )
+    made = scheduled(text, lanes=lanes)
+    for p, n, m in [(0, 1, 1), (1, 1, 1), (3, 70, 5), (2, 130, 9)]:
+        data = f32(p, m, n)
+        out = made.check([data, f32(p, m, n)], {"p": p, "n": n, "m": m})[1]
+        assert np.array_equal(out, 2 * data[:, ::-1])
+
+
+@pytest.mark.parametrize("lanes", WIDTHS)
+@pytest.mark.parametrize("axes", [(2, 1, 0), (1, 0, 2), (0, 2, 1), (2, 0, 1)])
+def test_permutations_of_three_dims(lanes: int, axes: tuple[int, int, int]) -> None:
+    names = ("p", "n", "m")
+    a, b, c = (names[i] for i in axes)
+    x, y = f"f32[{a}, {b}, {c}] by [{b}*{c}, {c}, 1]", "f32[p, n, m] by [n*m, m, 1]"
+    at = ", ".join(f"d{i}" for i in axes)
+    text = function({"x": x, "y": y}, nest("p, n, m", [("x", x, at)], [("y", y, "d0, d1, d2")], same("f32")), "p, n, m")
+    made = scheduled(text, lanes=lanes)
+    for sizes in [(0, 2, 3), (1, 1, 1), (3, 20, 35), (40, 3, 18)]:
+        data = f32(*(sizes[i] for i in axes))
+        out = made.check([data, f32(*sizes)], dict(zip(names, sizes)))[1]
+        assert np.array_equal(out, data.transpose(np.argsort(axes)))
