@@ -15,7 +15,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Block, Operation, SSAValue
 
 from ...dialects.dims import Sym
-from ...dialects.kernel import ForOp, GenericOp, IfOp, RowsOp, WhileOp, shape_of
+from ...dialects.kernel import EmptyOp, ForOp, GenericOp, IfOp, RowsOp, WhileOp, shape_of
 from .bodies import InterpretError, literal
 from .frame import Frame, naming
 from .memory import Arena, Memory, evaluate, poisoned
@@ -65,8 +65,14 @@ class _Kernels:
         match op:
             case GenericOp():
                 self.generic(frame, op, self.outputs(frame, op))
+            case EmptyOp():
+                element, dims = shape_of(op.result.type)
+                shape = [int(evaluate(d, frame.env)) for d in dims]
+                self.memory[op.result] = Memory(poisoned(shape, element), element)
             case RowsOp():
                 self.rows(frame, op)
+            case EmptyOp():
+                self.memory[op.result] = self.fresh(frame, op.result)
             case ForOp():
                 self.loop(frame, op)
             case WhileOp():
@@ -117,12 +123,14 @@ class _Kernels:
         if op.outs:
             found = [Memory(frame.found(o).array.copy(), frame.found(o).element) for o in op.outs]
         else:
-            found = []
-            for result in op.results_:
-                element, dims = shape_of(result.type)
-                found.append(Memory(poisoned([int(evaluate(d, frame.env)) for d in dims], element), element))
+            found = [self.fresh(frame, result) for result in op.results_]
         self.memory.update(zip(op.results_, found))
         return found
+
+    def fresh(self, frame: Frame, value: SSAValue) -> Memory:
+        """A tensor with every element still to be written."""
+        element, dims = shape_of(value.type)
+        return Memory(poisoned([int(evaluate(d, frame.env)) for d in dims], element), element)
 
     def rows(self, frame: Frame, op: RowsOp) -> None:
         """On tensors the nests run one after another; on buffers each row has private memory of its own."""

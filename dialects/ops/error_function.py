@@ -84,7 +84,6 @@ class Erfc(Map):
     also = ("scipy.special.erfc",)
     seeds = "Eigen erfc"
     promotes = "float"
-    mlir = "math.erfc"
     ulp = 4.0
     cost = 60.0
 

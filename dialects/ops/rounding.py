@@ -24,11 +24,23 @@ class _Rounding(Map):
 
 @op
 class Rint(_Rounding):
-    """To the nearest integer, halves to even."""
+    """To the nearest integer, halves to even; integers become floats."""
 
     numpy = np.rint
-    also = (np.round,)
     seeds = "Eigen rint"
+    dtypes = frozenset({"float"})
+    promotes = "float"
+
+    @classmethod
+    def scalar(cls, b: ScalarBuilder, *xs: Value) -> Value:
+        return b.rint(xs[0])
+
+
+@op
+class Round(_Rounding):
+    """To the nearest integer, halves to even; integers stay integers."""
+
+    numpy = np.round
 
     @classmethod
     def scalar(cls, b: ScalarBuilder, *xs: Value) -> Value:
@@ -80,6 +92,8 @@ class RoundHalfAway(_Rounding):
 
     @staticmethod
     def numpy(x: np.ndarray) -> np.ndarray:
+        if x.dtype.kind in "iu":
+            return x
         whole = np.trunc(x)
         return np.copysign(whole + np.where(np.abs(x - whole) >= 0.5, np.sign(x), 0), x)
 
