@@ -33,7 +33,7 @@ def multiply_modulo(b: ScalarBuilder, x: Value, y: Value, d: Value) -> Value:
 
 
 def significand_and_exponent(b: ScalarBuilder, a: Value) -> tuple[Value, Value]:
-    """``(m, e)`` with ``a == m * 2**e``, m an integer of 53 bits and e an integer, both in f64; `a` positive, finite."""
+    """``(m, e)`` with ``a == m * 2**e``, m of 53 bits; integers, both in f64; `a` is finite and > 0."""
     subnormal = a < 2.0**-1022
     scaled = b.select(subnormal, a * 2.0**54, a)
     bits = b.bitcast(scaled, U64)
