@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+
 from txc.compiler.interpret.scalar import NumpyScalarBuilder
 from txc.dialects import ops as _ops  # noqa: F401
 from txc.dialects.registry import OPS, Map, OpError
@@ -12,8 +13,8 @@ from txc.dialects.types import DTYPES, tensor_type
 INTEGERS = [f"{kind}{bits}" for kind in "iu" for bits in (8, 16, 32, 64)]
 FLOATS = ["f16", "f32", "f64"]
 UNARY = [
-    "negate", "positive", "abs", "square", "sign", "rint", "round", "floor", "ceil", "trunc", "round_half_away", "bitwise_not",
-    "logical_not", "isnan", "isinf", "isfinite", "sqrt", "inverse", "cube",
+    "negate", "positive", "abs", "square", "sign", "rint", "round", "floor", "ceil", "trunc", "round_half_away",
+    "bitwise_not", "logical_not", "isnan", "isinf", "isfinite", "sqrt", "inverse", "cube",
 ]  # fmt: skip
 BINARY = [
     "add", "sub", "mul", "div", "floor_divide", "remainder", "fmod", "bitwise_and", "bitwise_or", "bitwise_xor",

@@ -8,6 +8,7 @@ from fractions import Fraction
 import ml_dtypes
 import numpy as np
 import pytest
+
 from txc.compiler.interpret.fused_multiply_add import fma
 from txc.compiler.interpret.scalar import cast_array
 from txc.dialects.types import DTYPES

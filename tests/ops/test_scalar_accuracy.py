@@ -9,6 +9,7 @@ from typing import Any
 import mpmath as mp
 import numpy as np
 import pytest
+
 from txc.compiler.interpret.scalar import NumpyScalarBuilder
 from txc.dialects import ops as _ops  # noqa: F401
 from txc.dialects.registry import OPS, Map
