@@ -89,7 +89,13 @@ class Generator:
         other = self.pick(lambda m: m[0].dims == x.dims or (m[0].ndim < x.ndim and m[0].dims == x.dims[1:]))
         assert other is not None, "the value itself fits"
         y = other[0]
-        made_of = [lambda: x + y, lambda: x - y, lambda: x * 0.5 - y, lambda: np.maximum(x, y), lambda: np.minimum(y, x)]
+        made_of = [
+            lambda: x + y,
+            lambda: x - y,
+            lambda: x * 0.5 - y,
+            lambda: np.maximum(x, y),
+            lambda: np.minimum(y, x),
+        ]
         if x.dtype.kind == "i" and y.dtype.kind == "i":
             made_of[2] = lambda: x * y
         return made_of[self.rng.integers(5)](), exact and other[1]
@@ -218,7 +224,9 @@ class Levels:
         )
         assert prepared is not None
         symbols = {str(d): n for d, n in zip(self.executable.symbols, prepared.symbols)}
-        found = [("graph", graph_level.run_graph(self.graph, dict(zip((i.name for i in self.graph.inputs), self.inputs))))]
+        found = [
+            ("graph", graph_level.run_graph(self.graph, dict(zip((i.name for i in self.graph.inputs), self.inputs))))
+        ]
         program: Any = self.graph
         start = "graph"
         has_fma = host_target().has_fma
@@ -273,7 +281,9 @@ def test_threads_and_vector_widths_agree(seed: int) -> None:
     levels = Levels(graph, arrays)
     expected = levels.machine(1)
     for threads in (2, 3, 7):
-        assert (why := differing(expected, levels.machine(threads))) is None, f"program {seed}, {threads} threads: {why}"
+        assert (why := differing(expected, levels.machine(threads))) is None, (
+            f"program {seed}, {threads} threads: {why}"
+        )
     for lanes in (4, 8, 16):
         other = Levels(graph, arrays, Options.of(passes=f"tx-schedule-cpu{{lanes={lanes}}}"))
         assert (why := differing(expected, other.machine(3))) is None, f"program {seed}, {lanes} lanes: {why}"

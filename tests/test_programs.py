@@ -275,7 +275,18 @@ def loop(y):
 
 
 SQUARE_ONLY = {"through_transpose"}
-STORES = [normalise, normalise_name, through_transpose, shift_down, shift_up, reverse, rows_and_sum, outer, two_views, loop]
+STORES = [
+    normalise,
+    normalise_name,
+    through_transpose,
+    shift_down,
+    shift_up,
+    reverse,
+    rows_and_sum,
+    outer,
+    two_views,
+    loop,
+]
 
 
 @pytest.mark.parametrize("program", STORES, ids=lambda f: f.__name__)
@@ -339,7 +350,7 @@ def test_written_argument_overlaps_another() -> None:
 
 def eigen_softmax(x):
     beta = 0.5
-    y = ((x - x.max(axis=1).reshape(x.shape[0], 1)) * beta)
+    y = (x - x.max(axis=1).reshape(x.shape[0], 1)) * beta
     e = np.exp(y)
     return e / e.sum(axis=1).reshape(x.shape[0], 1)
 
@@ -347,7 +358,7 @@ def eigen_softmax(x):
 def test_softmax_rows_are_one_parallel_loop() -> None:
     text = txc.jit(eigen_softmax).lower(np.ones((64, 32), np.float32)).as_text("loops")
     assert text.count("loop.parallel") == 1
-    assert "tx.arena = " not in text or "#tx.dim<\"0\">" in text
+    assert "tx.arena = " not in text or '#tx.dim<"0">' in text
 
 
 def test_swap_layout_and_shuffle_copy_nothing() -> None:

@@ -71,8 +71,6 @@ class _Kernels:
                 self.memory[op.result] = Memory(poisoned(shape, element), element)
             case RowsOp():
                 self.rows(frame, op)
-            case EmptyOp():
-                self.memory[op.result] = self.fresh(frame, op.result)
             case ForOp():
                 self.loop(frame, op)
             case WhileOp():
@@ -123,14 +121,12 @@ class _Kernels:
         if op.outs:
             found = [Memory(frame.found(o).array.copy(), frame.found(o).element) for o in op.outs]
         else:
-            found = [self.fresh(frame, result) for result in op.results_]
+            found = []
+            for result in op.results_:
+                element, dims = shape_of(result.type)
+                found.append(Memory(poisoned([int(evaluate(d, frame.env)) for d in dims], element), element))
         self.memory.update(zip(op.results_, found))
         return found
-
-    def fresh(self, frame: Frame, value: SSAValue) -> Memory:
-        """A tensor with every element still to be written."""
-        element, dims = shape_of(value.type)
-        return Memory(poisoned([int(evaluate(d, frame.env)) for d in dims], element), element)
 
     def rows(self, frame: Frame, op: RowsOp) -> None:
         """On tensors the nests run one after another; on buffers each row has private memory of its own."""

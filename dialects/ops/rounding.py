@@ -83,19 +83,20 @@ class Trunc(_Rounding):
         return b.trunc(xs[0]) if xs[0].dtype.is_float else xs[0]
 
 
+def _round_half_away(x: np.ndarray) -> np.ndarray:
+    if x.dtype.kind in "iu":
+        return x
+    whole = np.trunc(x)
+    return np.copysign(whole + np.where(np.abs(x - whole) >= 0.5, np.sign(x), 0), x)
+
+
 @op
 class RoundHalfAway(_Rounding):
     """To the nearest integer, halves away from zero."""
 
+    numpy = _round_half_away
     seeds = 'Eigen round (round(half="away"))'
     cost = 4.0
-
-    @staticmethod
-    def numpy(x: np.ndarray) -> np.ndarray:
-        if x.dtype.kind in "iu":
-            return x
-        whole = np.trunc(x)
-        return np.copysign(whole + np.where(np.abs(x - whole) >= 0.5, np.sign(x), 0), x)
 
     @classmethod
     def scalar(cls, b: ScalarBuilder, *xs: Value) -> Value:

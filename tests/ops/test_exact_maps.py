@@ -14,7 +14,7 @@ INTEGERS = [f"{kind}{bits}" for kind in "iu" for bits in (8, 16, 32, 64)]
 FLOATS = ["f16", "f32", "f64"]
 UNARY = [
     "negate", "positive", "abs", "square", "sign", "rint", "round", "floor", "ceil", "trunc", "round_half_away",
-    "bitwise_not",    "logical_not", "isnan", "isinf", "isfinite", "sqrt", "inverse", "cube",
+    "bitwise_not", "logical_not", "isnan", "isinf", "isfinite", "sqrt", "inverse", "cube",
 ]  # fmt: skip
 BINARY = [
     "add", "sub", "mul", "div", "floor_divide", "remainder", "fmod", "bitwise_and", "bitwise_or", "bitwise_xor",

@@ -205,7 +205,9 @@ TAME = {"maximum_fast", "minimum_fast", "prod"}
 @pytest.mark.parametrize("op", REDUCTIONS, ids=lambda op: op.name)
 def test_reduction(op: type[Reduction]) -> None:
     dims = [(1,), (0,), (0, 1)]
-    cases = [(n, d, f) for f in (PACKED, ANY_STRIDES) for n in dtypes_of(op) for d in (dims if f == PACKED else dims[:1])]
+    cases = [
+        (n, d, f) for f in (PACKED, ANY_STRIDES) for n in dtypes_of(op) for d in (dims if f == PACKED else dims[:1])
+    ]
     with Program(op.name) as program:
         for name, axes, fact in cases:
             made = apply(op, program.input(values(name, SHAPE, 0, (-2, 2), False), fact), dims=axes)
@@ -215,7 +217,10 @@ def test_reduction(op: type[Reduction]) -> None:
     for seed, shape in enumerate(shapes):
         layout = list(LAYOUTS.values())[seed % len(LAYOUTS)]
         domain = (0.5, 1.5) if op.name == "prod" else (-40, 40)
-        packed = [values(n, shape, 7 * seed + i, domain, bool(seed % 2) and op.name not in TAME) for i, (n, _, _) in enumerate(cases)]
+        packed = [
+            values(n, shape, 7 * seed + i, domain, bool(seed % 2) and op.name not in TAME)
+            for i, (n, _, _) in enumerate(cases)
+        ]
         arrays = [a if f == PACKED else layout(a) for a, (_, _, f) in zip(packed, cases)]
         got = iter(executable(arrays, (), 2 if shape == (70, 67) else 1))
         for array, (name, axes, _) in zip(arrays, cases):
@@ -223,10 +228,14 @@ def test_reduction(op: type[Reduction]) -> None:
             check_reduction(op, array, axes, results, f"{op.name} of {name} over {axes} for {shape}")
 
 
-def check_reduction(op: type[Reduction], x: np.ndarray, axes: tuple[int, ...], got: list[np.ndarray], what: str) -> None:
+def check_reduction(
+    op: type[Reduction], x: np.ndarray, axes: tuple[int, ...], got: list[np.ndarray], what: str
+) -> None:
     """Bitwise where the order does not matter, else within what any order of n roundings can lose."""
     element = dtype(x.dtype)
-    promoted = x.astype(np.int64 if element.kind == "int" else np.uint64) if op.promotes == "sum" and element.is_integer else x
+    promoted = (
+        x.astype(np.int64 if element.kind == "int" else np.uint64) if op.promotes == "sum" and element.is_integer else x
+    )
     if op.exact(element) or not element.is_float or op.results > 1:
         expected = op.evaluate([promoted], {"dims": axes})
         difference = differing(list(expected), got)
