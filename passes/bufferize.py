@@ -180,8 +180,9 @@ class _Walk:
         used = uses_inside(op)
 
         def is_free(holder: SSAValue) -> bool:
-            held = self.state.holds.get(holder, ())
-            return not any(v in used or is_live_after(v, op) for v in held)
+            held = self.state.holds.get(holder)
+            # A buffer without a value yet is another result of this very op, or is being staged.
+            return held is not None and not any(v in used or is_live_after(v, op) for v in held)
 
         offset = self.state.arena.offset(size, is_free)
         made = loop.AllocOp(info, offset)

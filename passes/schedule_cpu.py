@@ -14,12 +14,13 @@ from xdsl.ir import Block, Operation, Region
 from xdsl.passes import ModulePass
 
 from ..dialects import kernel, loop
-from ..dialects.dims import Dim, Sym, dim
+from ..dialects.dims import Dim, Sym
 from .loop_writer import LoopWriter
 from .memory import LoopRange
 from .schedule_contract import is_contraction, schedule_contraction
-from .schedule_map import Lanes, grain, schedule_map
+from .schedule_map import Lanes, schedule_map
 from .schedule_reduce import schedule_reduction
+from .schedule_rows import schedule_rows
 
 __all__ = ["ScheduleCpuPass"]
 
@@ -63,7 +64,9 @@ class _Schedule:
         if isinstance(op, kernel.GenericOp):
             self._nest(op, block, {}, False)
         elif isinstance(op, kernel.RowsOp):
-            self._rows(op, block)
+            schedule_rows(
+                self.writer, op, block, self.lanes, lambda nest, inner, done: self._nest(nest, inner, done, True)
+            )
         elif isinstance(op, kernel.ForOp):
             self._for(op, block)
         elif isinstance(op, kernel.WhileOp):
@@ -97,30 +100,3 @@ class _Schedule:
             schedule_contraction(self.writer, nest, block, self.lanes)
         else:
             schedule_reduction(self.writer, nest, block, self.lanes, done, serial)
-
-    def _rows(self, rows: kernel.RowsOp, block: Block) -> None:
-        """One parallel loop over the outermost shared iterator; all nests of a row run one after another."""
-        nests, shared = rows.nests, rows.n_shared
-        iterators = [self.writer.fresh() for _ in range(shared)]
-        done = {Sym(f"d{i}"): it for i, it in enumerate(iterators)}
-        body = Block()
-        work: Dim | None = None
-        for nest in nests:
-            self._nest(nest, body, dict(done), True)
-            size = _product(nest.extents.data[1:])
-            work = size if work is None else work + size
-        body.add_op(loop.YieldOp())
-        extents = nests[0].extents.data
-        assert work is not None
-        for i in reversed(range(1, shared)):
-            around = Block()
-            around.add_ops([loop.ForOp(str(iterators[i]), 0, extents[i], body), loop.YieldOp()])
-            body = around
-        block.add_op(loop.ParallelOp(str(iterators[0]), 0, extents[0], body, grain=grain(work)))
-
-
-def _product(extents: tuple[Dim, ...]) -> Dim:
-    total = dim(1)
-    for e in extents:
-        total = total * e
-    return total

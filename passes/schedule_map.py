@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from xdsl.ir import Block
+from xdsl.ir import Block, Operation
 
 from ..dialects import kernel, loop
 from ..dialects.dims import Dim, Sym, dim, maximum, minimum
@@ -15,6 +15,8 @@ __all__ = ["Group", "Lanes", "choose_lanes", "grain", "groups_of", "point_of", "
 
 #: Elements that make one chunk of parallel work worth handing to a thread.
 CHUNK = 16384
+#: Sides of a tile of a transposition: a cache line of f32.
+TILE = 16
 
 
 @dataclass(frozen=True)
@@ -105,7 +107,7 @@ def unit_score(walks: Sequence[Access], group: Group) -> int:
 def choose_lanes(lanes: Lanes, walks: Sequence[Access], cost: int) -> tuple[int, int]:
     """Vector width and unroll: full registers of the widest element; long bodies need no unrolling."""
     width = lanes.width(max((w.bits for w in walks), default=32))
-    unroll = lanes.unroll or (4 if cost <= 8 else 2 if cost <= 24 else 1)
+    unroll = lanes.unroll or (4 if cost <= 8 else 2 if cost <= 12 else 1)
     return width, unroll
 
 
@@ -143,14 +145,63 @@ def schedule_map(
         outer.add_ops([inner, loop.YieldOp()])
         block.add_op(loop.ParallelOp(str(start), 0, extent, outer, step=CHUNK))
         return
+    cross = _crossing(walks, order)
+    if cross is not None:
+        block.add_op(_tiled(writer, order, iterators, cross, body, width, serial))
+        return
     made: loop.ForOp | loop.ParallelOp = loop.ForOp(str(iterators[-1]), 0, extent, body, vector=width, unroll=unroll)
-    work = extent
-    for group, iterator in zip(reversed(order[:-1]), reversed(iterators[:-1])):
-        around = Block()
-        around.add_ops([made, loop.YieldOp()])
-        if group is order[0] and not serial:
-            made = loop.ParallelOp(str(iterator), 0, group.extent, around, grain=grain(work))
-        else:
-            made = loop.ForOp(str(iterator), 0, group.extent, around)
+    block.add_op(_around(order[:-1], iterators[:-1], made, extent, serial))
+
+
+def _around(groups: Sequence[Group], iterators: Sequence[Dim], made: Operation, work: Dim, serial: bool) -> Operation:
+    """Loops over groups around a loop that does `work` elements; the outermost goes to threads unless `serial`."""
+    for position in reversed(range(len(groups))):
+        group, iterator = groups[position], iterators[position]
+        inner = Block()
+        inner.add_ops([made, loop.YieldOp()])
+        if position == 0 and not serial:
+            return loop.ParallelOp(str(iterator), 0, group.extent, inner, grain=grain(work))
+        made = loop.ForOp(str(iterator), 0, group.extent, inner)
         work = work * group.extent
-    block.add_op(made)
+    return made
+
+
+def _crossing(walks: Sequence[Access], order: Sequence[Group]) -> int | None:
+    """A group along which some operand is contiguous that strides along the vector group: a transposition."""
+    vector = order[-1].symbols[-1]
+    crossed = [w for w in walks if (s := w.step(vector)) is not None and s.terms and s.const != 1]
+    scores = [unit_score(crossed, group) for group in order[:-1]]
+    return max(range(len(scores)), key=scores.__getitem__) if any(scores) else None
+
+
+def _tiled(
+    writer: LoopWriter,
+    order: Sequence[Group],
+    iterators: Sequence[Dim],
+    cross: int,
+    body: Block,
+    width: int,
+    serial: bool,
+) -> Operation:
+    """Tiles of the crossing and the vector group: every cache line of both is used up while it is there."""
+    across, along = order[cross], order[-1]
+    start, band = writer.fresh(), writer.fresh()
+    span = max(width, TILE)
+    made: Operation = loop.ForOp(
+        str(iterators[-1]), start, minimum(along.extent, start + span), body, vector=width, unroll=span // width
+    )
+    stop = minimum(across.extent, band + TILE)
+    for iterator, lower, upper, step in (
+        (iterators[cross], band, stop, 1), (start, dim(0), along.extent, span)
+    ):  # fmt: skip
+        inner = Block()
+        inner.add_ops([made, loop.YieldOp()])
+        made = loop.ForOp(str(iterator), lower, upper, inner, step=step)
+    inner = Block()
+    inner.add_ops([made, loop.YieldOp()])
+    outer = [i for i in range(len(order) - 1) if i != cross]
+    if outer or serial:
+        made = loop.ForOp(str(band), 0, across.extent, inner, step=TILE)
+        work = across.extent * along.extent
+        return _around([order[i] for i in outer], [iterators[i] for i in outer], made, work, serial)
+    return loop.ParallelOp(str(band), 0, across.extent, inner, step=TILE, grain=grain(along.extent * TILE))

@@ -11,10 +11,12 @@ from ..dialects.order import Order
 from .loop_writer import Access, LoopWriter, accesses, body_cost
 from .schedule_map import Group, Lanes, choose_lanes, grain, groups_of, point_of
 
-__all__ = ["schedule_reduction"]
+__all__ = ["fold", "lanes_across", "schedule_reduction"]
 
 #: Elements of a block of a fold whose order is free.
 FREE_BLOCK = 16384
+#: Neighbouring results that fold side by side: four cache lines of f32.
+BAND = 64
 
 
 def schedule_reduction(
@@ -32,7 +34,7 @@ def schedule_reduction(
     point = {**done, **point_of(groups, iterators)}
     body = Block()
     width = 1 if across else choose_lanes(lanes, _entering(nest, walks), body_cost(nest))[0]
-    states = _fold(writer, nest, body, point, dim(0), nest.extents.data[-1], _order(nest), width)
+    states = fold(writer, nest, body, point, dim(0), nest.extents.data[-1], width)
     writer.finish(nest, states, point, body)
     if not groups:
         for op in list(body.ops):
@@ -60,7 +62,8 @@ def _around(
         group, iterator = groups[position], iterators[position]
         outermost = position == 0 and not serial
         if made is None and across:
-            width, unroll = choose_lanes(lanes, walks, body_cost(nest))
+            width = choose_lanes(lanes, walks, body_cost(nest))[0]
+            unroll = lanes.unroll or max(1, min(8, BAND // width))
             if outermost:
                 return _lane_chunks(group.extent, iterator, body, width, unroll)
             made = loop.ForOp(str(iterator), 0, group.extent, body, vector=width, unroll=unroll)
@@ -80,7 +83,7 @@ def _around(
 
 def _lane_chunks(extent: Dim, iterator: Dim, body: Block, width: int, unroll: int) -> loop.ParallelOp:
     """Results side by side in lanes, in chunks of a few cache lines each."""
-    chunk = max(width * unroll, 64)
+    chunk = max(width * unroll, BAND)
     begin = sym(f"{iterator}.b")
     inner = loop.ForOp(str(iterator), begin, minimum(extent, begin + chunk), body, vector=width, unroll=unroll)
     outer = Block()
@@ -97,10 +100,15 @@ def _entering(nest: kernel.GenericOp, walks: list[Access]) -> list[Access]:
     return walks[: len(nest.ins) - nest.n_post] or walks
 
 
+def lanes_across(order: Order) -> bool:
+    """Whether lanes may run across results: the order has no lanes of its own along the fold."""
+    return order.kind != "tree" or order.lanes == 1
+
+
 def _across(nest: kernel.GenericOp, walks: list[Access], k: Sym, inner: Sym) -> bool:
     """Whether lanes run across results: the order allows it, and memory is contiguous that way, not along the fold."""
     order = _order(nest)
-    if order.kind == "tree" and order.lanes > 1:
+    if not lanes_across(order):
         return False
     along = sum(1 for w in _entering(nest, walks) if (s := w.step(k)) is not None and s.const == 1)
     beside = sum(1 for w in _entering(nest, walks) if (s := w.step(inner)) is not None and s.const == 1)
@@ -115,17 +123,17 @@ def _is_long(nest: kernel.GenericOp) -> bool:
     return extent.const is None or extent.const > block
 
 
-def _fold(
+def fold(
     writer: LoopWriter,
     nest: kernel.GenericOp,
     block: Block,
     point: dict[Sym, Dim],
     lower: Dim,
     upper: Dim,
-    order: Order,
     width: int,
 ) -> list[SSAValue]:
-    """One `loop.reduce` of the nest's body over part of its reduced iterator."""
+    """One `loop.reduce` of the nest's body over part of its reduced iterator; its states."""
+    order = _order(nest)
     iterator = writer.fresh()
     body = Block()
     yielded = writer.body(nest, {**point, Sym(f"d{nest.n_parallel}"): iterator}, body)
@@ -159,7 +167,7 @@ def _in_blocks(writer: LoopWriter, nest: kernel.GenericOp, block: Block, lanes: 
     number = writer.fresh()
     inner = Block()
     width = choose_lanes(lanes, _entering(nest, walks), body_cost(nest))[0]
-    states = _fold(writer, nest, inner, {}, number * size, minimum(extent, number * size + size), order, width)
+    states = fold(writer, nest, inner, {}, number * size, minimum(extent, number * size + size), width)
     for value, buffer in zip(states, partials):
         inner.add_op(loop.StoreOp(value, buffer, [number]))
     inner.add_op(loop.YieldOp())

@@ -64,6 +64,10 @@ def heat(x):
     return x
 
 
+def joined(x):
+    return np.concatenate([x, x * 2], axis=1)
+
+
 def integers(x):
     return (x // 3) % 5 + x.astype(np.int64)
 
@@ -83,6 +87,7 @@ PROGRAMS = [
     (sums, [single(8, 1500)]),
     (masked, [single(7, 3)]),
     (heat, [single(8, 9)]),
+    (joined, [single(3, 4)]),
     (integers, [BYTES.view(np.int8).astype(np.int32)]),
     (integers, [BYTES]),
 ]
@@ -179,3 +184,88 @@ def test_what_has_no_upstream_form_is_named() -> None:
     assert module is not None
     with pytest.raises(ExportError, match=r"kernel.generic has no upstream form here"):
         export(module)
+
+
+T = 'tensor<?x?xf32, #tx.dims<"n, m">>'
+IDENTITY = '#tx.map<"(d0: n, d1: m) -> (d0, d1)">'
+CONTROL = f"""
+func.func @f(%c: tensor<i1>, %x: {T}, %k: tensor<?xi64, #tx.dims<"k">>) -> ({T}, {T}, {T}) {{
+  %a = "kernel.for"(%x) ({{
+  ^bb0(%v: {T}):
+    %w = "kernel.generic"(%v, %v) ({{
+    ^bb0(%e: f32):
+      %i = loop.index {{expr = #tx.dim<"i // 3 + max(i, $s) % 7">}} : i64
+      loop.bind %i {{symbol = "..t0"}}
+      %r = kernel.read %k {{index = #tx.dims<"..t0">, guards = #tx.dims<"k - 1 - ..t0">}}
+        : tensor<?xi64, #tx.dims<"k">> -> i64
+      %s = arith.sitofp %r : i64 to f32
+      %g = "kernel.call"(%s) {{fn = "sigmoid"}} : (f32) -> f32
+      %t = arith.addf %g, %e : f32
+      kernel.yield %t : f32
+    }}, {{}}, {{}}) {{extents = #tx.dims<"n, m">, parallel = 2 : i64, post = 0 : i64,
+        in_maps = [#tx.map<"(d0: n, d1: m) -> (n - 1 - d0, d1) where (d1 - 1)">],
+        out_maps = [#tx.map<"(d0: n, d1: m) -> (d0, d1) where (d0 - 1)">],
+        operandSegmentSizes = array<i32: 1, 1>}} : ({T}, {T}) -> {T}
+    kernel.yield %w : {T}
+  }}) {{iv = "i", lower = #tx.dim<"n">, upper = #tx.dim<"0">, step = #tx.dim<"-2">}} : ({T}) -> {T}
+  %b = "kernel.while"(%x) ({{
+  ^bb0(%v: {T}):
+    kernel.yield %c : tensor<i1>
+  }}, {{
+  ^bb0(%v: {T}):
+    kernel.yield %v : {T}
+  }}) : ({T}) -> {T}
+  %d = "kernel.if"(%c) ({{
+    kernel.yield %a : {T}
+  }}, {{
+    kernel.yield %b : {T}
+  }}) : (tensor<i1>) -> {T}
+  func.return %a, %b, %d : {T}, {T}, {T}
+}}
+"""
+
+X = '!loop.buffer<"f32[n, m] by [$s, 1]">'
+ROW = '!loop.buffer<"bool[m] by [1]">'
+LOOPS = f"""
+func.func @f(%x: {X}) attributes {{tx.arena = #tx.dim<"4*m + 64">, tx.thread_arena = #tx.dim<"m + 64">}} {{
+  %t = loop.alloc {{scope = "arena", offset = #tx.dim<"64">}} : !loop.buffer<"f32[m] by [1]">
+  %p = loop.alloc {{scope = "thread", offset = #tx.dim<"0">}} : {ROW}
+  "loop.parallel"() ({{
+    "loop.for"() ({{
+      %a = loop.load %x {{index = #tx.dims<"i, j">, guards = #tx.dims<"j - 1">}} : {X} -> f32
+      %z = arith.constant 0x7F800000 : f32
+      %q = arith.cmpf olt, %a, %z : f32
+      loop.store %q, %p {{index = #tx.dims<"j">, guards = #tx.dims<"m - 2 - j">}} : i1, {ROW}
+      %r = loop.load %p {{index = #tx.dims<"j">}} : {ROW} -> i1
+      "loop.if"(%r) ({{
+        loop.store %a, %t {{index = #tx.dims<"j">}} : f32, !loop.buffer<"f32[m] by [1]">
+        loop.yield
+      }}, {{
+        loop.yield
+      }}) : (i1) -> ()
+      loop.yield
+    }}) {{iv = "j", lower = #tx.dim<"0">, upper = #tx.dim<"m">, step = #tx.dim<"1">, vector = 8 : i64,
+         unroll = 2 : i64}} : () -> ()
+    "loop.while"() ({{
+      %l = loop.load %p {{index = #tx.dims<"0">}} : {ROW} -> i1
+      loop.yield %l : i1
+    }}, {{
+      %f = arith.constant false
+      loop.store %f, %p {{index = #tx.dims<"0">}} : i1, {ROW}
+      loop.yield
+    }}) : () -> ()
+    loop.barrier
+    loop.yield
+  }}) {{iv = "i", lower = #tx.dim<"0">, upper = #tx.dim<"n">, step = #tx.dim<"1">, kind = "cpu_thread",
+       grain = #tx.dim<"16">}} : () -> ()
+  func.return
+}}
+"""
+
+
+@needs_opt
+@pytest.mark.parametrize(("text", "argument"), [(CONTROL, "$s"), (LOOPS, "$s")])
+def test_control_flow_and_symbols_of_no_shape(parse, text: str, argument: str) -> None:
+    exported_text = export(parse(text))
+    assert f"// index arguments: {argument}" in exported_text
+    assert "scf.while" in mlir_opt(exported_text)

@@ -13,7 +13,7 @@ from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from ...dialects.dims import Dim, Sym, linear_in
 from ...dialects.index_map import IndexMap
-from ...dialects.kernel import ForOp, GenericOp, IfOp, ReadOp, RowsOp, WhileOp, shape_of
+from ...dialects.kernel import EmptyOp, ForOp, GenericOp, IfOp, ReadOp, RowsOp, WhileOp, shape_of
 from .text import ExportError, Text, element, free_symbols
 
 __all__ = ["export_fused"]
@@ -71,6 +71,8 @@ class _Fused(Text):
         match op:
             case GenericOp():
                 self.generic(op)
+            case EmptyOp():
+                self.names[op.result] = self.empty(shape_of(op.result.type)[1], element(op.result.type))
             case RowsOp():
                 self.nested(op.body.block)
                 assert op.body.block.last_op is not None

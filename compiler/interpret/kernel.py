@@ -15,7 +15,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Block, Operation, SSAValue
 
 from ...dialects.dims import Sym
-from ...dialects.kernel import ForOp, GenericOp, IfOp, RowsOp, WhileOp, shape_of
+from ...dialects.kernel import EmptyOp, ForOp, GenericOp, IfOp, RowsOp, WhileOp, shape_of
 from .bodies import InterpretError, literal
 from .frame import Frame, naming
 from .memory import Arena, Memory, evaluate, poisoned
@@ -65,6 +65,10 @@ class _Kernels:
         match op:
             case GenericOp():
                 self.generic(frame, op, self.outputs(frame, op))
+            case EmptyOp():
+                element, dims = shape_of(op.result.type)
+                shape = [int(evaluate(d, frame.env)) for d in dims]
+                self.memory[op.result] = Memory(poisoned(shape, element), element)
             case RowsOp():
                 self.rows(frame, op)
             case ForOp():

@@ -19,6 +19,10 @@ def layer_norm(x):
     return centred / np.sqrt((centred * centred).mean(axis=1, keepdims=True) + 1e-5)
 
 
+def standardised(x):
+    return (x - x.mean(axis=0)) / x.std(axis=0)
+
+
 def perceptron(x, y):
     return np.maximum(x @ y + 1, 0)
 
@@ -45,6 +49,10 @@ def heat(x):
     return x
 
 
+def joined(x):
+    return np.concatenate([x, x * 2], axis=1)
+
+
 def integers(x):
     return (x // 3) % 5 + x.astype(np.int64), x >> 1, (x * 0.5).astype(np.int8)
 
@@ -67,6 +75,8 @@ PROGRAMS = [
     (views, [single(6, 7)]),
     (masked, [single(7, 3)]),
     (heat, [single(8, 9)]),
+    (joined, [single(3, 4)]),
+    (standardised, [single(50, 9)]),
     (integers, [BYTES.view(np.int8).astype(np.int32)]),
     (integers, [BYTES]),
 ]

@@ -43,10 +43,8 @@ def test_a_map_of_any_size(lanes: int) -> None:
 @pytest.mark.parametrize("lanes", WIDTHS)
 def test_transposed_broadcast_and_guarded_maps(lanes: int) -> None:
     x, y, v = "f32[m, n] by [n, 1]", "f32[n, m] by [m, 1]", "f32[m] by [1]"
-    body = (
-        "^bb0(%a: f32, %b: f32, %c: f32):\n"
-        "%d = arith.addf %a, %b : f32\n%e = arith.mulf %d, %c : f32\nkernel.yield %e : f32"
-    )
+    body = "^bb0(%a: f32, %b: f32, %c: f32):\n%d = arith.addf %a, %b : f32\n"
+    body += "%e = arith.mulf %d, %c : f32\nkernel.yield %e : f32"
     ins = [("x", x, "d1, d0"), ("v", v, "d1"), ("x", x, "d1 - 1, d0 - 2 where (d1 - 1, d0 - 2)")]
     text = function({"x": x, "v": v, "y": y}, nest("n, m", ins, [("y", y, "d0, d1")], body), "n, m")
     made = scheduled(text, lanes=lanes)
@@ -154,21 +152,18 @@ def test_contractions_of_known_sizes(sizes: tuple[str, str, str]) -> None:
 
 
 @pytest.mark.parametrize("lanes", WIDTHS)
-@pytest.mark.parametrize("columns", [False, True])
-def test_rows_of_a_normalisation(lanes: int, columns: bool) -> None:
+@pytest.mark.parametrize(
+    ("columns", "order"),
+    [(False, "tree<1024, 64>"), (True, "tree<1024, 64>"), (True, "tree<16, 1>"), (True, "chain<16>")],
+)
+def test_rows_of_a_normalisation(lanes: int, columns: bool, order: str) -> None:
     """x / sum(x) along rows, or along columns: the sum lives in a worker's own memory."""
     x, at = ("f32[m, n] by [n, 1]", "d1, d0") if columns else ("f32[n, m] by [m, 1]", "d0, d1")
     one = "f32[] by []"
     total = nest(
-        "n, m",
-        [("x", x, at)],
-        [("s", one, "")],
-        same("f32"),
-        order="tree<1024, 64>",
-        identity="-0.0 : f32",
-        merge=add("f32"),
+        "n, m", [("x", x, at)], [("s", one, "")], same("f32"), order=order, identity="-0.0 : f32", merge=add("f32"),
         finish=same("f32"),
-    )
+    )  # fmt: skip
     divide = "^bb0(%a: f32, %b: f32):\n%c = arith.divf %a, %b : f32\nkernel.yield %c : f32"
     scale = nest("n, m", [("x", x, at), ("s", one, "")], [("y", x, at)], divide)
     rows = f"""%m_s = loop.alloc {{scope = "thread", offset = #tx.dim<"0">}} : !loop.buffer<"{one}">
@@ -178,7 +173,7 @@ kernel.yield }}) {{shared = 1 : i64}} : () -> ()"""
         'tx.thread_arena = #tx.dim<"0">', 'tx.thread_arena = #tx.dim<"64">'
     )
     made = scheduled(text, lanes=lanes)
-    for n, m in [(0, 1), (1, 1), (5, 33), (40, 70), (70, 8)]:
+    for n, m in [(0, 1), (1, 1), (5, 33), (40, 70), (70, 8), (200, 3)]:
         shape = (m, n) if columns else (n, m)
         made.check([f32(*shape), f32(*shape)], {"n": n, "m": m})
 
@@ -195,3 +190,37 @@ kernel.yield }}, {{ kernel.yield }}) : (i1) -> ()"""
     for c in (True, False):
         out = made.check([np.array(c), data], {"n": 50})[1]
         assert np.array_equal(out, data * 8 if c else data)
+
+
+@pytest.mark.parametrize("lanes", WIDTHS)
+def test_a_band_of_columns_keeps_whole_columns_of_private_values(lanes: int) -> None:
+    """t = 2x lives within a column; y = t reversed along it, for each of p slabs."""
+    x, t = "f32[p, m, n] by [m*n, n, 1]", "f32[m] by [1]"
+    into = nest("p, n, m", [("x", x, "d0, d2, d1")], [("t", t, "d2")], DOUBLE)
+    back = nest("p, n, m", [("t", t, "m - 1 - d2")], [("y", x, "d0, d2, d1")], same("f32"))
+    rows = f"""%m_t = loop.alloc {{scope = "thread", offset = #tx.dim<"0">}} : !loop.buffer<"{t}">
+"kernel.rows"() ({{ {into} {back}
+kernel.yield }}) {{shared = 2 : i64}} : () -> ()"""
+    text = function({"x": x, "y": x}, rows, "p, n, m").replace(
+        'tx.thread_arena = #tx.dim<"0">', 'tx.thread_arena = #tx.dim<"4*m">'
+    )
+    made = scheduled(text, lanes=lanes)
+    for p, n, m in [(0, 1, 1), (1, 1, 1), (3, 70, 5), (2, 130, 9)]:
+        data = f32(p, m, n)
+        out = made.check([data, f32(p, m, n)], {"p": p, "n": n, "m": m})[1]
+        assert np.array_equal(out, 2 * data[:, ::-1])
+
+
+@pytest.mark.parametrize("lanes", WIDTHS)
+@pytest.mark.parametrize("axes", [(2, 1, 0), (1, 0, 2), (0, 2, 1), (2, 0, 1)])
+def test_permutations_of_three_dims(lanes: int, axes: tuple[int, int, int]) -> None:
+    names = ("p", "n", "m")
+    a, b, c = (names[i] for i in axes)
+    x, y = f"f32[{a}, {b}, {c}] by [{b}*{c}, {c}, 1]", "f32[p, n, m] by [n*m, m, 1]"
+    at = ", ".join(f"d{i}" for i in axes)
+    text = function({"x": x, "y": y}, nest("p, n, m", [("x", x, at)], [("y", y, "d0, d1, d2")], same("f32")), "p, n, m")
+    made = scheduled(text, lanes=lanes)
+    for sizes in [(0, 2, 3), (1, 1, 1), (3, 20, 35), (40, 3, 18)]:
+        data = f32(*(sizes[i] for i in axes))
+        out = made.check([data, f32(*sizes)], dict(zip(names, sizes)))[1]
+        assert np.array_equal(out, data.transpose(np.argsort(axes)))

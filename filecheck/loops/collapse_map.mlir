@@ -1,0 +1,20 @@
+// RUN: tx-opt %s -p tx-schedule-cpu | filecheck %s
+
+// Both iterators run as one, in chunks for threads; lanes along the chunk.
+
+// CHECK: "loop.parallel"() ({
+// CHECK-NEXT: "loop.for"() ({
+// CHECK-NEXT: loop.load %x {index = #tx.dims<"(i0 // m), (i0 % m)">}
+// CHECK: loop.store
+// CHECK: {iv = "i0", lower = #tx.dim<"i1">, upper = #tx.dim<"min(i1 + 16384, m*n)">, step = #tx.dim<"1">, vector = 8 : i64, unroll = 4 : i64}
+// CHECK: {iv = "i1", lower = #tx.dim<"0">, upper = #tx.dim<"m*n">, step = #tx.dim<"16384">, kind = "cpu_thread"
+// CHECK-NOT: loop.for
+func.func @f(%x: !loop.buffer<"f32[n, m] by [m, 1]">, %y: !loop.buffer<"f32[n, m] by [m, 1]">) attributes {tx.symbols = #tx.dims<"n, m">, tx.arena = #tx.dim<"0">,
+tx.thread_arena = #tx.dim<"0">} {
+
+"kernel.generic"(%x, %y) ({ ^bb0(%a: f32):
+%b = arith.addf %a, %a : f32
+kernel.yield %b : f32 }, {  }, {  }) {extents = #tx.dims<"n, m">,
+parallel = 2 : i64, post = 0 : i64, in_maps = [#tx.map<"(d0: n, d1: m) -> (d0, d1)">], out_maps = [#tx.map<"(d0: n, d1: m) -> (d0, d1)">],
+operandSegmentSizes = array<i32: 1, 1>} : (!loop.buffer<"f32[n, m] by [m, 1]">, !loop.buffer<"f32[n, m] by [m, 1]">) -> ()
+func.return }

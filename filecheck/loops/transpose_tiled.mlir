@@ -1,0 +1,20 @@
+// RUN: tx-opt %s -p tx-schedule-cpu | filecheck %s
+
+// A transposition runs in square tiles: lanes along the stores, rows of loads used up while in cache.
+
+// CHECK: "loop.parallel"() ({
+// CHECK: loop.load %x {index = #tx.dims<"i1, i0">}
+// CHECK: loop.store {{.*}} %y {index = #tx.dims<"i0, i1">}
+// CHECK: {iv = "i1", lower = #tx.dim<"i2">, upper = #tx.dim<"min(i2 + 16, m)">, {{.*}} vector = 8 : i64, unroll = 2 : i64}
+// CHECK: {iv = "i0", lower = #tx.dim<"i3">, upper = #tx.dim<"min(i3 + 16, n)">
+// CHECK: {iv = "i2", {{.*}} upper = #tx.dim<"m">, step = #tx.dim<"16">
+// CHECK: {iv = "i3", {{.*}} upper = #tx.dim<"n">, step = #tx.dim<"16">, kind = "cpu_thread"
+func.func @f(%x: !loop.buffer<"f32[m, n] by [n, 1]">, %y: !loop.buffer<"f32[n, m] by [m, 1]">) attributes {tx.symbols = #tx.dims<"n, m">, tx.arena = #tx.dim<"0">,
+tx.thread_arena = #tx.dim<"0">} {
+
+"kernel.generic"(%x, %y) ({ ^bb0(%a: f32):
+%b = arith.addf %a, %a : f32
+kernel.yield %b : f32 }, {  }, {  }) {extents = #tx.dims<"n, m">,
+parallel = 2 : i64, post = 0 : i64, in_maps = [#tx.map<"(d0: n, d1: m) -> (d1, d0)">], out_maps = [#tx.map<"(d0: n, d1: m) -> (d0, d1)">],
+operandSegmentSizes = array<i32: 1, 1>} : (!loop.buffer<"f32[m, n] by [n, 1]">, !loop.buffer<"f32[n, m] by [m, 1]">) -> ()
+func.return }

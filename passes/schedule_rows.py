@@ -1,0 +1,133 @@
+"""Rows to loops: the nests of a row run one after another, by one worker, while the row is in its cache.
+
+Two ways.  Along rows: one row at a time, vectors along the iterators of each nest.  Across rows, where neighbouring
+rows are neighbours in memory (a softmax of columns): a band of rows at a time, vectors across the band; what the nests
+hand each other then has a place for each row of the band.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from xdsl.dialects.builtin import ArrayAttr
+from xdsl.ir import Block, Operation, SSAValue
+
+from ..dialects import kernel, loop
+from ..dialects.attributes import BufferInfo
+from ..dialects.dims import Dim, Sym, dim, minimum
+from ..dialects.index_map import IndexMap
+from .loop_writer import LoopWriter, accesses, body_cost, buffer_info
+from .nest_builder import product
+from .schedule_map import Lanes, choose_lanes, grain, groups_of, point_of
+from .schedule_reduce import BAND, fold, lanes_across
+
+__all__ = ["schedule_rows"]
+
+#: A nest at the place of a row: nest, block to write to, the places of the shared iterators.
+NestWriter = Callable[[kernel.GenericOp, Block, dict[Sym, Dim]], None]
+
+
+def schedule_rows(writer: LoopWriter, rows: kernel.RowsOp, block: Block, lanes: Lanes, write_nest: NestWriter) -> None:
+    """Loops for `rows`; `write_nest` schedules one nest within one row, serially."""
+    nests, shared = rows.nests, rows.n_shared
+    iterators = [writer.fresh() for _ in range(shared)]
+    done = {Sym(f"d{i}"): it for i, it in enumerate(iterators)}
+    extents = nests[0].extents.data[:shared]
+    body = Block()
+    steps = [1] * shared
+    if _runs_across(nests, shared):
+        steps[-1] = BAND
+        _write_band(writer, nests, body, lanes, done, extents)
+    else:
+        for nest in nests:
+            write_nest(nest, body, dict(done))
+    body.add_op(loop.YieldOp())
+    for i in reversed(range(1, shared)):
+        around = Block()
+        around.add_ops([loop.ForOp(str(iterators[i]), 0, extents[i], body, step=steps[i]), loop.YieldOp()])
+        body = around
+    work = dim(0)
+    for nest in nests:
+        work = work + product(nest.extents.data[1:])
+    block.add_op(loop.ParallelOp(str(iterators[0]), 0, extents[0], body, step=steps[0], grain=grain(work * steps[0])))
+
+
+def _runs_across(nests: list[kernel.GenericOp], shared: int) -> bool:
+    """Whether memory is contiguous across rows and not along them, and every order has one lane or none."""
+    across = along = 0
+    for nest in nests:
+        if nest.order is not None and not lanes_across(nest.order.data):
+            return False
+        if any(isinstance(op, kernel.ReadOp) for r in nest.regions for b in r.blocks for op in b.ops):
+            return False
+        inner = [Sym(f"d{i}") for i in range(shared, len(nest.extents.data))]
+        for walk in accesses(nest):
+            weight = 2 if walk.is_output else 1
+            step = walk.step(Sym(f"d{shared - 1}"))
+            across += weight * (step is not None and step.const == 1)
+            along += weight * any((s := walk.step(i)) is not None and s.const == 1 for i in inner)
+    return across > along
+
+
+def _write_band(
+    writer: LoopWriter,
+    nests: list[kernel.GenericOp],
+    block: Block,
+    lanes: Lanes,
+    done: dict[Sym, Dim],
+    extents: tuple[Dim, ...],
+) -> None:
+    """The nests for the rows from ``done``'s last place on, as many as a band has."""
+    shared = len(extents)
+    last = Sym(f"d{shared - 1}")
+    start = done[last]
+    stop = minimum(extents[-1], start + BAND)
+    private = _widened(writer, nests, block)
+    for nest in nests:
+        _place_in_band(nest, private, last, start)
+        walks = accesses(nest)
+        width, unroll = choose_lanes(lanes, walks, body_cost(nest))
+        groups = groups_of(nest, walks, shared, nest.n_parallel)
+        iterators, row = [writer.fresh() for _ in groups], writer.fresh()
+        point = {**done, last: row, **point_of(groups, iterators)}
+        body = Block()
+        if nest.is_reduction:
+            unroll = lanes.unroll or max(1, min(8, BAND // width))
+            writer.finish(nest, fold(writer, nest, body, point, dim(0), nest.extents.data[-1], 1), point, body)
+        else:
+            writer.store(nest, writer.body(nest, point, body), point, body)
+        body.add_op(loop.YieldOp())
+        made: Operation = loop.ForOp(str(row), start, stop, body, vector=width, unroll=unroll)
+        for group, iterator in zip(reversed(groups), reversed(iterators)):
+            around = Block()
+            around.add_ops([made, loop.YieldOp()])
+            made = loop.ForOp(str(iterator), 0, group.extent, around)
+        block.add_op(made)
+
+
+def _widened(writer: LoopWriter, nests: list[kernel.GenericOp], block: Block) -> dict[SSAValue, SSAValue]:
+    """For each value that lives within a row, memory with a last dim for the rows of a band."""
+    made: dict[SSAValue, SSAValue] = {}
+    for nest in nests:
+        for value in (*nest.ins, *nest.outs):
+            owner = value.owner
+            if value not in made and isinstance(owner, loop.AllocOp) and owner.scope.data == "thread":
+                info = buffer_info(value)
+                wide = BufferInfo(info.dtype, (*info.dims, dim(BAND)), (*(s * BAND for s in info.strides), dim(1)))
+                made[value] = writer.allocate(block, wide, "thread")
+    return made
+
+
+def _place_in_band(nest: kernel.GenericOp, private: dict[SSAValue, SSAValue], last: Sym, start: Dim) -> None:
+    """Make a nest use the widened memory: the row's place in the band is a further index."""
+    place = Dim.of_terms({(last,): 1}) - start
+
+    def fit(index: IndexMap, value: SSAValue) -> kernel.MapAttr:
+        if value in private:
+            index = IndexMap(index.extents, (*index.exprs, place), index.guards)
+        return kernel.map_attr(index)
+
+    maps = [fit(m, v) for m, v in zip(nest.maps_in(), nest.ins)]
+    nest.attributes["out_maps"] = ArrayAttr([fit(m, v) for m, v in zip(nest.maps_out(), nest.outs)])
+    nest.attributes["in_maps"] = ArrayAttr(maps)
+    nest.operands = [private.get(v, v) for v in (*nest.ins, *nest.outs)]
