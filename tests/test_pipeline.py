@@ -2,15 +2,18 @@
 
 import io
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
 
 import txc
 from txc.compiler.executable import Executable, GuardFailure
 from txc.compiler.frontend.graph import Graph
 from txc.compiler.options import OptionError, Options
-from txc.compiler.pipeline import compile_graph, run_stages
+from txc.compiler.pipeline import compile_graph, function_of, run_stages
 from txc.compiler.stages import STAGES
 from txc.compiler.watch import PassError, Watch
 from txc.passes.canonicalize import CanonicalizePass
@@ -70,11 +73,12 @@ def test_a_pass_that_breaks_the_ir_is_named():
     class Breaks(CanonicalizePass):
         name = "tx-break"
 
-        def apply(self, ctx, op) -> None:
-            function = next(iter(op.body.block.ops))
-            (first, *_) = [o for o in function.body.block.ops]
+        def apply(self, ctx: Context, op: ModuleOp) -> None:
+            block = function_of(op).body.block
+            first, last = block.first_op, block.last_op
+            assert first is not None and last is not None
             first.detach()
-            function.body.block.insert_op_before(first, function.body.block.last_op)
+            block.insert_op_before(first, last)
 
     with pytest.raises(PassError, match=r"after tx-break \(stage canonical\) is not valid"):
         run_stages(
@@ -95,7 +99,7 @@ def test_a_pass_that_breaks_the_ir_is_named():
         ({"fastmath": {"nnan"}}, "fastmath has no 'nnan'"),
     ],
 )
-def test_wrong_options_are_named(given: dict[str, object], message: str):
+def test_wrong_options_are_named(given: dict[str, Any], message: str):
     with pytest.raises(OptionError, match=message):
         Options.of(**given)
 
