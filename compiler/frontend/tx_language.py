@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 import difflib
 import linecache
+import operator
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -60,27 +61,43 @@ _FUNCTIONS: dict[str, Any] = {
 }
 _CONSTANTS = {"pi": np.pi, "e": np.e, "inf": np.inf, "nan": np.nan, "True": True, "False": False}
 _BINARY = {
-    ast.Add: lambda a, b: a + b,
-    ast.Sub: lambda a, b: a - b,
-    ast.Mult: lambda a, b: a * b,
-    ast.Div: lambda a, b: a / b,
-    ast.FloorDiv: lambda a, b: a // b,
-    ast.Mod: lambda a, b: a % b,
-    ast.Pow: lambda a, b: a**b,
-    ast.MatMult: lambda a, b: a @ b,
-    ast.BitAnd: lambda a, b: a & b,
-    ast.BitOr: lambda a, b: a | b,
-    ast.BitXor: lambda a, b: a ^ b,
-    ast.LShift: lambda a, b: a << b,
-    ast.RShift: lambda a, b: a >> b,
+    ast.Add: operator.add,
+    ast.Sub: operator.sub,
+    ast.Mult: operator.mul,
+    ast.Div: operator.truediv,
+    ast.FloorDiv: operator.floordiv,
+    ast.Mod: operator.mod,
+    ast.Pow: operator.pow,
+    ast.MatMult: operator.matmul,
+    ast.BitAnd: operator.and_,
+    ast.BitOr: operator.or_,
+    ast.BitXor: operator.xor,
+    ast.LShift: operator.lshift,
+    ast.RShift: operator.rshift,
+}
+#: Augmented assignments write an array in place, as in NumPy; a number gets a new value.
+_IN_PLACE = {
+    ast.Add: operator.iadd,
+    ast.Sub: operator.isub,
+    ast.Mult: operator.imul,
+    ast.Div: operator.itruediv,
+    ast.FloorDiv: operator.ifloordiv,
+    ast.Mod: operator.imod,
+    ast.Pow: operator.ipow,
+    ast.MatMult: operator.imatmul,
+    ast.BitAnd: operator.iand,
+    ast.BitOr: operator.ior,
+    ast.BitXor: operator.ixor,
+    ast.LShift: operator.ilshift,
+    ast.RShift: operator.irshift,
 }
 _COMPARE = {
-    ast.Lt: lambda a, b: a < b,
-    ast.LtE: lambda a, b: a <= b,
-    ast.Gt: lambda a, b: a > b,
-    ast.GtE: lambda a, b: a >= b,
-    ast.Eq: lambda a, b: a == b,
-    ast.NotEq: lambda a, b: a != b,
+    ast.Lt: operator.lt,
+    ast.LtE: operator.le,
+    ast.Gt: operator.gt,
+    ast.GtE: operator.ge,
+    ast.Eq: operator.eq,
+    ast.NotEq: operator.ne,
 }
 
 
@@ -164,6 +181,8 @@ def parse(text: str, filename: str = "<tx>") -> TxModule:
     except SyntaxError as error:
         loc = Loc(filename, error.lineno or 1, max(0, (error.offset or 1) - 1), error.end_offset or error.offset or 1)
         raise TxcError(f"syntax error: {error.msg}", loc, code="TX0221") from None
+    except (ValueError, RecursionError, MemoryError) as error:
+        raise TxcError(f"{filename} cannot be read: {error}", code="TX0221") from None
     for node in tree.body:
         if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str):
             continue
@@ -191,6 +210,8 @@ def _signature(module: TxModule, node: ast.FunctionDef) -> TxFunction:
     for arg in a.args:
         if arg.annotation is None:
             fail(module.filename, arg, f"parameter {arg.arg!r} needs a type", f"{arg.arg}: f32[n, m]", "TX0226")
+        if any(arg.arg == p.name for p in parameters):
+            fail(module.filename, arg, f"parameter {arg.arg!r} is declared twice", code="TX0225")
         parameters.append(Parameter(arg.arg, read_annotation(module.filename, arg.annotation)))
     results = None
     if node.returns is not None:
@@ -272,7 +293,7 @@ class _Evaluator:
                     raise TxcError(
                         error.message, location(self.module.filename, statement), error.hint, error.code
                     ) from error
-                except (TypeError, ValueError, IndexError) as error:
+                except (TypeError, ValueError, LookupError, ArithmeticError, AttributeError) as error:
                     self.fail(statement, str(error), code="TX0230")
 
     def statement(self, node: ast.stmt) -> None:
@@ -313,7 +334,7 @@ class _Evaluator:
             base, index = self.value(target.value), self.index(target.slice)
             base[index] = _BINARY[type(op)](base[index], value)
         elif isinstance(target, ast.Name):
-            self.names[target.id] = _BINARY[type(op)](self.value(target), value)
+            self.names[target.id] = _IN_PLACE[type(op)](self.value(target), value)
         else:
             self.fail(target, "only names and views can be assigned", code="TX0233")
 
@@ -464,7 +485,11 @@ class _Evaluator:
 
     def call(self, node: ast.Call) -> Any:
         arguments = [self.value(a) for a in node.args]
-        keywords = {k.arg: self.value(k.value) for k in node.keywords if k.arg is not None}
+        keywords: dict[str, Any] = {}
+        for k in node.keywords:
+            if k.arg is None:
+                self.fail(k.value, "** is not part of the language", "write name=value", "TX0231")
+            keywords[k.arg] = self.value(k.value)
         if isinstance(node.func, ast.Attribute):
             return self.method(node, self.value(node.func.value), node.func.attr, arguments, keywords)
         if not isinstance(node.func, ast.Name):
