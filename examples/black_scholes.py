@@ -1,8 +1,9 @@
 """Option prices, with SciPy's erf, compiled: `python examples/black_scholes.py`."""
 
 import numpy as np
-import txc
 from scipy.special import erf
+
+import txc
 
 
 def normal(x):

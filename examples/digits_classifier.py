@@ -1,8 +1,9 @@
 """Handwritten digits by their nearest neighbour, compiled: `python examples/digits_classifier.py`."""
 
 import numpy as np
-import txc
 from digits_data import DATA
+
+import txc
 
 
 def nearest(images, known):

@@ -1,6 +1,7 @@
 """What the compiler keeps as a temporary by itself: `python examples/eigen_eval.py`."""
 
 import numpy as np
+
 import txc
 
 

@@ -4,9 +4,10 @@ import sys
 from pathlib import Path
 
 import numpy as np
-import txc
 from digits_data import DATA
 from png import read_png, write_png
+
+import txc
 
 
 @txc.jit

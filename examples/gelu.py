@@ -1,8 +1,9 @@
 """The Gaussian error linear unit, with SciPy's erf, compiled: `python examples/gelu.py`."""
 
 import numpy as np
-import txc
 from scipy.special import erf
+
+import txc
 
 
 @txc.jit

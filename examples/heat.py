@@ -1,6 +1,7 @@
 """Heat on a plate, a time loop with stores in place, compiled: `python examples/heat.py`."""
 
 import numpy as np
+
 import txc
 
 

@@ -1,6 +1,7 @@
 """Layer normalisation in plain NumPy, compiled: `python examples/layer_norm.py`."""
 
 import numpy as np
+
 import txc
 
 

@@ -1,8 +1,9 @@
 """The trained network of `train_mlp.py`, compiled: `python examples/mlp.py`."""
 
 import numpy as np
-import txc
 from digits_data import load_digits, load_weights
+
+import txc
 
 
 def layer(x, w, bias):

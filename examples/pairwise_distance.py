@@ -1,8 +1,9 @@
 """Distances between the digits' classes, compiled: `python examples/pairwise_distance.py`."""
 
 import numpy as np
-import txc
 from digits_data import load_digits
+
+import txc
 
 
 @txc.jit

@@ -1,6 +1,7 @@
 """Softmax in plain NumPy, compiled: `python examples/softmax.py`."""
 
 import numpy as np
+
 import txc
 
 

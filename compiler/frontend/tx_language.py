@@ -9,7 +9,6 @@ from __future__ import annotations
 import ast
 import difflib
 import linecache
-import operator
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -21,84 +20,15 @@ from ...dialects.dims import Dim, dim
 from ...dialects.registry import OPS, OpError
 from ...dialects.types import DTYPES
 from ..diagnostics import TxcError, at
-from . import creation
 from .graph import Graph, Loc
 from .staging import Runtime, StagedRange, Undefined
 from .symint import SymInt
 from .tensor import Tensor
 from .trace import Trace
+from .tx_names import BINARY, COMPARE, CONSTANTS, FUNCTIONS, IN_PLACE
 from .tx_types import Annotation, read_annotation
 
 __all__ = ["TxFunction", "TxModule", "parse"]
-
-#: Functions that are not ops of their own, by name.
-_FUNCTIONS: dict[str, Any] = {
-    "where": np.where,
-    "maximum": np.maximum,
-    "minimum": np.minimum,
-    "concatenate": np.concatenate,
-    "stack": np.stack,
-    "matmul": np.matmul,
-    "tensordot": np.tensordot,
-    "transpose": np.transpose,
-    "sum": np.sum,
-    "mean": np.mean,
-    "max": np.max,
-    "min": np.min,
-    "prod": np.prod,
-    "all": np.all,
-    "any": np.any,
-    "argmax": np.argmax,
-    "argmin": np.argmin,
-    "take": np.take,
-    "clip": np.clip,
-    "zeros": creation.zeros,
-    "ones": creation.ones,
-    "full": creation.full,
-    "arange": creation.arange,
-    "linspace": creation.linspace,
-    "eye": creation.eye,
-}
-_CONSTANTS = {"pi": np.pi, "e": np.e, "inf": np.inf, "nan": np.nan, "True": True, "False": False}
-_BINARY = {
-    ast.Add: operator.add,
-    ast.Sub: operator.sub,
-    ast.Mult: operator.mul,
-    ast.Div: operator.truediv,
-    ast.FloorDiv: operator.floordiv,
-    ast.Mod: operator.mod,
-    ast.Pow: operator.pow,
-    ast.MatMult: operator.matmul,
-    ast.BitAnd: operator.and_,
-    ast.BitOr: operator.or_,
-    ast.BitXor: operator.xor,
-    ast.LShift: operator.lshift,
-    ast.RShift: operator.rshift,
-}
-#: Augmented assignments write an array in place, as in NumPy; a number gets a new value.
-_IN_PLACE = {
-    ast.Add: operator.iadd,
-    ast.Sub: operator.isub,
-    ast.Mult: operator.imul,
-    ast.Div: operator.itruediv,
-    ast.FloorDiv: operator.ifloordiv,
-    ast.Mod: operator.imod,
-    ast.Pow: operator.ipow,
-    ast.MatMult: operator.imatmul,
-    ast.BitAnd: operator.iand,
-    ast.BitOr: operator.ior,
-    ast.BitXor: operator.ixor,
-    ast.LShift: operator.ilshift,
-    ast.RShift: operator.irshift,
-}
-_COMPARE = {
-    ast.Lt: operator.lt,
-    ast.LtE: operator.le,
-    ast.Gt: operator.gt,
-    ast.GtE: operator.ge,
-    ast.Eq: operator.eq,
-    ast.NotEq: operator.ne,
-}
 
 
 @dataclass(frozen=True)
@@ -312,6 +242,8 @@ class _Evaluator:
                 self.if_(node, self.value(test), body, orelse)
             case ast.Expr(value=ast.Constant(value=str())) | ast.Pass():
                 pass
+            case ast.Expr(value=ast.Call() as call):
+                self.value(call)
             case _:
                 kind = type(node).__name__
                 self.fail(node, f"{kind} is not part of the language", "see docs/language.md", "TX0231")
@@ -332,9 +264,9 @@ class _Evaluator:
     def augmented(self, target: ast.expr, op: ast.operator, value: Any) -> None:
         if isinstance(target, ast.Subscript):
             base, index = self.value(target.value), self.index(target.slice)
-            base[index] = _BINARY[type(op)](base[index], value)
+            base[index] = BINARY[type(op)](base[index], value)
         elif isinstance(target, ast.Name):
-            self.names[target.id] = _IN_PLACE[type(op)](self.value(target), value)
+            self.names[target.id] = IN_PLACE[type(op)](self.value(target), value)
         else:
             self.fail(target, "only names and views can be assigned", code="TX0233")
 
@@ -418,7 +350,7 @@ class _Evaluator:
             case ast.Name(id=name):
                 return self.name(node, name)
             case ast.BinOp(left=left, op=op, right=right):
-                return _BINARY[type(op)](self.value(left), self.value(right))
+                return BINARY[type(op)](self.value(left), self.value(right))
             case ast.UnaryOp(op=ast.USub(), operand=operand):
                 return -self.value(operand)
             case ast.UnaryOp(op=ast.UAdd(), operand=operand):
@@ -450,20 +382,20 @@ class _Evaluator:
     def name(self, node: ast.expr, name: str) -> Any:
         if name in self.names:
             return self.names[name]
-        if name in _CONSTANTS:
-            return _CONSTANTS[name]
+        if name in CONSTANTS:
+            return CONSTANTS[name]
         if name in DTYPES:
             return DTYPES[name]
-        known = [*self.names, *self.module.functions, *_FUNCTIONS, *OPS]
+        known = [*self.names, *self.module.functions, *FUNCTIONS, *OPS]
         self.fail(node, f"there is no {name!r} here", _nearest(name, known), "TX0236")
 
     def compare(self, node: ast.Compare, left: ast.expr, ops: list[ast.cmpop], comparators: list[ast.expr]) -> Any:
         values = [self.value(e) for e in (left, *comparators)]
         terms = []
         for a, op, b in zip(values, ops, values[1:]):
-            if type(op) not in _COMPARE:
+            if type(op) not in COMPARE:
                 self.fail(node, "only < <= > >= == != compare values", code="TX0231")
-            terms.append(lambda a=a, op=op, b=b: _COMPARE[type(op)](a, b))
+            terms.append(lambda a=a, op=op, b=b: COMPARE[type(op)](a, b))
         return self.runtime.and_(*terms)
 
     def index(self, node: ast.expr) -> Any:
@@ -502,12 +434,12 @@ class _Evaluator:
         if name in ("len", "float", "int", "abs"):
             plain = {"len": len, "float": float, "int": int, "abs": abs}[name]
             return self.runtime.fn(plain)(*arguments)
-        found = _FUNCTIONS.get(name)
+        found = FUNCTIONS.get(name)
         if found is not None:
             return found(*arguments, **keywords)
         decl = OPS.get(name)
         if decl is None or decl.family not in ("map", "reduction", "view", "composite", "structural"):
-            known = [*self.module.functions, *_FUNCTIONS, *OPS]
+            known = [*self.module.functions, *FUNCTIONS, *OPS]
             self.fail(node.func, f"there is no function {name!r}", _nearest(name, known), "TX0239")
         if decl.numpy is not None and isinstance(decl.numpy, np.ufunc):
             return decl.numpy(*arguments, **keywords)
