@@ -7,7 +7,6 @@ structured control flow.  `docs/language.md` is the specification.
 from __future__ import annotations
 
 import ast
-import difflib
 import linecache
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -25,6 +24,7 @@ from .staging import Runtime, StagedRange, Undefined
 from .symint import SymInt
 from .tensor import Tensor
 from .trace import Trace
+from .tx_errors import fail, location, nearest
 from .tx_names import BINARY, COMPARE, CONSTANTS, FUNCTIONS, IN_PLACE
 from .tx_types import Annotation, read_annotation
 
@@ -95,7 +95,7 @@ class TxModule:
             return list(self.functions.values())[-1]
         found = self.functions.get(name)
         if found is None:
-            raise TxcError(f"{self.filename} has no function {name!r}", None, _nearest(name, self.functions), "TX0220")
+            raise TxcError(f"{self.filename} has no function {name!r}", None, nearest(name, self.functions), "TX0220")
         return found
 
     def graph(self, name: str | None = None) -> Graph:
@@ -148,22 +148,6 @@ def _signature(module: TxModule, node: ast.FunctionDef) -> TxFunction:
         parts = node.returns.elts if isinstance(node.returns, ast.Tuple) else [node.returns]
         results = [read_annotation(module.filename, part) for part in parts]
     return TxFunction(module, node, parameters, results, ast.get_docstring(node) or "")
-
-
-def location(filename: str, node: ast.AST) -> Loc:
-    line = getattr(node, "lineno", 1)
-    column = getattr(node, "col_offset", 0)
-    same = getattr(node, "end_lineno", line) == line
-    return Loc(filename, line, column, getattr(node, "end_col_offset", column + 1) if same else column + 1)
-
-
-def fail(filename: str, node: ast.AST, message: str, hint: str = "", code: str = "TX0200") -> NoReturn:
-    raise TxcError(message, location(filename, node), hint, code)
-
-
-def _nearest(name: str, names: Any) -> str:
-    near = difflib.get_close_matches(name, list(names), 2, 0.5)
-    return f"did you mean {' or '.join(near)}?" if near else f"there are {', '.join(list(names)[:12])}"
 
 
 class _Return(Exception):
@@ -387,7 +371,7 @@ class _Evaluator:
         if name in DTYPES:
             return DTYPES[name]
         known = [*self.names, *self.module.functions, *FUNCTIONS, *OPS]
-        self.fail(node, f"there is no {name!r} here", _nearest(name, known), "TX0236")
+        self.fail(node, f"there is no {name!r} here", nearest(name, known), "TX0236")
 
     def compare(self, node: ast.Compare, left: ast.expr, ops: list[ast.cmpop], comparators: list[ast.expr]) -> Any:
         values = [self.value(e) for e in (left, *comparators)]
@@ -440,7 +424,7 @@ class _Evaluator:
         decl = OPS.get(name)
         if decl is None or decl.family not in ("map", "reduction", "view", "composite", "structural"):
             known = [*self.module.functions, *FUNCTIONS, *OPS]
-            self.fail(node.func, f"there is no function {name!r}", _nearest(name, known), "TX0239")
+            self.fail(node.func, f"there is no function {name!r}", nearest(name, known), "TX0239")
         if decl.numpy is not None and isinstance(decl.numpy, np.ufunc):
             return decl.numpy(*arguments, **keywords)
         return Tensor.apply(decl, *arguments, **keywords)
@@ -452,7 +436,7 @@ class _Evaluator:
             found = getattr(value, name)
         except (AttributeError, OpError):
             known = [m for decl in OPS.values() for m in decl.methods]
-            self.fail(node.func, f"a tensor has no method {name!r}", _nearest(name, known), "TX0240")
+            self.fail(node.func, f"a tensor has no method {name!r}", nearest(name, known), "TX0240")
         return found(*arguments, **keywords)
 
     def inline(self, node: ast.Call, f: TxFunction, arguments: list[Any], keywords: dict[str, Any]) -> Any:
