@@ -56,13 +56,30 @@ class Traced:
 
 
 class Undefined:
-    """Stands for a variable that has no value."""
+    """Stands for a variable that has no value: passed on freely, an error where it is used."""
 
     def __init__(self, name: str):
         self.name = name
 
     def __repr__(self) -> str:
         return f"<{self.name} has no value here>"
+
+    def _used(self, *_: Any) -> Any:
+        raise staging_error(
+            f"{self.name!r} has no value here: it is set in only one branch, or in a loop that may not run",
+            f"give {self.name} a value before",
+            "TX0289",
+        )
+
+    def __getattr__(self, attribute: str) -> Any:
+        if attribute.startswith("__") or attribute == "dtype":
+            raise AttributeError(attribute)
+        return self._used()
+
+    __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = __truediv__ = __rtruediv__ = _used
+    __pow__ = __rpow__ = __mod__ = __rmod__ = __floordiv__ = __rfloordiv__ = __matmul__ = __rmatmul__ = _used
+    __lt__ = __le__ = __gt__ = __ge__ = __neg__ = __abs__ = __invert__ = __bool__ = __len__ = __iter__ = _used
+    __getitem__ = __setitem__ = __call__ = __float__ = __int__ = __index__ = __array_ufunc__ = _used
 
 
 def trace_function(function: Callable[..., Any], arguments: Sequence[Argument]) -> Traced:
@@ -72,7 +89,15 @@ def trace_function(function: Callable[..., Any], arguments: Sequence[Argument]) 
         values = {a.name: _symbolic(trace, a) for a in arguments}
         bound = inspect.BoundArguments(inspect.signature(function), values)  # pyright: ignore[reportArgumentType]
         result = stage(function, runtime)(*bound.args, **bound.kwargs)
+        _refuse_undefined(result)
         return Traced(trace.finish(result), runtime.checks)
+
+
+def _refuse_undefined(result: Any) -> None:
+    if isinstance(result, Undefined):
+        result._used()
+    for part in result.values() if isinstance(result, dict) else result if isinstance(result, (tuple, list)) else ():
+        _refuse_undefined(part)
 
 
 def _symbolic(trace: Trace, argument: Argument) -> Any:
@@ -297,15 +322,15 @@ class Runtime:
             def run() -> tuple[Any, ...]:
                 result = body(*state)
                 single.append(not isinstance(result, tuple))
+                if len(set(single)) > 1:
+                    raise staging_error(
+                        "one branch returns a tuple, the other does not", "return the same kind of value", "TX0282"
+                    )
                 return result if isinstance(result, tuple) else (result,)
 
             return run
 
         found = require().if_(test, branch(then), branch(otherwise), ["the result"])
-        if len(set(single)) > 1:
-            raise staging_error(
-                "one branch returns a tuple, the other does not", "return the same kind of value", "TX0282"
-            )
         return found[0] if single[0] else tuple(found)
 
     def while_(

@@ -21,13 +21,18 @@ def ops(graph: Graph) -> list[str]:
     return [n.op.name for n in graph.walk() if n.op is not None]
 
 
-def same(f: Any, *arguments: Any) -> txc.jit:
+def parts(result: Any) -> tuple[Any, ...]:
+    return result if isinstance(result, tuple) else () if result is None else (result,)
+
+
+def same(f: Any, *arguments: Any) -> Any:
     """The compiled function does what the plain one does, to its arguments too; the compiled function."""
     jitted = txc.jit(f)
     ours = [a.copy() if isinstance(a, np.ndarray) else a for a in arguments]
     theirs = [a.copy() if isinstance(a, np.ndarray) else a for a in arguments]
     got, expected = jitted(*ours), f(*theirs)
-    for g, e in zip([got] if not isinstance(got, tuple) else got, [expected] if not isinstance(got, tuple) else expected):
+    assert (got is None) is (expected is None)
+    for g, e in zip(parts(got), parts(expected), strict=True):
         np.testing.assert_allclose(g, e, rtol=1e-13)
         assert np.shape(g) == np.shape(e)
     for a, b in zip(ours, theirs):
@@ -166,7 +171,7 @@ def broken_out_of(x):
 CASES: list[tuple[Any, tuple[Any, ...], str, bool]] = [
     (short_loop, (X,), "for", False), (long_loop, (X,), "for", True), (run_time_loop, (X, 3), "for", True),
     (over_a_list, (X,), "for", False), (stores, (X, 2), "for", True), (doubling, (X,), "while", True),
-    (python_while, (X,), "while", True), (branch, (X,), "if", True), (branch, (-X,), "if", True),
+    (python_while, (X,), "while", False), (branch, (X,), "if", True), (branch, (-X,), "if", True),
     (elif_branch, (X, 1.0), "if", True), (early_return, (X,), "if", True), (by_size, (X,), "if", False),
     (by_size, (X.T.copy(),), "if", False), (conditional, (X,), "select", True), (logic, (X,), "logical_and", True),
     (chained, (X,), "logical_and", True), (created, (X,), "for", False), (captures, (X,), "if", False),
@@ -186,6 +191,26 @@ def test_one_version_for_every_step_count(n: int):
     jitted(X, 3)
     np.testing.assert_allclose(jitted(X, n), run_time_loop(X, n))
     assert len(jitted.signatures()) == 1
+
+
+@pytest.mark.parametrize("n", [0, 1, 5])
+def test_a_while_on_an_int_is_guarded(n: int):
+    jitted = txc.jit(python_while)
+    jitted(X, 3)
+    np.testing.assert_array_equal(jitted(X, n), python_while(X, n))
+
+
+@pytest.mark.parametrize(
+    "f", [lambda y: y + 1, lambda y: 1 * y, lambda y: y.sum(), np.exp, lambda y: y[0], lambda y: (y,)]
+)
+def test_using_a_variable_without_a_value(f: Any):
+    def one(x):
+        if x.sum() > 0:
+            y = x
+        return f(y)
+
+    with pytest.raises(TxcError, match="'y' has no value here"):
+        txc.jit(one)(X)
 
 
 @pytest.fixture
@@ -327,7 +352,7 @@ ERRORS = [
     (loops_over_rows, (X,), "a loop over the elements of a tensor is not staged"),
     (range_of_a_tensor, (X,), "the bounds of a range are ints, not tensors"),
     (array_condition, (X,), "the condition of if is bool[x.0, x.1], not one bool"),
-    (one_branch, (X,), "y"),
+    (one_branch, (X,), "'y' has no value here: it is set in only one branch"),
     (raises_on_a_tensor, (X,), "if … raise depends on a tensor"),
     (a_list_in_a_loop, (X, 3), "'found' holds a NoneType and changes inside a staged loop or branch"),
     (tuple_or_not, (X,), "one branch returns a tuple, the other does not"),
