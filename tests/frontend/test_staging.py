@@ -333,7 +333,7 @@ def raises_on_a_tensor(x):
 
 def a_list_in_a_loop(x, n):
     found = None
-    for i in range(n):
+    for _ in range(n):
         found = "yes"
     return x, found
 
