@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from .graph import Graph
+from .graph import Graph, Loc
 from .staging_ast import rewrite
 from .staging_builtins import REPLACED, StagedRange, staging_error
 from .symint import SymInt
@@ -64,12 +64,12 @@ class Undefined:
     def __repr__(self) -> str:
         return f"<{self.name} has no value here>"
 
+    def error(self, loc: Loc | None) -> TxcError:
+        text = f"{self.name!r} has no value here: it is set in only one branch, or in a loop that may not run"
+        return TxcError(text, loc, f"give {self.name} a value before", "TX0289")
+
     def _used(self, *_: Any) -> Any:
-        raise staging_error(
-            f"{self.name!r} has no value here: it is set in only one branch, or in a loop that may not run",
-            f"give {self.name} a value before",
-            "TX0289",
-        )
+        raise self.error(user_loc())
 
     def __getattr__(self, attribute: str) -> Any:
         if attribute.startswith("__") or attribute == "dtype":
@@ -89,15 +89,16 @@ def trace_function(function: Callable[..., Any], arguments: Sequence[Argument]) 
         values = {a.name: _symbolic(trace, a) for a in arguments}
         bound = inspect.BoundArguments(inspect.signature(function), values)  # pyright: ignore[reportArgumentType]
         result = stage(function, runtime)(*bound.args, **bound.kwargs)
-        _refuse_undefined(result)
+        _refuse_undefined(result, function)
         return Traced(trace.finish(result), runtime.checks)
 
 
-def _refuse_undefined(result: Any) -> None:
+def _refuse_undefined(result: Any, function: Callable[..., Any]) -> None:
     if isinstance(result, Undefined):
-        result._used()
+        code = function.__code__
+        raise result.error(Loc(code.co_filename, code.co_firstlineno, 0, 0, function.__name__))
     for part in result.values() if isinstance(result, dict) else result if isinstance(result, (tuple, list)) else ():
-        _refuse_undefined(part)
+        _refuse_undefined(part, function)
 
 
 def _symbolic(trace: Trace, argument: Argument) -> Any:
