@@ -99,15 +99,16 @@ class ScalarWriter(Converter):
         scalar = llvm_type(a.dtype)
 
         def one(width: int, c: str, x: str, y: str) -> str:
-            ty = vector_type(width, scalar)
-            return self.ins(f"select {self.mask_type(width)} {c}, {ty} {x}, {ty} {y}")
+            # A fold's first totals are constants.
+            return self.choose(width, c, scalar, x, y)
 
         if condition.uniform and (a.lanes or b.lanes):
             # A scalar condition selects whole registers.
             lanes = union((a.lanes, b.lanes))
             width = width_of(lanes)
             ty = vector_type(width, scalar)
-            pairs = zip(self.spread(a, lanes), self.spread(b, lanes))
+            spread = (self.spread(a, lanes), self.spread(b, lanes))
+            pairs = zip(*([self.lit(r, width, scalar) for r in regs] for regs in spread))
             regs = [self.ins(f"select i1 {condition.regs[0]}, {ty} {x}, {ty} {y}") for x, y in pairs]
             return Reg(lanes, regs, a.dtype)
         return self.apply((condition, a, b), a.dtype, one)
