@@ -17,21 +17,22 @@ from typing import Any, NoReturn
 import numpy as np
 
 from ...dialects.dims import Dim, dim
-from ...dialects.registry import OPS, OpError
+from ...dialects.registry import OPS, OpError, Reduction
 from ...dialects.types import DTYPES
 from ..diagnostics import TxcError, at
 from . import creation
 from .graph import Graph, Loc
+from .methods import reduce
 from .staging import Runtime, StagedRange, Undefined
 from .symint import SymInt
 from .tensor import Tensor
 from .trace import Trace
 from .tx_types import Annotation, read_annotation
 
-__all__ = ["TxFunction", "TxModule", "parse"]
+__all__ = ["FUNCTIONS", "TxFunction", "TxModule", "parse"]
 
 #: Functions that are not ops of their own, by name.
-_FUNCTIONS: dict[str, Any] = {
+FUNCTIONS: dict[str, Any] = {
     "where": np.where,
     "maximum": np.maximum,
     "minimum": np.minimum,
@@ -433,7 +434,7 @@ class _Evaluator:
             return _CONSTANTS[name]
         if name in DTYPES:
             return DTYPES[name]
-        known = [*self.names, *self.module.functions, *_FUNCTIONS, *OPS]
+        known = [*self.names, *self.module.functions, *FUNCTIONS, *OPS]
         self.fail(node, f"there is no {name!r} here", _nearest(name, known), "TX0236")
 
     def compare(self, node: ast.Compare, left: ast.expr, ops: list[ast.cmpop], comparators: list[ast.expr]) -> Any:
@@ -477,15 +478,17 @@ class _Evaluator:
         if name in ("len", "float", "int", "abs"):
             plain = {"len": len, "float": float, "int": int, "abs": abs}[name]
             return self.runtime.fn(plain)(*arguments)
-        found = _FUNCTIONS.get(name)
+        found = FUNCTIONS.get(name)
         if found is not None:
             return found(*arguments, **keywords)
         decl = OPS.get(name)
         if decl is None or decl.family not in ("map", "reduction", "view", "composite", "structural"):
-            known = [*self.module.functions, *_FUNCTIONS, *OPS]
+            known = [*self.module.functions, *FUNCTIONS, *OPS]
             self.fail(node.func, f"there is no function {name!r}", _nearest(name, known), "TX0239")
         if decl.numpy is not None and isinstance(decl.numpy, np.ufunc):
             return decl.numpy(*arguments, **keywords)
+        if issubclass(decl, Reduction):
+            return reduce(name, *arguments, **keywords)
         return Tensor.apply(decl, *arguments, **keywords)
 
     def method(self, node: ast.Call, value: Any, name: str, arguments: list[Any], keywords: dict[str, Any]) -> Any:
