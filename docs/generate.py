@@ -18,7 +18,7 @@ TARGET = Path(__file__).with_name("ops.md")
 #: In order, with what the family means.
 FAMILIES = {
     "map": "One scalar body applied to every element. Operands are promoted as NumPy 2 promotes, and broadcast.",
-    "reduction": "A fold along dims. As methods they also take NumPy's `axis` and `keepdims`; `dims` left out: all dims.",
+    "reduction": "A fold along `dims` (default: all), which NumPy's `axis` also names; `keepdims` keeps them with size 1.",
     "view": "No arithmetic and no copy: each element of the result is one of the operand.",
     "composite": "Written in terms of other ops, and expanded when the graph is built.",
     "structural": "Ops with inference and lowering of their own.",
@@ -37,7 +37,8 @@ def ops_page() -> str:
     made = [HEADER]
     for family, meaning in FAMILIES.items():
         made.append(f"\n## {family.capitalize()}\n\n{meaning}\n")
-        made.append("| op | spelling | parameters | dtypes | accuracy | seeds | meaning |\n|---|---|---|---|---|---|---|")
+        made.append("| op | spelling | parameters | dtypes | accuracy | seeds | meaning |")
+        made.append("|---|---|---|---|---|---|---|")
         found = sorted((op for op in OPS.values() if op.family == family), key=lambda op: op.name)
         made += [_row(op) for op in found]
     return "\n".join(made) + "\n"

@@ -245,7 +245,7 @@ class Runtime:
             raise _error(
                 f"{what} depends on a tensor, whose value is not known while the function is staged",
                 "use np.where, or move it out of the compiled function",
-                "TX0281",
+                "TX0311",
             )
         return value
 
@@ -319,7 +319,7 @@ class Runtime:
 
         found = require().if_(test, branch(then), branch(otherwise), ["the result"])
         if len(set(single)) > 1:
-            raise _error("one branch returns a tuple, the other does not", "return the same kind of value", "TX0282")
+            raise _error("one branch returns a tuple, the other does not", "return the same kind of value", "TX0312")
         return found[0] if single[0] else tuple(found)
 
     def while_(
@@ -356,7 +356,7 @@ class Runtime:
         """A `for` statement: over a short known range, or anything but a range, written out; else a loop."""
         if isinstance(iterable, Tensor):
             raise _error(
-                "a loop over the elements of a tensor is not staged", "loop over range(x.shape[0]) and index", "TX0283"
+                "a loop over the elements of a tensor is not staged", "loop over range(x.shape[0]) and index", "TX0313"
             )
         if not isinstance(iterable, StagedRange):
             for item in iterable:
@@ -385,7 +385,7 @@ class Runtime:
                 raise _error(
                     f"a loop with {jump!r} needs a range that is known while the function is staged",
                     f"write it without {jump}, with a mask (np.where) or a while condition",
-                    "TX0284",
+                    "TX0314",
                 )
             return known
         return iterable
@@ -410,7 +410,7 @@ class Runtime:
                 raise _error(
                     f"{name!r} holds a {type(was).__name__} and changes inside a staged loop or branch",
                     "only numbers and tensors can change there",
-                    "TX0285",
+                    "TX0315",
                 )
         return tuple(after[i] for i in kept)
 
@@ -446,21 +446,21 @@ def _range(*args: Any) -> StagedRange:
             raise _error(
                 "the bounds of a range are ints, not tensors",
                 "pass the bound as an int argument of the function",
-                "TX0286",
+                "TX0316",
             )
     return StagedRange(start, stop, step)
 
 
 def _print(*values: Any, **_: Any) -> None:
     if any(isinstance(v, (Tensor, SymInt)) for v in values):
-        raise _error("print of a tensor is not compiled", "return the value, or print outside the function", "TX0287")
+        raise _error("print of a tensor is not compiled", "return the value, or print outside the function", "TX0317")
     print(*values, **_)
 
 
 def _len(value: Any) -> Any:
     if isinstance(value, Tensor):
         if not value.ndim:
-            raise OpError("len() of a rank-0 tensor", code="TX0288")
+            raise OpError("len() of a rank-0 tensor", code="TX0318")
         return value.shape[0]
     return len(value)
 
