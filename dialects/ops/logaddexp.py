@@ -36,7 +36,6 @@ class Logaddexp(Map):
 class Logsumexp(Reduction):
     """log of the sum of e**x along `dims`, without overflow."""
 
-    also = ("scipy.special.logsumexp",)
     numpy = np.logaddexp.reduce
     dtypes = frozenset({"float"})
     promotes = "float"
