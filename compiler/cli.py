@@ -37,10 +37,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     given = list(sys.argv[1:] if arguments is None else arguments)
     try:
         if given[:1] == ["knobs"]:
-            _Parser(prog="tensor-compile knobs", description="List the environment variables.").parse_args(given[1:])
+            _Parser(prog="tensor-compile knobs", description="List the environment variables.").read(given[1:])
             return _knobs()
         running = given[:1] == ["run"]
-        options = _parser(running).parse_args(given[1:] if running else given)
+        options = _parser(running).read(given[1:] if running else given)
         return (_run if running else _check)(options)
     except (CliError, OptionError, OpError, PassError, knobs.KnobError) as error:
         return _fail(error)
@@ -61,8 +61,9 @@ def _fail(error: Exception) -> int:
 class _Parser(argparse.ArgumentParser):
     """argparse with the nearest option in its message."""
 
-    def parse_args(self, args: Any = None, namespace: Any = None) -> Any:
-        known, unknown = self.parse_known_args(args, namespace)
+    def read(self, arguments: Sequence[str]) -> argparse.Namespace:
+        """`parse_args`, with that message."""
+        known, unknown = self.parse_known_args(arguments)
         if unknown:
             options = [o for action in self._actions for o in action.option_strings]
             near = difflib.get_close_matches(unknown[0].partition("=")[0], options, 1)
@@ -274,7 +275,7 @@ def _write(path: Path, results: Sequence[np.ndarray]) -> None:
     try:
         with path.open("wb") as file:
             if path.suffix == ".npz":
-                np.savez(file, **{f"r{i}": a for i, a in enumerate(results)})
+                np.savez(file, *results)
             else:
                 np.save(file, results[0])
     except OSError as error:

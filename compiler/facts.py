@@ -12,7 +12,6 @@ from typing import Any
 import numpy as np
 
 from ..dialects.dims import Dim, dim, sym
-from ..dialects.types import dtype
 
 __all__ = ["StrideFact", "packed_strides", "separate", "stride_fact", "symbolic_strides", "walkable"]
 
@@ -95,5 +94,5 @@ def describe(key: Any) -> str:
         layout = {"packed": "row-major", "order": f"stored in order {fact[1:]}", "strides": f"strides {fact[1:]}"}[
             fact[0]
         ]
-        return f"{dtype(np.dtype(name))} array of rank {rank}, {layout}"
+        return f"{name} array of rank {rank}, {layout}"
     return f"{kind} {' '.join(map(str, rest))}".strip()

@@ -43,6 +43,17 @@ class _Call:
     arguments: list[Argument] = field(default_factory=list)
     key: list[Any] = field(default_factory=list)
     lazy: bool = False
+    #: For the version it was prepared for: arrays in the order of the graph's inputs, and what its shapes imply.
+    arrays: list[np.ndarray] = field(default_factory=list)
+    prepared: Any = None
+
+    def prepare(self, version: _Version) -> bool:
+        """Whether the version's guards hold for these arguments."""
+        self.arrays = _arrays(version.graph, self)
+        steps = [tuple(s // a.itemsize for s in a.strides) for a in self.arrays]
+        integers = _integers(version.graph, self)
+        self.prepared = version.executable.prepare([a.shape for a in self.arrays], steps, integers)
+        return self.prepared is not None
 
 
 _code: dict[Any, Any] = {}
@@ -111,12 +122,16 @@ class Jitted:
         return call
 
     def _version(self, call: _Call) -> _Version:
+        """The version whose guards hold, compiled now where there is none; `call` is ready to run it afterwards."""
         key = (tuple(call.key), self._options.compiled)
         for version in self._versions.get(key, ()):
-            if all(same() for same in version.captured) and _prepared(version, call) is not None:
+            if all(same() for same in version.captured) and call.prepare(version):
                 return version
         version = self._compile(call)
         self._versions.setdefault(key, []).insert(0, version)
+        if not call.prepare(version):
+            shapes = [a.shape for a in call.arrays]
+            raise ValueError(version.executable.failing_guard(shapes, _integers(version.graph, call)))
         return version
 
     def _compile(self, call: _Call, watch: Any = None) -> _Version:
@@ -130,17 +145,12 @@ class Jitted:
         return _Version(graph, executable, made.stages, tuple(traced.captured), facts)
 
     def _run(self, version: _Version, call: _Call) -> Any:
-        arrays = _arrays(version.graph, call)
-        prepared = _prepared(version, call)
-        if prepared is None:
-            raise ValueError(
-                version.executable.failing_guard([a.shape for a in arrays], _integers(version.graph, call))
-            )
-        executable = version.executable
+        executable, arrays = version.executable, call.arrays
         if executable.written:
             arrays = separate(arrays, executable.written)
-        outputs = executable.run(prepared, arrays, self._options.threads)
-        _write_back(executable, arrays, call, version.graph)
+        outputs = executable.run(call.prepared, arrays, self._options.threads)
+        if executable.written:
+            _write_back(executable, arrays, call, version.graph)
         return structured(version.graph.structure, outputs, call.lazy)
 
     def lower(self, *args: Any, **kwargs: Any) -> Lowered:
@@ -204,7 +214,7 @@ def _argument(name: str, value: Any, call: _Call) -> Argument:
         array = walkable(value)
         element = dtype(array.dtype)
         fact = stride_fact(array)
-        call.key.append(("array", element.numpy.name, array.ndim, fact))
+        call.key.append(("array", element.name, array.ndim, fact))
         return Argument(name, "array", array, original=value)
     if isinstance(value, (bool, np.bool_)):
         call.key.append(("bool",))
@@ -262,12 +272,6 @@ def _arrays(graph: Graph, call: _Call) -> list[np.ndarray]:
 def _integers(graph: Graph, call: _Call) -> list[int]:
     leaves = _leaves(call.arguments)
     return [leaves[i.name].value for i in graph.inputs if i.value is None]
-
-
-def _prepared(version: _Version, call: _Call) -> Any:
-    arrays = _arrays(version.graph, call)
-    steps = [tuple(s // a.itemsize for s in a.strides) for a in arrays]
-    return version.executable.prepare([a.shape for a in arrays], steps, _integers(version.graph, call))
 
 
 def _write_back(executable: Any, arrays: Sequence[np.ndarray], call: _Call, graph: Graph) -> None:

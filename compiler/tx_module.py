@@ -46,7 +46,7 @@ class CompiledTx:
         try:
             outputs = executable(arrays, integers, self._options.threads)
         except ValueError as error:
-            raise TxcError(f"{self.__name__}: {error}", code="TX0252") from error
+            raise TxcError(f"{self.__name__}: {error}", code="TX0552") from error
         outputs = [o.T if layout == "col" else o for o, layout in zip(outputs, self._layouts(len(outputs)))]
         return structured(graph.structure, outputs, False)
 
@@ -66,28 +66,28 @@ class CompiledTx:
         parameters = self.function.parameters
         names = [p.name for p in parameters]
         if len(args) > len(names):
-            raise TxcError(f"{self.__name__} takes {len(names)} arguments, got {len(args)}", code="TX0250")
+            raise TxcError(f"{self.__name__} takes {len(names)} arguments, got {len(args)}", code="TX0550")
         given = dict(zip(names, args))
         for name, value in kwargs.items():
             if name not in names or name in given:
                 raise TxcError(
-                    f"{self.__name__} has no free parameter {name!r}: it takes {', '.join(names)}", code="TX0250"
+                    f"{self.__name__} has no free parameter {name!r}: it takes {', '.join(names)}", code="TX0550"
                 )
             given[name] = value
         for p in parameters:
             if p.name not in given:
-                raise TxcError(f"{self.__name__} needs the input {p.name}: {p.type}", code="TX0250")
+                raise TxcError(f"{self.__name__} needs the input {p.name}: {p.type}", code="TX0550")
         return {p.name: self._typed(p, given[p.name]) for p in parameters}
 
     def _typed(self, p: Parameter, value: Any) -> Any:
         if p.type.is_int:
             if isinstance(value, bool) or not hasattr(value, "__index__"):
-                raise TxcError(f"{self.__name__} takes {p.name}: an int, got {value!r}", code="TX0251")
+                raise TxcError(f"{self.__name__} takes {p.name}: an int, got {value!r}", code="TX0551")
             return int(value.__index__())
         if p.type.scalar:
             number = np.asarray(value)
             if number.ndim or number.dtype.kind not in "biuf":
-                raise TxcError(f"{self.__name__} takes {p.name}: a number ({p.type}), got {value!r}", code="TX0251")
+                raise TxcError(f"{self.__name__} takes {p.name}: a number ({p.type}), got {value!r}", code="TX0551")
             return number.astype(p.type.dtype.numpy)
         array = walkable(np.asarray(value))
         if array.dtype != p.type.dtype.numpy or array.ndim != len(p.type.dims):
@@ -95,7 +95,7 @@ class CompiledTx:
             raise TxcError(
                 f"{self.__name__} takes {p.name}: {p.type}, got {array.dtype} of shape {shape}",
                 hint=f"pass {p.name}.astype({p.type.dtype.numpy.name!r})" if array.ndim == len(p.type.dims) else "",
-                code="TX0251",
+                code="TX0551",
             )
         return array.T if p.type.layout == "col" else array
 

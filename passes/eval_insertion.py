@@ -18,7 +18,7 @@ from dataclasses import dataclass
 
 from xdsl.context import Context
 from xdsl.dialects import func
-from xdsl.dialects.builtin import FloatAttr, IntegerAttr, ModuleOp, f64, i64
+from xdsl.dialects.builtin import IntegerAttr, ModuleOp, i64
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.passes import ModulePass
 
@@ -62,12 +62,14 @@ class EvalInsertionPass(ModulePass):
         value = op.results[0]
         if any(isinstance(u.operation, tx.EvalOp) for u in value.uses):
             return
+        if not tensor_of(value.type).rank:
+            return  # the same for every element: the emitter computes it outside the innermost loops
         own = assumed_size(tensor_of(value.type))
         evaluations = sum(_evaluations(u.operation, u.index, own) for u in value.uses)
         again = _inlined_cost(value) * max(0.0, evaluations - own)
         element = tensor_of(value.type).dtype.bytes
         traffic = self.byte_cost * element * own * (1 + value.uses.get_length())
-        if again > traffic and tensor_of(value.type).rank >= 0:
+        if again > traffic:
             uses = value.uses.get_length()
             reason = (
                 f"recomputed for {evaluations / max(own, 1.0):.0f} times as many elements"
@@ -135,8 +137,8 @@ def _insert(value: SSAValue, recompute: float, traffic: float, uses: int, reason
     owner = value.owner
     assert isinstance(owner, Operation)
     figures = {
-        "recompute": FloatAttr(recompute, f64),
-        "traffic": FloatAttr(traffic, f64),
+        "recompute": IntegerAttr(min(int(recompute), 1 << 62), i64),
+        "traffic": IntegerAttr(int(traffic), i64),
         "uses": IntegerAttr(uses, i64),
         "reason": string_attr(reason),
     }

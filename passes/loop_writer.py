@@ -113,7 +113,7 @@ class LoopWriter:
         """A copy of the nest's merge region, as a block for `loop.reduce`."""
         source = nest.merge.block
         block = Block(arg_types=[a.type for a in source.args])
-        values = dict(zip(source.args, block.args))
+        values: dict[SSAValue, SSAValue] = dict(zip(source.args, block.args))
         for op in source.ops:
             block.add_op(_cloned(op, values))
         return block

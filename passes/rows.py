@@ -26,11 +26,26 @@ def group_rows(block: Block) -> None:
             continue
         common = _shared(group, op) if group else op.n_parallel
         if group and (common == 0 or not _joins(group, op)):
+            if not _uses_results(group, op):
+                op.detach()  # nothing to do with the group: out of its way, so that the group can go on
+                _block_of(group[0]).insert_op_before(op, group[0])
+                continue
             _close(group, shared)
             group, common = [], op.n_parallel
         group.append(op)
         shared = common if len(group) == 1 else min(shared, common)
     _close(group, shared)
+
+
+def _block_of(nest: GenericOp) -> Block:
+    block = nest.parent
+    assert block is not None
+    return block
+
+
+def _uses_results(group: list[GenericOp], op: GenericOp) -> bool:
+    produced = {r for nest in group for r in nest.results}
+    return any(v in produced for inner in op.walk() for v in inner.operands)
 
 
 def _joins(group: list[GenericOp], op: GenericOp) -> bool:

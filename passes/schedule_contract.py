@@ -3,7 +3,7 @@
 For each block of K: panels of ``lanes * copies`` columns of the right operand are packed side by side (any transpose,
 view or map of it is absorbed there); then blocks of rows go to threads, and for each panel (which stays in the first
 cache) tiles of `rows` by one panel run an FMA chain along K with all their sums in registers.  The left operand is
-read in place: a tile touches a few rows, each contiguous or not, one element at a time.
+read in place where its rows are contiguous along K; else each thread packs its rows into tiles of its own memory.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from ..dialects import kernel, loop
 from ..dialects.attributes import BufferInfo, packed_strides, scalar_dtype
 from ..dialects.body_builder import BodyBuilder
 from ..dialects.dims import Dim, Sym, dim, minimum
-from .loop_writer import LoopWriter, buffer_info
+from .loop_writer import LoopWriter, accesses, buffer_info
 from .nest_builder import product, unravel
 from .schedule_map import Lanes
 
@@ -55,7 +55,7 @@ def _factors(nest: kernel.GenericOp) -> _Factors | None:
 def _iterators(nest: kernel.GenericOp, value: SSAValue) -> set[int]:
     """The nest's iterators that a scalar of its body depends on."""
     maps = nest.maps_in()
-    args = {a: i for i, a in enumerate(nest.body.block.args)}
+    args: dict[SSAValue, int] = {a: i for i, a in enumerate(nest.body.block.args)}
     names = {Sym(f"d{i}"): i for i in range(len(nest.extents.data))}
     found: set[int] = set()
     stack = [value]
@@ -164,33 +164,80 @@ class _Contraction:
         block.add_op(loop.ParallelOp(str(panel), 0, panels, deep))
 
     def _multiply(self, block: Block, packed: SSAValue, panels: Dim, number: Dim, sums: SSAValue | None) -> None:
-        start, panel, i, j = (self.writer.fresh() for _ in range(4))
-        column = panel * self.panel + j
+        start, panel, tile, r, j = (self.writer.fresh() for _ in range(5))
+        column, row = panel * self.panel + j, start + tile * self.rows + r
+        height = minimum(self.m - start, ROW_BLOCK)
+        tiles = (height + (self.rows - 1)) // self.rows
+        blocks = Block()
+        left = None if self._reads_left_in_place() else self._pack_left(blocks, start, tiles, number)
         body = Block()
-        total = self._chain(body, packed, panel, i, j, number)
-        point = self._point(i, column, dim(0))
+        total = self._chain(body, left, packed, (tile, r, row), (panel, j), number)
+        point = self._point(row, column, dim(0))
         if sums is None:
             self.writer.finish(self.nest, [total], point, body)
         else:
             self._add(body, sums, total, point, number)
         body.add_op(loop.YieldOp())
         columns = minimum(self.n - panel * self.panel, self.panel)
-        row = Block()
-        row.add_ops([loop.ForOp(str(j), 0, columns, body, vector=self.width, unroll=self.copies), loop.YieldOp()])
-        tile = Block()
-        stop = minimum(self.m, start + ROW_BLOCK)
-        tile.add_ops([loop.ForOp(str(i), start, stop, row, unroll=self.rows), loop.YieldOp()])
-        across = Block()
-        across.add_ops([loop.ForOp(str(panel), 0, panels, tile), loop.YieldOp()])
-        block.add_op(loop.ParallelOp(str(start), 0, self.m, across, step=ROW_BLOCK))
+        rows = minimum(self.m - start - tile * self.rows, self.rows)
+        made = loop.ForOp(str(j), 0, columns, body, vector=self.width, unroll=self.copies)
+        for iterator, upper, unroll in ((r, rows, self.rows), (tile, tiles, 1), (panel, panels, 1)):
+            inner = Block()
+            inner.add_ops([made, loop.YieldOp()])
+            made = loop.ForOp(str(iterator), 0, upper, inner, unroll=unroll)
+        blocks.add_ops([made, loop.YieldOp()])
+        block.add_op(loop.ParallelOp(str(start), 0, self.m, blocks, step=ROW_BLOCK))
 
-    def _chain(self, block: Block, packed: SSAValue, panel: Dim, i: Dim, j: Dim, number: Dim) -> SSAValue:
-        """One FMA chain along the block of K, of one element of the tile."""
+    def _reads_left_in_place(self) -> bool:
+        """Whether the left factor is just an element of memory that is contiguous along K."""
+        last = self.nest.body.block.last_op
+        assert isinstance(last, kernel.YieldOp)
+        for argument, walk in zip(self.nest.body.block.args, accesses(self.nest)):
+            if argument is last.values[0]:
+                step = walk.step(Sym(f"d{self.nest.n_parallel}"))
+                return not walk.guarded and step is not None and step.const == 1
+        return False
+
+    def _pack_left(self, block: Block, start: Dim, tiles: Dim, number: Dim) -> SSAValue:
+        """``packed[t, kk, r] = left[start + t * rows + r, number * depth + kk]``, in the worker's own memory."""
+        tile, kk, r = (self.writer.fresh() for _ in range(3))
+        dims = (dim(-(-ROW_BLOCK // self.rows)), dim(self.depth), dim(self.rows))
+        packed = self.writer.allocate(block, BufferInfo(scalar_dtype(self.state), dims, packed_strides(dims)), "thread")
+        row = start + tile * self.rows + r
+        body = Block()
+        value = self.writer.factor(self.nest, 0, self._point(row, dim(0), number * self.depth + kk), body)
+        body.add_ops([loop.StoreOp(value, packed, [tile, kk, r]), loop.YieldOp()])
+        rows = minimum(self.m - start - tile * self.rows, self.rows)
+        depth = minimum(self.k - number * self.depth, self.depth)
+        made = loop.ForOp(str(r), 0, rows, body, unroll=self.rows)
+        for iterator, upper in ((kk, depth), (tile, tiles)):
+            inner = Block()
+            inner.add_ops([made, loop.YieldOp()])
+            made = loop.ForOp(str(iterator), 0, upper, inner)
+        block.add_op(made)
+        return packed
+
+    def _chain(
+        self,
+        block: Block,
+        left: SSAValue | None,
+        packed: SSAValue,
+        row: tuple[Dim, Dim, Dim],
+        column: tuple[Dim, Dim],
+        number: Dim,
+    ) -> SSAValue:
+        """One element's FMA chain along the block of K: `row` is (tile, row of it, row), `column` (panel, lane)."""
         kk = self.writer.fresh()
         body = Block()
-        left = self.writer.factor(self.nest, 0, self._point(i, dim(0), number * self.depth + kk), body)
-        right = loop.LoadOp(packed, [panel, kk, j])
-        body.add_ops([right, loop.YieldOp(left, right.result)])
+        tile, r, i = row
+        if left is None:
+            a = self.writer.factor(self.nest, 0, self._point(i, dim(0), number * self.depth + kk), body)
+        else:
+            stored = loop.LoadOp(left, [tile, kk, r])
+            body.add_op(stored)
+            a = stored.result
+        right = loop.LoadOp(packed, [column[0], kk, column[1]])
+        body.add_ops([right, loop.YieldOp(a, right.result)])
         assert self.nest.identity is not None and self.nest.order is not None
         depth = minimum(self.k - number * self.depth, self.depth)
         made = loop.ReduceOp(

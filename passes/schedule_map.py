@@ -107,7 +107,7 @@ def unit_score(walks: Sequence[Access], group: Group) -> int:
 def choose_lanes(lanes: Lanes, walks: Sequence[Access], cost: int) -> tuple[int, int]:
     """Vector width and unroll: full registers of the widest element; long bodies need no unrolling."""
     width = lanes.width(max((w.bits for w in walks), default=32))
-    unroll = lanes.unroll or (4 if cost <= 8 else 2 if cost <= 24 else 1)
+    unroll = lanes.unroll or (4 if cost <= 8 else 2 if cost <= 12 else 1)
     return width, unroll
 
 

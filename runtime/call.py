@@ -7,6 +7,8 @@ struct below.  The GIL is released during the call; the caller keeps the arrays 
 from __future__ import annotations
 
 import ctypes
+import functools
+import os
 import threading
 from collections.abc import Sequence
 from typing import Any
@@ -58,6 +60,12 @@ _memory = _Memory()
 _PROTOTYPE = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p)
 
 
+@functools.lru_cache(maxsize=8)
+def _usual_threads(setting: str | None) -> int:
+    """`default_threads`, asked once for each value of the environment variable: it reads files."""
+    return default_threads()
+
+
 class NativeFunction:
     """Machine code at an address; `keep` is what must live as long as the code may run."""
 
@@ -74,7 +82,7 @@ class NativeFunction:
 
         Raises RuntimeError where the code reports a failure, MemoryError where there is no memory for temporaries.
         """
-        threads = threads or default_threads()
+        threads = threads or _usual_threads(os.environ.get("TXC_NUM_THREADS"))
         pool = get_pool()
         stride = -(-thread_arena // _LINE) * _LINE
         arena = -(-arena // _LINE) * _LINE

@@ -414,4 +414,4 @@ def round_(a: Any, decimals: int = 0, out: Any = None) -> Any:
     if decimals:
         scale = 10.0**decimals
         return _into(out, apply("rint", cast(as_tensor(a), as_tensor(a).element) * scale) / scale)
-    return _into(out, apply("rint", a))
+    return _into(out, apply("round", a))

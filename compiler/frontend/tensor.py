@@ -215,7 +215,11 @@ class Tensor:
             if index is None:
                 after = target[1].value
             else:
-                (after,) = applying.emit(OPS["insert"], (before, target[1].value), {"map": index})
+                # The view is older than what broadcasting has just learnt of its dims.
+                facts = table()
+                parts = (index.extents, index.exprs, index.guards)
+                known = IndexMap(*(tuple(facts.resolve(d) for d in part) for part in parts))
+                (after,) = applying.emit(OPS["insert"], (before, target[1].value), {"map": known})
             trace = current()
             if trace is not None:
                 trace.note_write(owner, before, self)

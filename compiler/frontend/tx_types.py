@@ -75,4 +75,4 @@ def _dtype(filename: str, node: ast.Name) -> DType:
 
 def _fail(filename: str, node: ast.expr, message: str, hint: str = "") -> NoReturn:
     loc = Loc(filename, node.lineno, node.col_offset, node.end_col_offset or node.col_offset + 1)
-    raise TxcError(message, loc, hint, "TX0245")
+    raise TxcError(message, loc, hint, "TX0545")

@@ -135,17 +135,18 @@ class Square(Map):
         return xs[0] * xs[0]
 
 
+def _cube(x: np.ndarray) -> np.ndarray:
+    return x * x * x
+
+
 @op
 class Cube(Map):
     """``x * x * x``, rounded twice as written."""
 
+    numpy = _cube
     seeds = "Eigen cube"
     dtypes = NUMBERS
     cost = 2.0
-
-    @staticmethod
-    def numpy(x: np.ndarray) -> np.ndarray:
-        return x * x * x
 
     @classmethod
     def scalar(cls, b: ScalarBuilder, *xs: Value) -> Value:
@@ -182,19 +183,20 @@ class Sqrt(Map):
         return b.sqrt(xs[0])
 
 
+def _rsqrt(x: np.ndarray) -> np.ndarray:
+    return 1 / np.sqrt(x)
+
+
 @op
 class Rsqrt(Map):
     """``1 / sqrt(x)``, |error| <= 1.5 ulp."""
 
+    numpy = _rsqrt
     seeds = "Eigen rsqrt"
     promotes = "float"
     ulp = 1.5
     cost = 9.0
     domain = (0.01, 100.0)
-
-    @staticmethod
-    def numpy(x: np.ndarray) -> np.ndarray:
-        return 1 / np.sqrt(x)
 
     @classmethod
     def scalar(cls, b: ScalarBuilder, *xs: Value) -> Value:

@@ -39,6 +39,12 @@ FAR64 = (
 )  # fmt: skip
 
 
+def _reference(x: np.ndarray, complementary: bool) -> np.ndarray:
+    """Python's own `math.erf`, an element at a time: NumPy has none."""
+    compute = np.frompyfunc(math.erfc if complementary else math.erf, 1, 1)
+    return np.asarray(compute(x.astype(np.float64)), np.float64)
+
+
 def near(b: ScalarBuilder, x: Value) -> Value:
     """``erf(x)`` for ``|x| <= 1``."""
     return b.fma(x, b.polynomial(x * x, coefficients(x, NEAR32, NEAR64)), x)
@@ -55,20 +61,21 @@ def complement(b: ScalarBuilder, a: Value) -> Value:
     return exp(b, -square) * b.fma(p, -lost, p)
 
 
+def _erf(x: np.ndarray) -> np.ndarray:
+    return _reference(x, False)
+
+
 @op
 class Erf(Map):
     """The error function.  |error| <= 2 ulp."""
 
+    numpy = _erf
     also = ("scipy.special.erf",)
     seeds = "Eigen erf"
     promotes = "float"
     mlir = "math.erf"
     ulp = 2.0
     cost = 60.0
-
-    @staticmethod
-    def numpy(x: np.ndarray) -> np.ndarray:
-        return _reference(x, False)
 
     @classmethod
     def scalar(cls, b: ScalarBuilder, *xs: Value) -> Value:
@@ -77,20 +84,20 @@ class Erf(Map):
         return b.select(a < 1.0, near(b, x), b.copysign(1.0 - complement(b, a), x))
 
 
+def _erfc(x: np.ndarray) -> np.ndarray:
+    return _reference(x, True)
+
+
 @op
 class Erfc(Map):
     """1 - erf(x), accurate where that is tiny.  |error| <= 4 ulp."""
 
+    numpy = _erfc
     also = ("scipy.special.erfc",)
     seeds = "Eigen erfc"
     promotes = "float"
-    mlir = "math.erfc"
     ulp = 4.0
     cost = 60.0
-
-    @staticmethod
-    def numpy(x: np.ndarray) -> np.ndarray:
-        return _reference(x, True)
 
     @classmethod
     def scalar(cls, b: ScalarBuilder, *xs: Value) -> Value:
@@ -98,9 +105,3 @@ class Erfc(Map):
         far = complement(b, abs(x))
         outer = b.select(x < 0.0, 2.0 - far, far)
         return b.select(abs(x) < 0.25, 1.0 - near(b, x), outer)
-
-
-def _reference(x: np.ndarray, complementary: bool) -> np.ndarray:
-    """Python's own `math.erf`, an element at a time: NumPy has none."""
-    compute = np.frompyfunc(math.erfc if complementary else math.erf, 1, 1)
-    return np.asarray(compute(x.astype(np.float64)), np.float64)

@@ -167,20 +167,21 @@ class Tanh(Map):
         return b.select(tiny, x, b.copysign(tanh_magnitude(b, abs(x)), x))
 
 
+def _sigmoid(x: np.ndarray) -> np.ndarray:
+    e = np.exp(-np.abs(x))
+    return np.where(x < 0, e, 1) / (1 + e)
+
+
 @op
 class Sigmoid(Map):
     """1 / (1 + e**-x).  |error| <= 3 ulp."""
 
+    numpy = _sigmoid
     also = ("scipy.special.expit",)
     seeds = "Eigen sigmoid"
     promotes = "float"
     ulp = 3.0
     cost = 20.0
-
-    @staticmethod
-    def numpy(x: np.ndarray) -> np.ndarray:
-        e = np.exp(-np.abs(x))
-        return np.where(x < 0, e, 1) / (1 + e)
 
     @classmethod
     def scalar(cls, b: ScalarBuilder, *xs: Value) -> Value:

@@ -1,8 +1,8 @@
 """The exact remainder of floats, as C's `fmod`.
 
-``x - q*d`` is a float for every integer quotient q near ``x/d``, so one fused multiply-add is exact while q has at most
-52 bits.  Larger quotients are rare: there ``x`` is ``m * 2**n`` in units of the divisor's last place, and ``2**n`` modulo
-the divisor's significand is found by squaring, in about a hundred operations whatever n is.
+``x - q*d`` is a float for every integer quotient q near ``x/d``, so one fused multiply-add is exact while q has at
+most 52 bits.  Larger quotients are rare: there ``x`` is ``m * 2**n`` in units of the divisor's last place, and ``2**n``
+modulo the divisor's significand is found by squaring, in about a hundred operations whatever n is.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ def multiply_modulo(b: ScalarBuilder, x: Value, y: Value, d: Value) -> Value:
 
 
 def significand_and_exponent(b: ScalarBuilder, a: Value) -> tuple[Value, Value]:
-    """``(m, e)`` with ``a == m * 2**e``, m an integer of 53 bits in f64 and e an integer in f64; `a` positive, finite."""
+    """``(m, e)`` with ``a == m * 2**e``, m and e integers in f64, m of 53 bits; `a` positive and finite."""
     subnormal = a < 2.0**-1022
     scaled = b.select(subnormal, a * 2.0**54, a)
     bits = b.bitcast(scaled, U64)

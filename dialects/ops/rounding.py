@@ -2,24 +2,45 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Any
+
 import numpy as np
 
 from ..registry import Map, op
 from ..scalar import ScalarBuilder, Value
+from ..types import dtype
 
 
 class _Rounding(Map):
     dtypes = frozenset({"int", "uint", "float"})
     algebra = ("idempotent",)
 
+    @classmethod
+    def evaluate(cls, arrays: Sequence[np.ndarray], attrs: dict[str, Any]) -> tuple[np.ndarray, ...]:
+        # NumPy goes by f64 and so loses the low bits of wide integers.
+        return super().evaluate(arrays, attrs) if dtype(arrays[0].dtype).is_float else (arrays[0],)
+
 
 @op
 class Rint(_Rounding):
-    """To the nearest integer, halves to even."""
+    """To the nearest integer, halves to even; integers become floats."""
 
     numpy = np.rint
-    also = (np.round,)
     seeds = "Eigen rint"
+    dtypes = frozenset({"float"})
+    promotes = "float"
+
+    @classmethod
+    def scalar(cls, b: ScalarBuilder, *xs: Value) -> Value:
+        return b.rint(xs[0])
+
+
+@op
+class Round(_Rounding):
+    """To the nearest integer, halves to even; integers stay integers."""
+
+    numpy = np.round
 
     @classmethod
     def scalar(cls, b: ScalarBuilder, *xs: Value) -> Value:
@@ -62,17 +83,20 @@ class Trunc(_Rounding):
         return b.trunc(xs[0]) if xs[0].dtype.is_float else xs[0]
 
 
+def _round_half_away(x: np.ndarray) -> np.ndarray:
+    if x.dtype.kind in "iu":
+        return x
+    whole = np.trunc(x)
+    return np.copysign(whole + np.where(np.abs(x - whole) >= 0.5, np.sign(x), 0), x)
+
+
 @op
 class RoundHalfAway(_Rounding):
     """To the nearest integer, halves away from zero."""
 
+    numpy = _round_half_away
     seeds = 'Eigen round (round(half="away"))'
     cost = 4.0
-
-    @staticmethod
-    def numpy(x: np.ndarray) -> np.ndarray:
-        whole = np.trunc(x)
-        return np.copysign(whole + np.where(np.abs(x - whole) >= 0.5, np.sign(x), 0), x)
 
     @classmethod
     def scalar(cls, b: ScalarBuilder, *xs: Value) -> Value:

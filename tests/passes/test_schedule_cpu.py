@@ -43,7 +43,8 @@ def test_a_map_of_any_size(lanes: int) -> None:
 @pytest.mark.parametrize("lanes", WIDTHS)
 def test_transposed_broadcast_and_guarded_maps(lanes: int) -> None:
     x, y, v = "f32[m, n] by [n, 1]", "f32[n, m] by [m, 1]", "f32[m] by [1]"
-    body = "^bb0(%a: f32, %b: f32, %c: f32):\n%d = arith.addf %a, %b : f32\n%e = arith.mulf %d, %c : f32\nkernel.yield %e : f32"
+    body = "^bb0(%a: f32, %b: f32, %c: f32):\n%d = arith.addf %a, %b : f32\n"
+    body += "%e = arith.mulf %d, %c : f32\nkernel.yield %e : f32"
     ins = [("x", x, "d1, d0"), ("v", v, "d1"), ("x", x, "d1 - 1, d0 - 2 where (d1 - 1, d0 - 2)")]
     text = function({"x": x, "v": v, "y": y}, nest("n, m", ins, [("y", y, "d0, d1")], body), "n, m")
     made = scheduled(text, lanes=lanes)
@@ -159,7 +160,10 @@ def test_rows_of_a_normalisation(lanes: int, columns: bool, order: str) -> None:
     """x / sum(x) along rows, or along columns: the sum lives in a worker's own memory."""
     x, at = ("f32[m, n] by [n, 1]", "d1, d0") if columns else ("f32[n, m] by [m, 1]", "d0, d1")
     one = "f32[] by []"
-    total = nest("n, m", [("x", x, at)], [("s", one, "")], same("f32"), order=order, identity="-0.0 : f32", merge=add("f32"), finish=same("f32"))  # fmt: skip
+    total = nest(
+        "n, m", [("x", x, at)], [("s", one, "")], same("f32"), order=order, identity="-0.0 : f32", merge=add("f32"),
+        finish=same("f32"),
+    )  # fmt: skip
     divide = "^bb0(%a: f32, %b: f32):\n%c = arith.divf %a, %b : f32\nkernel.yield %c : f32"
     scale = nest("n, m", [("x", x, at), ("s", one, "")], [("y", x, at)], divide)
     rows = f"""%m_s = loop.alloc {{scope = "thread", offset = #tx.dim<"0">}} : !loop.buffer<"{one}">

@@ -1,0 +1,380 @@
+"""Every registered op, for every dtype and layout of its operands: machine code against the op's NumPy meaning.
+
+An op that is added to the registry is tested here without a line of its own, unless it has parameters.  One compiled
+function an op holds all its cases: each dtype packed (called for several sizes, 0 and 1 among them) and with strides
+that are known only at run time (called for Fortran order, steps and negative strides).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+import pytest
+
+from txc.compiler.bisect import differing
+from txc.compiler.executable import Executable
+from txc.compiler.facts import StrideFact, stride_fact
+from txc.compiler.frontend.apply import apply
+from txc.compiler.frontend.trace import Trace
+from txc.compiler.jit import compiled
+from txc.compiler.options import Options
+from txc.dialects.registry import OPS, Map, Op, Reduction, View
+from txc.dialects.types import DTYPES, dtype, tensor_type
+
+SHAPE = (5, 19)
+ANY_STRIDES: StrideFact = ("strides", "s", "s")
+PACKED: StrideFact = ("packed",)
+
+#: Arrays of any strides, made from a packed one: the same values elsewhere in memory.
+LAYOUTS: dict[str, Callable[[np.ndarray], np.ndarray]] = {
+    "fortran": lambda a: np.asfortranarray(a),
+    "strided": lambda a: _inside(a, (2, 3)),
+    "negative": lambda a: np.ascontiguousarray(a[::-1, ::-1])[::-1, ::-1],
+}
+
+SPECIAL = (0.0, -0.0, 1.0, -1.0, 0.5, -2.5, 1e-40, np.inf, -np.inf, np.nan, 3e38, -7e4)
+
+
+def _inside(a: np.ndarray, steps: Sequence[int]) -> np.ndarray:
+    """The values of `a` in a larger array, some elements apart."""
+    roomy = np.zeros([n * s for n, s in zip(a.shape, steps)], a.dtype)
+    view = roomy[tuple(slice(None, None, s) for s in steps)]
+    view[...] = a
+    return view
+
+
+def values(name: str, shape: Sequence[int], seed: int, domain: tuple[float, float], special: bool) -> np.ndarray:
+    """An array of that dtype drawn from the domain; `special` puts zeros, infinities, NaNs and limits into it."""
+    element, rng = DTYPES[name], np.random.default_rng(seed)
+    size = int(np.prod(shape))
+    if element.kind == "bool":
+        return rng.integers(0, 2, shape).astype(bool)
+    if element.is_integer:
+        info = np.iinfo(element.numpy)
+        low, high = max(info.min, int(domain[0])), min(info.max, int(domain[1]))
+        found = rng.integers(low, high, size, endpoint=True).astype(element.numpy)
+        picked = np.array([info.min, info.max, 0, 1], element.numpy)
+    else:
+        found = rng.uniform(*domain, size).astype(element.numpy)
+        with np.errstate(over="ignore"):
+            picked = np.array(SPECIAL, np.float64).astype(element.numpy)
+    if special and size:
+        at = rng.permutation(size)[: size // 2]
+        found[at] = rng.choice(picked, len(at))
+    return found.reshape(shape)
+
+
+class Program:
+    """A function under construction: inputs of any layout facts, and the outputs made of them."""
+
+    def __init__(self, name: str):
+        self.trace = Trace(name)
+        self.outputs: list[Any] = []
+        self.facts: list[StrideFact] = []
+
+    def __enter__(self) -> Program:
+        self.trace.__enter__()
+        return self
+
+    def __exit__(self, kind: object, *_: object) -> None:
+        if kind is None:
+            # Views become nodes only now, so the trace must still be open.
+            self.graph = self.trace.finish(tuple(self.outputs))
+        self.trace.__exit__()
+
+    def input(self, example: np.ndarray, fact: StrideFact) -> Any:
+        self.facts.append(fact)
+        return self.trace.array_input(f"x{len(self.facts)}", example)
+
+    def compile(self) -> Executable:
+        return compiled(self.graph, self.facts, Options.of()).executable
+
+
+def dtypes_of(op: type[Op]) -> list[str]:
+    kinds = getattr(op, "dtypes", None) or {"bool", "int", "uint", "float"}
+    return [name for name, element in DTYPES.items() if element.kind in kinds]
+
+
+def operand_dtypes(op: type[Map], name: str) -> list[str]:
+    return ["bool", name, name] if op.name == "select" else [name] * op.arity
+
+
+MAPS = [op for op in OPS.values() if issubclass(op, Map)]
+REDUCTIONS = [op for op in OPS.values() if issubclass(op, Reduction)]
+VIEWS = [op for op in OPS.values() if issubclass(op, View)]
+#: NumPy leaves open which of two zeros is the larger.
+EITHER_ZERO = {"clip", *(op.name for op in MAPS if op.name.startswith("cwise_"))}
+#: Accurate to the ulp of the larger operand where the result is a difference that cancels.
+OF_OPERANDS = {"logaddexp"}
+#: Parameters of the maps that have some, for operands of any dtype.
+MAP_PARAMETERS: dict[str, list[dict[str, Any]]] = {"cast": [{"dtype": DTYPES[name]} for name in DTYPES]}
+
+
+def map_cases(op: type[Map]) -> list[tuple[str, dict[str, Any]]]:
+    return [(name, attrs) for name in dtypes_of(op) for attrs in MAP_PARAMETERS.get(op.name, [{}])]
+
+
+def draw(op: type[Map], name: str, shape: Sequence[int], seed: int) -> list[np.ndarray]:
+    """Operands for a case: with special values unless NumPy raises for some of them (integers to negative powers)."""
+    tame = op.name == "pow" and DTYPES[name].is_integer
+    return [
+        values(n, shape, seed + i, op.domain, special=not tame)
+        for i, n in enumerate(operand_dtypes(op, name))
+    ]
+
+
+@pytest.mark.parametrize("op", MAPS, ids=lambda op: op.name)
+def test_map(op: type[Map]) -> None:
+    cases = map_cases(op)
+    with Program(op.name) as program:
+        for fact in (PACKED, ANY_STRIDES):
+            for name, attrs in cases if fact == PACKED else [c for c in cases if c[1] == cases[0][1]]:
+                inputs = [program.input(a, fact) for a in draw(op, name, SHAPE, 0)]
+                program.outputs.append(apply(op, *inputs, **attrs))
+    executable = program.compile()
+    plain = [c for c in cases if c[1] == cases[0][1]]
+    shapes = [SHAPE, (7, 33), (0, 4), (3, 0), (1, 1)]
+    for seed, shape in enumerate(shapes):
+        layout = list(LAYOUTS.values())[seed % len(LAYOUTS)]
+        operands = [(c, draw(op, c[0], shape, 10 * seed)) for c in cases]
+        moved = [(c, [layout(a) for a in draw(op, c[0], shape, 10 * seed + 5)]) for c in plain]
+        everything = [*operands, *moved]
+        got = executable([a for _, arrays in everything for a in arrays], (), 2 if shape == (7, 33) else 1)
+        for ((name, attrs), arrays), result in zip(everything, got, strict=True):
+            check_map(op, attrs, arrays, result, f"{op.name} of {name} {attrs or ''} for {shape}")
+
+
+def check_map(op: type[Map], attrs: dict[str, Any], arrays: list[np.ndarray], got: np.ndarray, what: str) -> None:
+    """Bitwise where the op is exact, within its stated accuracy of the true value where it is not."""
+    if op.ulp is None or not dtype(got.dtype).is_float:
+        expected = meaning(op, arrays, attrs)
+        if op.name in EITHER_ZERO and dtype(got.dtype).is_float:
+            expected, got = expected + expected.dtype.type(0), got + got.dtype.type(0)
+        difference = differing([expected], [got])
+        assert difference is None, f"{what}: {difference}, operands {at(arrays, difference)}"
+        return
+    wide = np.longdouble if got.dtype == np.float64 else np.float64
+    with np.errstate(all="ignore"):
+        exact = np.asarray(op.numpy(*(a.astype(wide) for a in arrays)))
+        rounded = exact.astype(got.dtype)
+        units = unit(rounded)
+        if op.name in OF_OPERANDS:
+            units = np.maximum(units, unit(np.maximum(*arrays)))
+        off = np.abs(got.astype(wide) - exact) / units.astype(wide)
+    agree = (rounded == got) | (np.isnan(rounded) & np.isnan(got))
+    allowed = op.ulp + 0.01 if got.dtype.itemsize > 2 else 0.5 + op.ulp * 2.0**-3
+    wrong = ~agree & ~(off <= allowed)
+    first = tuple(np.argwhere(wrong)[0]) if wrong.any() else ()
+    assert not wrong.any(), (
+        f"{what}: {wrong.sum()} results are off by up to {np.max(off[wrong])} ulp, "
+        f"for {[a[first] for a in arrays]} it gives {got[first]!r}, not {exact[first]!r}"
+    )
+
+
+def meaning(op: type[Map], arrays: list[np.ndarray], attrs: dict[str, Any]) -> np.ndarray:
+    """The op's oracle; half-width floats are computed in f32 and rounded once."""
+    element = dtype(arrays[-1].dtype)
+    if op.name == "cast" or element.computes_in is element:
+        return op.evaluate(arrays, attrs)[0]
+    wide = [a.astype(np.float32) if dtype(a.dtype) is element else a for a in arrays]
+    (found,) = op.evaluate(wide, attrs)
+    with np.errstate(all="ignore"):
+        return found.astype(element.numpy) if found.dtype == np.float32 else found
+
+
+def unit(x: np.ndarray) -> np.ndarray:
+    """The unit in the last place of each element, in a wide type."""
+    info = ml_dtypes.finfo(x.dtype)
+    wide = np.abs(x.astype(np.float64))
+    _, exponent = np.frexp(wide)
+    return np.ldexp(1.0, np.maximum(exponent - 1, info.minexp) - info.nmant)
+
+
+def at(arrays: list[np.ndarray], difference: Any) -> list[Any]:
+    index = getattr(difference, "index", None)
+    return [] if index is None else [a[index] for a in arrays]
+
+
+#: Where the result with NaNs is unspecified, or an overflow depends on the order.
+TAME = {"maximum_fast", "minimum_fast", "prod"}
+
+
+@pytest.mark.parametrize("op", REDUCTIONS, ids=lambda op: op.name)
+def test_reduction(op: type[Reduction]) -> None:
+    dims = [(1,), (0,), (0, 1)]
+    cases = [
+        (n, d, f) for f in (PACKED, ANY_STRIDES) for n in dtypes_of(op) for d in (dims if f == PACKED else dims[:1])
+    ]
+    with Program(op.name) as program:
+        for name, axes, fact in cases:
+            made = apply(op, program.input(values(name, SHAPE, 0, (-2, 2), False), fact), dims=axes)
+            program.outputs.extend(made if isinstance(made, tuple) else (made,))
+    executable = program.compile()
+    shapes = [SHAPE, (70, 67), (1, 1), *([(0, 3), (3, 0), (0, 0)] if op.empty else [])]
+    for seed, shape in enumerate(shapes):
+        layout = list(LAYOUTS.values())[seed % len(LAYOUTS)]
+        domain = (0.5, 1.5) if op.name == "prod" else (-40, 40)
+        packed = [
+            values(n, shape, 7 * seed + i, domain, bool(seed % 2) and op.name not in TAME)
+            for i, (n, _, _) in enumerate(cases)
+        ]
+        arrays = [a if f == PACKED else layout(a) for a, (_, _, f) in zip(packed, cases)]
+        got = iter(executable(arrays, (), 2 if shape == (70, 67) else 1))
+        for array, (name, axes, _) in zip(arrays, cases):
+            results = [next(got) for _ in range(op.results)]
+            check_reduction(op, array, axes, results, f"{op.name} of {name} over {axes} for {shape}")
+
+
+def check_reduction(
+    op: type[Reduction], x: np.ndarray, axes: tuple[int, ...], got: list[np.ndarray], what: str
+) -> None:
+    """Bitwise where the order does not matter, else within what any order of n roundings can lose."""
+    element = dtype(x.dtype)
+    promoted = (
+        x.astype(np.int64 if element.kind == "int" else np.uint64) if op.promotes == "sum" and element.is_integer else x
+    )
+    if op.exact(element) or not element.is_float or op.results > 1:
+        expected = op.evaluate([promoted], {"dims": axes})
+        difference = differing(list(expected), got)
+        assert difference is None, f"{what}: {difference}"
+        return
+    wide = np.longdouble if got[0].dtype == np.float64 else np.float64
+    with np.errstate(all="ignore"):
+        (expected,) = (np.asarray(op.numpy(x.astype(wide), axis=axes)),)
+        size = np.asarray(op.numpy(np.abs(x.astype(wide)), axis=axes))
+        eps = float(ml_dtypes.finfo(element.computes_in.numpy).eps)
+        count = int(np.prod([x.shape[d] for d in axes]))
+        allowed = (count + 1) * eps * size + (float(ml_dtypes.finfo(element.numpy).eps) * np.abs(expected))
+        narrowed = expected.astype(got[0].dtype)
+        close = np.abs(got[0].astype(wide) - expected) <= allowed
+    same = (narrowed == got[0]) | (np.isnan(narrowed) & np.isnan(got[0])) | ~np.isfinite(size)
+    assert (close | same).all(), f"{what}: {got[0]} is not {expected}"
+
+
+#: For each view: parameters for operands of `SHAPE` whose results depend on the sizes in every dim.
+VIEW_PARAMETERS: dict[str, list[dict[str, Any]]] = {
+    "reshape": [{"dims": (19, 5)}, {"dims": (95,)}],
+    "shuffle": [{"permutation": (1, 0)}, {"permutation": (0, 1)}],
+    "expand": [{"dims": (3, "rows", "columns")}],
+    "broadcast": [{"factors": (2, 3)}],
+    "chip": [{"offset": 2, "dim": 0}, {"offset": 18, "dim": 1}],
+    "slice": [{"offsets": (1, 3), "extents": (3, 11)}, {"offsets": (5, 0), "extents": (0, 2)}],
+    "strided_slice": [{"start": (0, 2), "stop": (5, 17), "strides": (2, 3)}],
+    "stride": [{"strides": (2, 5)}],
+    "reverse": [{"flags": (True, False)}, {"flags": (True, True)}],
+    "pad": [{"pairs": (1, 2, 0, 3), "fill": 0.0}, {"pairs": (0, 0, 4, 4), "fill": 1.0}],
+    "diagonal": [{"offset": 0}, {"offset": 3}, {"offset": -2}],
+}
+#: Tested elsewhere: a change of what dims are called, and a view that needs dims of size 1.
+OTHER_VIEWS = {"swap_layout", "squeeze"}
+
+
+def test_every_view_is_here() -> None:
+    assert {op.name for op in VIEWS} == set(VIEW_PARAMETERS) | OTHER_VIEWS
+
+
+def resolved(given: dict[str, Any], shape: Sequence[Any]) -> dict[str, Any]:
+    """The parameters, with the operand's sizes where they are named."""
+    if "dims" not in given:
+        return given
+    return {"dims": tuple({"rows": shape[0], "columns": shape[1]}.get(d, d) for d in given["dims"])}
+
+
+@pytest.mark.parametrize("op", [v for v in VIEWS if v.name not in OTHER_VIEWS], ids=lambda op: op.name)
+def test_view(op: type[View]) -> None:
+    cases = [(n, p, f) for n in DTYPES for p in VIEW_PARAMETERS[op.name] for f in (PACKED, ANY_STRIDES)]
+    with Program(op.name) as program:
+        for name, given, fact in cases:
+            x = program.input(values(name, SHAPE, 0, (-9, 9), False), fact)
+            program.outputs.append(apply(op, x, **resolved(given, x.shape)))
+    executable = program.compile()
+    for seed, layout in enumerate(LAYOUTS.values()):
+        packed = [values(n, SHAPE, seed + i, (-9, 9), True) for i, (n, _, _) in enumerate(cases)]
+        arrays = [a if f == PACKED else layout(a) for a, (_, _, f) in zip(packed, cases)]
+        for x, (name, given, _), got in zip(arrays, cases, executable(arrays), strict=True):
+            kind = tensor_type(x.dtype, x.shape)
+            (expected,) = op.evaluate([x], op.bind([kind], resolved(given, x.shape)))
+            difference = differing([expected], [got])
+            assert difference is None, f"{op.name} {given} of {name}: {difference}"
+
+
+def structural_results(x: Any, y: Any, i: Any) -> Iterator[Any]:
+    yield apply("concatenate", x, y, axis=0)
+    yield apply("concatenate", y, x, x, axis=1)
+    yield apply("take", x, i, axis=0)
+    yield apply("take", x, i, axis=1)
+    yield apply("eval", x)
+
+
+def structural_meaning(x: np.ndarray, y: np.ndarray, i: np.ndarray) -> Iterator[np.ndarray]:
+    yield np.concatenate([x, y], 0)
+    yield np.concatenate([y, x, x], 1)
+    for axis in (0, 1):
+        n = x.shape[axis]
+        yield np.take(x, np.clip(np.where(i < 0, i + n, i), 0, n - 1), axis)
+    yield x
+
+
+@pytest.mark.parametrize("name", DTYPES)
+def test_structural(name: str) -> None:
+    made = [(f, [values(name, SHAPE, s, (-9, 9), True) for s in (1, 2)]) for f in (PACKED, ANY_STRIDES)]
+    index = np.array([3, -1, 0, 100, -100, 2])
+    with Program("structural") as program:
+        for fact, (x, y) in made:
+            symbols = [program.input(x, fact), program.input(y, fact), program.input(index, PACKED)]
+            program.outputs.extend(structural_results(*symbols))
+    executable = program.compile()
+    for layout in LAYOUTS.values():
+        calls = [[a if f == PACKED else layout(a) for a in arrays] for f, arrays in made]
+        expected = [r for x, y in calls for r in structural_meaning(x, y, index)]
+        got = executable([a for arrays in calls for a in (*arrays, index)])
+        assert differing(expected, got) is None
+
+
+@pytest.mark.parametrize("name", [n for n, d in DTYPES.items() if d.kind != "bool"])
+def test_contract(name: str) -> None:
+    """All sizes around the tiles: integers bitwise, floats within the bound of any order of the sum."""
+    op = OPS["contract"]
+    with Program("contract") as program:
+        for fact in (PACKED, ANY_STRIDES):
+            a, b = (program.input(values(name, s, 0, (-3, 3), False), fact) for s in ((4, 6), (6, 5)))
+            program.outputs.append(apply(op, a, b, pairs=((1, 0),)))
+    executable = program.compile()
+    for seed, (m, k, n) in enumerate([(4, 6, 5), (1, 1, 1), (0, 3, 2), (2, 0, 3), (33, 70, 17), (7, 600, 40)]):
+        packed = [values(name, s, seed, (-3, 3), False) for s in ((m, k), (k, n)) * 2]
+        layout = list(LAYOUTS.values())[seed % 3]
+        arrays = [*packed[:2], *(layout(a) for a in packed[2:])]
+        for x, y, got in zip(arrays[::2], arrays[1::2], executable(arrays, (), 2)):
+            element = dtype(x.dtype)
+            if not element.is_float:
+                np.testing.assert_array_equal(got, x @ y)
+                continue
+            wide = [v.astype(np.longdouble) for v in (x, y)]
+            eps = [float(ml_dtypes.finfo(d).eps) for d in (element.computes_in.numpy, element.numpy)]
+            bound = (k + 1) * eps[0] * (np.abs(wide[0]) @ np.abs(wide[1])) + eps[1] * np.abs(wide[0] @ wide[1])
+            assert (np.abs(got.astype(np.longdouble) - wide[0] @ wide[1]) <= bound).all(), f"{m}x{k}x{n}"
+
+
+def test_every_fact_gives_the_same() -> None:
+    """Code compiled for the very strides of each layout computes the same bits as code for packed arrays."""
+    x = values("f32", SHAPE, 3, (-4, 4), False)
+    layouts: dict[str, Callable[[np.ndarray], np.ndarray]] = {
+        "packed": lambda a: a, **LAYOUTS, "rows": lambda a: _inside(a, (2, 1)), "columns": lambda a: _inside(a.T, (2, 1)).T,
+        "repeated": lambda a: np.broadcast_to(a[:1], a.shape),
+    }  # fmt: skip
+    facts = {stride_fact(layout(x)) for layout in layouts.values()}
+    assert len(facts) >= 6
+    for name, layout in layouts.items():
+        array = layout(x)
+        same = np.ascontiguousarray(array)
+        results = []
+        for a in (array, same):
+            with Program("facts") as program:
+                t = program.input(a, stride_fact(a))
+                program.outputs += [apply("exp", t), apply("sum", t, dims=(0,)), apply("sum", t, dims=(1,)),
+                                    apply("sum", t), apply("argmax", t)]  # fmt: skip
+            results.append(program.compile()([a]))
+        assert differing(*results) is None, name
