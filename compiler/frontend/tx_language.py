@@ -7,7 +7,6 @@ structured control flow.  `docs/language.md` is the specification.
 from __future__ import annotations
 
 import ast
-import difflib
 import linecache
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -20,68 +19,16 @@ from ...dialects.dims import Dim, dim
 from ...dialects.registry import OPS, OpError
 from ...dialects.types import DTYPES
 from ..diagnostics import TxcError, at
-from . import creation
 from .graph import Graph, Loc
 from .staging import Runtime, StagedRange, Undefined
 from .symint import SymInt
 from .tensor import Tensor
 from .trace import Trace
+from .tx_errors import fail, location, nearest
+from .tx_names import BINARY, COMPARE, CONSTANTS, FUNCTIONS, IN_PLACE
 from .tx_types import Annotation, read_annotation
 
 __all__ = ["TxFunction", "TxModule", "parse"]
-
-#: Functions that are not ops of their own, by name.
-_FUNCTIONS: dict[str, Any] = {
-    "where": np.where,
-    "maximum": np.maximum,
-    "minimum": np.minimum,
-    "concatenate": np.concatenate,
-    "stack": np.stack,
-    "matmul": np.matmul,
-    "tensordot": np.tensordot,
-    "transpose": np.transpose,
-    "sum": np.sum,
-    "mean": np.mean,
-    "max": np.max,
-    "min": np.min,
-    "prod": np.prod,
-    "all": np.all,
-    "any": np.any,
-    "argmax": np.argmax,
-    "argmin": np.argmin,
-    "take": np.take,
-    "clip": np.clip,
-    "zeros": creation.zeros,
-    "ones": creation.ones,
-    "full": creation.full,
-    "arange": creation.arange,
-    "linspace": creation.linspace,
-    "eye": creation.eye,
-}
-_CONSTANTS = {"pi": np.pi, "e": np.e, "inf": np.inf, "nan": np.nan, "True": True, "False": False}
-_BINARY = {
-    ast.Add: lambda a, b: a + b,
-    ast.Sub: lambda a, b: a - b,
-    ast.Mult: lambda a, b: a * b,
-    ast.Div: lambda a, b: a / b,
-    ast.FloorDiv: lambda a, b: a // b,
-    ast.Mod: lambda a, b: a % b,
-    ast.Pow: lambda a, b: a**b,
-    ast.MatMult: lambda a, b: a @ b,
-    ast.BitAnd: lambda a, b: a & b,
-    ast.BitOr: lambda a, b: a | b,
-    ast.BitXor: lambda a, b: a ^ b,
-    ast.LShift: lambda a, b: a << b,
-    ast.RShift: lambda a, b: a >> b,
-}
-_COMPARE = {
-    ast.Lt: lambda a, b: a < b,
-    ast.LtE: lambda a, b: a <= b,
-    ast.Gt: lambda a, b: a > b,
-    ast.GtE: lambda a, b: a >= b,
-    ast.Eq: lambda a, b: a == b,
-    ast.NotEq: lambda a, b: a != b,
-}
 
 
 @dataclass(frozen=True)
@@ -148,7 +95,7 @@ class TxModule:
             return list(self.functions.values())[-1]
         found = self.functions.get(name)
         if found is None:
-            raise TxcError(f"{self.filename} has no function {name!r}", None, _nearest(name, self.functions), "TX0520")
+            raise TxcError(f"{self.filename} has no function {name!r}", None, nearest(name, self.functions), "TX0220")
         return found
 
     def graph(self, name: str | None = None) -> Graph:
@@ -163,7 +110,9 @@ def parse(text: str, filename: str = "<tx>") -> TxModule:
         tree = ast.parse(text, filename)
     except SyntaxError as error:
         loc = Loc(filename, error.lineno or 1, max(0, (error.offset or 1) - 1), error.end_offset or error.offset or 1)
-        raise TxcError(f"syntax error: {error.msg}", loc, code="TX0521") from None
+        raise TxcError(f"syntax error: {error.msg}", loc, code="TX0221") from None
+    except (ValueError, RecursionError, MemoryError) as error:
+        raise TxcError(f"{filename} cannot be read: {error}", code="TX0221") from None
     for node in tree.body:
         if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str):
             continue
@@ -173,46 +122,32 @@ def parse(text: str, filename: str = "<tx>") -> TxModule:
                 node,
                 "only functions may stand at the top of a .tx file",
                 "start with 'def name(…):'",
-                "TX0522",
+                "TX0222",
             )
         if node.name in module.functions:
-            fail(filename, node, f"function {node.name!r} is defined twice", code="TX0523")
+            fail(filename, node, f"function {node.name!r} is defined twice", code="TX0223")
         module.functions[node.name] = _signature(module, node)
     if not module.functions:
-        raise TxcError(f"{filename} has no function", None, "write 'def name(x: f32[n]): return …'", "TX0524")
+        raise TxcError(f"{filename} has no function", None, "write 'def name(x: f32[n]): return …'", "TX0224")
     return module
 
 
 def _signature(module: TxModule, node: ast.FunctionDef) -> TxFunction:
     a = node.args
     if a.vararg or a.kwarg or a.kwonlyargs or a.defaults or a.posonlyargs or node.decorator_list:
-        fail(module.filename, node, "parameters are plain names with a type", "x: f32[n, m]", "TX0525")
+        fail(module.filename, node, "parameters are plain names with a type", "x: f32[n, m]", "TX0225")
     parameters = []
     for arg in a.args:
         if arg.annotation is None:
-            fail(module.filename, arg, f"parameter {arg.arg!r} needs a type", f"{arg.arg}: f32[n, m]", "TX0526")
+            fail(module.filename, arg, f"parameter {arg.arg!r} needs a type", f"{arg.arg}: f32[n, m]", "TX0226")
+        if any(arg.arg == p.name for p in parameters):
+            fail(module.filename, arg, f"parameter {arg.arg!r} is declared twice", code="TX0225")
         parameters.append(Parameter(arg.arg, read_annotation(module.filename, arg.annotation)))
     results = None
     if node.returns is not None:
         parts = node.returns.elts if isinstance(node.returns, ast.Tuple) else [node.returns]
         results = [read_annotation(module.filename, part) for part in parts]
     return TxFunction(module, node, parameters, results, ast.get_docstring(node) or "")
-
-
-def location(filename: str, node: ast.AST) -> Loc:
-    line = getattr(node, "lineno", 1)
-    column = getattr(node, "col_offset", 0)
-    same = getattr(node, "end_lineno", line) == line
-    return Loc(filename, line, column, getattr(node, "end_col_offset", column + 1) if same else column + 1)
-
-
-def fail(filename: str, node: ast.AST, message: str, hint: str = "", code: str = "TX0500") -> NoReturn:
-    raise TxcError(message, location(filename, node), hint, code)
-
-
-def _nearest(name: str, names: Any) -> str:
-    near = difflib.get_close_matches(name, list(names), 2, 0.5)
-    return f"did you mean {' or '.join(near)}?" if near else f"there are {', '.join(list(names)[:12])}"
 
 
 class _Return(Exception):
@@ -236,7 +171,7 @@ class _Evaluator:
             if f.results is not None:
                 self._check(f, returned.value)
             return returned.value
-        fail(self.module.filename, f.node, f"{f.name} ends without a return", code="TX0527")
+        fail(self.module.filename, f.node, f"{f.name} ends without a return", code="TX0227")
 
     def _check(self, f: TxFunction, value: Any) -> None:
         """Results against the declared types: dtype, rank, and sizes as far as they are known to differ."""
@@ -244,7 +179,7 @@ class _Evaluator:
         assert f.results is not None and f.node.returns is not None
         where = f.node.returns
         if len(given) != len(f.results):
-            self.fail(where, f"{f.name} returns {len(given)} values, not {len(f.results)}", code="TX0528")
+            self.fail(where, f"{f.name} returns {len(given)} values, not {len(f.results)}", code="TX0228")
         for result, declared in zip(given, f.results):
             found = result.user_type if isinstance(result, Tensor) else None
             if found is None:
@@ -254,9 +189,9 @@ class _Evaluator:
                 self.trace.table.resolve(a) is not self.trace.table.resolve(b)
                 for a, b in zip(found.dims, declared.dims)
             ):
-                self.fail(where, f"{f.name} returns {found}, declared is {declared}", code="TX0529")
+                self.fail(where, f"{f.name} returns {found}, declared is {declared}", code="TX0229")
 
-    def fail(self, node: ast.AST, message: str, hint: str = "", code: str = "TX0500") -> NoReturn:
+    def fail(self, node: ast.AST, message: str, hint: str = "", code: str = "TX0200") -> NoReturn:
         fail(self.module.filename, node, message, hint, code)
 
     # Statements
@@ -272,8 +207,8 @@ class _Evaluator:
                     raise TxcError(
                         error.message, location(self.module.filename, statement), error.hint, error.code
                     ) from error
-                except (TypeError, ValueError, IndexError) as error:
-                    self.fail(statement, str(error), code="TX0530")
+                except (TypeError, ValueError, LookupError, ArithmeticError, AttributeError) as error:
+                    self.fail(statement, str(error), code="TX0230")
 
     def statement(self, node: ast.stmt) -> None:
         match node:
@@ -291,31 +226,33 @@ class _Evaluator:
                 self.if_(node, self.value(test), body, orelse)
             case ast.Expr(value=ast.Constant(value=str())) | ast.Pass():
                 pass
+            case ast.Expr(value=ast.Call() as call):
+                self.value(call)
             case _:
                 kind = type(node).__name__
-                self.fail(node, f"{kind} is not part of the language", "see docs/language.md", "TX0531")
+                self.fail(node, f"{kind} is not part of the language", "see docs/language.md", "TX0231")
 
     def assign(self, target: ast.expr, value: Any) -> None:
         if isinstance(target, ast.Name):
             self.names[target.id] = value
         elif isinstance(target, ast.Tuple):
             if not isinstance(value, (tuple, list)) or len(value) != len(target.elts):
-                self.fail(target, f"{len(target.elts)} names for what is not {len(target.elts)} values", code="TX0532")
+                self.fail(target, f"{len(target.elts)} names for what is not {len(target.elts)} values", code="TX0232")
             for part, item in zip(target.elts, value):
                 self.assign(part, item)
         elif isinstance(target, ast.Subscript):
             self.value(target.value)[self.index(target.slice)] = value
         else:
-            self.fail(target, "only names, tuples of names and views can be assigned", code="TX0533")
+            self.fail(target, "only names, tuples of names and views can be assigned", code="TX0233")
 
     def augmented(self, target: ast.expr, op: ast.operator, value: Any) -> None:
         if isinstance(target, ast.Subscript):
             base, index = self.value(target.value), self.index(target.slice)
-            base[index] = _BINARY[type(op)](base[index], value)
+            base[index] = BINARY[type(op)](base[index], value)
         elif isinstance(target, ast.Name):
-            self.names[target.id] = _BINARY[type(op)](self.value(target), value)
+            self.names[target.id] = IN_PLACE[type(op)](self.value(target), value)
         else:
-            self.fail(target, "only names and views can be assigned", code="TX0533")
+            self.fail(target, "only names and views can be assigned", code="TX0233")
 
     def _with_names(self, assigned: Sequence[str], values: Sequence[Any], body: Sequence[ast.stmt]) -> tuple[Any, ...]:
         """Run statements with some names set; their values afterwards.  The names are as before when it is done."""
@@ -329,7 +266,7 @@ class _Evaluator:
                 body[-1],
                 "a return inside a staged loop or branch",
                 "assign to a variable and return it at the end",
-                "TX0534",
+                "TX0234",
             )
         finally:
             self.names = before
@@ -344,7 +281,7 @@ class _Evaluator:
 
     def for_(self, node: ast.For, name: str, iterable: Any, body: list[ast.stmt]) -> None:
         if not isinstance(iterable, StagedRange):
-            self.fail(node.iter, "a loop runs over range(…)", "for i in range(n):", "TX0535")
+            self.fail(node.iter, "a loop runs over range(…)", "for i in range(n):", "TX0235")
         names = [n for n in _assigned(body) if n != name]
 
         def run(item: Any, *state: Any) -> tuple[Any, ...]:
@@ -397,7 +334,7 @@ class _Evaluator:
             case ast.Name(id=name):
                 return self.name(node, name)
             case ast.BinOp(left=left, op=op, right=right):
-                return _BINARY[type(op)](self.value(left), self.value(right))
+                return BINARY[type(op)](self.value(left), self.value(right))
             case ast.UnaryOp(op=ast.USub(), operand=operand):
                 return -self.value(operand)
             case ast.UnaryOp(op=ast.UAdd(), operand=operand):
@@ -424,25 +361,25 @@ class _Evaluator:
                 return self.attribute(node, self.value(value), attr)
             case ast.Call():
                 return self.call(node)
-        self.fail(node, f"{type(node).__name__} is not part of the language", "see docs/language.md", "TX0531")
+        self.fail(node, f"{type(node).__name__} is not part of the language", "see docs/language.md", "TX0231")
 
     def name(self, node: ast.expr, name: str) -> Any:
         if name in self.names:
             return self.names[name]
-        if name in _CONSTANTS:
-            return _CONSTANTS[name]
+        if name in CONSTANTS:
+            return CONSTANTS[name]
         if name in DTYPES:
             return DTYPES[name]
-        known = [*self.names, *self.module.functions, *_FUNCTIONS, *OPS]
-        self.fail(node, f"there is no {name!r} here", _nearest(name, known), "TX0536")
+        known = [*self.names, *self.module.functions, *FUNCTIONS, *OPS]
+        self.fail(node, f"there is no {name!r} here", nearest(name, known), "TX0236")
 
     def compare(self, node: ast.Compare, left: ast.expr, ops: list[ast.cmpop], comparators: list[ast.expr]) -> Any:
         values = [self.value(e) for e in (left, *comparators)]
         terms = []
         for a, op, b in zip(values, ops, values[1:]):
-            if type(op) not in _COMPARE:
-                self.fail(node, "only < <= > >= == != compare values", code="TX0531")
-            terms.append(lambda a=a, op=op, b=b: _COMPARE[type(op)](a, b))
+            if type(op) not in COMPARE:
+                self.fail(node, "only < <= > >= == != compare values", code="TX0231")
+            terms.append(lambda a=a, op=op, b=b: COMPARE[type(op)](a, b))
         return self.runtime.and_(*terms)
 
     def index(self, node: ast.expr) -> Any:
@@ -460,15 +397,19 @@ class _Evaluator:
     def attribute(self, node: ast.Attribute, value: Any, attr: str) -> Any:
         if isinstance(value, Tensor) and attr in ("T", "shape", "ndim", "size"):
             return getattr(value, attr)
-        self.fail(node, f"there is no attribute {attr!r}", "call methods with parentheses", "TX0537")
+        self.fail(node, f"there is no attribute {attr!r}", "call methods with parentheses", "TX0237")
 
     def call(self, node: ast.Call) -> Any:
         arguments = [self.value(a) for a in node.args]
-        keywords = {k.arg: self.value(k.value) for k in node.keywords if k.arg is not None}
+        keywords: dict[str, Any] = {}
+        for k in node.keywords:
+            if k.arg is None:
+                self.fail(k.value, "** is not part of the language", "write name=value", "TX0231")
+            keywords[k.arg] = self.value(k.value)
         if isinstance(node.func, ast.Attribute):
             return self.method(node, self.value(node.func.value), node.func.attr, arguments, keywords)
         if not isinstance(node.func, ast.Name):
-            self.fail(node, "only named functions and methods can be called", code="TX0538")
+            self.fail(node, "only named functions and methods can be called", code="TX0238")
         name = node.func.id
         if name in self.module.functions:
             return self.inline(node, self.module.functions[name], arguments, keywords)
@@ -477,35 +418,35 @@ class _Evaluator:
         if name in ("len", "float", "int", "abs"):
             plain = {"len": len, "float": float, "int": int, "abs": abs}[name]
             return self.runtime.fn(plain)(*arguments)
-        found = _FUNCTIONS.get(name)
+        found = FUNCTIONS.get(name)
         if found is not None:
             return found(*arguments, **keywords)
         decl = OPS.get(name)
         if decl is None or decl.family not in ("map", "reduction", "view", "composite", "structural"):
-            known = [*self.module.functions, *_FUNCTIONS, *OPS]
-            self.fail(node.func, f"there is no function {name!r}", _nearest(name, known), "TX0539")
+            known = [*self.module.functions, *FUNCTIONS, *OPS]
+            self.fail(node.func, f"there is no function {name!r}", nearest(name, known), "TX0239")
         if decl.numpy is not None and isinstance(decl.numpy, np.ufunc):
             return decl.numpy(*arguments, **keywords)
         return Tensor.apply(decl, *arguments, **keywords)
 
     def method(self, node: ast.Call, value: Any, name: str, arguments: list[Any], keywords: dict[str, Any]) -> Any:
         if not isinstance(value, Tensor):
-            self.fail(node, f"a {type(value).__name__} has no method {name!r}", code="TX0540")
+            self.fail(node, f"a {type(value).__name__} has no method {name!r}", code="TX0240")
         try:
             found = getattr(value, name)
         except (AttributeError, OpError):
             known = [m for decl in OPS.values() for m in decl.methods]
-            self.fail(node.func, f"a tensor has no method {name!r}", _nearest(name, known), "TX0540")
+            self.fail(node.func, f"a tensor has no method {name!r}", nearest(name, known), "TX0240")
         return found(*arguments, **keywords)
 
     def inline(self, node: ast.Call, f: TxFunction, arguments: list[Any], keywords: dict[str, Any]) -> Any:
         """A call of another function of the file: its body here, with sizes unified with its declared types."""
         if f.name in self.calls:
-            self.fail(node, f"{f.name} calls itself", "recursion is not part of the language", "TX0541")
+            self.fail(node, f"{f.name} calls itself", "recursion is not part of the language", "TX0241")
         names = {p.name: v for p, v in zip(f.parameters, arguments)} | keywords
         if len(arguments) > len(f.parameters) or set(names) != {p.name for p in f.parameters}:
             wanted = ", ".join(p.name for p in f.parameters)
-            self.fail(node, f"{f.name} takes ({wanted}), got {len(arguments) + len(keywords)} arguments", code="TX0542")
+            self.fail(node, f"{f.name} takes ({wanted}), got {len(arguments) + len(keywords)} arguments", code="TX0242")
         sizes: dict[str, Any] = {}
         for p in f.parameters:
             self._bind(node, f, p, names[p.name], sizes)
@@ -524,7 +465,7 @@ class _Evaluator:
             return
         found = value.user_type
         if found.dtype is not p.type.dtype or found.rank != len(p.type.dims):
-            self.fail(node, f"{f.name} takes {p.name}: {p.type}, got {found}", code="TX0543")
+            self.fail(node, f"{f.name} takes {p.name}: {p.type}, got {found}", code="TX0243")
         for declared, size in zip(p.type.dims, found.dims):
             if declared.symbol is not None and declared.symbol.name not in sizes:
                 sizes[declared.symbol.name] = SymInt(size)
@@ -551,4 +492,4 @@ def load_text(path: str | Path) -> str:
         return Path(path).read_text()
     except (OSError, UnicodeDecodeError) as error:
         reason = error.strerror if isinstance(error, OSError) else "it is not text"
-        raise TxcError(f"cannot read {path}: {reason}", code="TX0544") from None
+        raise TxcError(f"cannot read {path}: {reason}", code="TX0244") from None
