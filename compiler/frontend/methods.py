@@ -28,9 +28,12 @@ def _only(name: str, **given: Any) -> None:
 
 def reduce(
     name: str, x: Any, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: Any = False, *, dims: Any = None,
-    where: Any = None, initial: Any = None, nan: Any = None,
+    where: Any = None, initial: Any = None, nan: Any = None, **params: Any,
 ) -> Any:  # fmt: skip
-    """A reduction with NumPy's arguments; `dims` is the seeds' name for `axis`."""
+    """A reduction with NumPy's arguments; `dims` is the seeds' name for `axis`, `params` what else the op takes.
+
+    A tuple where the reduction has several results, and then `out` is a tuple too.
+    """
     _only(name, initial=initial, nan=nan)
     x = as_tensor(x)
     if is_integer(dtype) or isinstance(dtype, (tuple, list)):
@@ -47,14 +50,16 @@ def reduce(
     elif name in ("argmax", "argmin") and chosen is None and x.ndim > 1:
         result = apply(name, x)
     else:
-        result = apply(name, x, dims=given)
+        result = apply(name, x, dims=given, **params)
+    results = result if isinstance(result, tuple) else (result,)
     if keepdims and keepdims is not np._NoValue:
         kept = [dim(1) if i in given else d for i, d in enumerate(x.dims)]
-        result = _reshaped(result, tuple(kept), x.layout)
+        results = tuple(_reshaped(r, tuple(kept), x.layout) for r in results)
     if out is not None:
-        out[...] = result
+        for target, r in zip(out if isinstance(result, tuple) else (out,), results):
+            target[...] = r
         return out
-    return result
+    return results if isinstance(result, tuple) else results[0]
 
 
 def _masked(name: str, x: Tensor, where: Any) -> tuple[Tensor, Any]:

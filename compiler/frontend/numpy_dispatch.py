@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from ...dialects.registry import OPS, OpError
+from ...dialects.registry import OPS, OpError, Reduction
 
-__all__ = ["dot", "function", "matmul", "power", "recognised", "ufunc"]
+__all__ = ["dot", "fold_of", "function", "matmul", "power", "recognised", "ufunc"]
 
 _ufuncs: dict[Any, str] = {}
 
@@ -41,6 +41,13 @@ def recognised(f: Any) -> str | None:
     return found
 
 
+def fold_of(f: np.ufunc) -> str | None:
+    """The reduction that ``f.reduce`` means; None where there is none."""
+    folds = [op for op in OPS.values() if issubclass(op, Reduction)]
+    merged = [op.name for op in folds if getattr(op, "by", None) == recognised(f)]
+    return next(iter(merged), None) or next((op.name for op in folds if op.numpy == f.reduce), None)
+
+
 def ufunc(f: Any, method: str, inputs: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """``f(*inputs)``, or ``f.reduce`` and ``f.outer``."""
     from .apply import apply, as_tensor, cast
@@ -53,8 +60,7 @@ def ufunc(f: Any, method: str, inputs: tuple[Any, ...], kwargs: dict[str, Any]) 
     if name is None:
         raise OpError(f"np.{f.__name__} is not supported", _near(f.__name__), "TX0270")
     if method == "reduce":
-        folded = {"add": "sum", "mul": "prod", "cwise_max_propagate": "maximum", "cwise_min_propagate": "minimum",
-                  "logical_and": "all", "logical_or": "any"}.get(name)  # fmt: skip
+        folded = fold_of(f)
         if folded is None:
             raise OpError(f"np.{f.__name__}.reduce is not supported", code="TX0270")
         return reduce(folded, inputs[0], kwargs.pop("axis", 0), **kwargs)
@@ -117,7 +123,10 @@ def function(f: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         if name is None:
             raise OpError(f"np.{f.__name__} is not supported", _near(f.__name__), "TX0270")
         from .apply import apply
+        from .methods import reduce
 
+        if issubclass(OPS[name], Reduction):
+            return reduce(name, *args, **kwargs)
         return apply(name, *args, **kwargs)
     try:
         return handler(*args, **kwargs)

@@ -19,6 +19,7 @@ from typing import Any
 
 import numpy as np
 
+from ..diagnostics import TxcError, user_loc
 from .graph import Graph, Loc
 from .staging_ast import rewrite
 from .staging_builtins import REPLACED, StagedRange, staging_error

@@ -14,7 +14,7 @@ import numpy as np
 
 from ...dialects.dims import Dim
 from ...dialects.index_map import IndexMap
-from ...dialects.registry import OPS, Op, OpError, View
+from ...dialects.registry import OPS, Op, OpError, Reduction, View
 from ...dialects.types import DType, TensorType
 from ..diagnostics import located, user_loc
 from . import numpy_dispatch
@@ -403,6 +403,8 @@ def _call_method(found: Any, self: Tensor, args: tuple[Any, ...], kwargs: dict[s
     with located():
         if not isinstance(found, type):
             return found(self, *args, **kwargs)
+        if issubclass(found, Reduction):
+            return methods.reduce(found.name, self, *args, **kwargs)
         # Operands come first, then parameters in the order of their declaration.
         others = max(0, found.arity - 1)
         params = dict(zip(found.params, args[others:]))

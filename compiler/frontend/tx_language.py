@@ -16,10 +16,11 @@ from typing import Any, NoReturn
 import numpy as np
 
 from ...dialects.dims import Dim, dim
-from ...dialects.registry import OPS, OpError
+from ...dialects.registry import OPS, OpError, Reduction
 from ...dialects.types import DTYPES
 from ..diagnostics import TxcError, at
 from .graph import Graph, Loc
+from .methods import reduce
 from .staging import Runtime, StagedRange, Undefined
 from .symint import SymInt
 from .tensor import Tensor
@@ -425,6 +426,8 @@ class _Evaluator:
         if decl is None or decl.family not in ("map", "reduction", "view", "composite", "structural"):
             known = [*self.module.functions, *FUNCTIONS, *OPS]
             self.fail(node.func, f"there is no function {name!r}", nearest(name, known), "TX0239")
+        if issubclass(decl, Reduction):
+            return reduce(name, *arguments, **keywords)
         if decl.numpy is not None and isinstance(decl.numpy, np.ufunc):
             return decl.numpy(*arguments, **keywords)
         return Tensor.apply(decl, *arguments, **keywords)

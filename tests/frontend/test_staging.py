@@ -207,7 +207,7 @@ def test_using_a_variable_without_a_value(f: Any):
     def one(x):
         if x.sum() > 0:
             y = x
-        return f(y)
+        return f(y)  # pyright: ignore[reportPossiblyUnboundVariable]
 
     with pytest.raises(TxcError, match="'y' has no value here"):
         txc.jit(one)(X)
@@ -322,7 +322,7 @@ def array_condition(x):
 def one_branch(x):
     if x.sum() > 0:
         y = x
-    return y
+    return y  # pyright: ignore[reportPossiblyUnboundVariable]
 
 
 def raises_on_a_tensor(x):
