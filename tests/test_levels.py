@@ -34,7 +34,7 @@ LARGE = ((130, 67), (67,))
 DTYPES = (np.float32, np.float64, np.int32)
 
 #: A value and whether it is bitwise the same at every level, so that what is discontinuous may be applied to it.
-Made = tuple[Tensor, bool]
+Made = tuple[Any, bool]
 
 
 class Generator:

@@ -120,10 +120,7 @@ def map_cases(op: type[Map]) -> list[tuple[str, dict[str, Any]]]:
 def draw(op: type[Map], name: str, shape: Sequence[int], seed: int) -> list[np.ndarray]:
     """Operands for a case: with special values unless NumPy raises for some of them (integers to negative powers)."""
     tame = op.name == "pow" and DTYPES[name].is_integer
-    return [
-        values(n, shape, seed + i, op.domain, special=not tame)
-        for i, n in enumerate(operand_dtypes(op, name))
-    ]
+    return [values(n, shape, seed + i, op.domain, special=not tame) for i, n in enumerate(operand_dtypes(op, name))]
 
 
 @pytest.mark.parametrize("op", MAPS, ids=lambda op: op.name)
