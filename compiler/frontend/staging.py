@@ -67,7 +67,7 @@ class Undefined:
 
     def error(self, loc: Loc | None) -> TxcError:
         text = f"{self.name!r} has no value here: it is set in only one branch, or in a loop that may not run"
-        return TxcError(text, loc, f"give {self.name} a value before", "TX0289")
+        return TxcError(text, loc, f"give {self.name} a value before", "TX0319")
 
     def _used(self, *_: Any) -> Any:
         raise self.error(user_loc())
@@ -256,7 +256,7 @@ class Runtime:
             raise staging_error(
                 f"{what} depends on a tensor, whose value is not known while the function is staged",
                 "use np.where, or move it out of the compiled function",
-                "TX0281",
+                "TX0311",
             )
         return value
 
@@ -326,7 +326,7 @@ class Runtime:
                 single.append(not isinstance(result, tuple))
                 if len(set(single)) > 1:
                     raise staging_error(
-                        "one branch returns a tuple, the other does not", "return the same kind of value", "TX0282"
+                        "one branch returns a tuple, the other does not", "return the same kind of value", "TX0312"
                     )
                 return result if isinstance(result, tuple) else (result,)
 
@@ -369,7 +369,7 @@ class Runtime:
         """A `for` statement: over a short known range, or anything but a range, written out; else a loop."""
         if isinstance(iterable, Tensor):
             raise staging_error(
-                "a loop over the elements of a tensor is not staged", "loop over range(x.shape[0]) and index", "TX0283"
+                "a loop over the elements of a tensor is not staged", "loop over range(x.shape[0]) and index", "TX0313"
             )
         if not isinstance(iterable, StagedRange):
             for item in iterable:
@@ -398,7 +398,7 @@ class Runtime:
                 raise staging_error(
                     f"a loop with {jump!r} needs a range that is known while the function is staged",
                     f"write it without {jump}, with a mask (np.where) or a while condition",
-                    "TX0284",
+                    "TX0314",
                 )
             return known
         return iterable
@@ -423,7 +423,7 @@ class Runtime:
                 raise staging_error(
                     f"{name!r} holds a {type(was).__name__} and changes inside a staged loop or branch",
                     "only numbers and tensors can change there",
-                    "TX0285",
+                    "TX0315",
                 )
         return tuple(after[i] for i in kept)
 

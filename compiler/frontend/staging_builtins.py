@@ -43,7 +43,7 @@ def _range(*args: Any) -> StagedRange:
             raise staging_error(
                 "the bounds of a range are ints, not tensors",
                 "pass the bound as an int argument of the function",
-                "TX0286",
+                "TX0316",
             )
     return StagedRange(start, stop, step)
 
@@ -51,7 +51,7 @@ def _range(*args: Any) -> StagedRange:
 def _print(*values: Any, **_: Any) -> None:
     if any(isinstance(v, (Tensor, SymInt)) for v in values):
         raise staging_error(
-            "print of a tensor is not compiled", "return the value, or print outside the function", "TX0287"
+            "print of a tensor is not compiled", "return the value, or print outside the function", "TX0317"
         )
     print(*values, **_)
 
@@ -59,7 +59,7 @@ def _print(*values: Any, **_: Any) -> None:
 def _len(value: Any) -> Any:
     if isinstance(value, Tensor):
         if not value.ndim:
-            raise OpError("len() of a rank-0 tensor", code="TX0288")
+            raise OpError("len() of a rank-0 tensor", code="TX0318")
         return value.shape[0]
     return len(value)
 

@@ -19,7 +19,7 @@ def location(filename: str, node: ast.AST) -> Loc:
     return Loc(filename, line, column, getattr(node, "end_col_offset", column + 1) if same else column + 1)
 
 
-def fail(filename: str, node: ast.AST, message: str, hint: str = "", code: str = "TX0200") -> NoReturn:
+def fail(filename: str, node: ast.AST, message: str, hint: str = "", code: str = "TX0500") -> NoReturn:
     raise TxcError(message, location(filename, node), hint, code)
 
 

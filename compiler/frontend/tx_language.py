@@ -96,7 +96,7 @@ class TxModule:
             return list(self.functions.values())[-1]
         found = self.functions.get(name)
         if found is None:
-            raise TxcError(f"{self.filename} has no function {name!r}", None, nearest(name, self.functions), "TX0220")
+            raise TxcError(f"{self.filename} has no function {name!r}", None, nearest(name, self.functions), "TX0520")
         return found
 
     def graph(self, name: str | None = None) -> Graph:
@@ -111,9 +111,9 @@ def parse(text: str, filename: str = "<tx>") -> TxModule:
         tree = ast.parse(text, filename)
     except SyntaxError as error:
         loc = Loc(filename, error.lineno or 1, max(0, (error.offset or 1) - 1), error.end_offset or error.offset or 1)
-        raise TxcError(f"syntax error: {error.msg}", loc, code="TX0221") from None
+        raise TxcError(f"syntax error: {error.msg}", loc, code="TX0521") from None
     except (ValueError, RecursionError, MemoryError) as error:
-        raise TxcError(f"{filename} cannot be read: {error}", code="TX0221") from None
+        raise TxcError(f"{filename} cannot be read: {error}", code="TX0521") from None
     for node in tree.body:
         if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str):
             continue
@@ -123,26 +123,26 @@ def parse(text: str, filename: str = "<tx>") -> TxModule:
                 node,
                 "only functions may stand at the top of a .tx file",
                 "start with 'def name(…):'",
-                "TX0222",
+                "TX0522",
             )
         if node.name in module.functions:
-            fail(filename, node, f"function {node.name!r} is defined twice", code="TX0223")
+            fail(filename, node, f"function {node.name!r} is defined twice", code="TX0523")
         module.functions[node.name] = _signature(module, node)
     if not module.functions:
-        raise TxcError(f"{filename} has no function", None, "write 'def name(x: f32[n]): return …'", "TX0224")
+        raise TxcError(f"{filename} has no function", None, "write 'def name(x: f32[n]): return …'", "TX0524")
     return module
 
 
 def _signature(module: TxModule, node: ast.FunctionDef) -> TxFunction:
     a = node.args
     if a.vararg or a.kwarg or a.kwonlyargs or a.defaults or a.posonlyargs or node.decorator_list:
-        fail(module.filename, node, "parameters are plain names with a type", "x: f32[n, m]", "TX0225")
+        fail(module.filename, node, "parameters are plain names with a type", "x: f32[n, m]", "TX0525")
     parameters = []
     for arg in a.args:
         if arg.annotation is None:
-            fail(module.filename, arg, f"parameter {arg.arg!r} needs a type", f"{arg.arg}: f32[n, m]", "TX0226")
+            fail(module.filename, arg, f"parameter {arg.arg!r} needs a type", f"{arg.arg}: f32[n, m]", "TX0526")
         if any(arg.arg == p.name for p in parameters):
-            fail(module.filename, arg, f"parameter {arg.arg!r} is declared twice", code="TX0225")
+            fail(module.filename, arg, f"parameter {arg.arg!r} is declared twice", code="TX0525")
         parameters.append(Parameter(arg.arg, read_annotation(module.filename, arg.annotation)))
     results = None
     if node.returns is not None:
@@ -172,7 +172,7 @@ class _Evaluator:
             if f.results is not None:
                 self._check(f, returned.value)
             return returned.value
-        fail(self.module.filename, f.node, f"{f.name} ends without a return", code="TX0227")
+        fail(self.module.filename, f.node, f"{f.name} ends without a return", code="TX0527")
 
     def _check(self, f: TxFunction, value: Any) -> None:
         """Results against the declared types: dtype, rank, and sizes as far as they are known to differ."""
@@ -180,7 +180,7 @@ class _Evaluator:
         assert f.results is not None and f.node.returns is not None
         where = f.node.returns
         if len(given) != len(f.results):
-            self.fail(where, f"{f.name} returns {len(given)} values, not {len(f.results)}", code="TX0228")
+            self.fail(where, f"{f.name} returns {len(given)} values, not {len(f.results)}", code="TX0528")
         for result, declared in zip(given, f.results):
             found = result.user_type if isinstance(result, Tensor) else None
             if found is None:
@@ -190,9 +190,9 @@ class _Evaluator:
                 self.trace.table.resolve(a) is not self.trace.table.resolve(b)
                 for a, b in zip(found.dims, declared.dims)
             ):
-                self.fail(where, f"{f.name} returns {found}, declared is {declared}", code="TX0229")
+                self.fail(where, f"{f.name} returns {found}, declared is {declared}", code="TX0529")
 
-    def fail(self, node: ast.AST, message: str, hint: str = "", code: str = "TX0200") -> NoReturn:
+    def fail(self, node: ast.AST, message: str, hint: str = "", code: str = "TX0500") -> NoReturn:
         fail(self.module.filename, node, message, hint, code)
 
     # Statements
@@ -209,7 +209,7 @@ class _Evaluator:
                         error.message, location(self.module.filename, statement), error.hint, error.code
                     ) from error
                 except (TypeError, ValueError, LookupError, ArithmeticError, AttributeError) as error:
-                    self.fail(statement, str(error), code="TX0230")
+                    self.fail(statement, str(error), code="TX0530")
 
     def statement(self, node: ast.stmt) -> None:
         match node:
@@ -231,20 +231,20 @@ class _Evaluator:
                 self.value(call)
             case _:
                 kind = type(node).__name__
-                self.fail(node, f"{kind} is not part of the language", "see docs/language.md", "TX0231")
+                self.fail(node, f"{kind} is not part of the language", "see docs/language.md", "TX0531")
 
     def assign(self, target: ast.expr, value: Any) -> None:
         if isinstance(target, ast.Name):
             self.names[target.id] = value
         elif isinstance(target, ast.Tuple):
             if not isinstance(value, (tuple, list)) or len(value) != len(target.elts):
-                self.fail(target, f"{len(target.elts)} names for what is not {len(target.elts)} values", code="TX0232")
+                self.fail(target, f"{len(target.elts)} names for what is not {len(target.elts)} values", code="TX0532")
             for part, item in zip(target.elts, value):
                 self.assign(part, item)
         elif isinstance(target, ast.Subscript):
             self.value(target.value)[self.index(target.slice)] = value
         else:
-            self.fail(target, "only names, tuples of names and views can be assigned", code="TX0233")
+            self.fail(target, "only names, tuples of names and views can be assigned", code="TX0533")
 
     def augmented(self, target: ast.expr, op: ast.operator, value: Any) -> None:
         if isinstance(target, ast.Subscript):
@@ -253,7 +253,7 @@ class _Evaluator:
         elif isinstance(target, ast.Name):
             self.names[target.id] = IN_PLACE[type(op)](self.value(target), value)
         else:
-            self.fail(target, "only names and views can be assigned", code="TX0233")
+            self.fail(target, "only names and views can be assigned", code="TX0533")
 
     def _with_names(self, assigned: Sequence[str], values: Sequence[Any], body: Sequence[ast.stmt]) -> tuple[Any, ...]:
         """Run statements with some names set; their values afterwards.  The names are as before when it is done."""
@@ -267,7 +267,7 @@ class _Evaluator:
                 body[-1],
                 "a return inside a staged loop or branch",
                 "assign to a variable and return it at the end",
-                "TX0234",
+                "TX0534",
             )
         finally:
             self.names = before
@@ -282,7 +282,7 @@ class _Evaluator:
 
     def for_(self, node: ast.For, name: str, iterable: Any, body: list[ast.stmt]) -> None:
         if not isinstance(iterable, StagedRange):
-            self.fail(node.iter, "a loop runs over range(…)", "for i in range(n):", "TX0235")
+            self.fail(node.iter, "a loop runs over range(…)", "for i in range(n):", "TX0535")
         names = [n for n in _assigned(body) if n != name]
 
         def run(item: Any, *state: Any) -> tuple[Any, ...]:
@@ -362,7 +362,7 @@ class _Evaluator:
                 return self.attribute(node, self.value(value), attr)
             case ast.Call():
                 return self.call(node)
-        self.fail(node, f"{type(node).__name__} is not part of the language", "see docs/language.md", "TX0231")
+        self.fail(node, f"{type(node).__name__} is not part of the language", "see docs/language.md", "TX0531")
 
     def name(self, node: ast.expr, name: str) -> Any:
         if name in self.names:
@@ -372,14 +372,14 @@ class _Evaluator:
         if name in DTYPES:
             return DTYPES[name]
         known = [*self.names, *self.module.functions, *FUNCTIONS, *OPS]
-        self.fail(node, f"there is no {name!r} here", nearest(name, known), "TX0236")
+        self.fail(node, f"there is no {name!r} here", nearest(name, known), "TX0536")
 
     def compare(self, node: ast.Compare, left: ast.expr, ops: list[ast.cmpop], comparators: list[ast.expr]) -> Any:
         values = [self.value(e) for e in (left, *comparators)]
         terms = []
         for a, op, b in zip(values, ops, values[1:]):
             if type(op) not in COMPARE:
-                self.fail(node, "only < <= > >= == != compare values", code="TX0231")
+                self.fail(node, "only < <= > >= == != compare values", code="TX0531")
             terms.append(lambda a=a, op=op, b=b: COMPARE[type(op)](a, b))
         return self.runtime.and_(*terms)
 
@@ -398,19 +398,19 @@ class _Evaluator:
     def attribute(self, node: ast.Attribute, value: Any, attr: str) -> Any:
         if isinstance(value, Tensor) and attr in ("T", "shape", "ndim", "size"):
             return getattr(value, attr)
-        self.fail(node, f"there is no attribute {attr!r}", "call methods with parentheses", "TX0237")
+        self.fail(node, f"there is no attribute {attr!r}", "call methods with parentheses", "TX0537")
 
     def call(self, node: ast.Call) -> Any:
         arguments = [self.value(a) for a in node.args]
         keywords: dict[str, Any] = {}
         for k in node.keywords:
             if k.arg is None:
-                self.fail(k.value, "** is not part of the language", "write name=value", "TX0231")
+                self.fail(k.value, "** is not part of the language", "write name=value", "TX0531")
             keywords[k.arg] = self.value(k.value)
         if isinstance(node.func, ast.Attribute):
             return self.method(node, self.value(node.func.value), node.func.attr, arguments, keywords)
         if not isinstance(node.func, ast.Name):
-            self.fail(node, "only named functions and methods can be called", code="TX0238")
+            self.fail(node, "only named functions and methods can be called", code="TX0538")
         name = node.func.id
         if name in self.module.functions:
             return self.inline(node, self.module.functions[name], arguments, keywords)
@@ -425,7 +425,7 @@ class _Evaluator:
         decl = OPS.get(name)
         if decl is None or decl.family not in ("map", "reduction", "view", "composite", "structural"):
             known = [*self.module.functions, *FUNCTIONS, *OPS]
-            self.fail(node.func, f"there is no function {name!r}", nearest(name, known), "TX0239")
+            self.fail(node.func, f"there is no function {name!r}", nearest(name, known), "TX0539")
         if issubclass(decl, Reduction):
             return reduce(name, *arguments, **keywords)
         if decl.numpy is not None and isinstance(decl.numpy, np.ufunc):
@@ -434,22 +434,22 @@ class _Evaluator:
 
     def method(self, node: ast.Call, value: Any, name: str, arguments: list[Any], keywords: dict[str, Any]) -> Any:
         if not isinstance(value, Tensor):
-            self.fail(node, f"a {type(value).__name__} has no method {name!r}", code="TX0240")
+            self.fail(node, f"a {type(value).__name__} has no method {name!r}", code="TX0540")
         try:
             found = getattr(value, name)
         except (AttributeError, OpError):
             known = [m for decl in OPS.values() for m in decl.methods]
-            self.fail(node.func, f"a tensor has no method {name!r}", nearest(name, known), "TX0240")
+            self.fail(node.func, f"a tensor has no method {name!r}", nearest(name, known), "TX0540")
         return found(*arguments, **keywords)
 
     def inline(self, node: ast.Call, f: TxFunction, arguments: list[Any], keywords: dict[str, Any]) -> Any:
         """A call of another function of the file: its body here, with sizes unified with its declared types."""
         if f.name in self.calls:
-            self.fail(node, f"{f.name} calls itself", "recursion is not part of the language", "TX0241")
+            self.fail(node, f"{f.name} calls itself", "recursion is not part of the language", "TX0541")
         names = {p.name: v for p, v in zip(f.parameters, arguments)} | keywords
         if len(arguments) > len(f.parameters) or set(names) != {p.name for p in f.parameters}:
             wanted = ", ".join(p.name for p in f.parameters)
-            self.fail(node, f"{f.name} takes ({wanted}), got {len(arguments) + len(keywords)} arguments", code="TX0242")
+            self.fail(node, f"{f.name} takes ({wanted}), got {len(arguments) + len(keywords)} arguments", code="TX0542")
         sizes: dict[str, Any] = {}
         for p in f.parameters:
             self._bind(node, f, p, names[p.name], sizes)
@@ -468,7 +468,7 @@ class _Evaluator:
             return
         found = value.user_type
         if found.dtype is not p.type.dtype or found.rank != len(p.type.dims):
-            self.fail(node, f"{f.name} takes {p.name}: {p.type}, got {found}", code="TX0243")
+            self.fail(node, f"{f.name} takes {p.name}: {p.type}, got {found}", code="TX0543")
         for declared, size in zip(p.type.dims, found.dims):
             if declared.symbol is not None and declared.symbol.name not in sizes:
                 sizes[declared.symbol.name] = SymInt(size)
@@ -495,4 +495,4 @@ def load_text(path: str | Path) -> str:
         return Path(path).read_text()
     except (OSError, UnicodeDecodeError) as error:
         reason = error.strerror if isinstance(error, OSError) else "it is not text"
-        raise TxcError(f"cannot read {path}: {reason}", code="TX0244") from None
+        raise TxcError(f"cannot read {path}: {reason}", code="TX0544") from None
