@@ -97,6 +97,7 @@ CHAIN_TEXT = "sqrt(exp(-x * x) * 0.5 + abs(x)) / (x * x + 2.0)"
 def elementwise_peers(found: dict[str, Any], f: Callable[..., Any], x: np.ndarray) -> Contestants:
     made: Contestants = {}
     if "numba" in found:
+        globals()["prange"] = found["numba"].prange
         compiled = found["numba"].njit(parallel=True, fastmath=False)(_NUMBA[f])
         compiled(x)
         made["numba"] = lambda: compiled(x)
@@ -108,9 +109,13 @@ def elementwise_peers(found: dict[str, Any], f: Callable[..., Any], x: np.ndarra
     return made
 
 
+#: Numba's parallel range, where Numba is installed.
+prange: Any = range
+
+
 def _numba_softmax(x: Any) -> Any:
     out = np.empty_like(x)
-    for i in range(x.shape[0]):
+    for i in prange(x.shape[0]):
         e = np.exp(x[i] - x[i].max())
         out[i] = e / e.sum()
     return out

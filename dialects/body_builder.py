@@ -173,10 +173,10 @@ class BodyBuilder(ScalarBuilder):
         return self.apply(decl, operands)
 
     def apply(self, decl: type[Map], operands: Sequence[Value]) -> Value:
-        """A map op: one op where it is an approximation, else its body."""
-        if decl.ulp is None:
-            return decl.build(self, *operands)
+        """A map op: one op where it is an approximation, else its body (for integers too, whose sign IR does not keep)."""
         element = operands[-1].dtype
+        if decl.ulp is None or not element.is_float:
+            return decl.build(self, *operands)
         wide = element.computes_in
         widened = [self.cast(x, wide) for x in operands]
         if decl.mlir is not None:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from txc.compiler.frontend.numpy_dispatch import fold_of
-from txc.compiler.frontend.tx_language import FUNCTIONS as TX_FUNCTIONS
+from txc.compiler.frontend.tx_names import FUNCTIONS as TX_FUNCTIONS
 from txc.dialects.registry import OPS, REQUIRED, Op
 
 __all__ = ["FAMILIES", "ops_page"]

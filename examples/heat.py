@@ -9,7 +9,7 @@ import txc
 def heat(u, rate, steps):
     """`u` after so many explicit steps, known only at run time; the border keeps its temperature."""
     u = u.copy()
-    for step in range(steps):
+    for _ in range(steps):
         u[1:-1, 1:-1] += rate * (u[2:, 1:-1] + u[:-2, 1:-1] + u[1:-1, 2:] + u[1:-1, :-2] - 4 * u[1:-1, 1:-1])
     return u
 

@@ -366,9 +366,12 @@ class _Walk:
     def _enter_loop(self, op: Operation, inits: Sequence[SSAValue]) -> list[SSAValue]:
         """One buffer a carried value: the initial value's own where that is dead afterwards, else a copy."""
         carried: list[SSAValue] = []
+        # The body may read the initial value also as what it was before the loop.
+        read = {v for region in op.regions for inner in region.walk() for v in inner.operands}
         for init, result in zip(inits, op.results):
             source = self.state.buffers[init]
             reusable = self.state.in_place and source in self.state.writable and source not in carried
+            reusable = reusable and read.isdisjoint(self.state.holds.get(source, ()))
             if reusable and not self.state.is_busy(source, op) and list(inits).count(init) == 1:
                 carried.append(source)
                 continue

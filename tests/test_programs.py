@@ -304,6 +304,35 @@ def test_in_place(program: Callable[..., Any]) -> None:
                 np.testing.assert_allclose(got, expected, rtol=1e-13, err_msg=f"{layout} {shape}: the result")
 
 
+def before_the_loop(x, y, steps):
+    start = x - y
+    state = start * 1
+    for _ in range(steps):
+        state = state * 0.5 + start[::-1] * 0.25
+    return state + y
+
+
+def test_a_loop_reads_what_it_starts_from() -> None:
+    x = np.random.default_rng(8).standard_normal((2, 6, 9))
+    np.testing.assert_allclose(txc.jit(before_the_loop)(*x, 3), before_the_loop(*x, 3), rtol=1e-12)
+
+
+def diffuse(u, steps):
+    for _ in range(steps):
+        u[1:-1] += 0.25 * (u[:-2] - 2 * u[1:-1] + u[2:])
+
+
+def test_steps_are_known_at_run_time(compilations: Compilations) -> None:
+    run = txc.jit(diffuse)
+    for steps in (5, 0, 1, 12):
+        mine = np.random.default_rng(9).standard_normal((30, 4))
+        numpys = mine.copy()
+        run(mine, steps)
+        diffuse(numpys, steps)
+        np.testing.assert_allclose(mine, numpys, rtol=1e-12, atol=1e-15)
+    assert compilations.count == 1
+
+
 def accumulate(x, y):
     y += x
     y[1:] += x[:-1]

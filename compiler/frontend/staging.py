@@ -19,11 +19,10 @@ from typing import Any
 
 import numpy as np
 
-from ...dialects.registry import OpError
 from ..diagnostics import TxcError, user_loc
-from . import creation
-from .graph import Graph
+from .graph import Graph, Loc
 from .staging_ast import rewrite
+from .staging_builtins import REPLACED, StagedRange, staging_error
 from .symint import SymInt
 from .tensor import Tensor
 from .trace import Trace, require
@@ -58,7 +57,7 @@ class Traced:
 
 
 class Undefined:
-    """Stands for a variable that has no value."""
+    """Stands for a variable that has no value: passed on freely, an error where it is used."""
 
     def __init__(self, name: str):
         self.name = name
@@ -66,19 +65,22 @@ class Undefined:
     def __repr__(self) -> str:
         return f"<{self.name} has no value here>"
 
+    def error(self, loc: Loc | None) -> TxcError:
+        text = f"{self.name!r} has no value here: it is set in only one branch, or in a loop that may not run"
+        return TxcError(text, loc, f"give {self.name} a value before", "TX0319")
 
-@dataclass(frozen=True)
-class StagedRange:
-    """``range`` whose bounds may be run-time ints."""
+    def _used(self, *_: Any) -> Any:
+        raise self.error(user_loc())
 
-    start: Any
-    stop: Any
-    step: Any
+    def __getattr__(self, attribute: str) -> Any:
+        if attribute.startswith("__") or attribute == "dtype":
+            raise AttributeError(attribute)
+        return self._used()
 
-    def known(self) -> range | None:
-        if all(isinstance(x, int) for x in (self.start, self.stop, self.step)):
-            return range(self.start, self.stop, self.step)
-        return None
+    __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = __truediv__ = __rtruediv__ = _used
+    __pow__ = __rpow__ = __mod__ = __rmod__ = __floordiv__ = __rfloordiv__ = __matmul__ = __rmatmul__ = _used
+    __lt__ = __le__ = __gt__ = __ge__ = __neg__ = __abs__ = __invert__ = __bool__ = __len__ = __iter__ = _used
+    __getitem__ = __setitem__ = __call__ = __float__ = __int__ = __index__ = __array_ufunc__ = _used
 
 
 def trace_function(function: Callable[..., Any], arguments: Sequence[Argument]) -> Traced:
@@ -88,7 +90,16 @@ def trace_function(function: Callable[..., Any], arguments: Sequence[Argument]) 
         values = {a.name: _symbolic(trace, a) for a in arguments}
         bound = inspect.BoundArguments(inspect.signature(function), values)  # pyright: ignore[reportArgumentType]
         result = stage(function, runtime)(*bound.args, **bound.kwargs)
+        _refuse_undefined(result, function)
         return Traced(trace.finish(result), runtime.checks)
+
+
+def _refuse_undefined(result: Any, function: Callable[..., Any]) -> None:
+    if isinstance(result, Undefined):
+        code = function.__code__
+        raise result.error(Loc(code.co_filename, code.co_firstlineno, 0, 0, function.__name__))
+    for part in result.values() if isinstance(result, dict) else result if isinstance(result, (tuple, list)) else ():
+        _refuse_undefined(part, function)
 
 
 def _symbolic(trace: Trace, argument: Argument) -> Any:
@@ -224,7 +235,7 @@ class Runtime:
 
     def fn(self, called: Any) -> Any:
         """What to call instead: creation functions and builtins that tensors need, the user's functions staged."""
-        found = _REPLACED.get(called) if _hashable(called) else None
+        found = REPLACED.get(called) if _hashable(called) else None
         if found is not None:
             return found
         from ..jit import Jitted
@@ -242,7 +253,7 @@ class Runtime:
     def python_bool(self, value: Any, what: str) -> Any:
         """A condition that has to be known while staging."""
         if isinstance(value, Tensor):
-            raise _error(
+            raise staging_error(
                 f"{what} depends on a tensor, whose value is not known while the function is staged",
                 "use np.where, or move it out of the compiled function",
                 "TX0311",
@@ -313,13 +324,15 @@ class Runtime:
             def run() -> tuple[Any, ...]:
                 result = body(*state)
                 single.append(not isinstance(result, tuple))
+                if len(set(single)) > 1:
+                    raise staging_error(
+                        "one branch returns a tuple, the other does not", "return the same kind of value", "TX0312"
+                    )
                 return result if isinstance(result, tuple) else (result,)
 
             return run
 
         found = require().if_(test, branch(then), branch(otherwise), ["the result"])
-        if len(set(single)) > 1:
-            raise _error("one branch returns a tuple, the other does not", "return the same kind of value", "TX0312")
         return found[0] if single[0] else tuple(found)
 
     def while_(
@@ -355,7 +368,7 @@ class Runtime:
     ) -> tuple[Any, ...]:
         """A `for` statement: over a short known range, or anything but a range, written out; else a loop."""
         if isinstance(iterable, Tensor):
-            raise _error(
+            raise staging_error(
                 "a loop over the elements of a tensor is not staged", "loop over range(x.shape[0]) and index", "TX0313"
             )
         if not isinstance(iterable, StagedRange):
@@ -382,7 +395,7 @@ class Runtime:
         if isinstance(iterable, StagedRange):
             known = iterable.known()
             if known is None:
-                raise _error(
+                raise staging_error(
                     f"a loop with {jump!r} needs a range that is known while the function is staged",
                     f"write it without {jump}, with a mask (np.where) or a while condition",
                     "TX0314",
@@ -407,7 +420,7 @@ class Runtime:
         for i, (name, value) in enumerate(zip(names, after)):
             was = state[i]
             if i not in kept and name not in free and not isinstance(was, Undefined) and value is not was:
-                raise _error(
+                raise staging_error(
                     f"{name!r} holds a {type(was).__name__} and changes inside a staged loop or branch",
                     "only numbers and tensors can change there",
                     "TX0315",
@@ -433,71 +446,3 @@ def _hashable(value: Any) -> bool:
     except TypeError:
         return False
     return True
-
-
-def _error(message: str, hint: str, code: str) -> TxcError:
-    return TxcError(message, user_loc(), hint, code)
-
-
-def _range(*args: Any) -> StagedRange:
-    start, stop, step = (0, args[0], 1) if len(args) == 1 else (*args, 1) if len(args) == 2 else args
-    for bound in (start, stop, step):
-        if isinstance(bound, Tensor):
-            raise _error(
-                "the bounds of a range are ints, not tensors",
-                "pass the bound as an int argument of the function",
-                "TX0316",
-            )
-    return StagedRange(start, stop, step)
-
-
-def _print(*values: Any, **_: Any) -> None:
-    if any(isinstance(v, (Tensor, SymInt)) for v in values):
-        raise _error("print of a tensor is not compiled", "return the value, or print outside the function", "TX0317")
-    print(*values, **_)
-
-
-def _len(value: Any) -> Any:
-    if isinstance(value, Tensor):
-        if not value.ndim:
-            raise OpError("len() of a rank-0 tensor", code="TX0318")
-        return value.shape[0]
-    return len(value)
-
-
-def _float(value: Any = 0.0) -> Any:
-    return value.astype(np.float64) if isinstance(value, Tensor) else float(value)
-
-
-def _int(value: Any = 0) -> Any:
-    return value.astype(np.int64) if isinstance(value, Tensor) else value if isinstance(value, SymInt) else int(value)
-
-
-def _extreme(plain: Any, ufunc: Any) -> Callable[..., Any]:
-    def pick(*values: Any, **kwargs: Any) -> Any:
-        if not kwargs and len(values) > 1 and any(isinstance(v, Tensor) for v in values):
-            return functools.reduce(ufunc, values)
-        return plain(*values, **kwargs)
-
-    return pick
-
-
-_REPLACED: dict[Any, Any] = {
-    range: _range,
-    print: _print,
-    len: _len,
-    float: _float,
-    int: _int,
-    max: _extreme(max, np.maximum),
-    min: _extreme(min, np.minimum),
-    np.zeros: creation.zeros,
-    np.ones: creation.ones,
-    np.empty: creation.zeros,
-    np.full: creation.full,
-    np.arange: creation.arange,
-    np.linspace: creation.linspace,
-    np.eye: creation.eye,
-    np.identity: creation.identity,
-    np.array: creation.array,
-    np.asarray: creation.array,
-}

@@ -7,7 +7,6 @@ structured control flow.  `docs/language.md` is the specification.
 from __future__ import annotations
 
 import ast
-import difflib
 import linecache
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -20,69 +19,17 @@ from ...dialects.dims import Dim, dim
 from ...dialects.registry import OPS, OpError, Reduction
 from ...dialects.types import DTYPES
 from ..diagnostics import TxcError, at
-from . import creation
 from .graph import Graph, Loc
 from .methods import reduce
 from .staging import Runtime, StagedRange, Undefined
 from .symint import SymInt
 from .tensor import Tensor
 from .trace import Trace
+from .tx_errors import fail, location, nearest
+from .tx_names import BINARY, COMPARE, CONSTANTS, FUNCTIONS, IN_PLACE
 from .tx_types import Annotation, read_annotation
 
-__all__ = ["FUNCTIONS", "TxFunction", "TxModule", "parse"]
-
-#: Functions that are not ops of their own, by name.
-FUNCTIONS: dict[str, Any] = {
-    "where": np.where,
-    "maximum": np.maximum,
-    "minimum": np.minimum,
-    "concatenate": np.concatenate,
-    "stack": np.stack,
-    "matmul": np.matmul,
-    "tensordot": np.tensordot,
-    "transpose": np.transpose,
-    "sum": np.sum,
-    "mean": np.mean,
-    "max": np.max,
-    "min": np.min,
-    "prod": np.prod,
-    "all": np.all,
-    "any": np.any,
-    "argmax": np.argmax,
-    "argmin": np.argmin,
-    "take": np.take,
-    "clip": np.clip,
-    "zeros": creation.zeros,
-    "ones": creation.ones,
-    "full": creation.full,
-    "arange": creation.arange,
-    "linspace": creation.linspace,
-    "eye": creation.eye,
-}
-_CONSTANTS = {"pi": np.pi, "e": np.e, "inf": np.inf, "nan": np.nan, "True": True, "False": False}
-_BINARY = {
-    ast.Add: lambda a, b: a + b,
-    ast.Sub: lambda a, b: a - b,
-    ast.Mult: lambda a, b: a * b,
-    ast.Div: lambda a, b: a / b,
-    ast.FloorDiv: lambda a, b: a // b,
-    ast.Mod: lambda a, b: a % b,
-    ast.Pow: lambda a, b: a**b,
-    ast.MatMult: lambda a, b: a @ b,
-    ast.BitAnd: lambda a, b: a & b,
-    ast.BitOr: lambda a, b: a | b,
-    ast.BitXor: lambda a, b: a ^ b,
-    ast.LShift: lambda a, b: a << b,
-    ast.RShift: lambda a, b: a >> b,
-}
-_COMPARE = {
-    ast.Lt: lambda a, b: a < b,
-    ast.LtE: lambda a, b: a <= b,
-    ast.Gt: lambda a, b: a > b,
-    ast.GtE: lambda a, b: a >= b,
-    ast.Eq: lambda a, b: a == b,
-    ast.NotEq: lambda a, b: a != b,
-}
+__all__ = ["TxFunction", "TxModule", "parse"]
 
 
 @dataclass(frozen=True)
@@ -149,7 +96,7 @@ class TxModule:
             return list(self.functions.values())[-1]
         found = self.functions.get(name)
         if found is None:
-            raise TxcError(f"{self.filename} has no function {name!r}", None, _nearest(name, self.functions), "TX0520")
+            raise TxcError(f"{self.filename} has no function {name!r}", None, nearest(name, self.functions), "TX0520")
         return found
 
     def graph(self, name: str | None = None) -> Graph:
@@ -165,6 +112,8 @@ def parse(text: str, filename: str = "<tx>") -> TxModule:
     except SyntaxError as error:
         loc = Loc(filename, error.lineno or 1, max(0, (error.offset or 1) - 1), error.end_offset or error.offset or 1)
         raise TxcError(f"syntax error: {error.msg}", loc, code="TX0521") from None
+    except (ValueError, RecursionError, MemoryError) as error:
+        raise TxcError(f"{filename} cannot be read: {error}", code="TX0521") from None
     for node in tree.body:
         if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str):
             continue
@@ -192,28 +141,14 @@ def _signature(module: TxModule, node: ast.FunctionDef) -> TxFunction:
     for arg in a.args:
         if arg.annotation is None:
             fail(module.filename, arg, f"parameter {arg.arg!r} needs a type", f"{arg.arg}: f32[n, m]", "TX0526")
+        if any(arg.arg == p.name for p in parameters):
+            fail(module.filename, arg, f"parameter {arg.arg!r} is declared twice", code="TX0525")
         parameters.append(Parameter(arg.arg, read_annotation(module.filename, arg.annotation)))
     results = None
     if node.returns is not None:
         parts = node.returns.elts if isinstance(node.returns, ast.Tuple) else [node.returns]
         results = [read_annotation(module.filename, part) for part in parts]
     return TxFunction(module, node, parameters, results, ast.get_docstring(node) or "")
-
-
-def location(filename: str, node: ast.AST) -> Loc:
-    line = getattr(node, "lineno", 1)
-    column = getattr(node, "col_offset", 0)
-    same = getattr(node, "end_lineno", line) == line
-    return Loc(filename, line, column, getattr(node, "end_col_offset", column + 1) if same else column + 1)
-
-
-def fail(filename: str, node: ast.AST, message: str, hint: str = "", code: str = "TX0500") -> NoReturn:
-    raise TxcError(message, location(filename, node), hint, code)
-
-
-def _nearest(name: str, names: Any) -> str:
-    near = difflib.get_close_matches(name, list(names), 2, 0.5)
-    return f"did you mean {' or '.join(near)}?" if near else f"there are {', '.join(list(names)[:12])}"
 
 
 class _Return(Exception):
@@ -273,7 +208,7 @@ class _Evaluator:
                     raise TxcError(
                         error.message, location(self.module.filename, statement), error.hint, error.code
                     ) from error
-                except (TypeError, ValueError, IndexError) as error:
+                except (TypeError, ValueError, LookupError, ArithmeticError, AttributeError) as error:
                     self.fail(statement, str(error), code="TX0530")
 
     def statement(self, node: ast.stmt) -> None:
@@ -292,6 +227,8 @@ class _Evaluator:
                 self.if_(node, self.value(test), body, orelse)
             case ast.Expr(value=ast.Constant(value=str())) | ast.Pass():
                 pass
+            case ast.Expr(value=ast.Call() as call):
+                self.value(call)
             case _:
                 kind = type(node).__name__
                 self.fail(node, f"{kind} is not part of the language", "see docs/language.md", "TX0531")
@@ -312,9 +249,9 @@ class _Evaluator:
     def augmented(self, target: ast.expr, op: ast.operator, value: Any) -> None:
         if isinstance(target, ast.Subscript):
             base, index = self.value(target.value), self.index(target.slice)
-            base[index] = _BINARY[type(op)](base[index], value)
+            base[index] = BINARY[type(op)](base[index], value)
         elif isinstance(target, ast.Name):
-            self.names[target.id] = _BINARY[type(op)](self.value(target), value)
+            self.names[target.id] = IN_PLACE[type(op)](self.value(target), value)
         else:
             self.fail(target, "only names and views can be assigned", code="TX0533")
 
@@ -398,7 +335,7 @@ class _Evaluator:
             case ast.Name(id=name):
                 return self.name(node, name)
             case ast.BinOp(left=left, op=op, right=right):
-                return _BINARY[type(op)](self.value(left), self.value(right))
+                return BINARY[type(op)](self.value(left), self.value(right))
             case ast.UnaryOp(op=ast.USub(), operand=operand):
                 return -self.value(operand)
             case ast.UnaryOp(op=ast.UAdd(), operand=operand):
@@ -430,20 +367,20 @@ class _Evaluator:
     def name(self, node: ast.expr, name: str) -> Any:
         if name in self.names:
             return self.names[name]
-        if name in _CONSTANTS:
-            return _CONSTANTS[name]
+        if name in CONSTANTS:
+            return CONSTANTS[name]
         if name in DTYPES:
             return DTYPES[name]
         known = [*self.names, *self.module.functions, *FUNCTIONS, *OPS]
-        self.fail(node, f"there is no {name!r} here", _nearest(name, known), "TX0536")
+        self.fail(node, f"there is no {name!r} here", nearest(name, known), "TX0536")
 
     def compare(self, node: ast.Compare, left: ast.expr, ops: list[ast.cmpop], comparators: list[ast.expr]) -> Any:
         values = [self.value(e) for e in (left, *comparators)]
         terms = []
         for a, op, b in zip(values, ops, values[1:]):
-            if type(op) not in _COMPARE:
+            if type(op) not in COMPARE:
                 self.fail(node, "only < <= > >= == != compare values", code="TX0531")
-            terms.append(lambda a=a, op=op, b=b: _COMPARE[type(op)](a, b))
+            terms.append(lambda a=a, op=op, b=b: COMPARE[type(op)](a, b))
         return self.runtime.and_(*terms)
 
     def index(self, node: ast.expr) -> Any:
@@ -465,7 +402,11 @@ class _Evaluator:
 
     def call(self, node: ast.Call) -> Any:
         arguments = [self.value(a) for a in node.args]
-        keywords = {k.arg: self.value(k.value) for k in node.keywords if k.arg is not None}
+        keywords: dict[str, Any] = {}
+        for k in node.keywords:
+            if k.arg is None:
+                self.fail(k.value, "** is not part of the language", "write name=value", "TX0531")
+            keywords[k.arg] = self.value(k.value)
         if isinstance(node.func, ast.Attribute):
             return self.method(node, self.value(node.func.value), node.func.attr, arguments, keywords)
         if not isinstance(node.func, ast.Name):
@@ -484,11 +425,11 @@ class _Evaluator:
         decl = OPS.get(name)
         if decl is None or decl.family not in ("map", "reduction", "view", "composite", "structural"):
             known = [*self.module.functions, *FUNCTIONS, *OPS]
-            self.fail(node.func, f"there is no function {name!r}", _nearest(name, known), "TX0539")
-        if decl.numpy is not None and isinstance(decl.numpy, np.ufunc):
-            return decl.numpy(*arguments, **keywords)
+            self.fail(node.func, f"there is no function {name!r}", nearest(name, known), "TX0539")
         if issubclass(decl, Reduction):
             return reduce(name, *arguments, **keywords)
+        if decl.numpy is not None and isinstance(decl.numpy, np.ufunc):
+            return decl.numpy(*arguments, **keywords)
         return Tensor.apply(decl, *arguments, **keywords)
 
     def method(self, node: ast.Call, value: Any, name: str, arguments: list[Any], keywords: dict[str, Any]) -> Any:
@@ -498,7 +439,7 @@ class _Evaluator:
             found = getattr(value, name)
         except (AttributeError, OpError):
             known = [m for decl in OPS.values() for m in decl.methods]
-            self.fail(node.func, f"a tensor has no method {name!r}", _nearest(name, known), "TX0540")
+            self.fail(node.func, f"a tensor has no method {name!r}", nearest(name, known), "TX0540")
         return found(*arguments, **keywords)
 
     def inline(self, node: ast.Call, f: TxFunction, arguments: list[Any], keywords: dict[str, Any]) -> Any:

@@ -22,6 +22,8 @@ class Logaddexp(Map):
     ulp = 3.0
     cost = 50.0
     commutative = True
+    # Where the result nears zero it is a small difference of its parts, as NumPy's is.
+    domain = (0.0, 10.0)
 
     @classmethod
     def scalar(cls, b: ScalarBuilder, *xs: Value) -> Value:

@@ -5,6 +5,9 @@ f32 is computed in f64, where one word is enough.  NumPy's special cases are set
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Any
+
 import numpy as np
 
 from ..float_format import fast_two_sum, power_of_two, two_product, two_sum
@@ -127,3 +130,13 @@ class Pow(Map):
         size = positive_power(b, abs(wide_x), wide_y, x.dtype is F64)
         ordinary = (wide_x > 0.0) & (wide_x < np.inf) & (abs(wide_y) < np.inf)
         return b.cast(b.rare(~ordinary, lambda: edges(b, wide_x, wide_y, size), size), x.dtype)
+
+    @classmethod
+    def evaluate(cls, arrays: Sequence[np.ndarray], attrs: dict[str, Any]) -> tuple[np.ndarray, ...]:
+        # NumPy refuses negative exponents of integers; a compiled loop cannot, and gives the truncated inverse.
+        x, y = arrays
+        if x.dtype.kind != "i":
+            return super().evaluate(arrays, attrs)
+        unit = np.where(y % 2 != 0, x, 1)
+        inverse = np.where(np.abs(x) == 1, unit, 0)
+        return (np.where(y < 0, inverse, np.power(x, np.maximum(y, 0))).astype(x.dtype),)

@@ -1,10 +1,23 @@
 """txc: a tensor compiler.  NumPy code under ``@txc.jit``, or a typed ``.tx`` file, becomes machine code."""
 
+from typing import TYPE_CHECKING, Any
+
 from .compiler.diagnostics import TxcError
 from .compiler.frontend.tensor import Tensor, asarray
 from .compiler.jit import jit
 from .compiler.options import OptionError
-from .compiler.tx_module import compile_source, load
+
+if TYPE_CHECKING:
+    from .compiler.tx_module import compile_source, load
 
 __version__ = "0.1.0"
 __all__ = ["OptionError", "Tensor", "TxcError", "asarray", "compile_source", "jit", "load"]
+
+
+def __getattr__(name: str) -> Any:
+    # The `.tx` language is imported when it is first asked for: it is a fifth of what `import txc` would cost.
+    if name in ("compile_source", "load"):
+        from .compiler import tx_module
+
+        return getattr(tx_module, name)
+    raise AttributeError(f"module 'txc' has no attribute {name!r}")

@@ -1,0 +1,28 @@
+"""Errors at a place of a `.tx` file."""
+
+from __future__ import annotations
+
+import ast
+import difflib
+from typing import Any, NoReturn
+
+from ..diagnostics import TxcError
+from .graph import Loc
+
+__all__ = ["fail", "location", "nearest"]
+
+
+def location(filename: str, node: ast.AST) -> Loc:
+    line = getattr(node, "lineno", 1)
+    column = getattr(node, "col_offset", 0)
+    same = getattr(node, "end_lineno", line) == line
+    return Loc(filename, line, column, getattr(node, "end_col_offset", column + 1) if same else column + 1)
+
+
+def fail(filename: str, node: ast.AST, message: str, hint: str = "", code: str = "TX0500") -> NoReturn:
+    raise TxcError(message, location(filename, node), hint, code)
+
+
+def nearest(name: str, names: Any) -> str:
+    near = difflib.get_close_matches(name, list(names), 2, 0.5)
+    return f"did you mean {' or '.join(near)}?" if near else f"there are {', '.join(list(names)[:12])}"

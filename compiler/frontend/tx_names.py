@@ -1,0 +1,82 @@
+"""What names and operators of the `.tx` language mean, where they are not ops of the registry."""
+
+from __future__ import annotations
+
+import ast
+import operator
+from typing import Any
+
+import numpy as np
+
+from . import creation
+
+__all__ = ["BINARY", "COMPARE", "CONSTANTS", "FUNCTIONS", "IN_PLACE"]
+
+#: Functions that are not ops of their own, by name.
+FUNCTIONS: dict[str, Any] = {
+    "where": np.where,
+    "maximum": np.maximum,
+    "minimum": np.minimum,
+    "concatenate": np.concatenate,
+    "stack": np.stack,
+    "matmul": np.matmul,
+    "tensordot": np.tensordot,
+    "transpose": np.transpose,
+    "sum": np.sum,
+    "mean": np.mean,
+    "max": np.max,
+    "min": np.min,
+    "prod": np.prod,
+    "all": np.all,
+    "any": np.any,
+    "argmax": np.argmax,
+    "argmin": np.argmin,
+    "take": np.take,
+    "clip": np.clip,
+    "zeros": creation.zeros,
+    "ones": creation.ones,
+    "full": creation.full,
+    "arange": creation.arange,
+    "linspace": creation.linspace,
+    "eye": creation.eye,
+}
+CONSTANTS = {"pi": np.pi, "e": np.e, "inf": np.inf, "nan": np.nan, "True": True, "False": False}
+BINARY = {
+    ast.Add: operator.add,
+    ast.Sub: operator.sub,
+    ast.Mult: operator.mul,
+    ast.Div: operator.truediv,
+    ast.FloorDiv: operator.floordiv,
+    ast.Mod: operator.mod,
+    ast.Pow: operator.pow,
+    ast.MatMult: operator.matmul,
+    ast.BitAnd: operator.and_,
+    ast.BitOr: operator.or_,
+    ast.BitXor: operator.xor,
+    ast.LShift: operator.lshift,
+    ast.RShift: operator.rshift,
+}
+#: Augmented assignments write an array in place, as in NumPy; a number gets a new value.
+IN_PLACE = {
+    ast.Add: operator.iadd,
+    ast.Sub: operator.isub,
+    ast.Mult: operator.imul,
+    ast.Div: operator.itruediv,
+    ast.FloorDiv: operator.ifloordiv,
+    ast.Mod: operator.imod,
+    ast.Pow: operator.ipow,
+    ast.MatMult: operator.imatmul,
+    ast.BitAnd: operator.iand,
+    ast.BitOr: operator.ior,
+    ast.BitXor: operator.ixor,
+    ast.LShift: operator.ilshift,
+    ast.RShift: operator.irshift,
+}
+COMPARE = {
+    ast.Lt: operator.lt,
+    ast.LtE: operator.le,
+    ast.Gt: operator.gt,
+    ast.GtE: operator.ge,
+    ast.Eq: operator.eq,
+    ast.NotEq: operator.ne,
+}

@@ -1,0 +1,367 @@
+"""What `jit` makes of Python's statements: structured where values are tensors, plain Python where they are not."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+
+import txc
+from txc.compiler.diagnostics import TxcError
+from txc.compiler.frontend.graph import Graph
+
+X = np.arange(12.0).reshape(3, 4) - 4
+SCALE = 3.0
+TABLE = np.array([1.0, 2, 3, 4])
+
+
+def ops(graph: Graph) -> list[str]:
+    return [n.op.name for n in graph.walk() if n.op is not None]
+
+
+def parts(result: Any) -> tuple[Any, ...]:
+    return result if isinstance(result, tuple) else () if result is None else (result,)
+
+
+def same(f: Any, *arguments: Any) -> Any:
+    """The compiled function does what the plain one does, to its arguments too; the compiled function."""
+    jitted = txc.jit(f)
+    ours = [a.copy() if isinstance(a, np.ndarray) else a for a in arguments]
+    theirs = [a.copy() if isinstance(a, np.ndarray) else a for a in arguments]
+    got, expected = jitted(*ours), f(*theirs)
+    assert (got is None) is (expected is None)
+    for g, e in zip(parts(got), parts(expected), strict=True):
+        np.testing.assert_allclose(g, e, rtol=1e-13)
+        assert np.shape(g) == np.shape(e)
+    for a, b in zip(ours, theirs):
+        np.testing.assert_array_equal(a, b)
+    return jitted
+
+
+def short_loop(x):
+    for i in range(3):
+        x = x + x[i]
+    return x
+
+
+def long_loop(x):
+    for i in range(20):
+        x = x * 0.5 + i
+    return x
+
+
+def run_time_loop(x, n):
+    for i in range(1, n):
+        x = x + i * x[0]
+    return x
+
+
+def over_a_list(x):
+    for k, w in [(1, 2.0), (2, 0.5)]:
+        x = x * w + k
+    return x
+
+
+def stores(x, n):
+    for i in range(n):
+        x[i, 1:] -= x[i, :-1] * 2
+        x[:, 0] += 1
+
+
+def doubling(x):
+    n = 0
+    while abs(x).sum() < 1000:
+        x, n = x * 2, n + 1
+    return x, n
+
+
+def python_while(x, n=3):
+    while n > 0:
+        x, n = x + n, n - 1
+    return x
+
+
+def branch(x):
+    if x.sum() > 0:
+        x = x + 1
+        y = x * 2
+    else:
+        y = x - 1
+    return x, y
+
+
+def elif_branch(x, a):
+    if x[0, 0] > a:
+        y = x
+    elif x[0, 1] > a:
+        y = x * 2
+    else:
+        y = x * 3
+    return y + 0
+
+
+def early_return(x):
+    if x.sum() > 0:
+        return x * 2
+    return -x
+
+
+def by_size(x):
+    if x.shape[0] > x.shape[1]:
+        return x.sum(axis=0)
+    return x.sum(axis=1)
+
+
+def by_flag(x, flag=True):
+    return x + 1 if flag else x
+
+
+def conditional(x):
+    return np.abs(x if x.sum() > 100 else -x)
+
+
+def logic(x):
+    s = x.sum()
+    return x if (s > 0 and s < 50) or not s > -100 else x * 0
+
+
+def chained(x):
+    return np.where(-1 < x[0, 0] < 9, x, 0)
+
+
+def created(x):
+    y = np.zeros(x.shape)
+    y[1:] = x[:-1]
+    z = np.full((2, x.shape[1]), 7.0)
+    z[0] += np.arange(x.shape[1])
+    return y, z, np.eye(x.shape[0]), np.ones_like(x)
+
+
+def captures(x):
+    return x * SCALE + TABLE
+
+
+def square_of(v):
+    if v.sum() > 0:
+        return v * v
+    return v
+
+
+def nested(x):
+    def add(a, b=1.0):
+        return a + b
+
+    return add(square_of(x), 2.0) + add(x)
+
+
+def comprehension(x):
+    return sum([x[i] * k for i, k in enumerate((1.0, 2.0, 3.0))])
+
+
+def broken_out_of(x):
+    for i in range(5):
+        if i == 2:
+            break
+        x = x + i
+    return x
+
+
+CASES: list[tuple[Any, tuple[Any, ...], str, bool]] = [
+    (short_loop, (X,), "for", False), (long_loop, (X,), "for", True), (run_time_loop, (X, 3), "for", True),
+    (over_a_list, (X,), "for", False), (stores, (X, 2), "for", True), (doubling, (X,), "while", True),
+    (python_while, (X,), "while", False), (branch, (X,), "if", True), (branch, (-X,), "if", True),
+    (elif_branch, (X, 1.0), "if", True), (early_return, (X,), "if", True), (by_size, (X,), "if", False),
+    (by_size, (X.T.copy(),), "if", False), (conditional, (X,), "select", True), (logic, (X,), "logical_and", True),
+    (chained, (X,), "logical_and", True), (created, (X,), "for", False), (captures, (X,), "if", False),
+    (nested, (X,), "if", True), (comprehension, (X,), "for", False), (broken_out_of, (X,), "for", False),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("f", "arguments", "op", "there"), CASES, ids=lambda v: getattr(v, "__name__", ""))
+def test_as_python(f: Any, arguments: tuple[Any, ...], op: str, there: bool):
+    jitted = same(f, *arguments)
+    assert (op in ops(jitted.graph(*arguments))) is there
+
+
+@pytest.mark.parametrize("n", [0, 1, 2, 9])
+def test_one_version_for_every_step_count(n: int):
+    jitted = txc.jit(run_time_loop)
+    jitted(X, 3)
+    np.testing.assert_allclose(jitted(X, n), run_time_loop(X, n))
+    assert len(jitted.signatures()) == 1
+
+
+@pytest.mark.parametrize("n", [0, 1, 5])
+def test_a_while_on_an_int_is_guarded(n: int):
+    jitted = txc.jit(python_while)
+    jitted(X, 3)
+    np.testing.assert_array_equal(jitted(X, n), python_while(X, n))
+
+
+@pytest.mark.parametrize(
+    "f", [lambda y: y + 1, lambda y: 1 * y, lambda y: y.sum(), np.exp, lambda y: y[0], lambda y: (y,)]
+)
+def test_using_a_variable_without_a_value(f: Any):
+    def one(x):
+        if x.sum() > 0:
+            y = x
+        return f(y)  # pyright: ignore[reportPossiblyUnboundVariable]
+
+    with pytest.raises(TxcError, match="'y' has no value here"):
+        txc.jit(one)(X)
+
+
+@pytest.fixture
+def globals_kept() -> Iterator[None]:
+    global SCALE, TABLE
+    before = SCALE, TABLE
+    yield
+    SCALE, TABLE = before
+
+
+@pytest.mark.usefixtures("globals_kept")
+def test_rebinding_a_captured_value_is_noticed():
+    global SCALE, TABLE
+    jitted = txc.jit(captures)
+    np.testing.assert_array_equal(jitted(X), X * 3 + TABLE)
+    SCALE = 5.0
+    np.testing.assert_array_equal(jitted(X), X * 5 + TABLE)
+    TABLE = np.zeros(4)
+    np.testing.assert_array_equal(jitted(X), X * 5)
+    TABLE[1] = 1
+    np.testing.assert_array_equal(jitted(X), X * 5 + TABLE)
+
+
+def test_rebinding_a_closure_variable_is_noticed():
+    weight: Any = np.ones(4)
+    offset = 1
+
+    @txc.jit
+    def f(x):
+        return x * weight + offset
+
+    np.testing.assert_array_equal(f(X), X + 1)
+    weight, offset = np.full(4, 2.0), 3
+    np.testing.assert_array_equal(f(X), X * 2 + 3)
+
+
+def test_a_function_without_source_is_traced():
+    scope: dict[str, Any] = {"np": np}
+    exec("def f(x):\n    return np.exp(x) + 1", scope)
+    np.testing.assert_allclose(txc.jit(scope["f"])(X), np.exp(X) + 1, rtol=1e-14)
+    np.testing.assert_array_equal(txc.jit(lambda x: x * 2)(X), X * 2)
+
+
+def test_a_jitted_function_in_another():
+    inner = txc.jit(square_of)
+
+    @txc.jit
+    def outer(x):
+        return inner(x) + 1
+
+    np.testing.assert_array_equal(outer(X), square_of(X) + 1)
+
+
+def test_methods():
+    class Model:
+        def __init__(self) -> None:
+            self.weight = np.full(4, 2.0)
+
+        @txc.jit
+        def __call__(self, x):
+            return x * self.weight
+
+    model = Model()
+    np.testing.assert_array_equal(model(X), X * 2)
+
+
+def prints(x):
+    print(x)
+    return x
+
+
+def breaks(x, n):
+    for _ in range(n):
+        break
+    return x
+
+
+def changes_dtype(x, n):
+    for _ in range(n):
+        x = x > 0
+    return x
+
+
+def changes_shape(x, n):
+    for _ in range(n):
+        x = x[1:]
+    return x
+
+
+def loops_over_rows(x):
+    total = 0
+    for row in x:
+        total = total + row
+    return total
+
+
+def range_of_a_tensor(x):
+    for _ in range(x.sum()):
+        x = x + 1
+    return x
+
+
+def array_condition(x):
+    if x > 0:
+        x = x + 1
+    return x
+
+
+def one_branch(x):
+    if x.sum() > 0:
+        y = x
+    return y  # pyright: ignore[reportPossiblyUnboundVariable]
+
+
+def raises_on_a_tensor(x):
+    if x.sum() > 0:
+        raise ValueError
+    return x
+
+
+def a_list_in_a_loop(x, n):
+    found = None
+    for _ in range(n):
+        found = "yes"
+    return x, found
+
+
+def tuple_or_not(x):
+    if x.sum() > 0:
+        return x, x
+    return x
+
+
+ERRORS = [
+    (prints, (X,), "print of a tensor is not compiled"),
+    (breaks, (X, 3), "a loop with 'break' needs a range that is known while the function is staged"),
+    (changes_dtype, (X, 3), "before an iteration of the loop and bool[x.0, x.1] after it"),
+    (changes_shape, (X, 3), "a carried value keeps its shape"),
+    (loops_over_rows, (X,), "a loop over the elements of a tensor is not staged"),
+    (range_of_a_tensor, (X,), "the bounds of a range are ints, not tensors"),
+    (array_condition, (X,), "the condition of if is bool[x.0, x.1], not one bool"),
+    (one_branch, (X,), "'y' has no value here: it is set in only one branch"),
+    (raises_on_a_tensor, (X,), "if … raise depends on a tensor"),
+    (a_list_in_a_loop, (X, 3), "'found' holds a NoneType and changes inside a staged loop or branch"),
+    (tuple_or_not, (X,), "one branch returns a tuple, the other does not"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("f", "arguments", "text"), ERRORS, ids=lambda v: getattr(v, "__name__", ""))
+def test_errors(f: Any, arguments: tuple[Any, ...], text: str):
+    with pytest.raises(TxcError) as caught:
+        txc.jit(f)(*arguments)
+    assert text in str(caught.value)
+    assert f"in {f.__name__}" in str(caught.value) and __file__ in str(caught.value)
