@@ -66,8 +66,8 @@ def _dotted(op: type[Op], f: Any) -> str:
     ufunc = getattr(f, "__self__", None)
     if isinstance(ufunc, np.ufunc):
         return f"np.{ufunc.__name__}.reduce" if fold_of(ufunc) == op.name else ""
-    ours = "txc" in (getattr(f, "__module__", None) or "")
-    return f"np.{f.__name__}" if not ours and _recognised(f) == op.name else ""
+    known = getattr(np, f.__name__, None) is f and _recognised(f) == op.name
+    return f"np.{f.__name__}" if known else ""
 
 
 def _recognised(f: Any) -> str | None:

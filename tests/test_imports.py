@@ -1,46 +1,134 @@
-"""What an import pulls in: the compiler's heavy parts only where something is compiled."""
+"""What importing txc brings in, and what the folders may import of each other."""
 
+import ast
+import os
 import subprocess
 import sys
+import tempfile
+import textwrap
+from pathlib import Path
 
-HEAVY = ("xdsl", "llvmlite", "txc.compiler.pipeline", "txc.compiler.lowering", "txc.passes", "txc.compiler.codegen")
+import pytest
+
+ROOT = Path(__file__).parent.parent
+#: Only compiling needs these.
+HEAVY = ("xdsl", "llvmlite", "txc.passes", "txc.compiler.lowering", "txc.compiler.codegen", "txc.compiler.pipeline")
 
 
-def modules_after(statements: str) -> set[str]:
-    code = f"{statements}\nimport sys\nprint('\\n'.join(sys.modules))"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+def _loaded(program: str) -> set[str]:
+    """The modules that a fresh interpreter has loaded after a program (a file: staging reads its source)."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "program.py"
+        path.write_text(textwrap.dedent(program) + "\nimport sys\nprint(*sys.modules)\n", encoding="utf-8")
+        environment = {**os.environ, "PYTHONPATH": str(ROOT / "src")}
+        done = subprocess.run([sys.executable, str(path)], capture_output=True, text=True, check=False, env=environment)
+    assert done.returncode == 0, done.stderr
     return set(done.stdout.split())
 
 
-def test_import_tracing_and_the_registry_are_light():
-    tracing = """
-import numpy as np, txc
-from txc.dialects.registry import OPS
-assert "exp" in OPS
-f = txc.jit(lambda x: np.exp(x).sum())
-assert len(list(f.graph(np.ones(3)).walk())) == 2
-txc.compile_source("def f(x: f32[n]) -> f32[n]: return x + x").f.graph
+def _heavy(modules: set[str]) -> list[str]:
+    return sorted(m for m in modules if any(m == h or m.startswith(h + ".") for h in HEAVY))
+
+
+IMPORT = "import txc"
+REGISTRY = """
+    import txc.dialects.ops
+    from txc.dialects.registry import find_op
+    assert find_op("exp").family == "map"
 """
-    loaded = modules_after(tracing)
-    assert "txc.compiler.frontend.staging" in loaded
-    assert [m for m in HEAVY if m in loaded] == []
+STAGED = """
+    import numpy as np, txc
+    @txc.jit
+    def f(x, n):
+        for i in range(n):
+            if x.sum() > 0:
+                x = np.exp(x) - x.max(axis=1, keepdims=True)
+        return x
+    assert len(f.graph(np.ones((3, 4)), 5).outputs) == 1
+"""
+LAZY = """
+    import numpy as np, txc
+    y = (txc.asarray(np.ones((3, 4))) + 1).sum(axis=0)
+    assert y.shape == (4,)
+"""
+TX = """
+    import txc
+    module = txc.compile_source("def f(x: f32[n, m]) -> f32[n]:\\n    return x.max(axis=1)")
+    assert module.f.graph.name == "f"
+"""
 
 
-def test_a_call_loads_them():
-    loaded = modules_after("import numpy as np, txc\nassert txc.jit(lambda x: x + x)(np.ones(3)).sum() == 6")
-    assert [m for m in HEAVY if m not in loaded] == []
+@pytest.mark.parametrize(
+    "program", [IMPORT, REGISTRY, STAGED, LAZY, TX], ids=["import", "registry", "jit", "lazy", "tx"]
+)
+def test_nothing_of_the_compiler_is_loaded_before_it_compiles(program):
+    assert _heavy(_loaded(program)) == []
 
 
-def test_the_runtime_imports_nothing_of_the_compiler():
-    code = "import txc.runtime.call, txc.runtime.pool"
+def test_the_check_sees_what_compiling_loads():
+    found = _heavy(_loaded(STAGED + "    f(np.ones((3, 4)), 5)"))
+    assert {"xdsl", "llvmlite", "txc.passes", "txc.compiler.lowering"} <= set(found)
+
+
+def test_scipy_and_ml_libraries_are_not_loaded():
+    heavy = {"scipy", "torch", "jax", "rich", "pycuda"}
+    assert not heavy & _loaded(IMPORT)
+
+
+def _imports(path: Path) -> list[str]:
+    """Absolute names of the modules that a file of the package imports, wherever in the file."""
+    package = ["txc", *path.relative_to(ROOT).parent.parts]
+    found = []
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            found += [a.name for a in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            base = package[: len(package) - node.level + 1] if node.level else []
+            name = ".".join([*base, *([node.module] if node.module else [])])
+            found += [name, *(f"{name}.{a.name}" for a in node.names)]
+    return found
+
+
+#: Which folders may not import which: `runtime` stands alone, `dialects` knows nothing of what is done with it.
+FORBIDDEN = {
+    "runtime": ("txc.compiler", "txc.dialects", "txc.passes", "xdsl"),
+    "dialects": ("txc.compiler", "txc.passes", "txc.runtime", "llvmlite"),
+    "dialects/ops": ("xdsl", "txc.compiler"),
+    "passes": ("llvmlite", "txc.runtime"),
+}
+
+
+@pytest.mark.parametrize("folder", FORBIDDEN)
+def test_folders_import_only_downwards(folder):
+    files = sorted((ROOT / folder).rglob("*.py"))
+    assert files
+    wrong = [
+        f"{path.relative_to(ROOT)} imports {name}"
+        for path in files
+        for name in _imports(path)
+        if any(name == f or name.startswith(f + ".") for f in FORBIDDEN[folder])
+    ]
+    assert wrong == []
+
+
+def test_the_runtime_stands_alone_when_it_runs():
     # `import txc` itself is the front door and imports the front end: give the runtime an empty parent instead.
-    parent = (
-        "import sys, types, pathlib, importlib.util\n"
-        "found = importlib.util.find_spec('txc')\n"
-        "package = types.ModuleType('txc')\n"
-        "package.__path__ = list(found.submodule_search_locations)\n"
-        "sys.modules['txc'] = package\n"
-    )
-    loaded = modules_after(parent + code)
+    loaded = _loaded("""
+        import sys, types, importlib.util
+        found = importlib.util.find_spec("txc")
+        package = types.ModuleType("txc")
+        package.__path__ = list(found.submodule_search_locations)
+        sys.modules["txc"] = package
+        import txc.runtime.call, txc.runtime.pool
+    """)
     assert "txc.runtime.call" in loaded
     assert [m for m in loaded if m.startswith(("txc.compiler", "txc.dialects", "txc.passes", "xdsl"))] == []
+
+
+@pytest.mark.parametrize("folder", ["compiler", "dialects", "passes", "runtime"])
+def test_top_level_folders_are_not_packages_of_their_own(folder):
+    done = subprocess.run(
+        [sys.executable, "-c", f"import {folder}"], cwd=ROOT, capture_output=True, text=True, check=False
+    )
+    assert done.returncode != 0
+    assert f"ImportError: import this package as txc.{folder}, not as {folder}" in done.stderr
