@@ -1,7 +1,7 @@
 """The programs that `run.py` measures, each beside its peers: NumPy, and numexpr, Numba and JAX where installed.
 
-A case is a function that builds a `Case`: contestants by name, and the work one call does.  The programs are plain NumPy;
-txc gets them unmodified, JAX the same code with `jax.numpy` for `np`, Numba loops where it cannot take the original.
+A case is a function that builds a `Case`: contestants by name, and the work one call does.  The programs are plain
+NumPy: txc gets them unmodified, JAX the same code with `jax.numpy` for `np`, Numba loops.
 """
 
 from __future__ import annotations
@@ -274,8 +274,10 @@ for _name in COMPILED:
 @case
 def _import(quick: bool) -> Case:
     """Import time in fresh interpreters; txc imports NumPy."""
-    peers = {name: Contestant(lambda n=name: in_process("-c", IMPORT.format(name=n)), own_clock=True) for name in ("txc", "numpy")}
-    return Case(peers, note="xDSL not imported with txc: checked")
+    made = Case({}, note="xDSL not imported with txc: checked")
+    for name in ("txc", "numpy"):
+        made.contestants[name] = Contestant(lambda n=name: in_process("-c", IMPORT.format(name=n)), own_clock=True)
+    return made
 
 
 IMPORT = """
@@ -288,13 +290,8 @@ print(seconds)
 """
 
 
-def main(peer: str, name: str) -> None:
-    """Print the seconds of one first compilation, the modules it needs being imported before."""
-    compile_and_run = first_call(peer, name)
+if __name__ == "__main__":  # PEER NAME: the seconds of a first compilation, what it needs being imported before
+    compile_and_run = first_call(sys.argv[1], sys.argv[2])
     start = time.perf_counter()
     compile_and_run()
     print(time.perf_counter() - start)
-
-
-if __name__ == "__main__":
-    main(sys.argv[1], sys.argv[2])

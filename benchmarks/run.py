@@ -158,7 +158,7 @@ def _parallel(part: Any, threads: int, repeats: int) -> float:
     return min(times[1:])
 
 
-# The process that measures, and the one that asks it -------------------------------------------------------------------
+# The process that measures, and the one that asks it ------------------------------------------------------------------
 
 
 def worker(args: argparse.Namespace) -> None:
