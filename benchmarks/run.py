@@ -1,286 +1,256 @@
-"""Benchmarks of txc beside NumPy and whichever of numexpr, Numba and JAX are installed.
+"""Measure txc beside its peers: ``python benchmarks/run.py [CASE …] [--threads 1,2] [--quick] [--json FILE]``.
 
-``python benchmarks/run.py [CASE …]``; without a case it runs all.  Contestants take turns (interleaved), each figure is
-the median of its turns, and a ratio above 1 means that txc is faster.  A machine's ceilings, measured here with one
-large copy and one matrix product, stand beside figures that memory or arithmetic bounds.
+For each number of threads a fresh process is started, held to that many CPUs, and told so by every library's variable.
+In it the contestants of a case take turns (A B C A B C …) after a warm-up that also compares their results with
+NumPy's; a sample waits a moment while other processes are running.  Medians are reported, with the ratio to the best
+peer and the share of a roofline measured in the same process: copied bytes, or FMAs from registers.
 """
 
 from __future__ import annotations
 
+import argparse
+import importlib
+import json
 import os
+import platform
 import statistics
 import subprocess
 import sys
 import time
-from collections.abc import Callable
-from dataclasses import dataclass
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from typing import Any
 
-import numpy as np
-
-Contestants = dict[str, Callable[[], Any]]
-
-
-@dataclass(frozen=True)
-class Figure:
-    """Seconds of each contestant; `work` is bytes moved or flops done, in `unit`s a second."""
-
-    name: str
-    seconds: dict[str, float]
-    work: float = 0.0
-    unit: str = ""
-
-    def __str__(self) -> str:
-        own = self.seconds["txc"]
-        lines = [f"{self.name}"]
-        for who, seconds in self.seconds.items():
-            rate = f"{self.work / seconds / 1e9:8.1f} {self.unit}" if self.work else ""
-            ratio = "" if who == "txc" else f"{seconds / own:7.2f} × txc's time"
-            lines.append(f"  {who:<22}{1e3 * seconds:10.3f} ms {rate} {ratio}".rstrip())
-        return "\n".join(lines)
-
-
-def interleaved(name: str, contestants: Contestants, work: float = 0.0, unit: str = "", turns: int = 9) -> Figure:
-    """Medians of `turns` rounds in which everyone runs once; a first, uncounted round warms up."""
-    seconds: dict[str, list[float]] = {who: [] for who in contestants}
-    for turn in range(turns + 1):
-        for who, run in contestants.items():
-            start = time.perf_counter()
-            run()
-            if turn:
-                seconds[who].append(time.perf_counter() - start)
-    return Figure(name, {who: statistics.median(s) for who, s in seconds.items()}, work, unit)
-
-
-def peers() -> dict[str, Any]:
-    """The installed peers by name."""
-    found: dict[str, Any] = {}
-    for name in ("numexpr", "numba", "jax"):
-        try:
-            found[name] = __import__(name)
-        except ImportError:
-            print(f"({name} is not installed: left out)")
-    if "jax" in found:
-        found["jax"].config.update("jax_enable_x64", True)
-    return found
-
-
-# The programs, in plain NumPy: `xp` is numpy, or jax.numpy for JAX.
-
-
-def softmax(x: Any, xp: Any = np) -> Any:
-    e = xp.exp(x - x.max(axis=1, keepdims=True))
-    return e / e.sum(axis=1, keepdims=True)
-
-
-def gelu(x: Any, xp: Any = np) -> Any:
-    return 0.5 * x * (1.0 + xp.tanh(0.7978845608 * (x + 0.044715 * x * x * x)))
-
-
-def chain(x: Any, xp: Any = np) -> Any:
-    """Ten operations that numexpr has, too."""
-    return xp.sqrt(xp.exp(-x * x) * 0.5 + abs(x)) / (x * x + 2.0)
-
-
-def black_scholes(s: Any, k: Any, t: Any, xp: Any = np) -> Any:
-    """A call's price; the normal distribution by tanh, which every contestant has."""
-    d1 = (xp.log(s / k) + 0.08 * t) / (0.4 * xp.sqrt(t))
-    d2 = d1 - 0.4 * xp.sqrt(t)
-    n1 = 0.5 * (1.0 + xp.tanh(0.7978845608 * (d1 + 0.044715 * d1 * d1 * d1)))
-    n2 = 0.5 * (1.0 + xp.tanh(0.7978845608 * (d2 + 0.044715 * d2 * d2 * d2)))
-    return s * n1 - k * xp.exp(-0.02 * t) * n2
-
-
-CHAIN_TEXT = "sqrt(exp(-x * x) * 0.5 + abs(x)) / (x * x + 2.0)"
-
-
-def elementwise_peers(found: dict[str, Any], f: Callable[..., Any], x: np.ndarray) -> Contestants:
-    made: Contestants = {}
-    if "numba" in found:
-        globals()["prange"] = found["numba"].prange
-        compiled = found["numba"].njit(parallel=True, fastmath=False)(_NUMBA[f])
-        compiled(x)
-        made["numba"] = lambda: compiled(x)
-    if "jax" in found:
-        jax = found["jax"]
-        on_device = jax.numpy.asarray(x)
-        compiled_jax = jax.jit(lambda a: f(a, jax.numpy))
-        made["jax"] = lambda: compiled_jax(on_device).block_until_ready()
-    return made
-
-
-#: Numba's parallel range, where Numba is installed.
-prange: Any = range
-
-
-def _numba_softmax(x: Any) -> Any:
-    out = np.empty_like(x)
-    for i in prange(x.shape[0]):
-        e = np.exp(x[i] - x[i].max())
-        out[i] = e / e.sum()
-    return out
-
-
-def _numba_chain(x: Any) -> Any:
-    return np.sqrt(np.exp(-x * x) * 0.5 + np.abs(x)) / (x * x + 2.0)
-
-
-#: Numba knows no `keepdims`, and no modules as arguments: its own spellings.
-_NUMBA = {softmax: _numba_softmax, chain: _numba_chain}
-
-
-# The cases.
-
-
-def case_import() -> list[Figure]:
-    """``import txc`` beside ``import numpy``, each in fresh processes; the goal is at most 2.2 ×."""
-
-    def seconds(statement: str) -> Callable[[], None]:
-        return lambda: subprocess.run([sys.executable, "-c", statement], check=True) and None
-
-    empty = interleaved("start", {"txc": seconds("pass")}).seconds["txc"]
-    figure = interleaved("import", {"txc": seconds("import txc"), "numpy": seconds("import numpy")})
-    return [Figure("import (interpreter's start left out)", {k: v - empty for k, v in figure.seconds.items()})]
-
-
-def case_compile() -> list[Figure]:
-    """From the call to its result, xDSL imported before; 60 ms is the goal (f64 Black-Scholes: 120)."""
-    import txc
-
-    txc.jit(lambda x: x + 1.0)(np.ones(3, np.float32))
-    figures = []
-    programs: list[tuple[str, Any, int, str]] = [
-        ("softmax f32", softmax, 2, "f4"),
-        ("gelu f32", gelu, 1, "f4"),
-        ("black_scholes f32", black_scholes, 1, "f4"),
-        ("black_scholes f64", black_scholes, 1, "f8"),
-    ]
-    found = peers()
-    for name, f, rank, element in programs:
-        count = 3 if f is black_scholes else 1
-        arrays = [np.full((8,) * rank, 1.5, element) for _ in range(count)]
-        turn = iter(range(1000))
-        contestants: Contestants = {"txc": lambda f=f, a=arrays, t=turn: _cold_txc(f, a, next(t))}
-        if "jax" in found:
-            contestants["jax"] = lambda f=f, a=arrays: _cold_jax(found["jax"], f, a)
-        figures.append(interleaved(f"cold call, {name}", contestants, turns=5))
-    return figures
-
-
-def _cold_txc(f: Any, arrays: list[np.ndarray], turn: int) -> None:
-    """A call of a function that txc has not seen: a constant that differs makes another graph."""
-    import txc
-
-    bias = float(turn) * 1e-9
-    txc.jit(lambda *xs: f(*xs) + bias)(*arrays)
-
-
-def _cold_jax(jax: Any, f: Any, arrays: list[np.ndarray]) -> None:
-    jax.clear_caches()
-    jax.jit(lambda *xs: f(*xs, xp=jax.numpy))(*arrays).block_until_ready()
-
-
-def case_contraction() -> list[Figure]:
-    """1024³ in f32, packing included, on one and on two threads; NumPy's OpenBLAS on as many."""
-    import txc
-
-    n = 1024
-    a, b = (np.random.default_rng(i).standard_normal((n, n)).astype(np.float32) for i in (0, 1))
-    f = txc.jit(lambda a, b: a @ b)
-    figures = []
-    for threads in (1, 2):
-        view = f.options(threads=threads)
-        with blas_threads(threads):
-            contestants: Contestants = {"txc": lambda v=view: v(a, b), "numpy": lambda: a @ b}
-            figures.append(interleaved(f"contraction 1024³ f32, {threads} threads", contestants, 2.0 * n**3, "Gflop/s"))
-    return figures
-
-
-class blas_threads:
-    """Sets OpenBLAS's number of threads where NumPy's copy of it can be found, else leaves it as it is."""
-
-    def __init__(self, threads: int):
-        self.threads = threads
-
-    def __enter__(self) -> None:
-        self._set(self.threads)
-
-    def __exit__(self, *_: object) -> None:
-        self._set(os.cpu_count() or 1)
-
-    def _set(self, threads: int) -> None:
-        import ctypes
-        from pathlib import Path
-
-        for library in Path(np.__file__).parent.parent.glob("numpy.libs/*openblas*"):
-            loaded = ctypes.CDLL(str(library))
-            for name in ("scipy_openblas_set_num_threads64_", "openblas_set_num_threads64_"):
-                if hasattr(loaded, name):
-                    getattr(loaded, name)(threads)
-
-
-def case_softmax() -> list[Figure]:
-    import txc
-
-    x = np.random.default_rng(0).standard_normal((4096, 1024)).astype(np.float32)
-    f = txc.jit(softmax)
-    contestants: Contestants = {"txc": lambda: f(x), "numpy": lambda: softmax(x)}
-    contestants |= elementwise_peers(peers(), softmax, x)
-    return [interleaved("softmax 4096×1024 f32", contestants, 2.0 * x.nbytes, "GB/s")]
-
-
-def case_chain() -> list[Figure]:
-    import txc
-
-    x = np.random.default_rng(0).standard_normal(10_000_000).astype(np.float32)
-    f = txc.jit(chain)
-    contestants: Contestants = {"txc": lambda: f(x), "numpy": lambda: chain(x)}
-    found = peers()
-    if "numexpr" in found:
-        contestants["numexpr"] = lambda: found["numexpr"].evaluate(CHAIN_TEXT, {"x": x})
-    contestants |= elementwise_peers(found, chain, x)
-    return [interleaved("chain of 10 operations at 10⁷, f32", contestants, 2.0 * x.nbytes, "GB/s")]
-
-
-CASES: dict[str, Callable[[], list[Figure]]] = {
-    "import": case_import,
-    "compile": case_compile,
-    "contraction": case_contraction,
-    "softmax": case_softmax,
-    "chain": case_chain,
-}
-
-
-def ceilings() -> str:
-    """What this machine gives one large copy and one matrix product."""
-    x = np.ones(20_000_000, np.float32)
-    y = np.empty_like(x)
-    copy = min(_seconds(lambda: np.copyto(y, x)) for _ in range(5))
-    a = np.ones((1024, 1024), np.float32)
-    product = min(_seconds(lambda: a @ a) for _ in range(5))
-    rates = (
-        f"{2 * x.nbytes / copy / 1e9:.1f} GB/s copied by one thread, {2 * 1024**3 / product / 1e9:.0f} Gflop/s (f32)"
-    )
-    return f"roofline: {rates}; {os.cpu_count()} CPUs, Python {sys.version.split()[0]}, NumPy {np.__version__}"
-
-
-def _seconds(run: Callable[[], Any]) -> float:
+VARIABLES = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "NUMEXPR_NUM_THREADS", "NUMBA_NUM_THREADS", "TXC_NUM_THREADS")
+
+
+def running() -> int:
+    """How many tasks of the machine are running or ready now, this one included (1 where the system does not tell)."""
+    try:
+        return int(Path("/proc/loadavg").read_text().split()[3].split("/")[0])
+    except (OSError, IndexError, ValueError):
+        return 1
+
+
+def wait_for_quiet(patience: float) -> bool:
+    """Wait until nothing else runs; False where it did not come to that within `patience` seconds."""
+    end = time.perf_counter() + patience
+    while running() > 1:
+        if time.perf_counter() > end:
+            return False
+        time.sleep(0.005)
+    return True
+
+
+def sample(contestant: Any) -> float:
+    """Seconds for one call."""
+    if contestant.before is not None:
+        contestant.before()
     start = time.perf_counter()
-    run()
-    return time.perf_counter() - start
+    for _ in range(contestant.inner - 1):
+        contestant.call()
+    result = contestant.call()
+    return result if contestant.own_clock else (time.perf_counter() - start) / contestant.inner
 
 
-def main(names: list[str]) -> int:
-    unknown = [n for n in names if n not in CASES]
-    if unknown:
-        print(f"there is no case {unknown[0]!r}: there are {', '.join(CASES)}", file=sys.stderr)
-        return 2
-    print(ceilings())
-    for name in names or list(CASES):
-        for figure in CASES[name]():
-            print(figure, flush=True)
-    return 0
+def check(made: Any) -> None:
+    """Run every contestant once and compare results; AssertionError with the contestant's name where one is wrong."""
+    import numpy as np
+
+    results = {n: c.call() for n, c in made.contestants.items() if not c.own_clock}
+    expected = results.get("numpy")
+    for name, result in results.items():
+        if expected is not None:
+            np.testing.assert_allclose(np.asarray(result), expected, rtol=made.tolerance, err_msg=name)
+
+
+def measure(name: str, quick: bool, repeats: int, patience: float) -> dict[str, Any]:
+    """One case: a record of its contestants' seconds, interleaved, and of the load they ran under."""
+    cases = importlib.import_module("cases")
+    made = cases.CASES[name](quick)
+    check(made)
+    contestants = made.contestants
+    for contestant in contestants.values():
+        sample(contestant)
+    times: dict[str, list[float]] = {n: [] for n in contestants}
+    quiet: dict[str, list[float]] = {n: [] for n in contestants}
+    for _ in range(repeats):
+        for n, contestant in contestants.items():
+            alone = wait_for_quiet(patience)
+            times[n].append(sample(contestant))
+            if alone:
+                quiet[n].append(times[n][-1])
+    enough = min(map(len, quiet.values())) >= max(3, repeats // 3)
+    used = quiet if enough else times
+    return {
+        "case": name,
+        "work": made.work,
+        "unit": made.unit,
+        "note": made.note,
+        "missing": made.missing,
+        "seconds": {n: statistics.median(t) for n, t in used.items()},
+        "best": {n: min(t) for n, t in times.items()},
+        "samples": repeats,
+        "quiet": min(map(len, quiet.values())),
+        "load": os.getloadavg()[0],
+    }
+
+
+# Rooflines ------------------------------------------------------------------------------------------------------------
+
+
+def copy_bandwidth(threads: int, quick: bool, repeats: int) -> float:
+    """Bytes read and written a second by copies into memory that is mapped already."""
+    import numpy as np
+
+    n = (1 << 20) if quick else (1 << 25)
+    source, target = np.ones(n, np.float32), np.ones(n, np.float32)
+    parts = [slice(i * n // threads, (i + 1) * n // threads) for i in range(threads)]
+    return 2 * source.nbytes / _parallel(lambda i: np.copyto(target[parts[i]], source[parts[i]]), threads, repeats)
+
+
+def fma_peak(threads: int, quick: bool, repeats: int) -> float:
+    """f32 operations a second of a loop of independent FMAs on registers, 12 vectors of 8 lanes."""
+    import ctypes
+
+    import llvmlite.binding as llvm
+
+    llvm.initialize_native_target()
+    llvm.initialize_native_asmprinter()
+    lanes = range(12)
+    vector = "<8 x float>"
+    phis = "".join(f"%a{i} = phi {vector} [ zeroinitializer, %e ], [ %b{i}, %l ]\n" for i in lanes)
+    fma = f"call {vector} @llvm.fma.v8f32({vector} %x, {vector} %x, {vector} "
+    body = "".join(f"%b{i} = {fma}%a{i})\n" for i in lanes)
+    total = "".join(f"%s{i + 1} = fadd {vector} %s{i}, %b{i + 1}\n" for i in range(11))
+    text = f"""declare {vector} @llvm.fma.v8f32({vector}, {vector}, {vector})
+define void @peak(i64 %n, ptr %p) {{
+e: %x = load {vector}, ptr %p, align 4
+br label %l
+l: %i = phi i64 [ 0, %e ], [ %j, %l ]
+{phis}{body}%j = add i64 %i, 1
+%c = icmp slt i64 %j, %n
+br i1 %c, label %l, label %d
+d: %s0 = fadd {vector} %b0, zeroinitializer
+{total}store {vector} %s11, ptr %p, align 4
+ret void }}"""
+    machine = llvm.Target.from_default_triple().create_target_machine(
+        cpu=llvm.get_host_cpu_name(), features=llvm.get_host_cpu_features().flatten(), opt=3
+    )
+    engine = llvm.create_mcjit_compiler(llvm.parse_assembly(text), machine)
+    engine.finalize_object()
+    peak = ctypes.CFUNCTYPE(None, ctypes.c_int64, ctypes.c_void_p)(engine.get_function_address("peak"))
+    buffers = [(ctypes.c_float * 8)(*[1e-3] * 8) for _ in range(threads)]
+    n = 10**5 if quick else 10**7
+    seconds = _parallel(lambda i: peak(n, ctypes.addressof(buffers[i])), threads, repeats)
+    return threads * n * 12 * 8 * 2 / seconds
+
+
+def _parallel(part: Any, threads: int, repeats: int) -> float:
+    """The shortest time for all parts, one a thread: a roofline is what the machine can do at best."""
+    with ThreadPoolExecutor(threads) as pool:
+        times = []
+        for _ in range(repeats + 1):
+            wait_for_quiet(0.2)
+            start = time.perf_counter()
+            list(pool.map(part, range(threads)))
+            times.append(time.perf_counter() - start)
+    return min(times[1:])
+
+
+# The process that measures, and the one that asks it ------------------------------------------------------------------
+
+
+def worker(args: argparse.Namespace) -> None:
+    """Measure with one number of threads and print the records as JSON."""
+    threads = int(args.worker)
+    if hasattr(os, "sched_setaffinity"):
+        os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[-threads:])
+    sys.path.insert(0, str(Path(__file__).parent))
+    roofs = {
+        "B": copy_bandwidth(threads, args.quick, args.repeats),
+        "flop": fma_peak(threads, args.quick, args.repeats),
+    }
+    records = []
+    for name in args.cases:
+        print(f"{name}, {threads} threads …", file=sys.stderr, flush=True)
+        records.append({"threads": threads, **measure(name, args.quick, args.repeats, args.patience)})
+    print(json.dumps({"threads": threads, "roofs": roofs, "records": records}))
+
+
+def ask(threads: int, args: argparse.Namespace) -> dict[str, Any]:
+    """The answer of a fresh worker."""
+    command = [sys.executable, __file__, *args.cases, "--worker", str(threads)]
+    command += ["--repeats", str(args.repeats), "--patience", str(args.patience), *(["--quick"] if args.quick else [])]
+    environment = {**os.environ, **dict.fromkeys(VARIABLES, str(threads))}
+    done = subprocess.run(command, env=environment, stdout=subprocess.PIPE, text=True, check=True)
+    return json.loads(done.stdout.splitlines()[-1])
+
+
+def show(answer: dict[str, Any]) -> None:
+    """A table of one worker's records."""
+    from rich.console import Console
+    from rich.table import Table
+
+    roofs = answer["roofs"]
+    table = Table(
+        title=f"{answer['threads']} thread(s); copy {roofs['B'] / 1e9:.1f} GB/s, FMA {roofs['flop'] / 1e9:.0f} Gflop/s"
+    )
+    for heading in ("case", "contestant", "median", "minimum", "rate", "of roofline", "txc / it", "quiet"):
+        table.add_column(heading, justify="left" if heading in ("case", "contestant") else "right")
+    for record in answer["records"]:
+        ours = record["seconds"]["txc"]
+        peers = {n: s for n, s in record["seconds"].items() if n != "txc"}
+        best = min(peers, key=lambda n: peers[n]) if peers else ""
+        for n, seconds in record["seconds"].items():
+            rate = record["work"] / seconds
+            table.add_row(
+                record["case"] if n == "txc" else "",
+                f"{n} (best peer)" if n == best else n,
+                f"{seconds * 1e3:.4g} ms",
+                f"{record['best'][n] * 1e3:.4g} ms",
+                f"{rate / 1e9:.1f} G{record['unit']}/s" if record["unit"] else "",
+                f"{rate / roofs[record['unit']]:.0%}" if record["unit"] else "",
+                "" if n == "txc" else f"{ours / seconds:.2f}",
+                f"{record['quiet']}/{record['samples']}" if n == "txc" else "",
+            )
+        table.add_section()
+    console = Console()
+    Console(width=max(console.width, 110)).print(table)
+
+
+def main() -> None:
+    """Parse the command line, measure, show."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("cases", nargs="*", metavar="CASE", help="names; all where none is given")
+    parser.add_argument("--list", action="store_true", help="print the names of the cases")
+    parser.add_argument("--threads", default="1,2", help="numbers of threads, separated by commas (default 1,2)")
+    parser.add_argument("--repeats", type=int, help="samples of each contestant (default 15; quick: 3)")
+    parser.add_argument("--patience", type=float, help="seconds a sample waits for a quiet moment (default 0.5)")
+    parser.add_argument("--quick", action="store_true", help="small sizes and few samples: a check that it runs")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="also write the figures there")
+    parser.add_argument("--worker", help=argparse.SUPPRESS)
+    args = parser.parse_args()
+    args.repeats = args.repeats or (3 if args.quick else 15)
+    args.patience = (0.0 if args.quick else 0.5) if args.patience is None else args.patience
+    if args.worker:
+        return worker(args)
+    sys.path.insert(0, str(Path(__file__).parent))
+    known = list(importlib.import_module("cases").CASES)
+    if args.list:
+        return print("\n".join(known))
+    for name in args.cases:
+        if name not in known:
+            parser.error(f"there is no case {name!r}; there are {', '.join(known)}")
+    args.cases = args.cases or known
+    answers = [ask(int(t), args) for t in args.threads.split(",")]
+    for answer in answers:
+        show(answer)
+    if args.json:
+        machine = {"machine": platform.machine(), "python": platform.python_version(), "cpus": os.cpu_count()}
+        args.json.write_text(json.dumps({**machine, "quick": args.quick, "answers": answers}, indent=1))
+    return None
 
 
 if __name__ == "__main__":
-    raise SystemExit(main(sys.argv[1:]))
+    main()
