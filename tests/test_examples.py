@@ -79,7 +79,7 @@ def exact(value: Any) -> Any:
 
 
 def test_every_example_is_tested():
-    assert {p.stem for p in EXAMPLES.glob("*.tx")} - {"digits"} == set(ARGUMENTS)
+    assert {p.stem for p in EXAMPLES.glob("*.tx")} == set(ARGUMENTS)
 
 
 @pytest.mark.parametrize("name", ARGUMENTS)
@@ -148,4 +148,4 @@ def test_the_command_prints_the_accuracy():
     command = [sys.executable, "-m", "txc.compiler.cli", "run", str(EXAMPLES / "digits_classifier.tx")]
     done = subprocess.run([*command, "--input", f"table=@{data}"], capture_output=True, text=True, timeout=120)
     assert done.returncode == 0, done.stderr
-    assert "0.96" in done.stdout and "(597,)" in done.stdout
+    assert "accuracy = 0.96" in done.stdout
