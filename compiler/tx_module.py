@@ -47,8 +47,20 @@ class CompiledTx:
             outputs = executable(arrays, integers, self._options.threads)
         except ValueError as error:
             raise TxcError(f"{self.__name__}: {error}", code="TX0552") from error
+        self._write_back(executable, arrays, args, kwargs)
         outputs = [o.T if layout == "col" else o for o, layout in zip(outputs, self._layouts(len(outputs)))]
         return structured(graph.structure, outputs, False)
+
+    def _write_back(
+        self, executable: Any, arrays: list[np.ndarray], args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> None:
+        """Arguments that had to be copied to be walked get what was written into the copy."""
+        passed = dict(zip((p.name for p in self.function.parameters), args)) | kwargs
+        inputs = [i for i in self.graph.inputs if i.value is not None]
+        for position in executable.written:
+            given, original = inputs[position], passed[inputs[position].name]
+            if isinstance(original, np.ndarray) and not np.may_share_memory(original, arrays[position]):
+                original[...] = arrays[position].T if given.layout == "col" else arrays[position]
 
     def _layouts(self, count: int) -> list[str]:
         declared = [r.layout for r in self.function.results or ()]
