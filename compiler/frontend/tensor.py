@@ -208,6 +208,13 @@ class Tensor:
                 raise OpError("a store mixes layouts", "put .swap_layout() on the value", "TX0210")
             while source.ndim > self.ndim and source.dims[0].const == 1:
                 source = source[0]
+            facts = table()
+            grows = source.ndim > self.ndim or any(
+                a is not b and facts.is_one(a) and not facts.is_one(b)
+                for a, b in zip(self.dims[::-1], source.dims[::-1])
+            )
+            if grows:
+                raise OpError(f"cannot store {source.user_type} into {self.user_type}", code="TX0221")
             target = applying.broadcast_together([_Shape(self), source], "a store", self.layout)
             if target[1].ndim != self.ndim or target[1].dims != self.dims:
                 raise OpError(f"cannot store {source.user_type} into {self.user_type}", code="TX0221")
@@ -216,7 +223,6 @@ class Tensor:
                 after = target[1].value
             else:
                 # The view is older than what broadcasting has just learnt of its dims.
-                facts = table()
                 parts = (index.extents, index.exprs, index.guards)
                 known = IndexMap(*(tuple(facts.resolve(d) for d in part) for part in parts))
                 (after,) = applying.emit(OPS["insert"], (before, target[1].value), {"map": known})

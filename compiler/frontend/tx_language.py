@@ -7,6 +7,7 @@ structured control flow.  `docs/language.md` is the specification.
 from __future__ import annotations
 
 import ast
+import itertools
 import linecache
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -26,10 +27,14 @@ from .symint import SymInt
 from .tensor import Tensor
 from .trace import Trace
 from .tx_errors import fail, location, nearest
-from .tx_names import BINARY, COMPARE, CONSTANTS, FUNCTIONS, IN_PLACE
+from .tx_names import COMPARE, CONSTANTS, FUNCTIONS, IN_PLACE, binary
 from .tx_types import Annotation, read_annotation
 
 __all__ = ["TxFunction", "TxModule", "parse"]
+
+
+#: A `while` whose condition is known while compiling is written out, up to this many times.
+_ROUNDS = 1000
 
 
 @dataclass(frozen=True)
@@ -249,7 +254,7 @@ class _Evaluator:
     def augmented(self, target: ast.expr, op: ast.operator, value: Any) -> None:
         if isinstance(target, ast.Subscript):
             base, index = self.value(target.value), self.index(target.slice)
-            base[index] = BINARY[type(op)](base[index], value)
+            base[index] = binary(type(op), base[index], value)
         elif isinstance(target, ast.Name):
             self.names[target.id] = IN_PLACE[type(op)](self.value(target), value)
         else:
@@ -292,8 +297,11 @@ class _Evaluator:
 
     def while_(self, test: ast.expr, body: list[ast.stmt]) -> None:
         names = _assigned(body)
+        rounds = itertools.count()
 
         def condition(*state: Any) -> Any:
+            if next(rounds) > _ROUNDS:
+                self.fail(test, "this loop does not end while it is compiled", "its condition is no tensor", "TX0546")
             before = dict(self.names)
             self._update(names, state)
             try:
@@ -335,7 +343,7 @@ class _Evaluator:
             case ast.Name(id=name):
                 return self.name(node, name)
             case ast.BinOp(left=left, op=op, right=right):
-                return BINARY[type(op)](self.value(left), self.value(right))
+                return binary(type(op), self.value(left), self.value(right))
             case ast.UnaryOp(op=ast.USub(), operand=operand):
                 return -self.value(operand)
             case ast.UnaryOp(op=ast.UAdd(), operand=operand):
@@ -436,8 +444,11 @@ class _Evaluator:
         if not isinstance(value, Tensor):
             self.fail(node, f"a {type(value).__name__} has no method {name!r}", code="TX0540")
         try:
-            found = getattr(value, name)
+            # Only what is public: a file never reaches Python's own methods.
+            found = None if name.startswith("_") else getattr(value, name)
         except (AttributeError, OpError):
+            found = None
+        if not callable(found):
             known = [m for decl in OPS.values() for m in decl.methods]
             self.fail(node.func, f"a tensor has no method {name!r}", nearest(name, known), "TX0540")
         return found(*arguments, **keywords)
@@ -447,9 +458,10 @@ class _Evaluator:
         if f.name in self.calls:
             self.fail(node, f"{f.name} calls itself", "recursion is not part of the language", "TX0541")
         names = {p.name: v for p, v in zip(f.parameters, arguments)} | keywords
-        if len(arguments) > len(f.parameters) or set(names) != {p.name for p in f.parameters}:
+        given = len(arguments) + len(keywords)
+        if given != len(f.parameters) or set(names) != {p.name for p in f.parameters}:
             wanted = ", ".join(p.name for p in f.parameters)
-            self.fail(node, f"{f.name} takes ({wanted}), got {len(arguments) + len(keywords)} arguments", code="TX0542")
+            self.fail(node, f"{f.name} takes ({wanted}), got {given} arguments", code="TX0542")
         sizes: dict[str, Any] = {}
         for p in f.parameters:
             self._bind(node, f, p, names[p.name], sizes)

@@ -8,9 +8,10 @@ from typing import Any
 
 import numpy as np
 
+from ...dialects.registry import OpError
 from . import creation
 
-__all__ = ["BINARY", "COMPARE", "CONSTANTS", "FUNCTIONS", "IN_PLACE"]
+__all__ = ["BINARY", "COMPARE", "CONSTANTS", "FUNCTIONS", "IN_PLACE", "binary"]
 
 #: Functions that are not ops of their own, by name.
 FUNCTIONS: dict[str, Any] = {
@@ -80,3 +81,18 @@ COMPARE = {
     ast.Eq: operator.eq,
     ast.NotEq: operator.ne,
 }
+
+#: Integers known while compiling stay this short, so that no expression can take all time or memory.
+_BITS = 4096
+
+
+def binary(kind: type[ast.operator], a: Any, b: Any) -> Any:
+    """``a kind b``.  OpError for lists and texts, and for an integer too long to be meant."""
+    for value in (a, b):
+        if isinstance(value, (str, list, tuple)):
+            raise OpError(f"a {type(value).__name__} is no operand of an operator", "operands are numbers and tensors")
+    if isinstance(a, int) and isinstance(b, int):
+        bits = {ast.Pow: (abs(a).bit_length() - 1) * b, ast.LShift: abs(a).bit_length() + b}.get(kind, 0)
+        if bits > _BITS:
+            raise OpError("the integer is too long", f"at most {_BITS} bits", "TX0207")
+    return BINARY[kind](a, b)
