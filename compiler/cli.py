@@ -140,7 +140,8 @@ class _Request:
 
 def _program(path: Path) -> dict[str, Any]:
     """The functions of a file by name.  TxcError, with the line, where it cannot be read or is not the language."""
-    from .frontend.tx_language import load_text, parse
+    from .frontend.tx_errors import load_text
+    from .frontend.tx_language import parse
 
     return parse(load_text(path), str(path)).functions
 

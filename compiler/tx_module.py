@@ -11,7 +11,8 @@ import numpy as np
 from .diagnostics import TxcError
 from .facts import separate, stride_fact, walkable
 from .frontend.graph import Graph
-from .frontend.tx_language import Parameter, TxFunction, TxModule, load_text, parse
+from .frontend.tx_errors import load_text
+from .frontend.tx_language import Parameter, TxFunction, TxModule, parse
 from .jit import Lowered, compiled, structured
 from .options import Options
 

@@ -10,7 +10,8 @@ from xdsl.dialects import arith, builtin, func, math
 from xdsl.parser import Parser
 
 from txc.compiler.export_mlir import export
-from txc.compiler.frontend.tx_language import load_text, parse
+from txc.compiler.frontend.tx_errors import load_text
+from txc.compiler.frontend.tx_language import parse
 from txc.compiler.pipeline import run_stages
 from txc.compiler.universe import UNIVERSE
 from txc.compiler.watch import Watch

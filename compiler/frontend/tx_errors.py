@@ -1,15 +1,16 @@
-"""Errors at a place of a `.tx` file."""
+"""Errors at a place of a `.tx` file, and of reading one."""
 
 from __future__ import annotations
 
 import ast
 import difflib
+from pathlib import Path
 from typing import Any, NoReturn
 
 from ..diagnostics import TxcError
 from .graph import Loc
 
-__all__ = ["fail", "location", "nearest"]
+__all__ = ["fail", "load_text", "location", "nearest"]
 
 
 def location(filename: str, node: ast.AST) -> Loc:
@@ -26,3 +27,12 @@ def fail(filename: str, node: ast.AST, message: str, hint: str = "", code: str =
 def nearest(name: str, names: Any) -> str:
     near = difflib.get_close_matches(name, list(names), 2, 0.5)
     return f"did you mean {' or '.join(near)}?" if near else f"there are {', '.join(list(names)[:12])}"
+
+
+def load_text(path: str | Path) -> str:
+    """A file's text; TxcError where it cannot be read."""
+    try:
+        return Path(path).read_text()
+    except (OSError, UnicodeDecodeError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "it is not text"
+        raise TxcError(f"cannot read {path}: {reason}", code="TX0544") from None

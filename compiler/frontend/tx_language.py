@@ -11,7 +11,6 @@ import itertools
 import linecache
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any, NoReturn
 
 import numpy as np
@@ -499,12 +498,3 @@ def _assigned(body: Sequence[ast.stmt]) -> list[str]:
     from .staging_ast import assigned_names
 
     return [n for n in assigned_names(body)]
-
-
-def load_text(path: str | Path) -> str:
-    """A file's text; TxcError where it cannot be read."""
-    try:
-        return Path(path).read_text()
-    except (OSError, UnicodeDecodeError) as error:
-        reason = error.strerror if isinstance(error, OSError) else "it is not text"
-        raise TxcError(f"cannot read {path}: {reason}", code="TX0544") from None
