@@ -173,7 +173,7 @@ class BodyBuilder(ScalarBuilder):
         return self.apply(decl, operands)
 
     def apply(self, decl: type[Map], operands: Sequence[Value]) -> Value:
-        """A map op: one op where it is an approximation, else its body (for integers too, whose sign IR does not keep)."""
+        """A map op: one op where it is an approximation, else its body (and for integers: IR drops their sign)."""
         element = operands[-1].dtype
         if decl.ulp is None or not element.is_float:
             return decl.build(self, *operands)

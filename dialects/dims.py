@@ -13,7 +13,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Iterable, Mapping
 from functools import lru_cache
-from typing import Any, TypeAlias
+from typing import Any, ClassVar, TypeAlias
 
 __all__ = [
     "Call",
@@ -37,7 +37,7 @@ class Sym:
     """A named integer.  ``nonneg`` is part of its name: names that may be negative start with ``$``."""
 
     __slots__ = ("key", "name", "nonneg")
-    _interned: dict[str, Sym] = {}
+    _interned: ClassVar[dict[str, Sym]] = {}
 
     def __new__(cls, name: str) -> Sym:
         found = cls._interned.get(name)
@@ -57,7 +57,7 @@ class Call:
     """An operation that stays opaque inside a polynomial: ``fn`` is one of ``// % min max``."""
 
     __slots__ = ("a", "b", "fn", "key", "nonneg")
-    _interned: dict[tuple[str, Dim, Dim], Call] = {}
+    _interned: ClassVar[dict[tuple[str, Dim, Dim], Call]] = {}
 
     def __new__(cls, fn: str, a: Dim, b: Dim) -> Call:
         found = cls._interned.get((fn, a, b))
@@ -89,7 +89,7 @@ class Dim:
     """An interned integer expression in normal form: a sum of coefficient times a product of atoms."""
 
     __slots__ = ("nonneg", "terms", "text")
-    _interned: dict[Terms, Dim] = {}
+    _interned: ClassVar[dict[Terms, Dim]] = {}
     terms: Terms
     nonneg: bool
     text: str

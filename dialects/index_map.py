@@ -6,12 +6,13 @@ must all be ``>= 0`` for the element to exist (padding).  Views are index maps; 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
 from .dims import Dim, Sym, dim, iterator, iterators, simplify
 
-__all__ = ["IndexMap", "identity_map"]
+__all__ = ["IndexMap", "identity_map", "product", "unravel"]
 
 
 @dataclass(frozen=True)
@@ -73,3 +74,20 @@ class IndexMap:
 
 def identity_map(extents: tuple[Dim, ...]) -> IndexMap:
     return IndexMap(tuple(dim(e) for e in extents), iterators(len(extents)))
+
+
+def unravel(linear: Dim, extents: Sequence[Dim]) -> tuple[Dim, ...]:
+    """The row-major multi-index of a linear position."""
+    found: list[Dim] = []
+    for extent in reversed(extents[1:]):
+        found.append(linear % extent)
+        linear = linear // extent
+    return (linear, *reversed(found)) if extents else ()
+
+
+def product(extents: Sequence[Dim]) -> Dim:
+    """The number of points of an iteration space."""
+    total = dim(1)
+    for e in extents:
+        total = total * e
+    return total

@@ -18,7 +18,7 @@ TARGET = Path(__file__).with_name("ops.md")
 #: In order, with what the family means.
 FAMILIES = {
     "map": "One scalar body applied to every element. Operands are promoted as NumPy 2 promotes, and broadcast.",
-    "reduction": "A fold along `dims` (default: all), which NumPy's `axis` also names; `keepdims` keeps them with size 1.",
+    "reduction": "A fold along `dims` (default: all), or NumPy's `axis`; `keepdims` keeps them with size 1.",
     "view": "No arithmetic and no copy: each element of the result is one of the operand.",
     "composite": "Written in terms of other ops, and expanded when the graph is built.",
     "structural": "Ops with inference and lowering of their own.",

@@ -23,13 +23,13 @@ from ..dialects import kernel, tx
 from ..dialects.attributes import tensor_of
 from ..dialects.body_builder import BodyBuilder
 from ..dialects.dims import Dim, iterators, sym
-from ..dialects.index_map import IndexMap, identity_map
+from ..dialects.index_map import IndexMap, identity_map, product, unravel
 from ..dialects.order import FREE, Order
 from ..dialects.registry import Map, Reduction
 from ..dialects.scalar import Value
 from ..dialects.tx import TxOp
 from ..dialects.types import DTYPES, DType
-from .nest_builder import NestBuilder, is_inlined, product, unravel
+from .nest_builder import NestBuilder, is_inlined
 from .rows import group_rows
 from .siblings import merge_siblings
 

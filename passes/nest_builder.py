@@ -7,13 +7,12 @@ arithmetic, views compose into the index map, and a value that is materialised b
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
 
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from ..dialects.attributes import scalar_type
 from ..dialects.body_builder import BodyBuilder, scalar_constant
-from ..dialects.dims import Dim, dim, sym
+from ..dialects.dims import Dim, sym
 from ..dialects.index_map import IndexMap
 from ..dialects.kernel import GenericOp, ReadOp, YieldOp, shape_of
 from ..dialects.loop import BindOp
@@ -23,7 +22,7 @@ from ..dialects.scalar import Value
 from ..dialects.tx import TxOp, ViewOp
 from ..dialects.types import DTYPES, DType
 
-__all__ = ["NestBuilder", "is_inlined", "product", "unravel"]
+__all__ = ["NestBuilder", "is_inlined"]
 
 #: Ops without a loop of their own: they are computed where their consumers need them.
 INLINED = ("constant", "dim", "iota", "take")
@@ -209,20 +208,3 @@ class NestBuilder:
             merge=merging,
             finish=finishing,
         )
-
-
-def unravel(linear: Dim, extents: Sequence[Dim]) -> list[Dim]:
-    """The row-major multi-index of a linear position."""
-    found: list[Dim] = []
-    for extent in reversed(list(extents)[1:]):
-        found.append(linear % extent)
-        linear = linear // extent
-    found.append(linear)
-    return found[::-1] if extents else []
-
-
-def product(extents: Sequence[Dim]) -> Dim:
-    total: Any = dim(1)
-    for e in extents:
-        total = total * e
-    return total

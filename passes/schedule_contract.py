@@ -17,8 +17,8 @@ from ..dialects import kernel, loop
 from ..dialects.attributes import BufferInfo, packed_strides, scalar_dtype
 from ..dialects.body_builder import BodyBuilder
 from ..dialects.dims import Dim, Sym, dim, minimum
+from ..dialects.index_map import product, unravel
 from .loop_writer import LoopWriter, accesses, buffer_info
-from .nest_builder import product, unravel
 from .schedule_map import Lanes
 
 __all__ = ["is_contraction", "schedule_contraction"]

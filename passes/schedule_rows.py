@@ -15,9 +15,8 @@ from xdsl.ir import Block, Operation, SSAValue
 from ..dialects import kernel, loop
 from ..dialects.attributes import BufferInfo
 from ..dialects.dims import Dim, Sym, dim, minimum
-from ..dialects.index_map import IndexMap
+from ..dialects.index_map import IndexMap, product
 from .loop_writer import LoopWriter, accesses, body_cost, buffer_info
-from .nest_builder import product
 from .schedule_map import Lanes, choose_lanes, grain, groups_of, point_of
 from .schedule_reduce import BAND, fold, lanes_across
 

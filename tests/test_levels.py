@@ -7,6 +7,7 @@ number of threads and with any vector width; above, the order of sums is not fix
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -268,10 +269,10 @@ def test_levels_agree(first: int) -> None:
         levels = Levels(generate(seed), arrays_for(seed, SMALL))
         found = levels.interpreted()
         upper = [f for f in found if f[0] in ("graph", "tensor", "canonical", "evals", "fused")]
-        for (name, before), (other, after) in zip(upper, upper[1:]):
+        for (name, before), (other, after) in itertools.pairwise(upper):
             assert (why := close(before, after)) is None, f"program {seed}: {name} and {other}: {why}"
         lower = [*[f for f in found if f[0] in ("fused", "buffers", "loops")], ("machine code", levels.machine())]
-        for (name, before), (other, after) in zip(lower, lower[1:]):
+        for (name, before), (other, after) in itertools.pairwise(lower):
             assert (why := differing(before, after)) is None, f"program {seed}: {name} and {other}: {why}"
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -40,7 +40,7 @@ class Contract(Structural):
     arity = 2
     seeds = "Eigen contract"
     methods = ("contract",)
-    params = {"pairs": Param("pairs", _pairs)}
+    params: ClassVar[dict[str, Param]] = {"pairs": Param("pairs", _pairs)}
 
     @classmethod
     def infer(cls, operands: Sequence[TensorType], attrs: dict[str, Any]) -> tuple[TensorType, ...]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 from ..dims import dim
 from ..registry import OpError, Param, Structural, op
@@ -19,7 +19,12 @@ class For(Structural):
     """Runs its region for ``iv`` from `lower` to `upper` by `step`, in order, carrying its operands along."""
 
     arity = -1
-    params = {"iv": Param("name", lambda v, _: str(v)), "lower": _expr(), "upper": _expr(), "step": _expr()}
+    params: ClassVar[dict[str, Param]] = {
+        "iv": Param("name", lambda v, _: str(v)),
+        "lower": _expr(),
+        "upper": _expr(),
+        "step": _expr(),
+    }
 
     @classmethod
     def infer(cls, operands: Sequence[TensorType], attrs: dict[str, Any]) -> tuple[TensorType, ...]:

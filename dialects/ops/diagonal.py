@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
 from ..dims import iterator, maximum, minimum
 from ..index_map import IndexMap
-from ..registry import OpError, View, int_param, op
+from ..registry import OpError, Param, View, int_param, op
 from ..types import TensorType
 
 
@@ -18,7 +18,7 @@ class Diagonal(View):
     """The diagonal of the first two dims, `offset` above the main one, as the last dim (NumPy's `diagonal`)."""
 
     numpy = np.diagonal
-    params = {"offset": int_param(0)}
+    params: ClassVar[dict[str, Param]] = {"offset": int_param(0)}
 
     @classmethod
     def view(cls, operand: TensorType, attrs: dict[str, Any]) -> IndexMap:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -22,7 +22,7 @@ class Constant(Structural):
     """A rank-0 literal of `dtype`."""
 
     arity = 0
-    params = {"value": Param("number", _kept), "dtype": dtype_param()}
+    params: ClassVar[dict[str, Param]] = {"value": Param("number", _kept), "dtype": dtype_param()}
 
     @classmethod
     def infer(cls, operands: Sequence[TensorType], attrs: dict[str, Any]) -> tuple[TensorType, ...]:
@@ -38,7 +38,7 @@ class Dim(Structural):
     """The value of an integer expression over dims and `int` arguments, as a rank-0 tensor of `dtype`."""
 
     arity = 0
-    params = {"expr": Param("dim", lambda v, _: dim(v)), "dtype": dtype_param("i64")}
+    params: ClassVar[dict[str, Param]] = {"expr": Param("dim", lambda v, _: dim(v)), "dtype": dtype_param("i64")}
 
     @classmethod
     def infer(cls, operands: Sequence[TensorType], attrs: dict[str, Any]) -> tuple[TensorType, ...]:
@@ -54,7 +54,7 @@ class Iota(Structural):
     """``0, 1, 2, …``: `extent` elements of `dtype`."""
 
     arity = 0
-    params = {"extent": Param("dim", lambda v, _: dim(v)), "dtype": dtype_param("i64")}
+    params: ClassVar[dict[str, Param]] = {"extent": Param("dim", lambda v, _: dim(v)), "dtype": dtype_param("i64")}
 
     @classmethod
     def infer(cls, operands: Sequence[TensorType], attrs: dict[str, Any]) -> tuple[TensorType, ...]:
@@ -74,7 +74,7 @@ class Insert(Structural):
 
     arity = 2
     seeds = "Eigen: assignable views"
-    params = {"map": Param("map", _kept)}
+    params: ClassVar[dict[str, Param]] = {"map": Param("map", _kept)}
 
     @classmethod
     def infer(cls, operands: Sequence[TensorType], attrs: dict[str, Any]) -> tuple[TensorType, ...]:
@@ -110,7 +110,7 @@ class Take(Structural):
     numpy = np.take
     arity = 2
     methods = ("take",)
-    params = {"axis": axis()}
+    params: ClassVar[dict[str, Param]] = {"axis": axis()}
 
     @classmethod
     def infer(cls, operands: Sequence[TensorType], attrs: dict[str, Any]) -> tuple[TensorType, ...]:
@@ -137,7 +137,7 @@ class Concatenate(Structural):
     arity = -1
     seeds = "Eigen concatenate"
     methods = ("concatenate",)
-    params = {"axis": axis(0)}
+    params: ClassVar[dict[str, Param]] = {"axis": axis(0)}
 
     @classmethod
     def infer(cls, operands: Sequence[TensorType], attrs: dict[str, Any]) -> tuple[TensorType, ...]:

@@ -3,21 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 from ..dims import Dim, dim, iterator, iterators
-from ..index_map import IndexMap
+from ..index_map import IndexMap, unravel
 from ..registry import REQUIRED, OpError, Param, View, axes, axis, dims_param, float_param, ints, op
 from ..types import TensorType
-
-
-def unravel(linear: Dim, extents: Sequence[Dim]) -> tuple[Dim, ...]:
-    """The row-major multi-index of a linear position."""
-    found: list[Dim] = []
-    for extent in reversed(extents[1:]):
-        found.append(linear % extent)
-        linear = linear // extent
-    return (linear, *reversed(found)) if extents else ()
 
 
 def ravel(index: Sequence[Dim], extents: Sequence[Dim]) -> Dim:
@@ -38,7 +29,7 @@ class Reshape(View):
     """The same elements in row-major order under other dims; one of `dims` may be -1."""
 
     seeds = "Eigen reshape"
-    params = {"dims": dims_param()}
+    params: ClassVar[dict[str, Param]] = {"dims": dims_param()}
 
     @classmethod
     def bind(cls, operands: Sequence[TensorType], given: dict[str, Any]) -> dict[str, Any]:
@@ -84,7 +75,7 @@ class Shuffle(View):
     """Dims permuted: dim `i` of the result is dim `permutation[i]` of the operand."""
 
     seeds = "Eigen shuffle"
-    params = {"permutation": ints()}
+    params: ClassVar[dict[str, Param]] = {"permutation": ints()}
 
     @classmethod
     def view(cls, operand: TensorType, attrs: dict[str, Any]) -> IndexMap:
@@ -102,7 +93,7 @@ class Expand(View):
     """NumPy's broadcasting to `dims`: aligned right, dims of size 1 repeat, new dims come first."""
 
     methods = ()
-    params = {"dims": dims_param()}
+    params: ClassVar[dict[str, Param]] = {"dims": dims_param()}
 
     @classmethod
     def view(cls, operand: TensorType, attrs: dict[str, Any]) -> IndexMap:
@@ -122,7 +113,7 @@ class Broadcast(View):
     """Each dim repeated `factors[i]` times, as tiles."""
 
     seeds = "Eigen broadcast"
-    params = {"factors": dims_param()}
+    params: ClassVar[dict[str, Param]] = {"factors": dims_param()}
 
     @classmethod
     def view(cls, operand: TensorType, attrs: dict[str, Any]) -> IndexMap:
@@ -140,7 +131,7 @@ class Chip(View):
     """The sub-tensor at `offset` along one dim, which is dropped."""
 
     seeds = "Eigen chip"
-    params = {"offset": dims_param(), "dim": axis()}
+    params: ClassVar[dict[str, Param]] = {"offset": dims_param(), "dim": axis()}
 
     @classmethod
     def bind(cls, operands: Sequence[TensorType], given: dict[str, Any]) -> dict[str, Any]:
@@ -165,7 +156,7 @@ class Slice(View):
     """`extents[i]` elements of each dim from `offsets[i]` on."""
 
     seeds = "Eigen slice"
-    params = {"offsets": dims_param(), "extents": dims_param()}
+    params: ClassVar[dict[str, Param]] = {"offsets": dims_param(), "extents": dims_param()}
 
     @classmethod
     def view(cls, operand: TensorType, attrs: dict[str, Any]) -> IndexMap:
@@ -184,7 +175,7 @@ class StridedSlice(View):
     """Elements ``start, start + stride, …`` before `stop` of each dim; strides are numbers and may be negative."""
 
     seeds = "Eigen stridedSlice"
-    params = {"start": dims_param(), "stop": dims_param(), "strides": ints()}
+    params: ClassVar[dict[str, Param]] = {"start": dims_param(), "stop": dims_param(), "strides": ints()}
 
     @classmethod
     def view(cls, operand: TensorType, attrs: dict[str, Any]) -> IndexMap:
@@ -210,7 +201,7 @@ class Stride(View):
     """Every `strides[i]`-th element of each dim, from the first."""
 
     seeds = "Eigen stride"
-    params = {"strides": ints()}
+    params: ClassVar[dict[str, Param]] = {"strides": ints()}
 
     @classmethod
     def view(cls, operand: TensorType, attrs: dict[str, Any]) -> IndexMap:
@@ -227,7 +218,7 @@ class Reverse(View):
     """The dims whose flag is true run backwards."""
 
     seeds = "Eigen reverse"
-    params = {"flags": Param("flags", lambda v, _: tuple(bool(x) for x in v), REQUIRED)}
+    params: ClassVar[dict[str, Param]] = {"flags": Param("flags", lambda v, _: tuple(bool(x) for x in v), REQUIRED)}
 
     @classmethod
     def view(cls, operand: TensorType, attrs: dict[str, Any]) -> IndexMap:
@@ -242,7 +233,7 @@ class Pad(View):
     """`pairs[2*i]` elements of `fill` before dim `i` and `pairs[2*i + 1]` after it (front ends also take pairs)."""
 
     seeds = "Eigen pad"
-    params = {"pairs": dims_param(), "fill": float_param(0.0)}
+    params: ClassVar[dict[str, Param]] = {"pairs": dims_param(), "fill": float_param(0.0)}
 
     @classmethod
     def bind(cls, operands: Sequence[TensorType], given: dict[str, Any]) -> dict[str, Any]:
@@ -274,7 +265,7 @@ class Pad(View):
 class Squeeze(View):
     """Dims of size 1 dropped; each must be known to be 1."""
 
-    params = {"dims": axes()}
+    params: ClassVar[dict[str, Param]] = {"dims": axes()}
 
     @classmethod
     def view(cls, operand: TensorType, attrs: dict[str, Any]) -> IndexMap:

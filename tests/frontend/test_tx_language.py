@@ -75,7 +75,8 @@ def test_functions_may_not_call_each_other_in_a_ring():
     assert refused(ring).code == "TX0541"
 
 
-@pytest.mark.parametrize("text", ["", "x = 3\n", "class A: pass\n", "def f(x): return x\n", "def f(x: f99[n]): return x\n",
+@pytest.mark.parametrize("text", ["", "x = 3\n", "class A: pass\n", "def f(x): return x\n",
+                                  "def f(x: f99[n]): return x\n",
                                   "def f(x: f32[n]: return x\n", "\0", "def f(x: f32[n], *y): return x\n"])  # fmt: skip
 def test_what_is_no_file(text: str):
     with pytest.raises(TxcError):

@@ -362,7 +362,8 @@ def test_every_fact_gives_the_same() -> None:
     """Code compiled for the very strides of each layout computes the same bits as code for packed arrays."""
     x = values("f32", SHAPE, 3, (-4, 4), False)
     layouts: dict[str, Callable[[np.ndarray], np.ndarray]] = {
-        "packed": lambda a: a, **LAYOUTS, "rows": lambda a: _inside(a, (2, 1)), "columns": lambda a: _inside(a.T, (2, 1)).T,
+        "packed": lambda a: a, **LAYOUTS, "rows": lambda a: _inside(a, (2, 1)),
+        "columns": lambda a: _inside(a.T, (2, 1)).T,
         "repeated": lambda a: np.broadcast_to(a[:1], a.shape),
     }  # fmt: skip
     facts = {stride_fact(layout(x)) for layout in layouts.values()}
