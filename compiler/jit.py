@@ -250,8 +250,9 @@ def _hashable(value: Any) -> bool:
 def _leaves(arguments: Sequence[Argument]) -> dict[str, Argument]:
     found: dict[str, Argument] = {}
     for argument in arguments:
-        if isinstance(argument.value, dict) and argument.kind == "dict":
-            found.update(_leaves(list(argument.value.values())))
+        if argument.kind == "dict":
+            items: dict[str, Argument] = argument.value
+            found.update(_leaves(list(items.values())))
         elif argument.kind in ("tuple", "list"):
             found.update(_leaves(argument.value))
         else:

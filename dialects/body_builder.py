@@ -63,7 +63,7 @@ def scalar_constant(value: float | int | bool, element: DType) -> Attribute:
     bits = int(value) & ((1 << element.bits) - 1)
     if bits >> (element.bits - 1) and element.bits > 1:
         bits -= 1 << element.bits
-    return builtin.IntegerAttr(bits, scalar_type(element))  # pyright: ignore[reportArgumentType]
+    return builtin.IntegerAttr(bits, scalar_type(element))  # pyright: ignore[reportArgumentType, reportCallIssue]
 
 
 class BodyBuilder(ScalarBuilder):

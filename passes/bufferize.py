@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 
 from xdsl.context import Context
 from xdsl.dialects import func
-from xdsl.dialects.builtin import ArrayAttr, ModuleOp
+from xdsl.dialects.builtin import ArrayAttr, FunctionType, ModuleOp
 from xdsl.ir import Attribute, Block, BlockArgument, Operation, Region, SSAValue
 from xdsl.passes import ModulePass
 
@@ -85,7 +85,7 @@ def bufferize(function: func.FuncOp, in_place: bool = True) -> None:
     outputs = [list(new.args).index(t) for t in targets]  # pyright: ignore[reportArgumentType]
     function.detach_region(function.body)
     function.add_region(Region(new))
-    function.function_type = func.FunctionType.from_lists([a.type for a in new.args], [])
+    function.function_type = FunctionType.from_lists([a.type for a in new.args], [])
     function.attributes["tx.outputs"] = ArrayAttr([loop._int(i) for i in outputs])
     function.attributes["tx.arena"] = dim_attr(state.arena.size)
     function.attributes["tx.thread_arena"] = dim_attr(state.thread_arena)

@@ -32,7 +32,7 @@ def _fit(first: GenericOp, second: GenericOp) -> bool:
         return False
     if first.extents != second.extents or first.attributes.get("layout") != second.attributes.get("layout"):
         return False
-    results = set(first.results)
+    results: set[SSAValue] = set(first.results)
     reads = [(v, m) for v, m in zip(second.ins, second.maps_in())]
     if any(v in results and not m.is_identity for v, m in reads) or _reads_inside(second, results):
         return False
@@ -51,7 +51,7 @@ def _merge(first: GenericOp, second: GenericOp) -> GenericOp:
     body = first.body.block
     first_yield = body.last_op
     assert isinstance(first_yield, YieldOp)
-    produced = dict(zip(first.results, first_yield.values))
+    produced: dict[SSAValue, SSAValue] = dict(zip(first.results, first_yield.values))
     replacements: list[SSAValue] = []
     known = {(v, m): a for v, m, a in zip(ins, maps, body.args)}
     for value, index, argument in zip(second.ins, second.maps_in(), second.body.block.args):
