@@ -11,9 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from ..dialects.dims import Dim, dim, sym
-
-__all__ = ["StrideFact", "packed_strides", "separate", "stride_fact", "symbolic_strides", "walkable"]
+__all__ = ["StrideFact", "describe", "element_name", "separate", "stride_fact", "walkable"]
 
 #: ``("packed",)``, ``("order", slowest dim, …, fastest dim)``, or ``("strides", …)`` with "0", "1" or "s" for each dim.
 StrideFact = tuple[Any, ...]
@@ -30,6 +28,16 @@ def walkable(array: np.ndarray) -> np.ndarray:
     return array
 
 
+def element_name(array: np.ndarray) -> str:
+    """txc's name of a walkable array's element type.  TypeError, naming the types there are, where there is none."""
+    element = array.dtype
+    if element.isbuiltin == 1 and element.kind in "iuf" and element.itemsize <= 8:
+        return f"{element.kind}{8 * element.itemsize}"
+    from ..dialects.types import dtype  # the table of all types, which a hit does without
+
+    return dtype(element).name
+
+
 def stride_fact(array: np.ndarray) -> StrideFact:
     """How a walkable array lies in memory."""
     if array.flags.c_contiguous:
@@ -38,26 +46,6 @@ def stride_fact(array: np.ndarray) -> StrideFact:
         return ("order", *reversed(range(array.ndim)))
     item = array.itemsize
     return ("strides", *("0" if s == 0 else "1" if s == item else "s" for s in array.strides))
-
-
-def packed_strides(dims: Sequence[Dim], order: Sequence[int]) -> tuple[Dim, ...]:
-    """Strides without gaps when memory holds the dims from ``order[0]``, the slowest, to ``order[-1]``."""
-    strides: dict[int, Dim] = {}
-    running = dim(1)
-    for d in reversed(order):
-        strides[d] = running
-        running = running * dims[d]
-    return tuple(strides[d] for d in range(len(dims)))
-
-
-def symbolic_strides(name: str, dims: Sequence[Dim], fact: StrideFact) -> tuple[Dim, ...] | None:
-    """The strides, in elements, of an argument with that fact; None for packed ones."""
-    kind, *rest = fact
-    if kind == "packed":
-        return None
-    if kind == "order":
-        return packed_strides(dims, rest)
-    return tuple(sym(f"${name}.s{i}") if c == "s" else dim(int(c)) for i, c in enumerate(rest))
 
 
 def separate(arrays: Sequence[np.ndarray], written: Sequence[int]) -> list[np.ndarray]:

@@ -13,7 +13,7 @@ from .facts import separate, stride_fact, walkable
 from .frontend.graph import Graph
 from .frontend.tx_errors import load_text
 from .frontend.tx_language import Parameter, TxFunction, TxModule, parse
-from .jit import Lowered, compiled, structured
+from .jit import Lowered, compiled, stages_of, structured
 from .options import Options
 
 __all__ = ["CompiledModule", "CompiledTx", "compile_source", "load"]
@@ -41,7 +41,7 @@ class CompiledTx:
         graph = self.graph
         arrays = [given[i.name] for i in graph.inputs if i.value is not None]
         integers = [given[i.name] for i in graph.inputs if i.value is None]
-        executable = compiled(graph, [stride_fact(a) for a in arrays], self._options).executable
+        executable = compiled(graph, [stride_fact(a) for a in arrays], self._options)
         if executable.written:
             arrays = separate(arrays, executable.written)
         try:
@@ -72,7 +72,7 @@ class CompiledTx:
         from .watch import Watch
 
         facts: list[Any] = [("packed",) for i in self.graph.inputs if i.value is not None]
-        return Lowered(compiled(self.graph, facts, self._options, Watch(keep_text=True)).stages)
+        return Lowered(stages_of(self.graph, facts, self._options, Watch(keep_text=True)))
 
     def _bind(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
         """Arguments by name, each of its declared type."""

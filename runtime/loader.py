@@ -7,6 +7,7 @@ protected: no page is ever writable and executable.  Names that the object does 
 from __future__ import annotations
 
 import ctypes
+import functools
 import mmap
 import platform
 import sys
@@ -65,15 +66,16 @@ class LoadedObject:
     """An object in memory, executable as long as this lives; `addresses` of the functions and variables it defines.
 
     LoaderError where the object is damaged, of another machine, has a relocation that is not known, needs a name that
-    is not in `symbols`, or lacks one of `names`; MemoryError where there is no memory for it.
+    is not in `symbols` (default: `library_symbols`), or lacks one of `names`; MemoryError where there is no memory.
     """
 
-    def __init__(self, data: bytes, names: Iterable[str], symbols: Mapping[str, int]):
+    def __init__(self, data: bytes, names: Iterable[str], symbols: Mapping[str, int] | None = None):
+        symbols = library_symbols() if symbols is None else symbols
         elf, names = read_elf(data), list(names)
         machine = MACHINES[platform.machine()]
         layout = _layout(elf, machine, mmap.PAGESIZE)
         try:
-            memory = mmap.mmap(-1, layout.size)
+            memory = mmap.mmap(-1, layout.size, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
         except OSError as error:
             raise MemoryError(f"no {layout.size} bytes for machine code: {error}") from error
         self._anchor = (ctypes.c_char * layout.size).from_buffer(memory)
@@ -105,7 +107,8 @@ def _libc() -> ctypes.CDLL:
     return ctypes.CDLL(None, use_errno=True)
 
 
-def library_symbols(names: Iterable[str] = ("memcpy", "memmove", "memset")) -> dict[str, int]:
+@functools.lru_cache(maxsize=8)
+def library_symbols(names: tuple[str, ...] = ("memcpy", "memmove", "memset")) -> dict[str, int]:
     """Addresses of functions of the C library; by default those that LLVM calls of its own accord."""
     library = _libc()
     return {name: ctypes.cast(getattr(library, name), ctypes.c_void_p).value or 0 for name in names}

@@ -154,16 +154,12 @@ def load_object(data: bytes, names: Iterable[str]) -> LoadedObject:
     """Load an object of this machine's; TargetError where it lacks one of `names` or cannot be loaded."""
     spelled = {object_name(name): name for name in names}
     try:
-        loaded = loader.LoadedObject(data, spelled, _library()) if loader.can_load(data) else _Jitted(data, [*spelled])
+        made = loader.LoadedObject if loader.can_load(data) else _Jitted
+        loaded = made(data, [*spelled])
     except loader.LoaderError as error:
         raise TargetError(str(error)) from error
     loaded.addresses = {spelled[name]: address for name, address in loaded.addresses.items()}
     return loaded
-
-
-@lru_cache(maxsize=1)
-def _library() -> dict[str, int]:
-    return loader.library_symbols()
 
 
 def undefined_symbols(data: bytes) -> set[str]:

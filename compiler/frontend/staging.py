@@ -19,6 +19,7 @@ from typing import Any
 
 import numpy as np
 
+from ..argument import Argument
 from ..diagnostics import TxcError, user_loc
 from .graph import Graph, Loc
 from .staging_ast import rewrite
@@ -27,25 +28,12 @@ from .symint import SymInt
 from .tensor import Tensor
 from .trace import Trace, require
 
-__all__ = ["Argument", "Runtime", "StagedRange", "Traced", "Undefined", "stage", "trace_function"]
+__all__ = ["Argument", "Runtime", "StagedRange", "Traced", "Undefined", "is_staged", "stage", "trace_function"]
 
 #: A range known while staging is written out up to this length; a longer one becomes a loop.
 UNROLL = 8
-
-
-@dataclass
-class Argument:
-    """An argument of the call that is traced.
-
-    `kind`: ``array``, ``scalar`` (rank 0 by value; `weak` as in `graph.Input`), ``int``, ``tuple``, ``list``, ``dict``
-    (of arguments), or ``value`` (any other Python object, taken as it is).  `original` is what the user passed.
-    """
-
-    name: str
-    kind: str
-    value: Any
-    weak: str = ""
-    original: Any = None
+#: Functions of modules whose names begin so are called as they are.
+_AS_THEY_ARE = ("numpy", "txc", "scipy")
 
 
 @dataclass
@@ -127,6 +115,11 @@ def stage(function: Callable[..., Any], runtime: Runtime) -> Callable[..., Any]:
     made = factory(runtime.bound_to(function), *cells)
     made.__defaults__, made.__kwdefaults__ = function.__defaults__, function.__kwdefaults__
     return made
+
+
+def is_staged(function: types.FunctionType) -> bool:
+    """Whether a call of it is staged, so that `Runtime` sees all that it reads from outside."""
+    return _factory(function) is not None and not (function.__module__ or "").startswith(_AS_THEY_ARE)
 
 
 def _cell(cell: Any) -> Any:
@@ -242,9 +235,7 @@ class Runtime:
 
         if isinstance(called, Jitted):
             called = called.__wrapped__
-        if isinstance(called, types.FunctionType) and not (called.__module__ or "").startswith(
-            ("numpy", "txc", "scipy")
-        ):
+        if isinstance(called, types.FunctionType) and not (called.__module__ or "").startswith(_AS_THEY_ARE):
             return stage(called, self)
         return called
 

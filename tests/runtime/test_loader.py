@@ -3,6 +3,7 @@
 import ctypes
 import functools
 import gc
+import os
 import struct
 import subprocess
 import sys
@@ -131,6 +132,18 @@ def test_everything_in_an_object_works():
 def test_two_copies_have_variables_of_their_own():
     first, second = (LoadedObject(_object(), NAMES, _symbols()) for _ in range(2))
     assert _function(first, "count")() == _function(second, "count")() == 41
+
+
+@needs_elf
+@pytest.mark.filterwarnings("ignore:.*multi-threaded.*fork:DeprecationWarning")
+def test_a_forked_child_has_variables_of_its_own():
+    count = _function(LoadedObject(_object(), NAMES, _symbols()), "count")
+    assert count() == 41
+    child = os.fork()
+    if child == 0:
+        os._exit(count())
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 42
+    assert count() == 42
 
 
 def _protections(address: int) -> str:

@@ -1,0 +1,30 @@
+"""Strides of arguments as dims, from their stride facts: how compiled code is told that an argument lies in memory."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ..dialects.dims import Dim, dim, sym
+from .facts import StrideFact
+
+__all__ = ["packed_strides", "symbolic_strides"]
+
+
+def packed_strides(dims: Sequence[Dim], order: Sequence[int]) -> tuple[Dim, ...]:
+    """Strides without gaps when memory holds the dims from ``order[0]``, the slowest, to ``order[-1]``."""
+    strides: dict[int, Dim] = {}
+    running = dim(1)
+    for d in reversed(order):
+        strides[d] = running
+        running = running * dims[d]
+    return tuple(strides[d] for d in range(len(dims)))
+
+
+def symbolic_strides(name: str, dims: Sequence[Dim], fact: StrideFact) -> tuple[Dim, ...] | None:
+    """The strides, in elements, of an argument with that fact; None for packed ones."""
+    kind, *rest = fact
+    if kind == "packed":
+        return None
+    if kind == "order":
+        return packed_strides(dims, rest)
+    return tuple(sym(f"${name}.s{i}") if c == "s" else dim(int(c)) for i, c in enumerate(rest))
