@@ -137,7 +137,8 @@ def test_two_copies_have_variables_of_their_own():
 @needs_elf
 @pytest.mark.filterwarnings("ignore:.*multi-threaded.*fork:DeprecationWarning")
 def test_a_forked_child_has_variables_of_its_own():
-    count = _function(LoadedObject(_object(), NAMES, _symbols()), "count")
+    loaded = LoadedObject(_object(), NAMES, _symbols())
+    count = _function(loaded, "count")
     assert count() == 41
     child = os.fork()
     if child == 0:
