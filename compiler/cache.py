@@ -105,6 +105,8 @@ class SourceLookup:
 
     def __init__(self, function: Callable[..., Any], facts: Sequence[Any], options: Options):
         self.key: CodeKey | None = None
+        #: Whether it was compiled and is kept now.
+        self.kept = False
         self.digest: SourceDigest | None = None
         self._function = function
         self._store, self.why = open_cache()
@@ -160,11 +162,14 @@ class SourceLookup:
         except (NotPlain, Undigestible) as error:
             reason, captured, plain = str(error), {}, {}
         if reason:
-            self.why = f"it is staged in every process: {reason}"
+            self.key, self.why = None, f"it is staged in every process: {reason}"
             return
         variant = {"signature": plain, "captured": captured, "code": code._asdict()}
+        why = self.why
         others = [v for v in self._variants() if v["signature"] != plain]
-        self._store.publish(self.key.name, {"key": self.key.parts, "variants": [variant, *others][:_MOST_VARIANTS]})
+        self.why = why
+        entry = {"key": self.key.parts, "variants": [variant, *others][:_MOST_VARIANTS]}
+        self.kept = self._store.publish(self.key.name, entry)
 
     def _unsound(self) -> str:
         """Why the digest does not say all that staging depended on; empty where it does."""
@@ -200,11 +205,11 @@ def explain_miss(key: CodeKey) -> str:
         return why
     kind = f"{key.parts['kind']}-"
     for entry in store.entries():
-        if not entry.name.startswith(kind):
+        if not entry.name.startswith(kind) or entry.name == key.name:
             continue
         metadata = store.read(entry.name).metadata
         parts: Mapping[str, str] = metadata.get("key", {}) if metadata else {}
         if parts.get("function") == key.parts["function"]:
             changed = sorted(k for k in {*parts, *key.parts} if parts.get(k) != key.parts.get(k))
-            return f"kept with another {', '.join(changed)}" if changed else "it is kept"
+            return f"it is kept with another {', '.join(changed)}"
     return "nothing is kept for a function of this name"

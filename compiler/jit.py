@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from .cache import CodeKey
     from .frontend.graph import Graph
 
-__all__ = ["Jitted", "Lowered", "compiled", "evaluate_graph", "jit", "stages_of", "structured"]
+__all__ = ["Jitted", "Lowered", "compiled", "evaluate_graph", "jit", "packed", "stages_of", "structured"]
 
 
 class _Version:
@@ -109,6 +109,11 @@ def _strides(graph: Graph, facts: Sequence[StrideFact]) -> list[Any]:
 
     inputs = [i for i in graph.inputs if i.value is not None]
     return [symbolic_strides(i.name, i.value.type.dims, f) for i, f in zip(inputs, facts, strict=True) if i.value]
+
+
+def packed(graph: Graph) -> list[StrideFact]:
+    """The facts of arrays that are all row-major, for a graph."""
+    return [("packed",) for i in graph.inputs if i.value is not None]
 
 
 def evaluate_graph(graph: Graph, options: Options | None = None) -> list[np.ndarray]:
@@ -231,8 +236,8 @@ class Jitted:
         for facts, lookup in self._lookups:
             outcome = "hit, neither staged nor compiled"
             if lookup.why:
-                nearest = "" if lookup.key is None else explain_miss(lookup.key)
-                outcome = f"miss: {lookup.why}" + (f" ({nearest})" if nearest else "")
+                nearest = f" ({explain_miss(lookup.key)})" if lookup.key is not None and not lookup.kept else ""
+                outcome = f"miss: {lookup.why}{nearest}{'; kept now' if lookup.kept else ''}"
             lines.append(f"{'; '.join(describe(k) for k in facts) or 'no arguments'}: {outcome}")
         return "\n".join(lines) or "no look-ups"
 

@@ -13,7 +13,7 @@ from .facts import separate, stride_fact, walkable
 from .frontend.graph import Graph
 from .frontend.tx_errors import load_text
 from .frontend.tx_language import Parameter, TxFunction, TxModule, parse
-from .jit import Lowered, compiled, stages_of, structured
+from .jit import Lowered, compiled, packed, stages_of, structured
 from .options import Options
 
 __all__ = ["CompiledModule", "CompiledTx", "compile_source", "load"]
@@ -71,8 +71,7 @@ class CompiledTx:
         """Every stage of its compilation, for packed arguments."""
         from .watch import Watch
 
-        facts: list[Any] = [("packed",) for i in self.graph.inputs if i.value is not None]
-        return Lowered(stages_of(self.graph, facts, self._options, Watch(keep_text=True)))
+        return Lowered(stages_of(self.graph, packed(self.graph), self._options, Watch(keep_text=True)))
 
     def _bind(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
         """Arguments by name, each of its declared type."""

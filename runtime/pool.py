@@ -16,7 +16,7 @@ import ctypes
 import os
 import threading
 import warnings
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from .pool_code import native_half
 from .pool_layout import MAX_WORKERS, SLICE_LIMIT, SPINS, State
@@ -27,8 +27,7 @@ _WORKER = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int64)
 _STOP = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
 
 
-@dataclass(frozen=True)
-class PoolStats:
+class PoolStats(NamedTuple):
     """A glance at a pool: its worker threads, how many of them sleep, and the regions it ran in parallel.
 
     ``regions`` counts modulo 2^32, and each slice of a very large region; serial regions do not count.

@@ -13,18 +13,19 @@ import json
 import os
 import stat
 import struct
+import sys
 import time
 import warnings
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 try:  # as CPython's `random` does: `hashlib` would load OpenSSL, which takes longer than all of a hit
-    from _sha2 import sha256  # pyright: ignore[reportMissingImports]
-except ImportError:
-    try:
+    if sys.version_info >= (3, 12):
+        from _sha2 import sha256  # pyright: ignore[reportMissingImports]
+    else:
         from _sha256 import sha256  # pyright: ignore[reportMissingImports]
-    except ImportError:
-        from hashlib import sha256
+except ImportError:
+    from hashlib import sha256
 
 __all__ = [
     "DEFAULT_SIZE_MB", "FOLDER_VARIABLE", "SIZE_VARIABLE", "CacheWarning", "Entry", "Found", "Store", "StoreError",
@@ -37,6 +38,7 @@ _MAGIC, _VERSION = b"txcache\n", 1
 _HEAD = struct.Struct("<8sIIQ")  # magic, version, bytes of JSON, bytes of payload; then the checksum of all the rest
 _CHECKSUM_BYTES = 32
 _SUFFIX, _TEMPORARY = ".txc", ".tmp-"
+_FOLDERS_HAVE_OWNERS = os.open in os.supports_dir_fd and hasattr(os, "geteuid")
 #: A temporary file older than this has no writer any more.
 _ABANDONED_SECONDS = 3600.0
 _counter = itertools.count()
@@ -121,7 +123,7 @@ class Store:
 
         So nobody can exchange the folder between the check and the access.
         """
-        if os.open not in os.supports_dir_fd or not hasattr(os, "geteuid"):
+        if not _FOLDERS_HAVE_OWNERS:
             raise StoreError("this platform cannot say whether a folder is safe")
         if create and not os.path.lexists(self.folder):
             os.makedirs(os.path.dirname(self.folder), exist_ok=True)
