@@ -21,9 +21,9 @@ import numpy as np
 
 from ..diagnostics import TxcError, user_loc
 from .graph import Graph, Loc
-from .staging_ast import rewrite
+from .staging_ast import RUNTIME, rewrite
 from .staging_builtins import REPLACED, StagedRange, staging_error
-from .symint import SymInt
+from .symint import SymInt, is_integer, sym_max
 from .tensor import Tensor
 from .trace import Trace, require
 
@@ -161,7 +161,14 @@ def _factory(function: Callable[..., Any]) -> Callable[..., Any] | None:
     module = ast.fix_missing_locations(ast.Module([ast.copy_location(outer, definition)], []))
     scope: dict[str, Any] = {}
     exec(compile(module, code.co_filename, "exec"), scope)
-    return types.FunctionType(scope["__txc_factory"].__code__, function.__globals__)
+    return types.FunctionType(_named(scope["__txc_factory"].__code__, definition.name), function.__globals__)
+
+
+def _named(code: types.CodeType, name: str) -> types.CodeType:
+    """The code with the parts of statements that rewriting made called by the user's function, as messages say."""
+    parts = (_named(c, name) if isinstance(c, types.CodeType) else c for c in code.co_consts)
+    ours = code.co_name.startswith(RUNTIME)
+    return code.replace(co_consts=tuple(parts), co_name=name if ours else code.co_name)
 
 
 def _global_names(code: types.CodeType) -> set[str]:
@@ -285,6 +292,8 @@ class Runtime:
         return value
 
     def not_(self, value: Any) -> Any:
+        if isinstance(value, SymInt):
+            return value == 0
         return np.logical_not(value) if isinstance(value, Tensor) else not value  # pyright: ignore[reportArgumentType]
 
     # Statements
@@ -338,13 +347,11 @@ class Runtime:
     def while_(
         self, test: Callable[..., Any], body: Callable[..., Any], names: tuple[str, ...], state: tuple[Any, ...]
     ) -> tuple[Any, ...]:
-        """A `while` statement."""
-        condition = test(*state)
-        while not isinstance(condition, Tensor):
-            if not condition:
+        """A `while` statement: run while staging as long as its condition is the same in every call, then a loop."""
+        while not isinstance(truth := self._deferred(test, *state), Tensor):
+            if not truth:
                 return state
             state = body(*state)
-            condition = test(*state)
         kept = [i for i, v in enumerate(state) if _numeric(v)]
 
         def full(values: Sequence[Any]) -> list[Any]:
@@ -354,9 +361,55 @@ class Runtime:
             return self._unchanged(names, state, body(*full(_flat(values))), kept)
 
         found = require().while_(
-            lambda *values: test(*full(_flat(values))), step, [state[i] for i in kept], [names[i] for i in kept]
+            lambda *values: self._deferred(test, *full(_flat(values))),
+            step,
+            [state[i] for i in kept],
+            [names[i] for i in kept],
         )
         return self._merged(names, state, kept, found)
+
+    def plain_test(self, test: Callable[[], Any], jump: str) -> Any:
+        """The condition of a `while` with a jump in it, which has to run while staging."""
+        truth = self._deferred(test)
+        if isinstance(truth, Tensor):
+            raise staging_error(
+                f"a while loop with {jump!r} needs a condition that is known while the function is staged",
+                f"write it without {jump}: make what it tests a part of the while condition",
+                "TX0314",
+            )
+        return truth
+
+    @staticmethod
+    def _deferred(test: Callable[..., Any], *values: Any) -> Any:
+        """The condition of a loop: a tensor where calls may differ in it."""
+        with require().deferred():
+            found = test(*values)
+            return found != 0 if isinstance(found, SymInt) else found
+
+    def count_(
+        self, test: Callable[..., Any], body: Callable[..., Any], counter: str, relation: str,
+        bound: Callable[[], Any], step: Callable[[], Any], names: tuple[str, ...], state: tuple[Any, ...],
+    ) -> tuple[Any, ...]:  # fmt: skip
+        """A `while` that counts (`staging_ast.Counting`): a `for` where its ends are ints known at run time.
+
+        So its counter stays an int, which may be an index and a size; that of another `while` is a tensor.
+        """
+        at = names.index(counter)
+        start, by = state[at], step()
+        stop = bound()
+        upwards = relation in ("<", "<=")
+        counts = is_integer(start) and is_integer(stop) and isinstance(by, int) and (by > 0 if upwards else by < 0)
+        if not counts or not (isinstance(start, SymInt) or isinstance(stop, SymInt)):
+            return self.while_(test, body, names, state)
+        if relation in ("<=", ">="):
+            stop = stop + (1 if upwards else -1)
+
+        def iteration(item: Any, *values: Any) -> tuple[Any, ...]:
+            return body(*values[:at], item, *values[at + 1 :])
+
+        found = self.for_(StagedRange(start, stop, by), iteration, (counter,), names, state)
+        rounds = sym_max(0, (stop - start + by + (-1 if upwards else 1)) // by)
+        return (*found[:at], start + rounds * by, *found[at + 1 :])
 
     def for_(
         self,
