@@ -6,6 +6,7 @@ compiled program may be off by twice what NumPy is off by, and by 4 ulp of the l
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -157,6 +158,34 @@ def test_ieee_elementwise_is_bitwise() -> None:
                     nan = np.isnan(got) & np.isnan(expected)
                     np.testing.assert_array_equal(nan, np.isnan(expected))
                     assert got[~nan].tobytes() == expected[~nan].tobytes()
+
+
+def folds(x, y):
+    return x.sum(axis=0), x.sum(), x.mean(axis=1), x.prod(axis=0), x @ y, (x * x).sum(axis=1)
+
+
+@pytest.mark.parametrize("kind", [np.float16, np.float32, np.float64])
+def test_zeros_of_sums_are_numpys(kind: type) -> None:
+    """A sum of nothing, and one of negative zeros, is +0.0."""
+    run = txc.jit(folds)
+    for x in (np.zeros((0, 4)), np.zeros((4, 0)), np.full((3, 4), -0.0), np.full((3, 70), -0.0)):
+        y = np.zeros((x.shape[1], 2), kind)
+        with np.errstate(all="ignore"), warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # the mean of nothing
+            expected = folds(x.astype(kind), y)
+        for got, e in zip(run(x.astype(kind), y), expected, strict=True):
+            np.testing.assert_array_equal(got, e)
+            np.testing.assert_array_equal(np.signbit(got[~np.isnan(e)]), np.signbit(e[~np.isnan(e)]))
+
+
+@pytest.mark.parametrize("name", ["max", "min", "argmax", "argmin"])
+def test_an_extreme_of_nothing_is_refused(name: str) -> None:
+    run = txc.jit(lambda x: getattr(x, name)(axis=1))
+    np.testing.assert_array_equal(run(np.eye(3)), getattr(np.eye(3), name)(axis=1))
+    assert run(np.zeros((0, 4))).shape == (0,)
+    for shape in ((4, 0), (0, 0)):
+        with pytest.raises(txc.TxcError, match="it has no elements"):
+            run(np.zeros(shape))
 
 
 class Compilations:

@@ -200,12 +200,12 @@ def for_(
         low, high, by = (facts.resolve(as_dim(x)) for x in (lower, upper, step))
         if by.const == 0 or facts.hint(by) == 0:
             raise OpError("range() arg 3 must not be zero", code="TX0293")
-        upwards = facts.decide(0, "<", by, "the step of a range")
+        upwards = facts.settle(0, "<", by, "the step of a range")
         if upwards is None:
-            facts.demand(0, "<", by, "the step of a range")
+            raise OpError(f"the step {by} of a range varies with a loop: its sign is not known", code="TX0293")
         # Loops of the IR run upwards: one that runs down counts its iterations.
         first, scale = dim(0), dim(1)
-        if upwards is False:
+        if not upwards:
             first, scale = low, by
             low, high, by = dim(0), (low - high - by - 1) // -by, dim(1)
         name = trace.new_loop_symbol()

@@ -495,6 +495,13 @@ def condition_stores_outside(x):
     return x
 
 
+def step_of_unknown_sign(x, n):
+    for i in range(n):
+        for _ in range(0, n, i - 2):
+            x = x + 1
+    return x
+
+
 def number_of_many(x):
     return x * float(x)
 
@@ -561,6 +568,7 @@ ERRORS = [
     (breaks_a_while, (X, 3), "a while loop with 'break' needs a condition that is known while the function is staged"),
     (shrinks, (X, 3), "an index needs the value of a tensor"),
     (condition_stores_outside, (X,), "the condition of while stores into a tensor that is used outside it"),
+    (step_of_unknown_sign, (X, 9), "the step iv0 - 2 of a range varies with a loop"),
     (number_of_many, (X,), "float() takes one number, not f64[x.0, x.1]"),
     (changes_dtype, (X, 3), "before an iteration of the loop and bool[x.0, x.1] after it"),
     (changes_shape, (X, 3), "a carried value keeps its shape"),
