@@ -84,11 +84,18 @@ LAYOUTS: dict[str, Callable[[np.ndarray], np.ndarray]] = {
     "strided": _roomy,
     "fortran": np.asfortranarray,
     "negative": lambda a: a[::-1, ::-1],
+    "rows": lambda a: np.repeat(a, 2, axis=0)[::-2],
+}
+#: Layouts that no store can go through, or that compiled code gets a copy of.
+READ_ONLY: dict[str, Callable[[np.ndarray], np.ndarray]] = {
+    "broadcast": lambda a: np.broadcast_to(a[:1], a.shape),
+    "misaligned": lambda a: np.frombuffer(b"x" + a.tobytes(), a.dtype, offset=1).reshape(a.shape) if a.size else a,
+    "swapped bytes": lambda a: a.astype(a.dtype.newbyteorder()),
 }
 
 
 def check(name: str, got: np.ndarray, numpy: np.ndarray, exact: np.ndarray, largest: float) -> None:
-    assert got.dtype == numpy.dtype and got.shape == numpy.shape, f"{name}: {got.dtype} {got.shape}"
+    assert got.dtype == numpy.dtype.newbyteorder("=") and got.shape == numpy.shape, f"{name}: {got.dtype} {got.shape}"
     if not got.size:
         return
     wide = exact.dtype
@@ -104,14 +111,49 @@ def test_accuracy(name: str, kind: type) -> None:
     program, run = ONE_ARRAY[name], COMPILED[name]
     wide = np.longdouble if kind is np.float64 else np.float64
     rng = np.random.default_rng(1)
-    for shape in [(9, 21), (0, 4), (1, 1), (17, 70)]:
+    for shape in [(9, 21), (0, 4), (1, 1), (1, 6), (6, 1), (17, 70)]:
         packed = rng.standard_normal(shape).astype(kind)
-        for layout, make in LAYOUTS.items():
+        for layout, make in (LAYOUTS | READ_ONLY).items():
             x = make(packed)
             before = x.copy()
             with np.errstate(all="ignore"):
                 check(f"{layout} {shape}", run(x), program(x), program(x.astype(wide)), LARGEST[name])
             np.testing.assert_array_equal(x, before)
+
+
+@pytest.mark.parametrize("kind", [np.float32, np.float64], ids=["f32", "f64"])
+def test_heat_of_any_number_of_steps(kind: type) -> None:
+    run = txc.jit(heat)
+    wide = np.longdouble if kind is np.float64 else np.float64
+    for shape in [(9, 21), (0, 4), (4, 0), (1, 1), (2, 3), (3, 3)]:
+        packed = np.random.default_rng(1).standard_normal(shape).astype(kind)
+        for layout, make in LAYOUTS.items():
+            for steps in (0, 1, 6, -1):
+                x = make(packed)
+                check(f"{layout} {shape} {steps}", run(x, steps), heat(x, steps), heat(x.astype(wide), steps), 8.0)
+
+
+@pytest.mark.parametrize("kind", [np.float32, np.float64], ids=["f32", "f64"])
+def test_mlp_of_any_layout(kind: type) -> None:
+    run = txc.jit(mlp)
+    wide = np.longdouble if kind is np.float64 else np.float64
+    w, b, v, c = weights(kind)
+    for batch in (0, 1, 9):
+        packed = np.random.default_rng(batch).standard_normal((batch, 64)).astype(kind)
+        for layout, make in (LAYOUTS | READ_ONLY).items():
+            given = (
+                make(packed),
+                LAYOUTS.get(layout, np.asarray)(w),
+                b,
+                np.repeat(v, 2, axis=1)[:, ::2],
+                np.tile(c, 2)[10:],
+            )
+            check(f"{layout} {batch}", run(*given), mlp(*given), mlp(*(a.astype(wide) for a in given)), 8.0)
+
+
+def distances(x, y):
+    difference = x[:, None, :] - y[None, :, :]
+    return np.sqrt((difference**2).sum(axis=-1))
 
 
 def blend(x, y):
@@ -124,6 +166,9 @@ def test_overlapping_inputs() -> None:
         x = np.random.default_rng(2).standard_normal((12, 33)).astype(kind)
         for a, b in ((x[:-1], x[1:]), (x[:, :-1], x[:, 1:]), (x, x[::-1]), (x, x)):
             check("overlapping", run(a, b), blend(a, b), blend(a.astype(wide), b.astype(wide)), 64.0)
+        pairs = txc.jit(distances)
+        for a, b in ((x, x[1:]), (x[::-1], x[1:]), (x, x[:0]), (x[:1], x)):
+            check("rows of one array", pairs(a, b), distances(a, b), distances(a.astype(wide), b.astype(wide)), 64.0)
 
 
 def integers(x, y):
