@@ -269,7 +269,10 @@ def test_batches_of_the_mlp_compile_once(compilations: Compilations) -> None:
         check(f"batch {batch}", run(x, *given), mlp(x, *given), mlp(x.astype(np.float64), *wide), 8.0)
     assert compilations.count == 1
     text = run.explain(x, *given)
-    assert "float32" in text or "f32" in text
+    assert "  x: f32 array of rank 2, row-major\n  w: f32 array of rank 2, row-major\n  b: f32 array of rank 1" in text
+    for guard in ("x.1 == w.0  (a contraction)", "w.1 == b.0  (broadcasting)", "0 < v.1  (maximum of at least one"):
+        assert f"\n  {guard}" in text
+    assert "x.0" not in text[text.index("\nguards") : text.index("\nvalues")], "no guard on the batch"
 
 
 def shifted(x, n, s):

@@ -367,17 +367,12 @@ class _Stager(ast.NodeTransformer):
     def visit_Attribute(self, node: ast.Attribute) -> Any:
         node.value = self.visit(node.value)
         if isinstance(node.ctx, ast.Load):
-            return self.call("attribute", node, ast.Constant(ast.unparse(_plain(node))), node)
+            return self.call("attribute", node, node.value, ast.Constant(node.attr))
+        node.value = self.call("changed", node, node.value, ast.Constant(f"the attribute {node.attr}"))
         return node
 
-
-def _plain(node: ast.Attribute) -> ast.expr:
-    """The attribute chain as the user wrote it, without the calls that the rewriting put in."""
-    value: ast.expr = node.value
-    if (
-        isinstance(value, ast.Call)
-        and isinstance(value.func, ast.Attribute)
-        and value.func.attr in ("captured", "attribute")
-    ):
-        value = value.args[1]
-    return ast.Attribute(_plain(value) if isinstance(value, ast.Attribute) else value, node.attr, ast.Load())
+    def visit_Subscript(self, node: ast.Subscript) -> Any:
+        node.value, node.slice = self.visit(node.value), self.visit(node.slice)
+        if not isinstance(node.ctx, ast.Load):
+            node.value = self.call("changed", node, node.value, ast.Constant("an element"))
+        return node
