@@ -22,6 +22,7 @@ from ..diagnostics import TxcError, at
 from .graph import Graph, Loc
 from .methods import reduce
 from .staging import Runtime, StagedRange, Undefined
+from .staging_ast import Counting, assigned_names, counting
 from .symint import SymInt
 from .tensor import Tensor
 from .trace import Trace
@@ -226,7 +227,7 @@ class _Evaluator:
             case ast.For(target=ast.Name(id=name), iter=iterable, body=body, orelse=[]):
                 self.for_(node, name, self.value(iterable), body)
             case ast.While(test=test, body=body, orelse=[]):
-                self.while_(test, body)
+                self.while_(test, body, counting(node))
             case ast.If(test=test, body=body, orelse=orelse):
                 self.if_(node, self.value(test), body, orelse)
             case ast.Expr(value=ast.Constant(value=str())) | ast.Pass():
@@ -287,15 +288,15 @@ class _Evaluator:
     def for_(self, node: ast.For, name: str, iterable: Any, body: list[ast.stmt]) -> None:
         if not isinstance(iterable, StagedRange):
             self.fail(node.iter, "a loop runs over range(…)", "for i in range(n):", "TX0535")
-        names = [n for n in _assigned(body) if n != name]
+        names = [n for n in assigned_names(body) if n != name]
 
         def run(item: Any, *state: Any) -> tuple[Any, ...]:
             return self._with_names([*names, name], [*state, item], body)[: len(names)]
 
         self._update(names, self.runtime.for_(iterable, run, (name,), tuple(names), self._state(names)))
 
-    def while_(self, test: ast.expr, body: list[ast.stmt]) -> None:
-        names = _assigned(body)
+    def while_(self, test: ast.expr, body: list[ast.stmt], counts: Counting | None) -> None:
+        names = assigned_names(body)
         rounds = itertools.count()
 
         def condition(*state: Any) -> Any:
@@ -311,14 +312,20 @@ class _Evaluator:
         def run(*state: Any) -> tuple[Any, ...]:
             return self._with_names(names, state, body)
 
-        self._update(names, self.runtime.while_(condition, run, tuple(names), self._state(names)))
+        state = tuple(names), self._state(names)
+        if counts is None:
+            found = self.runtime.while_(condition, run, *state)
+        else:
+            bound, step = lambda: self.value(counts.bound), lambda: self.value(counts.step)
+            found = self.runtime.count_(condition, run, counts.name, counts.relation, bound, step, *state)
+        self._update(names, found)
 
     def if_(self, node: ast.If, test: Any, body: list[ast.stmt], orelse: list[ast.stmt]) -> None:
         if not isinstance(test, Tensor):
             self.block(body if test else orelse)
             return
-        names = [*dict.fromkeys([*_assigned(body), *_assigned(orelse)])]
-        certain = tuple(n for n in names if n in _assigned(body) and n in _assigned(orelse))
+        names = [*dict.fromkeys([*assigned_names(body), *assigned_names(orelse)])]
+        certain = tuple(n for n in names if n in assigned_names(body) and n in assigned_names(orelse))
         found = self.runtime.if_(
             test,
             lambda *state: self._with_names(names, state, body),
@@ -424,6 +431,8 @@ class _Evaluator:
         if name == "range":
             return self.runtime.fn(range)(*arguments)
         if name in ("len", "float", "int", "abs"):
+            if name == "int" and len(arguments) == 1 and isinstance(arguments[0], SymInt):
+                return arguments[0]  # an int already; Python's int() would make its value a fact
             plain = {"len": len, "float": float, "int": int, "abs": abs}[name]
             return self.runtime.fn(plain)(*arguments)
         found = FUNCTIONS.get(name)
@@ -491,10 +500,3 @@ class _Evaluator:
 
 def _dim(value: Any) -> Dim:
     return value.dim if isinstance(value, SymInt) else dim(value)
-
-
-def _assigned(body: Sequence[ast.stmt]) -> list[str]:
-    """Names that statements assign or store into."""
-    from .staging_ast import assigned_names
-
-    return [n for n in assigned_names(body)]
