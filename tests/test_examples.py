@@ -104,7 +104,7 @@ def test_example(name: str, monkeypatch: pytest.MonkeyPatch):
 
 def arguments_for_interpreters(name: str) -> tuple[Any, ...]:
     """The classifier with few digits to classify: the interpreters take their time."""
-    return (table()[:1230],) if name == "digits_classifier" else ARGUMENTS[name]()
+    return (table()[:1204],) if name == "digits_classifier" else ARGUMENTS[name]()
 
 
 @pytest.mark.parametrize("name", ARGUMENTS)

@@ -6,6 +6,7 @@ compiled program may be off by twice what NumPy is off by, and by 4 ulp of the l
 
 from __future__ import annotations
 
+import re
 import warnings
 from collections.abc import Callable
 from typing import Any
@@ -480,10 +481,31 @@ def test_softmax_rows_are_one_parallel_loop() -> None:
 
 
 def test_swap_layout_and_shuffle_copy_nothing() -> None:
-    x = np.arange(12.0).reshape(3, 4)
+    """One pass that reads and writes neighbours: the transpositions are gone, and no tile of a transpose is left."""
 
-    def same(x):
-        return np.exp(txc.asarray(x).swap_layout().shuffle((1, 0)))
+    def there_and_back(x):
+        return np.exp(txc.asarray(x).swap_layout().shuffle((2, 1, 0)))
 
-    lowered = txc.jit(same).lower(x)
-    assert lowered.as_text("loops").count("loop.alloc") == 0
+    def plain(x):
+        return np.exp(x)
+
+    x = np.random.default_rng(11).standard_normal((3, 4, 5))
+    run = txc.jit(there_and_back)
+    np.testing.assert_array_equal(run(x), txc.jit(plain)(x))
+    text = run.lower(x).as_text("loops")
+    assert text.count("loop.load") == text.count("loop.store") == 1 and "loop.alloc" not in text
+    read, written = re.findall(r'loop\.(?:load|store) .*index = (#tx.dims<".*?">)\}.*(!loop\.buffer<".*?">)', text)
+    assert read == written, "the same place in both, of buffers that lie alike"
+    assert run(x).strides == x.strides
+
+
+def test_results_of_column_major_tensors_have_their_own_dims() -> None:
+    def swapped(x):
+        y = x.swap_layout()
+        return y + 1, {"sum": y.sum(axis=0), "part": [y[1:]]}
+
+    x = np.random.default_rng(12).standard_normal((3, 4))
+    first, rest = txc.jit(swapped)(x)
+    np.testing.assert_array_equal(first, x.T + 1)
+    np.testing.assert_allclose(rest["sum"], x.T.sum(axis=0))
+    np.testing.assert_array_equal(rest["part"][0], x.T[1:])

@@ -92,7 +92,18 @@ def trace_function(function: Callable[..., Any], arguments: Sequence[Argument]) 
         bound = inspect.BoundArguments(inspect.signature(function), values)  # pyright: ignore[reportArgumentType]
         result = stage(function, runtime)(*bound.args, **bound.kwargs)
         _refuse_undefined(result, function)
-        return Traced(trace.finish(result), list(runtime.captures.facts.values()))
+        return Traced(trace.finish(_as_arrays(result)), list(runtime.captures.facts.values()))
+
+
+def _as_arrays(result: Any) -> Any:
+    """The result with its column-major tensors as NumPy counts their dims, in the memory that they have."""
+    if isinstance(result, Tensor) and result.layout == "col" and result.ndim > 1:
+        return result.relabelled().shuffle(tuple(range(result.ndim))[::-1])
+    if isinstance(result, dict):
+        return {k: _as_arrays(v) for k, v in result.items()}
+    if isinstance(result, (tuple, list)):
+        return type(result)(map(_as_arrays, result))
+    return result
 
 
 def _refuse_undefined(result: Any, function: Callable[..., Any]) -> None:
