@@ -3,31 +3,28 @@
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Sequence
 from functools import lru_cache
 from typing import Any
 
 import llvmlite.binding as llvm
 
-from .target import Target, object_name
+from .target import Target, TargetError, object_name
 
 __all__ = [
-    "LoadedObject", "TargetError", "compile_llvm", "emit_asm", "host_target", "load_object", "make_target",
-    "undefined_symbols", "unexpected_symbols",
+    "LoadedObject", "TargetError", "compile_linked", "compile_llvm", "emit_asm", "host_target", "load_object",
+    "make_target", "undefined_symbols", "unexpected_symbols",
 ]  # fmt: skip
 
 #: What an object may call: LLVM makes these of loops and wide copies; the C library has them everywhere.
 ALLOWED_SYMBOLS = frozenset({"memcpy", "memset", "memmove", "_GLOBAL_OFFSET_TABLE_"})
 
 
-class TargetError(ValueError):
-    """A triple, processor or feature that LLVM does not know, or IR that it rejects."""
-
-
 @lru_cache(maxsize=1)
 def _initialize() -> None:
     llvm.initialize_native_target()
     llvm.initialize_native_asmprinter()
+    llvm.initialize_native_asmparser()
 
 
 @lru_cache(maxsize=1)
@@ -98,11 +95,25 @@ def _machine(target: Target, opt: int = 2) -> Any:
     )
 
 
-def _optimized(text: str, target: Target) -> Any:
+def _parsed(text: str) -> Any:
     try:
-        module = llvm.parse_assembly(text)
+        return llvm.parse_assembly(text)
     except RuntimeError as error:
         raise TargetError(f"LLVM rejects the generated IR: {error}") from error
+
+
+def _linked(texts: Sequence[str], exported: Collection[str]) -> Any:
+    """One module of several; what is not in `exported` is visible in it only."""
+    module = _parsed(texts[0])
+    for text in texts[1:]:
+        module.link_in(_parsed(text))
+    for function in module.functions:
+        if not function.is_declaration and function.name not in exported:
+            function.linkage = llvm.Linkage.internal
+    return module
+
+
+def _optimized(module: Any, target: Target) -> Any:
     machine = _machine(target)
     module.data_layout = str(machine.target_data)
     builder = llvm.create_pass_builder(machine, llvm.create_pipeline_tuning_options(speed_level=1))
@@ -116,12 +127,20 @@ def _optimized(text: str, target: Target) -> Any:
 
 def compile_llvm(text: str, target: Target) -> bytes:
     """A relocatable object of LLVM IR text."""
-    return _machine(target).emit_object(_optimized(text, target))
+    return _machine(target).emit_object(_optimized(_parsed(text), target))
+
+
+def compile_linked(texts: Sequence[str], exported: Collection[str], target: Target) -> bytes:
+    """A relocatable object of several LLVM IR texts that shows only the functions `exported`.
+
+    Functions may have features beyond the target's in their attributes.
+    """
+    return _machine(target).emit_object(_optimized(_linked(texts, exported), target))
 
 
 def emit_asm(text: str, target: Target) -> str:
     """Assembly (or PTX) of LLVM IR text."""
-    return _machine(target).emit_assembly(_optimized(text, target))
+    return _machine(target).emit_assembly(_optimized(_parsed(text), target))
 
 
 class LoadedObject:

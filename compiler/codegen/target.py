@@ -4,7 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-__all__ = ["Target", "object_name"]
+__all__ = ["Target", "TargetError", "object_name"]
+
+
+class TargetError(ValueError):
+    """A target, processor or feature that there is not, or code that one does not run."""
+
+    code = "TX0601"
 
 
 def object_name(name: str) -> str:
@@ -35,6 +41,10 @@ class Target:
     @property
     def is_gpu(self) -> bool:
         return self.arch == "nvptx64"
+
+    @property
+    def pointer_bits(self) -> int:
+        return 32 if self.arch == "wasm32" else 64
 
     @property
     def has_fma(self) -> bool:

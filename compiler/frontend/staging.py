@@ -27,7 +27,7 @@ from .symint import SymInt
 from .tensor import Tensor
 from .trace import Trace, require
 
-__all__ = ["Argument", "Runtime", "StagedRange", "Traced", "Undefined", "stage", "trace_function"]
+__all__ = ["Argument", "Runtime", "StagedRange", "Traced", "Undefined", "refuse_undefined", "stage", "trace_function"]
 
 #: A range known while staging is written out up to this length; a longer one becomes a loop.
 UNROLL = 8
@@ -90,16 +90,17 @@ def trace_function(function: Callable[..., Any], arguments: Sequence[Argument]) 
         values = {a.name: _symbolic(trace, a) for a in arguments}
         bound = inspect.BoundArguments(inspect.signature(function), values)  # pyright: ignore[reportArgumentType]
         result = stage(function, runtime)(*bound.args, **bound.kwargs)
-        _refuse_undefined(result, function)
+        refuse_undefined(result, function)
         return Traced(trace.finish(result), runtime.checks)
 
 
-def _refuse_undefined(result: Any, function: Callable[..., Any]) -> None:
+def refuse_undefined(result: Any, function: Callable[..., Any]) -> None:
+    """TxcError where a part of the result has no value."""
     if isinstance(result, Undefined):
         code = function.__code__
         raise result.error(Loc(code.co_filename, code.co_firstlineno, 0, 0, function.__name__))
     for part in result.values() if isinstance(result, dict) else result if isinstance(result, (tuple, list)) else ():
-        _refuse_undefined(part, function)
+        refuse_undefined(part, function)
 
 
 def _symbolic(trace: Trace, argument: Argument) -> Any:
