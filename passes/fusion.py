@@ -259,7 +259,7 @@ def contraction_nest(scope: _Scope, op: tx.ContractOp, epilogue: SSAValue | None
     state = left.dtype.computes_in if left.dtype.is_float else element
     b = nest.builder
     a, c = b.cast(a, state), b.cast(c, state)
-    elements = (a, c) if order.fma else (_times(b, a, c),)
+    elements = (a, c) if order.product else (_times(b, a, c),)
     zero: float | int = -0.0 if state.is_float else 0
     if state.kind == "bool":
         zero = False

@@ -9,11 +9,12 @@ from typing import Any
 
 import llvmlite.binding as llvm
 
+from . import isolated
 from .target import Target, TargetError, object_name
 
 __all__ = [
-    "LoadedObject", "TargetError", "compile_linked", "compile_llvm", "emit_asm", "host_target", "load_object",
-    "make_target", "undefined_symbols", "unexpected_symbols",
+    "LoadedObject", "TargetError", "compile_linked", "compile_llvm", "emit_asm", "generate_here", "host_target",
+    "load_object", "make_target", "undefined_symbols", "unexpected_symbols",
 ]  # fmt: skip
 
 #: What an object may call: LLVM makes these of loops and wide copies; the C library has them everywhere.
@@ -75,9 +76,11 @@ def make_target(triple: str = "", cpu: str = "", features: str = "") -> Target:
         return Target(triple, cpu, features)
     if cpu not in ("", "generic"):
         raise TargetError(f"only the generic processor of {arch} is known, not {cpu!r}")
-    return Target(triple, cpu, features)
+    return Target(triple, cpu, ",".join([*filter(None, [_USUAL.get(arch, "")]), *words]))
 
 
+#: What every processor of an architecture that runs our code has: RV64GC; vectors and saturating casts of WebAssembly.
+_USUAL = {"riscv64": "+m,+a,+f,+d,+c", "wasm32": "+simd128,+nontrapping-fptoint,+bulk-memory,+sign-ext"}
 _V1 = "+64bit,+cmov,+cx8,+fxsr,+mmx,+sse,+sse2"
 _V2 = _V1 + ",+cx16,+sahf,+popcnt,+sse3,+sse4.1,+sse4.2,+ssse3"
 _V3 = _V2 + ",+avx,+avx2,+bmi,+bmi2,+f16c,+fma,+lzcnt,+movbe,+xsave"
@@ -125,22 +128,35 @@ def _optimized(module: Any, target: Target) -> Any:
     return module
 
 
+def generate_here(kind: str, texts: Sequence[str], exported: Collection[str] | None, target: Target) -> bytes:
+    """An object (`kind` ``obj``) or assembly (``asm``), made by this process: LLVM may end it for a foreign target."""
+    module = _parsed(texts[0]) if exported is None else _linked(texts, exported)
+    machine = _machine(target)
+    module = _optimized(module, target)
+    return machine.emit_object(module) if kind == "obj" else machine.emit_assembly(module).encode()
+
+
+def _generate(kind: str, texts: Sequence[str], exported: Collection[str] | None, target: Target) -> bytes:
+    make = generate_here if target.arch == host_target().arch else isolated.generate
+    return make(kind, texts, exported, target)
+
+
 def compile_llvm(text: str, target: Target) -> bytes:
-    """A relocatable object of LLVM IR text."""
-    return _machine(target).emit_object(_optimized(_parsed(text), target))
+    """A relocatable object of LLVM IR text.  TargetError where LLVM refuses it, or cannot generate code for it."""
+    return _generate("obj", [text], None, target)
 
 
 def compile_linked(texts: Sequence[str], exported: Collection[str], target: Target) -> bytes:
     """A relocatable object of several LLVM IR texts that shows only the functions `exported`.
 
-    Functions may have features beyond the target's in their attributes.
+    Functions may have features beyond the target's in their attributes.  Errors as of `compile_llvm`.
     """
-    return _machine(target).emit_object(_optimized(_linked(texts, exported), target))
+    return _generate("obj", texts, exported, target)
 
 
 def emit_asm(text: str, target: Target) -> str:
-    """Assembly (or PTX) of LLVM IR text."""
-    return _machine(target).emit_assembly(_optimized(_parsed(text), target))
+    """Assembly (or PTX) of LLVM IR text.  Errors as of `compile_llvm`."""
+    return _generate("asm", [text], None, target).decode()
 
 
 class LoadedObject:

@@ -48,7 +48,7 @@ class Target:
 
     @property
     def has_fma(self) -> bool:
-        return self.has("fma") if self.is_x86 else self.arch in ("aarch64", "arm64", "nvptx64", "amdgcn")
+        return self.has("fma") if self.is_x86 else self.arch in ("aarch64", "arm64", "riscv64", "nvptx64", "amdgcn")
 
     @property
     def has_f16(self) -> bool:
