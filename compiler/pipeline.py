@@ -96,7 +96,7 @@ def run_stages(
     run.passes("canonical", CanonicalizePass)
     run.passes("layout", LayoutSwapPass)
     run.passes("evals", EvalInsertionPass)
-    run.passes("fused", FusionPass)
+    run.passes("fused", FusionPass, has_fma=target.has_fma)
     run.passes("buffers", BufferizePass)
     run.passes("loops", ScheduleCpuPass, vector_bits=min(target.vector_bits, ScheduleCpuPass.vector_bits))
     if run.reaches("llvm"):

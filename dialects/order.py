@@ -63,8 +63,8 @@ def parse_order(text: str) -> Order:
         order = Order("chain", numbers[0], 1, product)
     else:
         raise ValueError(
-            f"{text!r} is not an order: free, tree<block, lanes[, product]> or chain<block[, product]>, where product is "
-            "fma or mul_add"
+            f"{text!r} is not an order: free, tree<block, lanes[, product]> or chain<block[, product]>, "
+            "where product is fma or mul_add"
         )
     if (
         order.block & (order.block - 1)

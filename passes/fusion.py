@@ -38,11 +38,15 @@ __all__ = ["FusionPass", "fuse"]
 
 @dataclass(frozen=True)
 class FusionPass(ModulePass):
-    """tx ops to kernels.  `rows` and `siblings` switch the two kinds of grouping off for experiments."""
+    """tx ops to kernels.  `rows` and `siblings` switch the two kinds of grouping off for experiments.
+
+    `has_fma` says whether scalar bodies may hold fused multiply-adds: a fact of the target.
+    """
 
     name = "tx-fuse"
     rows: bool = True
     siblings: bool = True
+    has_fma: bool = True
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for function in [f for f in op.body.block.ops if isinstance(f, func.FuncOp)]:
@@ -143,7 +147,7 @@ class _Scope:
         self.values.update(zip(op.results, made.results))
 
     def nest(self, extents: tuple[Dim, ...]) -> NestBuilder:
-        return NestBuilder(extents, self.values.get, self.tensor)
+        return NestBuilder(extents, self.values.get, self.tensor, self.options.has_fma)
 
     def tensor(self, value: SSAValue) -> SSAValue:
         """The kernel-level tensor that holds a value, computing it here where nothing holds it yet."""

@@ -11,6 +11,7 @@ import llvmlite.binding as llvm
 
 from . import isolated
 from .target import Target, TargetError, object_name
+from .wasm_symbols import imported_functions
 
 __all__ = [
     "LoadedObject", "TargetError", "compile_linked", "compile_llvm", "emit_asm", "generate_here", "host_target",
@@ -207,7 +208,9 @@ def _elf_symbols(data: bytes) -> tuple[set[str] | None, set[str]]:
 
 
 def undefined_symbols(data: bytes) -> set[str]:
-    """What an object needs from outside; the empty set where its format is not ELF64."""
+    """What an object needs from outside; the empty set where its format is neither ELF64 nor WebAssembly."""
+    if data[:4] == b"\0asm":
+        return imported_functions(data)
     return _elf_symbols(data)[1]
 
 

@@ -32,8 +32,8 @@ def fold(
     """Fold elements ``0 … count-1`` and give the final states, each of shape `batch`.
 
     `element(ks)` takes an int64 array of shape ``(n, 1, …, 1)`` (rank ``1 + len(batch)``) and gives one array a state
-    (two factors where `order.product`), broadcastable to ``(n, *batch)``.  `combine(older, newer)` merges states of equal
-    shape.  `fma(a, b, accumulator)` is needed where it is `fma`.  Without elements the result is the identity.
+    (two factors where `order.product`), broadcastable to ``(n, *batch)``.  `combine(older, newer)` merges states of
+    equal shape.  `fma(a, b, accumulator)` is needed where it is `fma`.  Without elements the result is the identity.
     """
     if order.kind == "free":
         order = _FREE
