@@ -17,7 +17,16 @@ import numpy as np
 from ..dialects.registry import OpError
 from . import knobs
 from .c_signature import ExportError
-from .cli_export import FORMS, add_options, check_options, emit_stage, is_export, target_of, write_for_c
+from .cli_export import (
+    FORMS,
+    add_options,
+    check_options,
+    emit_stage,
+    is_export,
+    scheduled_for_gpu,
+    target_of,
+    write_for_c,
+)
 from .cli_inputs import CliError, read_inputs, signature
 from .codegen.target import Target, TargetError
 from .codegen.writer import EmitError
@@ -196,7 +205,8 @@ def _check(given: Any) -> int:
         _summarise(given.file, graphs, request)
         return 0
     graph = chosen.graph()
-    stages = _stages(graph, request, target_of(given).versions[0])
+    with scheduled_for_gpu(graph.name, given):
+        stages = _stages(graph, request, target_of(given).versions[0])
     if request.emit:
         emit_stage(stages, request.emit, given.output)
     if given.dump_ir:

@@ -3,17 +3,29 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 from .cli_inputs import CliError
+from .codegen.writer import EmitError
 from .frontend.tx_language import TxFunction
 from .options import Options
 from .stages import EXPORTS, STAGES
 from .watch import Watch
 
-__all__ = ["FORMS", "add_options", "check_options", "emit_stage", "is_export", "write_for_c"]
+__all__ = [
+    "FORMS",
+    "add_options",
+    "check_options",
+    "emit_stage",
+    "is_export",
+    "scheduled_for_gpu",
+    "target_of",
+    "write_for_c",
+]
 
 #: Forms that are no stage of their own, with the stage that is their last.
 FORMS = {"so": "obj", "header": "obj", "ptx": "asm"}
@@ -69,6 +81,18 @@ def target_of(given: Any) -> Any:
     if len(found.versions) > 1 and not is_export(given):
         raise CliError(f"--emit={given.emit} shows code for one target, not for {name}", "name one of them")
     return found
+
+
+@contextlib.contextmanager
+def scheduled_for_gpu(name: str, given: Any) -> Iterator[None]:
+    """Say, where PTX is asked for and cannot be made, what is missing."""
+    try:
+        yield
+    except EmitError as error:
+        if given.emit != "ptx" and given.target != "nvptx64":
+            raise
+        hint = "loops are scheduled for CPUs only as yet; functions of numbers, without loops, become PTX"
+        raise CliError(f"no PTX of {name}: {error}", hint) from None
 
 
 def emit_stage(stages: Any, stage: str, output: Path | None) -> None:

@@ -53,6 +53,8 @@ def export_graph(
     for what C cannot call, TargetError for what the target cannot run.
     """
     symbol = check_symbol(symbol or graph.name)
+    if target.versions[0].is_gpu:
+        raise ExportError(f"C calls no code of {target.name}", "--emit=ptx shows what there is")
     hidden = [i.name for i in graph.inputs if i.hidden]
     if hidden:
         raise ExportError(

@@ -115,12 +115,38 @@ def test_the_command_writes_what_c_needs(tmp_path: Path):
         (["--emit=obj", "-o", "/nowhere/x"], "cannot write /nowhere/x.h: No such file or directory"),
         (["--emit=loops", "-o", "/nowhere/x"], "cannot write /nowhere/x: No such file or directory"),
         (["--emit=ptx", "--target=aarch64"], "--emit=ptx is for the target nvptx64, not aarch64"),
+        (["--emit=ptx"], "no PTX of softmax: a GPU kernel has no temporaries in memory"),
+        (["--emit=obj", "--target=nvptx64"], "C calls no code of nvptx64 (sm_90a)"),
+        (["--emit=so", "--target=wasm32", "-o", "x"], "wasm32 has no shared libraries"),
+        (["--emit=asm", "--target=aarch64", "--cpu=m0"], "LLVM does not know a part of aarch64-unknown-linux-gnu (m0)"),
+        (["--emit=asm", "--target=aarch64", "--cpu=a,b"], "a processor of aarch64 is named by letters and digits"),
+        (["--emit=asm", "--target=nvptx64", "--cpu=m0"], "no GPU 'm0'"),
     ],
 )
 def test_wrong_options_are_explained(arguments: list[str], text: str):
     done = command(SOFTMAX, *arguments)
     assert done.returncode == 1, done.stdout
     assert text in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "text"),
+    [
+        (["--emit=ptx"], ".target sm_90a"),
+        (["--emit=ptx", "--cpu=sm_80"], ".target sm_80"),
+        (["--emit=asm", "--target=riscv64"], "fadd.s"),
+        (["--emit=asm", "--target=aarch64", "--cpu=neoverse-n1"], "fadd\ts"),
+        (["--emit=asm", "--target=wasm32"], "f32.add"),
+        (["--emit=asm", "--target=x86-64-v2"], "addss"),
+        (["--emit=asm", "--target=x86-64-v3"], "vaddss"),
+        (["--emit=llvm", "--target=riscv64"], 'target triple = "riscv64-unknown-linux-gnu"'),
+    ],
+)
+def test_assembly_for_a_target(arguments: list[str], text: str, tmp_path: Path):
+    (tmp_path / "f.tx").write_text("def f(x: f32) -> f32:\n    return x + 1\n")
+    done = command(tmp_path / "f.tx", *arguments)
+    assert done.returncode == 0, done.stderr
+    assert text in done.stdout
 
 
 def test_a_linker_that_fails_is_quoted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
