@@ -43,8 +43,8 @@ class Fold:
     groups: int  # vectors that hold all virtual lanes
 
     @property
-    def fma(self) -> bool:
-        return self.op.order.data.fma
+    def product(self) -> str:
+        return self.op.order.data.product
 
     @property
     def lanes(self) -> int:
@@ -122,9 +122,11 @@ class ReduceWriter(LoopWriter):
         if masked:
             self.mask = self._tail_mask
         element = self.region(fold.op.body.block)
-        if fold.fma:
+        if fold.product == "fma":
             new = [self.primitive("fma", (*element, *totals), fold.dtypes[0])]
         else:
+            if fold.product == "mul_add":
+                element = [self.primitive("mul", element, fold.dtypes[0])]
             new = self._merge(fold, totals, element)
         lanes = totals[0].lanes
         new = [Reg(lanes, self.spread(n, lanes), n.dtype) for n in new]

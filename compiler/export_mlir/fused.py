@@ -287,9 +287,11 @@ class _Fused(Text):
 
     def merged(self, op: GenericOp, states: list[str], yielded: list[str]) -> list[str]:
         assert op.order is not None and op.identity is not None
-        if op.order.data.fma:
-            kind = op.merge.block.args[0].type
+        kind = op.merge.block.args[0].type
+        if op.order.data.product == "fma":
             return [self.define(f"math.fma {yielded[0]}, {yielded[1]}, {states[0]} : {kind}")]
+        if op.order.data.product == "mul_add":
+            yielded = [self.define(f"arith.mulf {yielded[0]}, {yielded[1]} : {kind}")]
         self.body(op.merge.block, [*states, *yielded])
         assert op.merge.block.last_op is not None
         return [self.of(v) for v in op.merge.block.last_op.operands]
