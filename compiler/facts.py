@@ -7,11 +7,14 @@ whole list.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from enum import Enum
 from typing import Any
 
 import numpy as np
 
-__all__ = ["StrideFact", "describe", "element_name", "separate", "stride_fact", "walkable"]
+__all__ = [
+    "Identity", "StrideFact", "describe", "element_name", "separate", "stride_fact", "value_fact", "walkable",
+]  # fmt: skip
 
 #: ``("packed",)``, ``("order", slowest dim, …, fastest dim)``, or ``("strides", …)`` with "0", "1" or "s" for each dim.
 StrideFact = tuple[Any, ...]
@@ -46,6 +49,34 @@ def stride_fact(array: np.ndarray) -> StrideFact:
         return ("order", *reversed(range(array.ndim)))
     item = array.itemsize
     return ("strides", *("0" if s == 0 else "1" if s == item else "s" for s in array.strides))
+
+
+class Identity:
+    """A Python object as a fact: that very one, kept alive so that no later one can be taken for it."""
+
+    __slots__ = ("value",)
+
+    def __init__(self, value: Any):
+        self.value = value
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Identity) and other.value is self.value
+
+    def __hash__(self) -> int:
+        return id(self.value)
+
+    def __str__(self) -> str:
+        return f"the same {type(self.value).__name__}"
+
+
+def value_fact(value: Any) -> Any:
+    """What of an argument that is no number, array or container selects code: texts by value, objects by identity.
+
+    What the function reads of an object is a fact of its own (`frontend/captures.py`).
+    """
+    if value is None or isinstance(value, (str, bytes, np.dtype, Enum)):
+        return value
+    return Identity(value)
 
 
 def separate(arrays: Sequence[np.ndarray], written: Sequence[int]) -> list[np.ndarray]:

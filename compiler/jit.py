@@ -10,7 +10,7 @@ import functools
 import inspect
 import sys
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -18,13 +18,14 @@ import numpy as np
 from .argument import Argument
 from .cache import SourceLookup, code_key, explain_miss, load_code, publish_code
 from .executable import CodeSpec, Executable
-from .facts import StrideFact, describe, element_name, separate, stride_fact, walkable
+from .facts import StrideFact, describe, element_name, separate, stride_fact, value_fact, walkable
 from .options import Options
 from .signature import Literal, Signature
 
 if TYPE_CHECKING:
     from ..runtime.call import NativeFunction
     from .cache import CodeKey
+    from .captured import Captured
     from .frontend.graph import Graph
 
 __all__ = ["Jitted", "Lowered", "compiled", "evaluate_graph", "jit", "packed", "stages_of", "structured"]
@@ -33,7 +34,7 @@ __all__ = ["Jitted", "Lowered", "compiled", "evaluate_graph", "jit", "packed", "
 class _Version:
     """One trace of a function: how it is called, its machine code, and what it captured."""
 
-    def __init__(self, executable: Executable, captured: Sequence[Callable[[], bool]]):
+    def __init__(self, executable: Executable, captured: Sequence[Captured]):
         self.executable, self.captured = executable, tuple(captured)
 
     @property
@@ -134,6 +135,11 @@ class Jitted:
         self._versions: dict[Any, list[_Version]] = {} if shared is None else shared._versions
         self._lookups: list[tuple[Any, SourceLookup]] = [] if shared is None else shared._lookups
 
+    @property
+    def compile_options(self) -> Options:
+        """The options that it is compiled with."""
+        return self._options
+
     def options(self, **given: Any) -> Jitted:
         """The same function with other options; compiled code is shared.  OptionError for what there is not."""
         return Jitted(self.__wrapped__, Options.of(self._options, **given), self)
@@ -188,7 +194,7 @@ class Jitted:
         lookup.keep(executable.signature, code)
         return version
 
-    def _trace(self, call: _Call) -> tuple[Graph, list[Callable[[], bool]], tuple[StrideFact, ...]]:
+    def _trace(self, call: _Call) -> tuple[Graph, list[Captured], tuple[StrideFact, ...]]:
         from .frontend.staging import trace_function
 
         traced = trace_function(self.__wrapped__, call.arguments)
@@ -220,10 +226,12 @@ class Jitted:
         from .explain import explain
 
         call = self._bind(args, kwargs)
+        graph, captured, _ = self._trace(call)
         return explain(
             self.__wrapped__.__name__,
-            self._trace(call)[0],
-            [describe(k) for k in call.key],
+            graph,
+            [f"{name}: {describe(k)}" for name, k in zip(_names(call.arguments), call.key, strict=True)],
+            [str(c) for c in captured],
             self.lower(*args, **kwargs).stages,
         )
 
@@ -298,7 +306,7 @@ def _argument(name: str, value: Any, call: _Call) -> Argument:
     if isinstance(value, dict):
         call.key.append(("dict", *value))
         return Argument(name, "dict", {k: _argument(f"{name}.{k}", v, call) for k, v in value.items()})
-    call.key.append(("value", type(value).__name__, value if _hashable(value) else id(value)))
+    call.key.append(("value", type(value).__name__, value_fact(value)))
     return Argument(name, "value", value)
 
 
@@ -308,12 +316,14 @@ def _is_tensor(value: Any) -> bool:
     return front_end is not None and isinstance(value, front_end.Tensor)
 
 
-def _hashable(value: Any) -> bool:
-    try:
-        hash(value)
-    except TypeError:
-        return False
-    return True
+def _names(arguments: Iterable[Argument]) -> Iterator[str]:
+    """The names of the facts of a call: containers, and what is in them."""
+    for argument in arguments:
+        yield argument.name
+        if argument.kind == "dict":
+            yield from _names(argument.value.values())
+        elif argument.kind in ("tuple", "list"):
+            yield from _names(argument.value)
 
 
 def _leaves(arguments: Sequence[Argument]) -> dict[str, Argument]:

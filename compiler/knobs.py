@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 __all__ = [
-    "CACHE_DIR", "CACHE_SIZE_MB", "DUMP_IR", "KNOBS", "NUM_THREADS", "PASSES", "PRINT_IR", "TIME_PASSES", "VERIFY",
-    "Knob", "KnobError",
+    "CACHE_DIR", "CACHE_SIZE_MB", "CC", "DUMP_IR", "KNOBS", "NUM_THREADS", "PASSES", "PRINT_IR", "TIME_PASSES",
+    "VERIFY", "Knob", "KnobError",
 ]  # fmt: skip
 
 T = TypeVar("T")
@@ -126,6 +126,13 @@ VERIFY = _knob(
     False,
     _bool,
     "Verify the IR, dominance included, after every pass; otherwise it is verified once, after lowering.",
+)
+CC = _knob(
+    "TXC_CC",
+    "a command",
+    "",
+    str,
+    "The C compiler that links exported shared libraries; unset: cc, the target's cross compiler, or PyPI's ziglang.",
 )
 PASSES = _knob(
     "TXC_PASSES",
