@@ -12,7 +12,7 @@ from ...dialects.types import DTYPES, DType
 from ..diagnostics import TxcError
 from .graph import Loc
 
-__all__ = ["Annotation", "read_annotation"]
+__all__ = ["Annotation", "Parameter", "read_annotation"]
 
 
 @dataclass(frozen=True)
@@ -31,6 +31,14 @@ class Annotation:
     def __str__(self) -> str:
         text = f"{self.dtype}" if self.scalar else f"{self.dtype}[{', '.join(map(str, self.dims))}]"
         return text + (".col" if self.layout == "col" else "")
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """A parameter with its declared type."""
+
+    name: str
+    type: Annotation
 
 
 def read_annotation(filename: str, node: ast.expr) -> Annotation:
