@@ -95,6 +95,11 @@ class Jitted:
         self._options = options
         self._versions: dict[Any, list[_Version]] = {} if shared is None else shared._versions
 
+    @property
+    def compile_options(self) -> Options:
+        """The options that it is compiled with."""
+        return self._options
+
     def options(self, **given: Any) -> Jitted:
         """The same function with other options; compiled code is shared.  OptionError for what there is not."""
         return Jitted(self.__wrapped__, Options.of(self._options, **given), self)

@@ -13,7 +13,7 @@ from typing import Generic, TypeVar
 
 from ..runtime.threads import ENVIRONMENT_VARIABLE, default_threads
 
-__all__ = ["DUMP_IR", "KNOBS", "NUM_THREADS", "PASSES", "PRINT_IR", "TIME_PASSES", "VERIFY", "Knob", "KnobError"]
+__all__ = ["CC", "DUMP_IR", "KNOBS", "NUM_THREADS", "PASSES", "PRINT_IR", "TIME_PASSES", "VERIFY", "Knob", "KnobError"]
 
 T = TypeVar("T")
 
@@ -103,6 +103,13 @@ VERIFY = _knob(
     False,
     _bool,
     "Verify the IR, dominance included, after every pass; otherwise it is verified once, after lowering.",
+)
+CC = _knob(
+    "TXC_CC",
+    "a command",
+    "",
+    str,
+    "The C compiler that links exported shared libraries; unset: cc, the target's cross compiler, or PyPI's ziglang.",
 )
 PASSES = _knob(
     "TXC_PASSES",

@@ -403,7 +403,7 @@ def contract_order(operands: Sequence[TensorType], pairs: Sequence[tuple[int, in
     if a.rank > len(pairs) and b.rank > len(pairs):
         return CHAIN_FMA
     base = sum_order(a.dtype.computes_in.bits, True)
-    return Order(base.kind, base.block, base.lanes, True)
+    return Order(base.kind, base.block, base.lanes, "fma")
 
 
 def make(

@@ -28,7 +28,17 @@ from .symint import SymInt, is_integer, sym_max
 from .tensor import Tensor
 from .trace import Trace, require
 
-__all__ = ["Argument", "Runtime", "StagedRange", "Traced", "Undefined", "stage", "trace_function"]
+__all__ = [
+    "Argument",
+    "Runtime",
+    "StagedRange",
+    "Traced",
+    "Undefined",
+    "as_arrays",
+    "refuse_undefined",
+    "stage",
+    "trace_function",
+]
 
 #: A range known while staging is written out up to this length; a longer one becomes a loop.
 UNROLL = 8
@@ -91,27 +101,28 @@ def trace_function(function: Callable[..., Any], arguments: Sequence[Argument]) 
         values = {a.name: _symbolic(trace, a, runtime.captures) for a in arguments}
         bound = inspect.BoundArguments(inspect.signature(function), values)  # pyright: ignore[reportArgumentType]
         result = stage(function, runtime)(*bound.args, **bound.kwargs)
-        _refuse_undefined(result, function)
-        return Traced(trace.finish(_as_arrays(result)), list(runtime.captures.facts.values()))
+        refuse_undefined(result, function)
+        return Traced(trace.finish(as_arrays(result)), list(runtime.captures.facts.values()))
 
 
-def _as_arrays(result: Any) -> Any:
-    """The result with its column-major tensors as NumPy counts their dims, in the memory that they have."""
+def as_arrays(result: Any) -> Any:
+    """A function's result with its column-major tensors as NumPy counts their dims, in the memory that they have."""
     if isinstance(result, Tensor) and result.layout == "col" and result.ndim > 1:
         return result.relabelled().shuffle(tuple(range(result.ndim))[::-1])
     if isinstance(result, dict):
-        return {k: _as_arrays(v) for k, v in result.items()}
+        return {k: as_arrays(v) for k, v in result.items()}
     if isinstance(result, (tuple, list)):
-        return type(result)(map(_as_arrays, result))
+        return type(result)(map(as_arrays, result))
     return result
 
 
-def _refuse_undefined(result: Any, function: Callable[..., Any]) -> None:
+def refuse_undefined(result: Any, function: Callable[..., Any]) -> None:
+    """TxcError where a part of the result has no value."""
     if isinstance(result, Undefined):
         code = function.__code__
         raise result.error(Loc(code.co_filename, code.co_firstlineno, 0, 0, function.__name__))
     for part in result.values() if isinstance(result, dict) else result if isinstance(result, (tuple, list)) else ():
-        _refuse_undefined(part, function)
+        refuse_undefined(part, function)
 
 
 def _symbolic(trace: Trace, argument: Argument, captures: Captures) -> Any:

@@ -15,7 +15,6 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from ...dialects.dims import Dim
 from ...dialects.registry import OPS, OpError, Reduction
 from ...dialects.types import DTYPES
 from ..diagnostics import TxcError, at, located
@@ -31,7 +30,7 @@ from .tx_errors import fail, location, nearest
 from .tx_names import COMPARE, CONSTANTS, FUNCTIONS, IN_PLACE, binary
 from .tx_types import Annotation, Parameter, read_annotation
 
-__all__ = ["TxFunction", "TxModule", "parse"]
+__all__ = ["Parameter", "TxFunction", "TxModule", "parse", "read_parameters"]
 
 
 #: A `while` whose condition is known while compiling is written out, up to this many times.
@@ -58,24 +57,9 @@ class TxFunction:
             values: dict[str, Any] = {}
             sizes: dict[str, Any] = {}
             for p in self.parameters:
-                values[p.name] = _declared(trace, p, sizes)
+                values[p.name] = p.declare(trace, sizes)
             result = _Evaluator(self.module, trace, values, sizes, (self.name,)).function(self)
             return trace.finish(result)
-
-
-def _declared(trace: Trace, p: Parameter, sizes: dict[str, Any]) -> Any:
-    """A parameter's symbolic value; the sizes its type names become ints of the function."""
-    if p.type.is_int:
-        return trace.int_input(p.name)
-    dims: list[Dim] = []
-    for d in p.type.dims:
-        for s in sorted(d.symbols(), key=lambda s: s.name):
-            if s.name not in sizes:
-                sizes[s.name] = SymInt(trace.table.declare(s.name, None, f"size {s.name}"))
-        dims.append(d)
-    if not dims:
-        return trace.scalar_input(p.name, p.type.dtype.numpy, "")
-    return trace.tensor_input(p.name, p.type.dtype, dims, layout=p.type.layout)
 
 
 @dataclass
@@ -132,18 +116,24 @@ def _signature(module: TxModule, node: ast.FunctionDef) -> TxFunction:
     a = node.args
     if a.vararg or a.kwarg or a.kwonlyargs or a.defaults or a.posonlyargs or node.decorator_list:
         fail(module.filename, node, "parameters are plain names with a type", "x: f32[n, m]", "TX0525")
-    parameters = []
-    for arg in a.args:
-        if arg.annotation is None:
-            fail(module.filename, arg, f"parameter {arg.arg!r} needs a type", f"{arg.arg}: f32[n, m]", "TX0526")
-        if any(arg.arg == p.name for p in parameters):
-            fail(module.filename, arg, f"parameter {arg.arg!r} is declared twice", code="TX0525")
-        parameters.append(Parameter(arg.arg, read_annotation(module.filename, arg.annotation)))
+    parameters = read_parameters(module.filename, a.args)
     results = None
     if node.returns is not None:
         parts = node.returns.elts if isinstance(node.returns, ast.Tuple) else [node.returns]
         results = [read_annotation(module.filename, part) for part in parts]
     return TxFunction(module, node, parameters, results, ast.get_docstring(node) or "")
+
+
+def read_parameters(filename: str, declared: Sequence[ast.arg]) -> list[Parameter]:
+    """Parameters with their types; TxcError for one without a type, or declared twice."""
+    parameters: list[Parameter] = []
+    for arg in declared:
+        if arg.annotation is None:
+            fail(filename, arg, f"parameter {arg.arg!r} needs a type", f"{arg.arg}: f32[n, m]", "TX0526")
+        if any(arg.arg == p.name for p in parameters):
+            fail(filename, arg, f"parameter {arg.arg!r} is declared twice", code="TX0525")
+        parameters.append(Parameter(arg.arg, read_annotation(filename, arg.annotation)))
+    return parameters
 
 
 class _Return(Exception):

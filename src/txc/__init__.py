@@ -8,10 +8,11 @@ from .compiler.jit import jit
 from .compiler.options import OptionError
 
 if TYPE_CHECKING:
+    from .compiler.export import export
     from .compiler.tx_module import compile_source, load
 
 __version__ = "0.1.0"
-__all__ = ["OptionError", "Tensor", "TxcError", "asarray", "compile_source", "jit", "load"]
+__all__ = ["OptionError", "Tensor", "TxcError", "asarray", "compile_source", "export", "jit", "load"]
 
 
 def __getattr__(name: str) -> Any:
@@ -20,4 +21,8 @@ def __getattr__(name: str) -> Any:
         from .compiler import tx_module
 
         return getattr(tx_module, name)
+    if name == "export":
+        from .compiler.export import export
+
+        return export
     raise AttributeError(f"module 'txc' has no attribute {name!r}")
