@@ -15,9 +15,9 @@ from xdsl.dialects import arith
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from ..dialects import kernel, loop
-from ..dialects.attributes import BufferInfo, packed_strides, scalar_dtype
+from ..dialects.attributes import BufferInfo, scalar_dtype
 from ..dialects.body_builder import BodyBuilder
-from ..dialects.dims import Dim, Sym, dim, maximum, minimum
+from ..dialects.dims import Dim, Sym, dim, maximum, minimum, packed_strides
 from ..dialects.index_map import product, unravel
 from .loop_writer import LoopWriter, accesses, buffer_info
 from .schedule_map import Lanes
