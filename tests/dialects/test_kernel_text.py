@@ -138,6 +138,11 @@ def test_the_parser_says_what_is_wrong(parse, old: str, new: str, error: str) ->
 
 
 def test_orders_are_checked_when_read(parse) -> None:
-    for order, error in [("chain<500, fma>", "powers of two"), ("ring<4>", "is not an order")]:
+    wrong = [
+        ("chain<500, fma>", "powers of two"),
+        ("ring<4>", "is not an order"),
+        ("tree<16, 4, dot>", "invalid literal|is not an order"),
+    ]
+    for order, error in wrong:
         with pytest.raises(ParseError, match=error):
             parse(replaced(REDUCTION, "chain<512, fma>", order))
