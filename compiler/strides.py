@@ -4,20 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ..dialects.dims import Dim, dim, sym
+from ..dialects.dims import Dim, dim, packed_strides, sym
 from .facts import StrideFact
 
-__all__ = ["packed_strides", "symbolic_strides"]
-
-
-def packed_strides(dims: Sequence[Dim], order: Sequence[int]) -> tuple[Dim, ...]:
-    """Strides without gaps when memory holds the dims from ``order[0]``, the slowest, to ``order[-1]``."""
-    strides: dict[int, Dim] = {}
-    running = dim(1)
-    for d in reversed(order):
-        strides[d] = running
-        running = running * dims[d]
-    return tuple(strides[d] for d in range(len(dims)))
+__all__ = ["symbolic_strides"]
 
 
 def symbolic_strides(name: str, dims: Sequence[Dim], fact: StrideFact) -> tuple[Dim, ...] | None:
