@@ -1,8 +1,8 @@
 """Generated programs at every level: the interpreters and machine code agree.
 
-A seeded generator writes graphs of maps, views, reductions, contractions, stores, loops and branches, several programs to a
-graph so that fusion, rows and buffer reuse meet across them.  From `fused` down all results are the same bits, on any
-number of threads and with any vector width; above, the order of sums is not fixed yet and results agree closely.
+A seeded generator writes graphs of maps, views, reductions, contractions, stores, loops and branches, several programs
+to a graph so that fusion, rows and buffer reuse meet across them.  From `fused` down all results are the same bits, on
+any number of threads and with any vector width; above, the order of sums is not fixed yet and results agree closely.
 """
 
 from __future__ import annotations
