@@ -143,9 +143,13 @@ def _among(t: Tensor, tensors: Iterable[Tensor]) -> bool:
 
 
 @contextmanager
-def _region(trace: Trace, types: Sequence[TensorType]) -> Iterator[Block]:
-    """A new open block; on leaving it every older tensor has the value from before again."""
+def _region(trace: Trace, types: Sequence[TensorType], certain: bool = False) -> Iterator[Block]:
+    """A new open block; on leaving it every older tensor has the value from before again.
+
+    `certain` where it runs in every iteration of the loops around it.
+    """
     block = Block(types, trace.block)
+    trace.uncertain += not certain
     trace.blocks.append(block)
     trace.writes.append({})
     trace.writers.append([])
@@ -153,6 +157,7 @@ def _region(trace: Trace, types: Sequence[TensorType]) -> Iterator[Block]:
         yield block
     finally:
         trace.blocks.pop()
+        trace.uncertain -= not certain
         trace.writers.pop()
         for owner, before in trace.writes.pop().items():
             owner._value = before
@@ -219,7 +224,7 @@ def for_(
             facts.loops[symbol] = (low, high - 1)
             initial = plan.initial()
             try:
-                with _values_kept(plan.written), _region(trace, [resolved(v) for v in initial]) as block:
+                with _values_kept(plan.written), _region(trace, [resolved(v) for v in initial], True) as block:
                     arguments = plan.arguments(block)
                     returned = body(item, arguments)
                     _own_writes(trace, block)
