@@ -9,14 +9,14 @@ from __future__ import annotations
 import functools
 import inspect
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
 from ..dialects.types import dtype
-from .facts import StrideFact, describe, separate, stride_fact, symbolic_strides, walkable
+from .facts import StrideFact, describe, separate, stride_fact, symbolic_strides, value_fact, walkable
 from .frontend.graph import Graph, Literal
 from .frontend.staging import Argument, trace_function
 from .frontend.tensor import Tensor
@@ -177,7 +177,8 @@ class Jitted:
         return explain(
             self.__wrapped__.__name__,
             version.graph,
-            [describe(k) for k in call.key],
+            [f"{name}: {describe(k)}" for name, k in zip(_names(call.arguments), call.key, strict=True)],
+            [str(c) for c in version.captured],
             self.lower(*args, **kwargs).stages,
         )
 
@@ -240,16 +241,18 @@ def _argument(name: str, value: Any, call: _Call) -> Argument:
     if isinstance(value, dict):
         call.key.append(("dict", *value))
         return Argument(name, "dict", {k: _argument(f"{name}.{k}", v, call) for k, v in value.items()})
-    call.key.append(("value", type(value).__name__, value if _hashable(value) else id(value)))
+    call.key.append(("value", type(value).__name__, value_fact(value)))
     return Argument(name, "value", value)
 
 
-def _hashable(value: Any) -> bool:
-    try:
-        hash(value)
-    except TypeError:
-        return False
-    return True
+def _names(arguments: Iterable[Argument]) -> Iterator[str]:
+    """The names of the facts of a call: containers, and what is in them."""
+    for argument in arguments:
+        yield argument.name
+        if argument.kind == "dict":
+            yield from _names(argument.value.values())
+        elif argument.kind in ("tuple", "list"):
+            yield from _names(argument.value)
 
 
 def _leaves(arguments: Sequence[Argument]) -> dict[str, Argument]:

@@ -352,6 +352,8 @@ class ForOp(IRDLOperation):
         _expect(self.body.block, types, types, "loop")
         if [r.type for r in self.results_] != types:
             raise VerifyException("a loop's results have the types of its initial values")
+        if self.step.data.const is not None and self.step.data.const <= 0:
+            raise VerifyException(f"'step' must be positive, not {self.step.data}")
 
 
 @irdl_op_definition

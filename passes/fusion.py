@@ -264,7 +264,7 @@ def contraction_nest(scope: _Scope, op: tx.ContractOp, epilogue: SSAValue | None
     b = nest.builder
     a, c = b.cast(a, state), b.cast(c, state)
     elements = (a, c) if order.product else (_times(b, a, c),)
-    zero: float | int = -0.0 if state.is_float else 0
+    zero: float | int = 0.0 if state.is_float else 0
     if state.kind == "bool":
         zero = False
     return _fold(nest, op, [(zero, state)], elements, order, _added, lambda b, s: (b.cast(s[0], element),), epilogue)

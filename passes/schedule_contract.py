@@ -1,10 +1,10 @@
 """Contractions to loops: the right operand packed into panels, register tiles, K in the order's blocks.
 
 Panels of ``lanes * copies`` columns of the right operand are packed side by side, for several blocks of K (any
-transpose, view or map of it is absorbed there); then blocks of rows go to threads, and for each block of K and each
-panel (which stays in the first cache) tiles of `rows` by one panel run an FMA chain along K with all their sums in
-registers.  The left operand is
-read in place where its rows are contiguous along K; else each thread packs its rows into tiles of its own memory.
+transpose, view or map of it is absorbed there).  Then threads take tasks, a block of rows by a group of panels: for
+each block of K and each panel (which stays in the first cache), tiles of `rows` by one panel run an FMA chain along K
+with all their sums in registers.  The left operand is read in place where its rows are contiguous along K; else each
+thread packs its rows into tiles of its own memory.
 """
 
 from __future__ import annotations
@@ -15,17 +15,20 @@ from xdsl.dialects import arith
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from ..dialects import kernel, loop
-from ..dialects.attributes import BufferInfo, packed_strides, scalar_dtype
+from ..dialects.attributes import BufferInfo, scalar_dtype
 from ..dialects.body_builder import BodyBuilder
-from ..dialects.dims import Dim, Sym, dim, minimum
+from ..dialects.dims import Dim, Sym, dim, maximum, minimum, packed_strides
 from ..dialects.index_map import product, unravel
 from .loop_writer import LoopWriter, accesses, buffer_info
 from .schedule_map import Lanes
 
 __all__ = ["is_contraction", "schedule_contraction"]
 
-#: Rows of the left operand that one thread works on at a time: with a block of K they fit the second cache.
-ROW_BLOCK = 24
+#: At most so many rows of the left operand are worked on at a time: with a block of K they fit the second cache.
+#: Few rows are taken in eighths, so that threads have something to share.
+ROW_BLOCK = 96
+#: So many panels of the right operand are worked on at a time.
+PANEL_GROUP = 32
 #: Blocks of K that are packed before the rows are worked on: two joins of the threads for all of them.
 BLOCKS_AT_ONCE = 8
 
@@ -175,11 +178,17 @@ class _Contraction:
         block.add_op(loop.ParallelOp(str(panel), 0, self.panels, outer))
 
     def _multiply(self, block: Block, packed: SSAValue, first: Dim, last: Dim, sums: SSAValue | None) -> None:
-        """Blocks of rows, for each of them the blocks `first` to `last` of K: a block of rows stays in the cache."""
-        start, number, panel, tile, r, j = (self.writer.fresh() for _ in range(6))
+        """Tasks of a block of rows by a group of panels; each goes through the blocks `first` to `last` of K."""
+        number, panel, tile, r, j = (self.writer.fresh() for _ in range(5))
+        height = minimum(ROW_BLOCK, (self.m + (8 * self.rows - 1)) // (8 * self.rows) * self.rows)
+        groups = (self.panels + (PANEL_GROUP - 1)) // PANEL_GROUP
+        task, outer = self.writer.fresh(), Block()
+        start = self._bind(outer, task // groups * height)
+        leftmost = self._bind(outer, task % groups * PANEL_GROUP)
+
         column, row = panel * self.panel + j, start + tile * self.rows + r
-        height = minimum(self.m - start, ROW_BLOCK)
-        tiles = (height + (self.rows - 1)) // self.rows
+        height_here = minimum(self.m - start, height)
+        tiles = (height_here + (self.rows - 1)) // self.rows
         deep = Block()
         left = None if self._reads_left_in_place() else self._pack_left(deep, start, tiles, number)
         body = Block()
@@ -191,16 +200,25 @@ class _Contraction:
             self._add(body, sums, total, point, number)
         body.add_op(loop.YieldOp())
         columns = minimum(self.n - panel * self.panel, self.panel)
-        rows = minimum(self.m - start - tile * self.rows, self.rows)
+        rows = minimum(height_here - tile * self.rows, self.rows)
         made = loop.ForOp(str(j), 0, columns, body, vector=self.width, unroll=self.copies)
-        for iterator, upper, unroll in ((r, rows, self.rows), (tile, tiles, 1), (panel, self.panels, 1)):
+        rightmost = minimum(self.panels, leftmost + PANEL_GROUP)
+        for iterator, lower, upper, unroll in (
+            (r, dim(0), rows, self.rows), (tile, dim(0), tiles, 1), (panel, leftmost, rightmost, 1)
+        ):  # fmt: skip
             inner = Block()
             inner.add_ops([made, loop.YieldOp()])
-            made = loop.ForOp(str(iterator), 0, upper, inner, unroll=unroll)
+            made = loop.ForOp(str(iterator), lower, upper, inner, unroll=unroll)
         deep.add_ops([made, loop.YieldOp()])
-        outer = Block()
         outer.add_ops([loop.ForOp(str(number), first, last, deep), loop.YieldOp()])
-        block.add_op(loop.ParallelOp(str(start), 0, self.m, outer, step=ROW_BLOCK))
+        tasks = (self.m + (height - 1)) // maximum(height, 1) * groups
+        block.add_op(loop.ParallelOp(str(task), 0, tasks, outer))
+
+    def _bind(self, block: Block, expr: Dim) -> Dim:
+        """A symbol for an expression, so that what is built on it stays simple."""
+        symbol, value = self.writer.fresh(), loop.IndexOp(expr)
+        block.add_ops([value, loop.BindOp(value.result, str(symbol))])
+        return symbol
 
     def _reads_left_in_place(self) -> bool:
         """Whether the left factor is just an element of memory that is contiguous along K."""

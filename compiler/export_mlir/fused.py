@@ -116,18 +116,13 @@ class _Fused(Text):
         return ", ".join(f"{self.of(a)} = {self.of(v)}" for a, v in zip(block.args, inits))
 
     def loop(self, op: ForOp) -> None:
-        """Upstream loops count up, so this one counts its iterations."""
-        lower, step = self.index(op.lower.data), self.index(op.step.data)
-        distance = self.index(op.upper.data - op.lower.data)
-        trips = self.define(f"arith.ceildivsi {distance}, {step} : index")
-        zero, one = self.define("arith.constant 0 : index"), self.define("arith.constant 1 : index")
+        lower, upper, step = (self.index(e.data) for e in (op.lower, op.upper, op.step))
         carried = self._carried(op.body.block, op.inits)
         types = ", ".join(tensor_type(v.type) for v in op.inits)
         given = f" iter_args({carried}) -> ({types})" if carried else ""
         at = self.fresh()
-        with self.scope(f"{self._results(op.results_)}scf.for {at} = {zero} to {trips} step {one}{given} {{"):
-            moved = self.define(f"arith.muli {at}, {step} : index")
-            self.env[op.symbol] = self.define(f"arith.addi {lower}, {moved} : index")
+        with self.scope(f"{self._results(op.results_)}scf.for {at} = {lower} to {upper} step {step}{given} {{"):
+            self.env[op.symbol] = at
             self.nested(op.body.block)
             self.end("scf.yield", op.body.block.last_op)
 

@@ -15,45 +15,26 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from ...dialects.dims import Dim, dim
 from ...dialects.registry import OPS, OpError, Reduction
 from ...dialects.types import DTYPES
-from ..diagnostics import TxcError, at
+from ..diagnostics import TxcError, at, located
 from .graph import Graph, Loc
 from .methods import reduce
 from .staging import Runtime, StagedRange, Undefined
+from .staging_ast import Counting, assigned_names, counting
 from .symint import SymInt
 from .tensor import Tensor
 from .trace import Trace
+from .tx_calls import bind_arguments, match_arguments, typed_results
 from .tx_errors import fail, location, nearest
 from .tx_names import COMPARE, CONSTANTS, FUNCTIONS, IN_PLACE, binary
-from .tx_types import Annotation, read_annotation
+from .tx_types import Annotation, Parameter, read_annotation
 
 __all__ = ["Parameter", "TxFunction", "TxModule", "parse", "read_parameters"]
 
 
 #: A `while` whose condition is known while compiling is written out, up to this many times.
 _ROUNDS = 1000
-
-
-@dataclass(frozen=True)
-class Parameter:
-    """A parameter with its declared type."""
-
-    name: str
-    type: Annotation
-
-    def declare(self, trace: Trace, sizes: dict[str, Any]) -> Any:
-        """Its symbolic value; the sizes its type names, ints of the function, are added to `sizes`."""
-        if self.type.is_int:
-            return trace.int_input(self.name)
-        for d in self.type.dims:
-            for s in sorted(d.symbols(), key=lambda s: s.name):
-                if s.name not in sizes:
-                    sizes[s.name] = SymInt(trace.table.declare(s.name, None, f"size {s.name}"))
-        if not self.type.dims:
-            return trace.scalar_input(self.name, self.type.dtype.numpy, "")
-        return trace.tensor_input(self.name, self.type.dtype, self.type.dims, layout=self.type.layout)
 
 
 @dataclass
@@ -77,10 +58,7 @@ class TxFunction:
             sizes: dict[str, Any] = {}
             for p in self.parameters:
                 values[p.name] = p.declare(trace, sizes)
-            evaluator = _Evaluator(
-                self.module, trace, dict(values) | {k: v for k, v in sizes.items() if k not in values}
-            )
-            result = evaluator.function(self)
+            result = _Evaluator(self.module, trace, values, sizes, (self.name,)).function(self)
             return trace.finish(result)
 
 
@@ -168,36 +146,23 @@ class _Return(Exception):
 class _Evaluator:
     """Runs one function's body on symbolic values."""
 
-    def __init__(self, module: TxModule, trace: Trace, names: dict[str, Any], calls: tuple[str, ...] = ()):
-        self.module, self.trace, self.names, self.calls = module, trace, names, calls
+    def __init__(
+        self, module: TxModule, trace: Trace, values: dict[str, Any], sizes: dict[str, Any], calls: tuple[str, ...]
+    ):
+        self.module, self.trace, self.sizes, self.calls = module, trace, sizes, calls
+        self.names = {**sizes, **values}
         self.runtime = Runtime()
 
     def function(self, f: TxFunction) -> Any:
         try:
             self.block(f.node.body)
         except _Return as returned:
-            if f.results is not None:
-                self._check(f, returned.value)
-            return returned.value
+            if f.results is None:
+                return returned.value
+            assert f.node.returns is not None
+            with at(location(self.module.filename, f.node.returns)), located():
+                return typed_results(f.name, f.results, returned.value, self.sizes, self.trace.table)
         fail(self.module.filename, f.node, f"{f.name} ends without a return", code="TX0527")
-
-    def _check(self, f: TxFunction, value: Any) -> None:
-        """Results against the declared types: dtype, rank, and sizes as far as they are known to differ."""
-        given = value if isinstance(value, tuple) else (value,)
-        assert f.results is not None and f.node.returns is not None
-        where = f.node.returns
-        if len(given) != len(f.results):
-            self.fail(where, f"{f.name} returns {len(given)} values, not {len(f.results)}", code="TX0528")
-        for result, declared in zip(given, f.results):
-            found = result.user_type if isinstance(result, Tensor) else None
-            if found is None:
-                continue
-            fits = found.dtype is declared.dtype and found.rank == len(declared.dims)
-            if not fits or any(
-                self.trace.table.resolve(a) is not self.trace.table.resolve(b)
-                for a, b in zip(found.dims, declared.dims)
-            ):
-                self.fail(where, f"{f.name} returns {found}, declared is {declared}", code="TX0529")
 
     def fail(self, node: ast.AST, message: str, hint: str = "", code: str = "TX0500") -> NoReturn:
         fail(self.module.filename, node, message, hint, code)
@@ -229,7 +194,7 @@ class _Evaluator:
             case ast.For(target=ast.Name(id=name), iter=iterable, body=body, orelse=[]):
                 self.for_(node, name, self.value(iterable), body)
             case ast.While(test=test, body=body, orelse=[]):
-                self.while_(test, body)
+                self.while_(test, body, counting(node))
             case ast.If(test=test, body=body, orelse=orelse):
                 self.if_(node, self.value(test), body, orelse)
             case ast.Expr(value=ast.Constant(value=str())) | ast.Pass():
@@ -290,15 +255,15 @@ class _Evaluator:
     def for_(self, node: ast.For, name: str, iterable: Any, body: list[ast.stmt]) -> None:
         if not isinstance(iterable, StagedRange):
             self.fail(node.iter, "a loop runs over range(…)", "for i in range(n):", "TX0535")
-        names = [n for n in _assigned(body) if n != name]
+        names = [n for n in assigned_names(body) if n != name]
 
         def run(item: Any, *state: Any) -> tuple[Any, ...]:
             return self._with_names([*names, name], [*state, item], body)[: len(names)]
 
         self._update(names, self.runtime.for_(iterable, run, (name,), tuple(names), self._state(names)))
 
-    def while_(self, test: ast.expr, body: list[ast.stmt]) -> None:
-        names = _assigned(body)
+    def while_(self, test: ast.expr, body: list[ast.stmt], counts: Counting | None) -> None:
+        names = assigned_names(body)
         rounds = itertools.count()
 
         def condition(*state: Any) -> Any:
@@ -314,14 +279,20 @@ class _Evaluator:
         def run(*state: Any) -> tuple[Any, ...]:
             return self._with_names(names, state, body)
 
-        self._update(names, self.runtime.while_(condition, run, tuple(names), self._state(names)))
+        state = tuple(names), self._state(names)
+        if counts is None:
+            found = self.runtime.while_(condition, run, *state)
+        else:
+            bound, step = lambda: self.value(counts.bound), lambda: self.value(counts.step)
+            found = self.runtime.count_(condition, run, counts.name, counts.relation, bound, step, *state)
+        self._update(names, found)
 
     def if_(self, node: ast.If, test: Any, body: list[ast.stmt], orelse: list[ast.stmt]) -> None:
         if not isinstance(test, Tensor):
             self.block(body if test else orelse)
             return
-        names = [*dict.fromkeys([*_assigned(body), *_assigned(orelse)])]
-        certain = tuple(n for n in names if n in _assigned(body) and n in _assigned(orelse))
+        names = [*dict.fromkeys([*assigned_names(body), *assigned_names(orelse)])]
+        certain = tuple(n for n in names if n in assigned_names(body) and n in assigned_names(orelse))
         found = self.runtime.if_(
             test,
             lambda *state: self._with_names(names, state, body),
@@ -427,6 +398,8 @@ class _Evaluator:
         if name == "range":
             return self.runtime.fn(range)(*arguments)
         if name in ("len", "float", "int", "abs"):
+            if name == "int" and len(arguments) == 1 and isinstance(arguments[0], SymInt):
+                return arguments[0]  # an int already; Python's int() would make its value a fact
             plain = {"len": len, "float": float, "int": int, "abs": abs}[name]
             return self.runtime.fn(plain)(*arguments)
         found = FUNCTIONS.get(name)
@@ -459,45 +432,6 @@ class _Evaluator:
         """A call of another function of the file: its body here, with sizes unified with its declared types."""
         if f.name in self.calls:
             self.fail(node, f"{f.name} calls itself", "recursion is not part of the language", "TX0541")
-        names = {p.name: v for p, v in zip(f.parameters, arguments)} | keywords
-        given = len(arguments) + len(keywords)
-        if given != len(f.parameters) or set(names) != {p.name for p in f.parameters}:
-            wanted = ", ".join(p.name for p in f.parameters)
-            self.fail(node, f"{f.name} takes ({wanted}), got {given} arguments", code="TX0542")
-        sizes: dict[str, Any] = {}
-        for p in f.parameters:
-            self._bind(node, f, p, names[p.name], sizes)
-        inner = _Evaluator(
-            self.module,
-            self.trace,
-            {**{k: v for k, v in sizes.items() if k not in names}, **names},
-            (*self.calls, f.name),
-        )
-        unchecked = TxFunction(f.module, f.node, f.parameters, None)
-        return inner.function(unchecked)
-
-    def _bind(self, node: ast.Call, f: TxFunction, p: Parameter, value: Any, sizes: dict[str, Any]) -> None:
-        """Check an argument against the parameter's type; the sizes that the type names get their values."""
-        if p.type.is_int or not isinstance(value, Tensor):
-            return
-        found = value.user_type
-        if found.dtype is not p.type.dtype or found.rank != len(p.type.dims):
-            self.fail(node, f"{f.name} takes {p.name}: {p.type}, got {found}", code="TX0543")
-        for declared, size in zip(p.type.dims, found.dims):
-            if declared.symbol is not None and declared.symbol.name not in sizes:
-                sizes[declared.symbol.name] = SymInt(size)
-            elif declared.symbol is not None:
-                self.trace.table.equate(_dim(sizes[declared.symbol.name]), size, f"{p.name} of {f.name}")
-            elif declared.const is not None:
-                self.trace.table.equate(declared, size, f"{p.name} of {f.name}")
-
-
-def _dim(value: Any) -> Dim:
-    return value.dim if isinstance(value, SymInt) else dim(value)
-
-
-def _assigned(body: Sequence[ast.stmt]) -> list[str]:
-    """Names that statements assign or store into."""
-    from .staging_ast import assigned_names
-
-    return [n for n in assigned_names(body)]
+        given = match_arguments(f.name, f.parameters, arguments, keywords)
+        values, sizes = bind_arguments(f.name, f.parameters, given, self.trace.table)
+        return _Evaluator(self.module, self.trace, values, sizes, (*self.calls, f.name)).function(f)
