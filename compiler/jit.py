@@ -25,6 +25,7 @@ from .signature import Literal, Signature
 if TYPE_CHECKING:
     from ..runtime.call import NativeFunction
     from .cache import CodeKey
+    from .captured import Captured
     from .frontend.graph import Graph
 
 __all__ = ["Jitted", "Lowered", "compiled", "evaluate_graph", "jit", "packed", "stages_of", "structured"]
@@ -33,7 +34,7 @@ __all__ = ["Jitted", "Lowered", "compiled", "evaluate_graph", "jit", "packed", "
 class _Version:
     """One trace of a function: how it is called, its machine code, and what it captured."""
 
-    def __init__(self, executable: Executable, captured: Sequence[Callable[[], bool]]):
+    def __init__(self, executable: Executable, captured: Sequence[Captured]):
         self.executable, self.captured = executable, tuple(captured)
 
     @property
@@ -193,7 +194,7 @@ class Jitted:
         lookup.keep(executable.signature, code)
         return version
 
-    def _trace(self, call: _Call) -> tuple[Graph, list[Callable[[], bool]], tuple[StrideFact, ...]]:
+    def _trace(self, call: _Call) -> tuple[Graph, list[Captured], tuple[StrideFact, ...]]:
         from .frontend.staging import trace_function
 
         traced = trace_function(self.__wrapped__, call.arguments)
@@ -309,6 +310,12 @@ def _argument(name: str, value: Any, call: _Call) -> Argument:
     return Argument(name, "value", value)
 
 
+def _is_tensor(value: Any) -> bool:
+    """Whether it is a lazy tensor: there are none before the front end is imported."""
+    front_end = sys.modules.get(f"{__package__}.frontend.tensor")
+    return front_end is not None and isinstance(value, front_end.Tensor)
+
+
 def _names(arguments: Iterable[Argument]) -> Iterator[str]:
     """The names of the facts of a call: containers, and what is in them."""
     for argument in arguments:
@@ -317,12 +324,6 @@ def _names(arguments: Iterable[Argument]) -> Iterator[str]:
             yield from _names(argument.value.values())
         elif argument.kind in ("tuple", "list"):
             yield from _names(argument.value)
-
-
-def _is_tensor(value: Any) -> bool:
-    """Whether it is a lazy tensor: there are none before the front end is imported."""
-    front_end = sys.modules.get(f"{__package__}.frontend.tensor")
-    return front_end is not None and isinstance(value, front_end.Tensor)
 
 
 def _leaves(arguments: Sequence[Argument]) -> dict[str, Argument]:
