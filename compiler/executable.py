@@ -15,9 +15,10 @@ import numpy as np
 
 from ..dialects.dims import Dim, Sym
 from ..runtime.call import NativeFunction
+from .call_plan import CallPlan, stored_inputs
 from .frontend.graph import Graph, Guard
 
-__all__ = ["BufferSpec", "Executable", "GuardFailure", "Prepared"]
+__all__ = ["BufferSpec", "Executable", "GuardFailure", "NativeEntry", "Prepared"]
 
 
 class GuardFailure(ValueError):
@@ -43,6 +44,15 @@ class Prepared:
     thread_arena: int
 
 
+@dataclass(frozen=True)
+class NativeEntry:
+    """Machine code that Python's calls enter directly: the plan it was written from, its address, what keeps it loaded."""
+
+    plan: CallPlan
+    address: int
+    keep: Any
+
+
 class Executable:
     """Runs a graph's machine code on arrays.
 
@@ -59,14 +69,17 @@ class Executable:
         outputs: Sequence[int],
         arena: Dim,
         thread_arena: Dim,
+        entry: NativeEntry | str,
     ):
         self.graph, self.native = graph, native
+        #: Or why there is none.
+        self.entry = entry
         self.symbols, self.buffers, self.outputs = tuple(symbols), tuple(buffers), tuple(outputs)
         self.arena, self.thread_arena = arena, thread_arena
         self.arrays = [i for i in graph.inputs if i.value is not None]
         self.integers = [i for i in graph.inputs if i.value is None]
         n = len(self.arrays)
-        self.written = tuple(sorted({o for o in self.outputs if o < n}))
+        self.written = tuple(sorted(stored_inputs(graph, self.outputs)))
         self.fresh = tuple(o for o in sorted(set(self.outputs)) if o >= n)
 
     def for_graph(self, graph: Graph) -> Executable:
@@ -79,6 +92,7 @@ class Executable:
             outputs=self.outputs,
             arena=self.arena,
             thread_arena=self.thread_arena,
+            entry=self.entry,
         )
 
     @cached_property

@@ -9,6 +9,7 @@ from __future__ import annotations
 import functools
 import inspect
 import threading
+import types
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -16,7 +17,12 @@ from typing import Any
 import numpy as np
 
 from ..dialects.types import dtype
+from ..runtime.native_call import CapturedObject, NativeCallable, Record, callable_directly, install, remove_all
+from ..runtime.native_layout import problem
+from . import knobs
+from .call_plan import CallSignature, NotNative, Parameter, parameters_of, result_objects
 from .facts import StrideFact, describe, separate, stride_fact, symbolic_strides, walkable
+from .frontend.captured import Captured
 from .frontend.graph import Graph, Literal
 from .frontend.staging import Argument, trace_function
 from .frontend.tensor import Tensor
@@ -25,15 +31,36 @@ from .options import Options
 __all__ = ["Jitted", "Lowered", "compiled", "evaluate_graph", "jit", "structured"]
 
 
-@dataclass
+@dataclass(eq=False)
 class _Version:
     """One trace of a function: its graph, its machine code, how its hidden inputs are found, what it captured."""
 
     graph: Graph
     executable: Any
     stages: Any
-    captured: tuple[Callable[[], bool], ...]
+    captured: tuple[Captured, ...]
     facts: tuple[StrideFact, ...]
+    #: Python objects that a parameter must be, in the order of the parameters.
+    values: tuple[Any, ...]
+    #: Why Python makes its calls; empty where machine code does.
+    not_native: str
+
+    def record(self, signature: inspect.Signature, threads: int) -> Record:
+        """What a callable needs to call it directly."""
+        entry = self.executable.entry
+        parameters = signature.parameters.values()
+        by_position = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+        hidden = [i.source for i in self.graph.inputs if i.hidden]
+        return Record(
+            entry.address,
+            [None if p.kind is inspect.Parameter.POSITIONAL_ONLY else p.name for p in parameters],
+            sum(p.kind in by_position for p in parameters),
+            [(p.default is not p.empty, p.default) for p in parameters],
+            [*hidden, *self.values, *result_objects(self.graph.structure)],
+            [CapturedObject(*c.place, c.value) for c in self.captured],
+            threads,
+            self,
+        )
 
 
 @dataclass
@@ -58,13 +85,23 @@ class _Call:
 
 _code: dict[Any, Any] = {}
 _code_lock = threading.Lock()
+_install_lock = threading.Lock()
 
 
-def compiled(graph: Graph, facts: Sequence[StrideFact], options: Options, watch: Any = None) -> Any:
-    """A `pipeline.Compiled` for the graph, made once for equal graphs, facts and options."""
+def compiled(
+    graph: Graph,
+    facts: Sequence[StrideFact],
+    options: Options,
+    watch: Any = None,
+    parameters: tuple[Parameter, ...] | None = None,
+) -> Any:
+    """A `pipeline.Compiled` for the graph, made once for equal graphs, facts, options and `parameters`.
+
+    With `parameters`, those of the Python function, it has an entry for direct calls where that is possible.
+    """
     from .pipeline import compile_graph
 
-    key = (graph.key(), graph.name, tuple(facts), options.compiled)
+    key = (graph.key(), graph.name, tuple(facts), options.compiled, parameters)
     with _code_lock:
         found = _code.get(key)
         if found is None or watch is not None:
@@ -72,7 +109,8 @@ def compiled(graph: Graph, facts: Sequence[StrideFact], options: Options, watch:
             strides = [
                 symbolic_strides(i.name, i.value.type.dims, f) for i, f in zip(inputs, facts, strict=True) if i.value
             ]
-            found = compile_graph(graph, options, strides=strides, watch=watch)
+            signature = None if parameters is None else CallSignature(parameters, tuple(facts))
+            found = compile_graph(graph, options, strides=strides, watch=watch, signature=signature)
             _code.setdefault(key, found)
     return found
 
@@ -85,8 +123,16 @@ def evaluate_graph(graph: Graph, options: Options | None = None) -> list[np.ndar
     return made.executable(arrays, (), options.threads)
 
 
-class Jitted:
-    """A function compiled for the facts of its calls.  Made by `jit`; binds as a method; pickles by reference."""
+@callable_directly
+class Jitted(NativeCallable):
+    """A function compiled for the facts of its calls.  Made by `jit`; binds as a method; pickles by reference.
+
+    A call goes to the machine code of the version that fits; where none does, `__call__` finds or compiles one.
+    """
+
+    #: Outside of ``__dict__``, as records must live as long as the native part refers to them.
+    __slots__ = ("__dict__", "__weakref__", "_records")
+    _records: dict[_Version, Record] | None
 
     def __init__(self, function: Callable[..., Any], options: Options, shared: Jitted | None = None):
         functools.update_wrapper(self, function)
@@ -94,13 +140,20 @@ class Jitted:
         self._signature = inspect.signature(function)
         self._options = options
         self._versions: dict[Any, list[_Version]] = {} if shared is None else shared._versions
+        self._records = {}
+
+    def __del__(self) -> None:
+        # The last moment at which this object is whole: calls from other finalizers must not find freed records.
+        if getattr(self, "_records", None):
+            remove_all(self)
+            self._records = None
 
     def options(self, **given: Any) -> Jitted:
         """The same function with other options; compiled code is shared.  OptionError for what there is not."""
         return Jitted(self.__wrapped__, Options.of(self._options, **given), self)
 
     def __get__(self, instance: Any, owner: type | None = None) -> Any:
-        return self if instance is None else functools.partial(self, instance)
+        return self if instance is None else types.MethodType(self, instance)
 
     def __reduce__(self) -> str:
         return self.__wrapped__.__qualname__
@@ -111,7 +164,17 @@ class Jitted:
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         call = self._bind(args, kwargs)
         version = self._version(call)
+        self._install(version)
         return self._run(version, call)
+
+    def _install(self, version: _Version) -> None:
+        """Let later calls that fit a version go to its machine code directly."""
+        with _install_lock:
+            if self._records is None or version in self._records or version.not_native:
+                return
+            record = version.record(self._signature, self._options.threads)
+            self._records[version] = record
+            install(self, record)
 
     def _bind(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> _Call:
         bound = self._signature.bind(*args, **kwargs)
@@ -125,7 +188,7 @@ class Jitted:
         """The version whose guards hold, compiled now where there is none; `call` is ready to run it afterwards."""
         key = (tuple(call.key), self._options.compiled)
         for version in self._versions.get(key, ()):
-            if all(same() for same in version.captured) and call.prepare(version):
+            if all(c.holds() for c in version.captured) and call.prepare(version):
                 return version
         version = self._compile(call)
         self._versions.setdefault(key, []).insert(0, version)
@@ -138,11 +201,26 @@ class Jitted:
         traced = trace_function(self.__wrapped__, call.arguments)
         graph = traced.graph
         facts = tuple(stride_fact(a) for a in _arrays(graph, call))
-        made = compiled(graph, facts, self._options, watch)
+        parameters, reason = self._parameters(call, graph)
+        made = compiled(graph, facts, self._options, watch, parameters)
         executable = made.executable
         if executable.graph is not graph:
             executable = executable.for_graph(graph)
-        return _Version(graph, executable, made.stages, tuple(traced.captured), facts)
+        if not reason and isinstance(executable.entry, str):
+            reason = executable.entry
+        values = tuple(a.value for a in call.arguments if a.kind == "value")
+        return _Version(graph, executable, made.stages, tuple(traced.captured), facts, values, reason)
+
+    def _parameters(self, call: _Call, graph: Graph) -> tuple[tuple[Parameter, ...] | None, str]:
+        """The parameters for a native entry, or why there is to be none."""
+        if not knobs.NATIVE_ENTRY.get():
+            return None, "TXC_NATIVE_ENTRY is 0"
+        if problem():
+            return None, problem()
+        try:
+            return parameters_of(self._signature, call.arguments, graph), ""
+        except NotNative as why:
+            return None, str(why)
 
     def _run(self, version: _Version, call: _Call) -> Any:
         executable, arrays = version.executable, call.arrays
@@ -216,18 +294,18 @@ def _argument(name: str, value: Any, call: _Call) -> Argument:
         fact = stride_fact(array)
         call.key.append(("array", element.name, array.ndim, fact))
         return Argument(name, "array", array, original=value)
-    if isinstance(value, (bool, np.bool_)):
+    if isinstance(value, np.generic):
+        call.key.append(("scalar", value.dtype.name))
+        return Argument(name, "scalar", np.asarray(value))
+    if isinstance(value, bool):
         call.key.append(("bool",))
-        return Argument(name, "scalar", np.asarray(value, np.bool_), weak="bool" if isinstance(value, bool) else "")
+        return Argument(name, "scalar", np.asarray(value, np.bool_), weak="bool")
     if isinstance(value, int):
         call.key.append(("int",))
         return Argument(name, "int", int(value))
     if isinstance(value, float):
         call.key.append(("float",))
         return Argument(name, "scalar", np.asarray(value, np.float64), weak="float")
-    if isinstance(value, np.generic):
-        call.key.append(("scalar", value.dtype.name))
-        return Argument(name, "scalar", np.asarray(value))
     if isinstance(value, (tuple, list)):
         call.key.append((type(value).__name__, len(value)))
         items = [_argument(f"{name}.{i}", v, call) for i, v in enumerate(value)]

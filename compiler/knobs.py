@@ -13,7 +13,7 @@ from typing import Generic, TypeVar
 
 from ..runtime.threads import ENVIRONMENT_VARIABLE, default_threads
 
-__all__ = ["DUMP_IR", "KNOBS", "NUM_THREADS", "PASSES", "PRINT_IR", "TIME_PASSES", "VERIFY", "Knob", "KnobError"]
+__all__ = ["DUMP_IR", "KNOBS", "NATIVE_ENTRY", "NUM_THREADS", "PASSES", "PRINT_IR", "TIME_PASSES", "VERIFY", "Knob", "KnobError"]
 
 T = TypeVar("T")
 
@@ -103,6 +103,13 @@ VERIFY = _knob(
     False,
     _bool,
     "Verify the IR, dominance included, after every pass; otherwise it is verified once, after lowering.",
+)
+NATIVE_ENTRY = _knob(
+    "TXC_NATIVE_ENTRY",
+    "0, 1, false or true",
+    True,
+    _bool,
+    "Calls of jitted functions enter machine code directly; with 0, for what is compiled then, they go through Python.",
 )
 PASSES = _knob(
     "TXC_PASSES",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from typing import Any
 
@@ -127,9 +127,11 @@ def emit_asm(text: str, target: Target) -> str:
 class LoadedObject:
     """An object in memory, executable as long as this lives; `addresses` of the names asked for."""
 
-    def __init__(self, data: bytes, names: Iterable[str]):
+    def __init__(self, data: bytes, names: Iterable[str], outside: Mapping[str, int]):
         _initialize()
         names = list(names)
+        for symbol in undefined_symbols(data) & outside.keys():
+            llvm.add_symbol(symbol, outside[symbol])
         defined = _elf_symbols(data)[0]
         missing = [name for name in names if defined is not None and object_name(name) not in defined]
         if missing:  # LLVM would end the process
@@ -145,9 +147,12 @@ def _new_machine() -> Any:
     return llvm.Target.from_default_triple().create_target_machine(opt=0, jit=True)
 
 
-def load_object(data: bytes, names: Iterable[str]) -> LoadedObject:
-    """Load an object of this machine's; TargetError where it lacks one of `names`."""
-    return LoadedObject(data, names)
+def load_object(data: bytes, names: Iterable[str], outside: Mapping[str, int] | None = None) -> LoadedObject:
+    """Load an object of this machine's; TargetError where it lacks one of `names`.
+
+    `outside` has addresses of what it needs, other than the C library's functions.
+    """
+    return LoadedObject(data, names, outside or {})
 
 
 def _elf_symbols(data: bytes) -> tuple[set[str] | None, set[str]]:

@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 
 from ..diagnostics import TxcError, user_loc
+from .captured import MISSING, Captured, cell_content, look_up
 from .graph import Graph, Loc
 from .staging_ast import rewrite
 from .staging_builtins import REPLACED, StagedRange, staging_error
@@ -50,10 +51,10 @@ class Argument:
 
 @dataclass
 class Traced:
-    """A graph, and for each captured Python value a test that it is still the same."""
+    """A graph, and the Python values that it depends on."""
 
     graph: Graph
-    captured: list[Callable[[], bool]] = field(default_factory=list)
+    captured: list[Captured] = field(default_factory=list)
 
 
 class Undefined:
@@ -123,17 +124,11 @@ def stage(function: Callable[..., Any], runtime: Runtime) -> Callable[..., Any]:
     factory = _factory(function)
     if factory is None:
         return function
-    cells = [_cell(c) for c in function.__closure__ or ()]
+    contents = [cell_content(c) for c in function.__closure__ or ()]
+    cells = [Undefined("a closure variable") if c is MISSING else c for c in contents]
     made = factory(runtime.bound_to(function), *cells)
     made.__defaults__, made.__kwdefaults__ = function.__defaults__, function.__kwdefaults__
     return made
-
-
-def _cell(cell: Any) -> Any:
-    try:
-        return cell.cell_contents
-    except ValueError:
-        return Undefined("a closure variable")
 
 
 @functools.lru_cache(maxsize=1024)
@@ -175,9 +170,9 @@ def _global_names(code: types.CodeType) -> set[str]:
 class Runtime:
     """What staged code calls.  One for each function of a trace; they share the list of checks."""
 
-    def __init__(self, function: Callable[..., Any] | None = None, checks: list[Callable[[], bool]] | None = None):
+    def __init__(self, function: Callable[..., Any] | None = None, checks: list[Captured] | None = None):
         self.function = function
-        self.checks: list[Callable[[], bool]] = [] if checks is None else checks
+        self.checks: list[Captured] = [] if checks is None else checks
 
     def bound_to(self, function: Callable[..., Any]) -> Runtime:
         return Runtime(function, self.checks)
@@ -194,42 +189,31 @@ class Runtime:
     def captured(self, name: str, value: Any) -> Any:
         """A global or closure variable: arrays become hidden arguments, plain values are guarded."""
         if isinstance(value, np.ndarray):
-            self._check(lambda: self._lookup(name) is value)
+            self._guard(name, value, identical=True)
             return require().capture(value)
         if isinstance(value, (bool, int, float, str, np.generic)):
-            self._check(lambda: _same(self._lookup(name), value))
-        elif isinstance(value, types.FunctionType):
-            self._check(lambda: self._lookup(name) is value)
+            self._guard(name, value)
+        elif isinstance(value, types.FunctionType) or hasattr(value, "__wrapped__"):
+            self._guard(name, value, identical=True)
         return value
 
     def attribute(self, text: str, value: Any) -> Any:
         """An attribute: an array in a module or object is captured too, a plain value of a captured object guarded."""
         if isinstance(value, np.ndarray):
-            self._check(lambda: self._lookup(text) is value)
+            self._guard(text, value, identical=True)
             return require().capture(value)
-        root = text.split(".")[0]
-        if isinstance(value, (bool, int, float, str)) and not isinstance(
-            self._lookup(root), (Undefined, types.ModuleType)
-        ):
-            self._check(lambda: _same(self._lookup(text), value))
+        if isinstance(value, (bool, int, float, str)):
+            root = look_up(self._function(), text.split(".")[0])
+            if root is not MISSING and not isinstance(root, types.ModuleType):
+                self._guard(text, value)
         return value
 
-    def _check(self, test: Callable[[], bool]) -> None:
-        self.checks.append(test)
+    def _guard(self, text: str, value: Any, identical: bool = False) -> None:
+        self.checks.append(Captured(self._function(), text, value, identical))
 
-    def _lookup(self, text: str) -> Any:
-        """What a dotted name means outside the function now."""
-        name, *attributes = text.split(".")
-        function = self.function
-        assert function is not None
-        code = function.__code__
-        if name in code.co_freevars:
-            value = _cell((function.__closure__ or ())[code.co_freevars.index(name)])
-        else:
-            value = function.__globals__.get(name, Undefined(name))
-        for attribute in attributes:
-            value = getattr(value, attribute, Undefined(text))
-        return value
+    def _function(self) -> types.FunctionType:
+        assert isinstance(self.function, types.FunctionType)
+        return self.function
 
     # Calls
 
@@ -434,10 +418,6 @@ def _flat(values: tuple[Any, ...]) -> Sequence[Any]:
 
 def _numeric(value: Any) -> bool:
     return isinstance(value, (Tensor, SymInt, bool, int, float, np.generic, np.ndarray))
-
-
-def _same(a: Any, b: Any) -> bool:
-    return type(a) is type(b) and (a == b or (a != a and b != b))
 
 
 def _hashable(value: Any) -> bool:
