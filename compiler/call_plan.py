@@ -166,9 +166,7 @@ def make_plan(
 def stored_inputs(graph: Graph, outputs: Sequence[int]) -> frozenset[int]:
     """The buffers that are inputs and are written: an argument that is only handed back is not."""
     inputs = [i for i in graph.inputs if i.value is not None]
-    return frozenset(
-        o for value, o in zip(graph.outputs, outputs) if o < len(inputs) and value is not inputs[o].value
-    )
+    return frozenset(o for value, o in zip(graph.outputs, outputs) if o < len(inputs) and value is not inputs[o].value)
 
 
 def result_objects(structure: Any) -> list[Any]:

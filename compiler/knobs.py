@@ -13,7 +13,18 @@ from typing import Generic, TypeVar
 
 from ..runtime.threads import ENVIRONMENT_VARIABLE, default_threads
 
-__all__ = ["DUMP_IR", "KNOBS", "NATIVE_ENTRY", "NUM_THREADS", "PASSES", "PRINT_IR", "TIME_PASSES", "VERIFY", "Knob", "KnobError"]
+__all__ = [
+    "DUMP_IR",
+    "KNOBS",
+    "NATIVE_ENTRY",
+    "NUM_THREADS",
+    "PASSES",
+    "PRINT_IR",
+    "TIME_PASSES",
+    "VERIFY",
+    "Knob",
+    "KnobError",
+]
 
 T = TypeVar("T")
 

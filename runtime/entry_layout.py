@@ -4,7 +4,15 @@ from __future__ import annotations
 
 import ctypes
 
-__all__ = ["CALLABLE_HEAD", "CALLABLE_SIZE", "CALLABLE_VECTORCALL", "MISS", "CapturedStruct", "RecordStruct", "ThreadsStruct"]
+__all__ = [
+    "CALLABLE_HEAD",
+    "CALLABLE_SIZE",
+    "CALLABLE_VECTORCALL",
+    "MISS",
+    "CapturedStruct",
+    "RecordStruct",
+    "ThreadsStruct",
+]
 
 #: A callable object: CPython's header, the vectorcall slot, the first record.
 CALLABLE_VECTORCALL, CALLABLE_HEAD, CALLABLE_SIZE = 16, 24, 32

@@ -267,7 +267,7 @@ def _compile(text: str, symbols: Mapping[str, int]) -> dict[str, int]:
     llvm.initialize_native_asmprinter()
     module = llvm.parse_assembly(text)
     module.verify()
-    machine = llvm.Target.from_default_triple().create_target_machine(opt=1)
+    machine = llvm.Target.from_default_triple().create_target_machine(opt=0)
     engine = llvm.create_mcjit_compiler(module, machine)
     for value in (*module.functions, *module.global_variables):
         if value.is_declaration and not value.name.startswith("llvm."):

@@ -69,7 +69,7 @@ class _Entry:
         self._run(held)
         self._results(held)
         body = [*self.allocas, *self.lines]
-        head = f"define ptr {name}(ptr %record, ptr %args, i64 %nargs, ptr %kwnames) noinline optnone #0 {{\nentry:"
+        head = f"define ptr {name}(ptr %record, ptr %args, i64 %nargs, ptr %kwnames) #0 {{\nentry:"
         ends = f"miss:\n  ret ptr {_MISS}\nlost:\n  ret ptr null\n}}"
         missing = [text for symbol, text in self.used.items() if f"@{symbol}(" not in module]
         return "\n".join([module, *missing, head, *body, ends, ""])
