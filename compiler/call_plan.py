@@ -40,8 +40,8 @@ class Parameter:
 class InputPlan:
     """An input of the graph, in its order.
 
-    `kind`: ``array``; ``float`` and ``bool`` (Python's); ``scalar`` (NumPy's, of `dtype`); ``int`` (Python's, the value of
-    `dims[0]`).  `stored` arrays are written in place; `hidden` ones are captured, not passed.
+    `kind`: ``array``; ``float`` and ``bool`` (Python's); ``scalar`` (NumPy's, of `dtype`); ``int`` (Python's, the value
+    of `dims[0]`).  `stored` arrays are written in place; `hidden` ones are captured, not passed.
     """
 
     name: str

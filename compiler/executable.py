@@ -6,7 +6,7 @@ The dims of the IR become one generated Python function (`_preparation`), so a c
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -46,7 +46,7 @@ class Prepared:
 
 @dataclass(frozen=True)
 class NativeEntry:
-    """Machine code that Python's calls enter directly: the plan it was written from, its address, what keeps it loaded."""
+    """Machine code that Python's calls enter: the plan it was written from, its address, what keeps it loaded."""
 
     plan: CallPlan
     address: int
@@ -151,9 +151,21 @@ class Executable:
             raise GuardFailure(self.failing_guard(shapes, integers) or "the arguments do not fit the compiled code")
         return self.run(prepared, arrays, threads)
 
-    def run(self, prepared: Prepared, arrays: Sequence[np.ndarray], threads: int = 0) -> list[np.ndarray]:
-        """The call itself, for shapes that were prepared; arrays written in place are among the results."""
-        held = [*arrays, *(_empty(self.buffers[b].dtype, *made) for b, made in zip(self.fresh, prepared.outputs))]
+    def run(
+        self,
+        prepared: Prepared,
+        arrays: Sequence[np.ndarray],
+        threads: int = 0,
+        given: Mapping[int, np.ndarray] | None = None,
+    ) -> list[np.ndarray]:
+        """The call itself, for shapes that were prepared; arrays written in place are among the results.
+
+        `given` has arrays to be used for new buffers, by the buffer's number.
+        """
+        given = given or {}
+        made = zip(self.fresh, prepared.outputs)
+        fresh = [given[b] if b in given else _empty(self.buffers[b].dtype, *form) for b, form in made]
+        held = [*arrays, *fresh]
         self.native([a.ctypes.data for a in held], prepared.symbols, prepared.arena, prepared.thread_arena, threads)
         return [held[o] for o in self.outputs]
 

@@ -10,77 +10,24 @@ import functools
 import inspect
 import threading
 import types
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
-from ..dialects.types import dtype
-from ..runtime.native_call import CapturedObject, NativeCallable, Record, callable_directly, install, remove_all
+from ..runtime.native_call import NativeCallable, Record, callable_directly, install, remove_all
 from ..runtime.native_layout import problem
 from . import knobs
-from .call_plan import CallSignature, NotNative, Parameter, parameters_of, result_objects
+from .call_arguments import Call, take_apart
+from .call_plan import CallSignature, NotNative, Parameter, parameters_of
 from .facts import StrideFact, describe, separate, stride_fact, symbolic_strides, walkable
-from .frontend.captured import Captured
 from .frontend.graph import Graph, Literal
-from .frontend.staging import Argument, trace_function
-from .frontend.tensor import Tensor
+from .frontend.staging import trace_function
 from .options import Options
+from .out_argument import check, destinations, takes_place
+from .versions import Ready, Version, describe_versions, why_not
 
 __all__ = ["Jitted", "Lowered", "compiled", "evaluate_graph", "jit", "structured"]
-
-
-@dataclass(eq=False)
-class _Version:
-    """One trace of a function: its graph, its machine code, how its hidden inputs are found, what it captured."""
-
-    graph: Graph
-    executable: Any
-    stages: Any
-    captured: tuple[Captured, ...]
-    facts: tuple[StrideFact, ...]
-    #: Python objects that a parameter must be, in the order of the parameters.
-    values: tuple[Any, ...]
-    #: Why Python makes its calls; empty where machine code does.
-    not_native: str
-
-    def record(self, signature: inspect.Signature, threads: int) -> Record:
-        """What a callable needs to call it directly."""
-        entry = self.executable.entry
-        parameters = signature.parameters.values()
-        by_position = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
-        hidden = [i.source for i in self.graph.inputs if i.hidden]
-        return Record(
-            entry.address,
-            [None if p.kind is inspect.Parameter.POSITIONAL_ONLY else p.name for p in parameters],
-            sum(p.kind in by_position for p in parameters),
-            [(p.default is not p.empty, p.default) for p in parameters],
-            [*hidden, *self.values, *result_objects(self.graph.structure)],
-            [CapturedObject(*c.place, c.value) for c in self.captured],
-            threads,
-            self,
-        )
-
-
-@dataclass
-class _Call:
-    """A call's arguments, flattened: arrays and ints in the order of the graph's inputs, and the facts key."""
-
-    arguments: list[Argument] = field(default_factory=list)
-    key: list[Any] = field(default_factory=list)
-    lazy: bool = False
-    #: For the version it was prepared for: arrays in the order of the graph's inputs, and what its shapes imply.
-    arrays: list[np.ndarray] = field(default_factory=list)
-    prepared: Any = None
-
-    def prepare(self, version: _Version) -> bool:
-        """Whether the version's guards hold for these arguments."""
-        self.arrays = _arrays(version.graph, self)
-        steps = [tuple(s // a.itemsize for s in a.strides) for a in self.arrays]
-        integers = _integers(version.graph, self)
-        self.prepared = version.executable.prepare([a.shape for a in self.arrays], steps, integers)
-        return self.prepared is not None
 
 
 _code: dict[Any, Any] = {}
@@ -128,19 +75,22 @@ class Jitted(NativeCallable):
     """A function compiled for the facts of its calls.  Made by `jit`; binds as a method; pickles by reference.
 
     A call goes to the machine code of the version that fits; where none does, `__call__` finds or compiles one.
+    ``out=`` names arrays for the results, unless the function has such a parameter: see `out_argument`.
     """
 
     #: Outside of ``__dict__``, as records must live as long as the native part refers to them.
     __slots__ = ("__dict__", "__weakref__", "_records")
-    _records: dict[_Version, Record] | None
+    _records: dict[Version, Record] | None
 
     def __init__(self, function: Callable[..., Any], options: Options, shared: Jitted | None = None):
         functools.update_wrapper(self, function)
         self.__wrapped__ = function
         self._signature = inspect.signature(function)
         self._options = options
-        self._versions: dict[Any, list[_Version]] = {} if shared is None else shared._versions
+        self._versions: dict[Any, list[Version]] = {} if shared is None else shared._versions
         self._records = {}
+        parameters = self._signature.parameters.values()
+        self._takes_out = not any(p.name == "out" or p.kind is p.VAR_KEYWORD for p in parameters)
 
     def __del__(self) -> None:
         # The last moment at which this object is whole: calls from other finalizers must not find freed records.
@@ -162,12 +112,13 @@ class Jitted(NativeCallable):
         return f"<txc.jit {self.__wrapped__.__qualname__}>"
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        out = kwargs.pop("out", None) if self._takes_out else None
         call = self._bind(args, kwargs)
-        version = self._version(call)
+        version, ready = self._version(call)
         self._install(version)
-        return self._run(version, call)
+        return self._run(version, call, ready, out)
 
-    def _install(self, version: _Version) -> None:
+    def _install(self, version: Version) -> None:
         """Let later calls that fit a version go to its machine code directly."""
         with _install_lock:
             if self._records is None or version in self._records or version.not_native:
@@ -176,31 +127,35 @@ class Jitted(NativeCallable):
             self._records[version] = record
             install(self, record)
 
-    def _bind(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> _Call:
+    def _bind(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Call:
         bound = self._signature.bind(*args, **kwargs)
         bound.apply_defaults()
-        call = _Call()
-        for name, value in bound.arguments.items():
-            call.arguments.append(_argument(name, value, call))
-        return call
+        return take_apart(bound.arguments)
 
-    def _version(self, call: _Call) -> _Version:
-        """The version whose guards hold, compiled now where there is none; `call` is ready to run it afterwards."""
+    def _version(self, call: Call) -> tuple[Version, Ready]:
+        """The version whose guards hold, compiled now where there is none, and the call prepared for it."""
         key = (tuple(call.key), self._options.compiled)
         for version in self._versions.get(key, ()):
-            if all(c.holds() for c in version.captured) and call.prepare(version):
-                return version
+            ready = version.ready(call) if all(c.holds() for c in version.captured) else None
+            if ready is not None:
+                return version, ready
         version = self._compile(call)
+        version.why = why_not(self._made()[::-1], call)
+        ready = version.ready(call)
         self._versions.setdefault(key, []).insert(0, version)
-        if not call.prepare(version):
-            shapes = [a.shape for a in call.arrays]
-            raise ValueError(version.executable.failing_guard(shapes, _integers(version.graph, call)))
-        return version
+        if ready is None:
+            raise ValueError(version.failing(call))
+        return version, ready
 
-    def _compile(self, call: _Call, watch: Any = None) -> _Version:
+    def _made(self) -> list[Version]:
+        """All versions for these options, in the order made."""
+        found = [v for (_, options), vs in self._versions.items() if options == self._options.compiled for v in vs]
+        return sorted(found, key=lambda v: v.number)
+
+    def _compile(self, call: Call, watch: Any = None) -> Version:
         traced = trace_function(self.__wrapped__, call.arguments)
         graph = traced.graph
-        facts = tuple(stride_fact(a) for a in _arrays(graph, call))
+        facts = tuple(stride_fact(a) for a in call.arrays(graph))
         parameters, reason = self._parameters(call, graph)
         made = compiled(graph, facts, self._options, watch, parameters)
         executable = made.executable
@@ -209,9 +164,10 @@ class Jitted(NativeCallable):
         if not reason and isinstance(executable.entry, str):
             reason = executable.entry
         values = tuple(a.value for a in call.arguments if a.kind == "value")
-        return _Version(graph, executable, made.stages, tuple(traced.captured), facts, values, reason)
+        captured = tuple(traced.captured)
+        return Version(graph, executable, made.stages, captured, facts, values, reason, tuple(call.key))
 
-    def _parameters(self, call: _Call, graph: Graph) -> tuple[tuple[Parameter, ...] | None, str]:
+    def _parameters(self, call: Call, graph: Graph) -> tuple[tuple[Parameter, ...] | None, str]:
         """The parameters for a native entry, or why there is to be none."""
         if not knobs.NATIVE_ENTRY.get():
             return None, "TXC_NATIVE_ENTRY is 0"
@@ -222,14 +178,38 @@ class Jitted(NativeCallable):
         except NotNative as why:
             return None, str(why)
 
-    def _run(self, version: _Version, call: _Call) -> Any:
-        executable, arrays = version.executable, call.arrays
+    def _run(self, version: Version, call: Call, ready: Ready, out: Any) -> Any:
+        executable, arrays, graph = version.executable, ready.arrays, version.graph
+        places = {} if out is None else destinations(graph.name, graph.structure, out)
+        direct = self._direct(version, ready, places)
         if executable.written:
+            call.check_written(graph, executable.written)
             arrays = separate(arrays, executable.written)
-        outputs = executable.run(call.prepared, arrays, self._options.threads)
-        if executable.written:
-            _write_back(executable, arrays, call, version.graph)
-        return structured(version.graph.structure, outputs, call.lazy)
+        outputs = executable.run(ready.prepared, arrays, self._options.threads, direct)
+        originals = call.write_back(graph, executable.written, arrays)
+        outputs = [originals[b] if b < len(arrays) else made for b, made in zip(executable.outputs, outputs)]
+        for number, array in places.items():
+            if outputs[number] is not array:
+                array[...] = outputs[number]
+                outputs[number] = array
+        return structured(graph.structure, outputs, call.lazy and not places)
+
+    def _direct(self, version: Version, ready: Ready, places: Mapping[int, np.ndarray]) -> dict[int, np.ndarray]:
+        """The user's arrays that compiled code can write to, by buffer; an error where one does not fit its result."""
+        executable = version.executable
+        direct: dict[int, np.ndarray] = {}
+        for number, array in places.items():
+            buffer = executable.outputs[number]
+            fresh = buffer in executable.fresh
+            if fresh:
+                shape, strides = ready.prepared.outputs[executable.fresh.index(buffer)]
+            else:
+                shape, strides = ready.arrays[buffer].shape, ()
+            check(version.graph.name, array, executable.buffers[buffer].dtype, shape)
+            others = [*ready.arrays, *direct.values()]
+            if fresh and buffer not in direct and takes_place(array, strides, others):
+                direct[buffer] = array
+        return direct
 
     def lower(self, *args: Any, **kwargs: Any) -> Lowered:
         """Every stage of the compilation for these arguments, as text; nothing is run."""
@@ -246,7 +226,7 @@ class Jitted(NativeCallable):
         from .explain import explain
 
         call = self._bind(args, kwargs)
-        version = self._version(call)
+        version, _ = self._version(call)
         return explain(
             self.__wrapped__.__name__,
             version.graph,
@@ -257,6 +237,10 @@ class Jitted(NativeCallable):
     def signatures(self) -> list[str]:
         """The facts for which there is code, a line each."""
         return ["; ".join(describe(k) for k in key[0]) for key in self._versions]
+
+    def explain_compile(self) -> str:
+        """Every version there is: why it was compiled, its facts and guards, and whether calls enter it directly."""
+        return describe_versions(self.__wrapped__.__name__, self._made())
 
 
 class Lowered:
@@ -281,86 +265,6 @@ def jit(function: Callable[..., Any] | None = None, **options: Any) -> Any:
     if function is None:
         return lambda f: Jitted(f, made)
     return Jitted(function, made)
-
-
-def _argument(name: str, value: Any, call: _Call) -> Argument:
-    """One argument and what it adds to the facts."""
-    if isinstance(value, Tensor):
-        call.lazy = True
-        value = np.asarray(value)
-    if isinstance(value, np.ndarray):
-        array = walkable(value)
-        element = dtype(array.dtype)
-        fact = stride_fact(array)
-        call.key.append(("array", element.name, array.ndim, fact))
-        return Argument(name, "array", array, original=value)
-    if isinstance(value, np.generic):
-        call.key.append(("scalar", value.dtype.name))
-        return Argument(name, "scalar", np.asarray(value))
-    if isinstance(value, bool):
-        call.key.append(("bool",))
-        return Argument(name, "scalar", np.asarray(value, np.bool_), weak="bool")
-    if isinstance(value, int):
-        call.key.append(("int",))
-        return Argument(name, "int", int(value))
-    if isinstance(value, float):
-        call.key.append(("float",))
-        return Argument(name, "scalar", np.asarray(value, np.float64), weak="float")
-    if isinstance(value, (tuple, list)):
-        call.key.append((type(value).__name__, len(value)))
-        items = [_argument(f"{name}.{i}", v, call) for i, v in enumerate(value)]
-        return Argument(name, type(value).__name__, items)
-    if isinstance(value, dict):
-        call.key.append(("dict", *value))
-        return Argument(name, "dict", {k: _argument(f"{name}.{k}", v, call) for k, v in value.items()})
-    call.key.append(("value", type(value).__name__, value if _hashable(value) else id(value)))
-    return Argument(name, "value", value)
-
-
-def _hashable(value: Any) -> bool:
-    try:
-        hash(value)
-    except TypeError:
-        return False
-    return True
-
-
-def _leaves(arguments: Sequence[Argument]) -> dict[str, Argument]:
-    found: dict[str, Argument] = {}
-    for argument in arguments:
-        if argument.kind == "dict":
-            items: dict[str, Argument] = argument.value
-            found.update(_leaves(list(items.values())))
-        elif argument.kind in ("tuple", "list"):
-            found.update(_leaves(argument.value))
-        else:
-            found[argument.name] = argument
-    return found
-
-
-def _arrays(graph: Graph, call: _Call) -> list[np.ndarray]:
-    """The arrays of the graph's tensor inputs: arguments by name, captured ones from where they were found."""
-    leaves = _leaves(call.arguments)
-    return [
-        walkable(np.asarray(i.source)) if i.hidden else leaves[i.name].value
-        for i in graph.inputs
-        if i.value is not None
-    ]
-
-
-def _integers(graph: Graph, call: _Call) -> list[int]:
-    leaves = _leaves(call.arguments)
-    return [leaves[i.name].value for i in graph.inputs if i.value is None]
-
-
-def _write_back(executable: Any, arrays: Sequence[np.ndarray], call: _Call, graph: Graph) -> None:
-    """Arguments that had to be copied to be walked get what was written into the copy."""
-    leaves = _leaves(call.arguments)
-    inputs = [i for i in graph.inputs if i.value is not None]
-    for position in executable.written:
-        argument = leaves.get(inputs[position].name)
-        if argument is not None and argument.original is not None and argument.original is not arrays[position]:
-            argument.original[...] = arrays[position]
 
 
 def structured(structure: Any, outputs: list[np.ndarray], lazy: bool) -> Any:

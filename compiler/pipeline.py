@@ -85,8 +85,8 @@ def run_stages(
     """Compile a graph, or a module that is at stage `start`, as far as `stop_after`.
 
     `strides` are those of the graph's tensor inputs at run time (None: packed).  `replaced` may exchange a pass: tests
-    of the bisector put in one that is wrong.  `completed` may add to the LLVM IR text of the module what only the object
-    needs.  Raises OptionError for unknown stages, passes and pass options.
+    of the bisector put in one that is wrong.  `completed` may add to the LLVM IR text what only the object needs.
+    Raises OptionError for unknown stages, passes and pass options.
     """
     options = options or Options.of()
     target = target or host_target()
@@ -207,7 +207,7 @@ def compile_graph(
 
 
 class _EntryMaker:
-    """Adds an entry for calls from Python to a module; afterwards `plan` says what it does, or `reason` why it is not."""
+    """Adds an entry for calls from Python to a module; then `plan` says what it does, or `reason` why there is none."""
 
     def __init__(self, graph: Graph, signature: CallSignature | None):
         self.graph, self.signature = graph, signature

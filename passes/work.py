@@ -1,4 +1,4 @@
-"""How much a `loops` function has to do: an estimate that a call evaluates before it decides about threads and the GIL."""
+"""How much a `loops` function has to do: an estimate by which a call decides about threads and the GIL."""
 
 from __future__ import annotations
 

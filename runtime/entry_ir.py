@@ -444,7 +444,7 @@ entry:
 """
 
 _RUNNING = """
-; Blocks of temporaries that wait for another call, the last one given first.  A block is preceded by {next, bytes, raw}.
+; Temporaries that wait for another call, the last one given first.  A block is preceded by {next, bytes, raw}.
 @waiting = internal global ptr null
 
 ; Memory, aligned to 128; NULL with an exception where there is none.  Only with the GIL.

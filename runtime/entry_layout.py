@@ -1,4 +1,4 @@
-"""The structs that native entries share with Python: a version's record, a guard on a captured value, the usual threads."""
+"""The structs that native entries share with Python: records of versions, captured values, the usual threads."""
 
 from __future__ import annotations
 

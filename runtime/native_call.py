@@ -1,4 +1,4 @@
-"""Objects whose call is machine code: the base type `NativeCallable`, the versions behind it, and what entries refer to.
+"""Objects whose call is machine code: the base type, the versions behind an object, what entries refer to.
 
 An instance has a vectorcall slot and a list of records, one a version (`entry_layout.py`, `entry_ir.py`).  While the
 list is empty the slot is too, and CPython calls the subclass's ``__call__``; so it does after every version missed.
@@ -7,13 +7,14 @@ list is empty the slot is too, and CPython calls the subclass's ``__call__``; so
 from __future__ import annotations
 
 import ctypes
+import importlib
 import os
 import sys
 import types
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -32,6 +33,8 @@ from .pool import get_pool
 from .threads import ENVIRONMENT_VARIABLE
 
 __all__ = ["CapturedObject", "NativeCallable", "Record", "callable_directly", "install", "outside", "remove_all"]
+
+C = TypeVar("C", bound=type)
 
 _HAVE_VECTORCALL, _IMMUTABLE, _BASETYPE, _DEFAULT = 1 << 11, 1 << 8, 1 << 10, 1 << 18
 _TP_MEMBERS, _TP_CALL = 72, 50
@@ -83,7 +86,7 @@ def _base_type() -> type:
 NativeCallable: Any = object if native_layout.problem() else _base_type()
 
 
-def callable_directly(subclass: type) -> type:
+def callable_directly(subclass: C) -> C:
     """Let CPython use the vectorcall slot of a subclass's instances; a class decorator.
 
     A class with a ``__call__`` of its own does not inherit the use of the slot, nor does any on CPython 3.11, because
@@ -215,11 +218,11 @@ def _count_threads() -> None:
 
 
 def _numpy_functions() -> dict[str, int]:
-    from numpy._core import _multiarray_umath  # pyright: ignore[reportMissingImports]
+    table_holder = importlib.import_module("numpy._core._multiarray_umath")
 
     pointer = ctypes.pythonapi.PyCapsule_GetPointer
     pointer.restype, pointer.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
-    table = ctypes.cast(pointer(_multiarray_umath._ARRAY_API, None), ctypes.POINTER(ctypes.c_void_p))
+    table = ctypes.cast(pointer(table_holder._ARRAY_API, None), ctypes.POINTER(ctypes.c_void_p))
     return {name: table[index] or 0 for name, index in _NUMPY_FUNCTIONS.items()}
 
 

@@ -84,8 +84,9 @@ class _Sample:
 
 def _vectorcall_offsets() -> bool:
     """A builtin function has a slot for vectorcall inside its object; a list has none."""
-    offset = _read(id(type(len)) + TYPE_VECTORCALL_OFFSET, ctypes.c_ssize_t)
-    return 0 < offset < type(len).__basicsize__ and _read(id(list) + TYPE_VECTORCALL_OFFSET, ctypes.c_ssize_t) == 0
+    builtin: Any = type(len)
+    offset = _read(id(builtin) + TYPE_VECTORCALL_OFFSET, ctypes.c_ssize_t)
+    return 0 < offset < builtin.__basicsize__ and _read(id(list) + TYPE_VECTORCALL_OFFSET, ctypes.c_ssize_t) == 0
 
 
 def _arrays() -> str:

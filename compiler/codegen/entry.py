@@ -1,7 +1,7 @@
-"""LLVM IR text of a native entry: the function that takes a call's Python objects, runs the kernel and makes the results.
+"""LLVM IR text of a native entry: the function between a call's Python objects and the kernel.
 
-``ptr @entry(ptr record, ptr args, i64 nargs, ptr kwnames)`` answers with a new reference; NULL and an exception; or MISS,
-having changed nothing, where the call is not for this version.  It checks in this order: captured values (whose
+``ptr @entry(ptr record, ptr args, i64 nargs, ptr kwnames)`` answers with a new reference; NULL and an exception; or
+MISS, having changed nothing, where the call is not for this version.  It checks in this order: captured values (whose
 attributes may run any code), kinds of arguments, sizes and guards.  `runtime/entry_ir.py` has what all entries share.
 All that lies outside is named by a symbol, so the text is the same in every process.
 """

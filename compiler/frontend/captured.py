@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import types
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -56,7 +55,7 @@ class Captured:
         return f"{self.text} {relation} {shown}"
 
 
-def look_up(function: Callable[..., Any], text: str) -> Any:
+def look_up(function: types.FunctionType, text: str) -> Any:
     """What a dotted name means now to a function, as a global or closure variable; MISSING where it means nothing."""
     name, *attributes = text.split(".")
     code = function.__code__

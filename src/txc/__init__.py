@@ -4,14 +4,15 @@ from typing import TYPE_CHECKING, Any
 
 from .compiler.diagnostics import TxcError
 from .compiler.frontend.tensor import Tensor, asarray
+from .compiler.info import VERSION, info
 from .compiler.jit import jit
 from .compiler.options import OptionError
 
 if TYPE_CHECKING:
     from .compiler.tx_module import compile_source, load
 
-__version__ = "0.1.0"
-__all__ = ["OptionError", "Tensor", "TxcError", "asarray", "compile_source", "jit", "load"]
+__version__ = VERSION
+__all__ = ["OptionError", "Tensor", "TxcError", "asarray", "compile_source", "info", "jit", "load"]
 
 
 def __getattr__(name: str) -> Any:
