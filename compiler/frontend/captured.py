@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import types
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -27,7 +28,7 @@ class Captured:
     Where `identical`, only the same object is the same; otherwise an equal one of the same type is, too.
     """
 
-    function: types.FunctionType
+    function: Callable[..., Any]
     text: str
     value: Any
     identical: bool
@@ -55,7 +56,7 @@ class Captured:
         return f"{self.text} {relation} {shown}"
 
 
-def look_up(function: types.FunctionType, text: str) -> Any:
+def look_up(function: Callable[..., Any], text: str) -> Any:
     """What a dotted name means now to a function, as a global or closure variable; MISSING where it means nothing."""
     name, *attributes = text.split(".")
     code = function.__code__
