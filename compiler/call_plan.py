@@ -7,7 +7,7 @@ call compares with or gives back are numbered, and the callable keeps them (`jit
 from __future__ import annotations
 
 import inspect
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
@@ -80,6 +80,8 @@ class CallPlan:
     name: str
     parameters: tuple[Parameter, ...]
     inputs: tuple[InputPlan, ...]
+    #: Symbols that no argument may show, and what they are.
+    substitutions: tuple[tuple[Sym, Dim], ...]
     guards: tuple[tuple[Dim, str, Dim], ...]
     symbols: tuple[Dim, ...]
     outputs: tuple[OutputPlan, ...]
@@ -143,8 +145,6 @@ def make_plan(
         inputs.append(_input(source, fact, steps, buffer in stored))
         buffer += 1
     objects = len([i for i in inputs if i.hidden]) + len([p for p in parameters if p.input is None])
-    resolve = graph.table.resolve
-    guards = [(resolve(g.lhs), g.relation, resolve(g.rhs)) for g in graph.table.guards]
     fresh = [_output(d, dims, steps) for d, dims, steps in made]
     if any(o < buffer and o in _scalars(inputs) for o in outputs):
         raise NotNative("a scalar argument is a result")
@@ -153,7 +153,8 @@ def make_plan(
         graph.name,
         parameters,
         tuple(inputs),
-        tuple(g for g in guards if not (g[0] is g[2] and g[1] in ("==", "<="))),
+        tuple(graph.table.substitutions.items()),
+        tuple((g.lhs, g.relation, g.rhs) for g in graph.table.guards),
         tuple(symbols),
         tuple(fresh),
         structure,
@@ -236,13 +237,3 @@ class _Numbering:
     def _object(self, x: Any) -> int:
         self.objects.append(x)
         return self.first + len(self.objects) - 1
-
-
-def bound_symbols(plan: CallPlan) -> Mapping[Sym, tuple[int, int]]:
-    """For each symbol that an argument shows: the input and the dim (or -1: the int itself) that first show it."""
-    found: dict[Sym, tuple[int, int]] = {}
-    for i, given in enumerate(plan.inputs):
-        for axis, d in enumerate(given.dims):
-            if d.symbol is not None:
-                found.setdefault(d.symbol, (i, -1 if given.kind == "int" else axis))
-    return found

@@ -49,6 +49,7 @@ class _Entry:
         self.used: dict[str, str] = {}
         self.numbers: dict[Dim, str] = {}
         self.symbols: dict[Sym, str] = {}
+        self.substitutions = dict(plan.substitutions)
         #: Conditions that have to hold, and those that must not, since the last branch.
         self.wanted: list[str] = []
         self.wrong: list[str] = []
@@ -247,7 +248,9 @@ class _Entry:
         for d, value in self.compared:
             self.wanted.append(self.ins(f"icmp eq i64 {value}, {self.number(d)}"))
         for a, relation, b in plan.guards:
-            self.wanted.append(self.ins(f"icmp {_TESTS[relation]} i64 {self.number(a)}, {self.number(b)}"))
+            left, right = self.number(a), self.number(b)
+            if not (left == right and relation in ("==", "<=")):  # one was substituted for the other
+                self.wanted.append(self.ins(f"icmp {_TESTS[relation]} i64 {left}, {right}"))
         work = dim(LIGHT + 1) if plan.work is None else plan.work
         for d in (*plan.symbols, *(d for o in plan.outputs for d in o.dims), plan.arena, plan.thread_arena, work):
             self.number(d)
@@ -277,7 +280,8 @@ class _Entry:
 
     def _atom(self, atom: Sym | Call) -> str:
         if isinstance(atom, Sym):
-            return self.symbols[atom]
+            found = self.symbols.get(atom)
+            return self.number(self.substitutions[atom]) if found is None else found
         a, b = self.number(atom.a), self.number(atom.b)
         if atom.fn in ("min", "max"):
             name = f"llvm.s{atom.fn}.i64"

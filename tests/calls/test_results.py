@@ -30,6 +30,156 @@ def same(found: Any, expected: Any) -> None:
             same(found[key], expected[key])
     elif isinstance(expected, (tuple, list)):
         assert len(found) == len(expected)
+        for a, b in zip(found, expected):
+            same(a, b)
+    elif isinstance(expected, (np.ndarray, np.generic)):
+        assert found.dtype == expected.dtype
+        assert found.shape == expected.shape
+        np.testing.assert_allclose(found, expected, rtol=2e-6)
+    else:
+        assert found == expected
+
+
+def add(x, y):
+    return x + y
+
+
+def three(x, y):
+    return x * 2 - y
+
+
+def scaled(x, s):
+    return x * s
+
+
+def with_default(x, s=2.0, n=3):
+    return x * s + n
+
+
+def keyword_only(x, *, s, n=2):
+    return x * s - n
+
+
+def positional_only(x, s=1.5, /, n=1):
+    return x * s + n
+
+
+def reduced(x, axis=0):
+    return x.sum(axis=axis)
+
+
+def named(x, kind, offset=None):
+    return x * 2 if kind == "double" else x + 1
+
+
+def everything(x):
+    return x.sum()
+
+
+def several(x, y):
+    return x + y, x.max(), {"d": [x - y, None, "text"], 3: (y,)}, []
+
+
+def sized(x, n):
+    return x[:4] * n + x.shape[0]
+
+
+def softmax(x):
+    e = np.exp(x - x.max(axis=1, keepdims=True))
+    return e / e.sum(axis=1, keepdims=True)
+
+
+def matmul(a, b):
+    return a @ b
+
+
+def transposed(x):
+    return (x + 1).T
+
+
+def moved(x):
+    return np.moveaxis(x * 2, 0, 1)
+
+
+def number(s, n):
+    return s * n
+
+
+def table(x):
+    return x + TABLE
+
+
+def factor(x):
+    return x * FACTOR
+
+
+def attributes(x):
+    return x * SPACE.scale + SPACE.nested.table
+
+
+CASES = {
+    "f32": (three, [(f32(4), f32(4)), (f32(9), f32(9)), (f32(0), f32(0))]),
+    "f64": (three, [(np.arange(5.0), np.ones(5)), (np.arange(7.0), np.ones(7))]),
+    "mixed": (add, [(f32(3), np.arange(3)), (f32(5), np.arange(5))]),
+    "bool": (lambda x, y: x & y, [(f32(3) > 1, f32(3) > 1), (f32(8) > 1, f32(8) > 1)]),
+    "long long": (add, [(np.arange(3, dtype=np.longlong), np.arange(3)), (np.arange(3), np.arange(3))]),
+    "broadcast": (add, [(f32(3, 4), f32(4)), (f32(2, 7), f32(7))]),
+    "size one": (add, [(f32(3, 1), f32(1, 4)), (f32(5, 1), f32(1, 2))]),
+    "rank 0": (add, [(np.array(1.5), np.array(2.5)), (np.array(3.5), np.array(-1.0))]),
+    "float": (scaled, [(f32(4), 2.0), (f32(6), -0.5)]),
+    "int": (scaled, [(f32(4), 3), (f32(6), -(2**40))]),
+    "python bool": (scaled, [(np.arange(4), True), (np.arange(4), False)]),
+    "numpy bool": (scaled, [(np.arange(4), np.True_), (np.arange(4), np.False_)]),
+    "np.float32": (scaled, [(f32(4), np.float32(2)), (f32(4), np.float32(3))]),
+    "np.float64": (scaled, [(f32(4), np.float64(2)), (f32(4), np.float64(3))]),
+    "np.float16": (scaled, [(f32(4), np.float16(2)), (f32(4), np.float16(3))]),
+    "np.int8": (scaled, [(np.arange(4, dtype=np.int8), np.int8(2)), (np.arange(4, dtype=np.int8), np.int8(3))]),
+    "np.uint64": (scaled, [(np.arange(4), np.uint64(2)), (np.arange(9), np.uint64(3))]),
+    "default": (with_default, [(f32(4),), (f32(3),)]),
+    "one default": (with_default, [(f32(4), 4.0), (f32(3), 5.0)]),
+    "axis": (reduced, [(f32(3, 4), 1), (f32(5, 2),), (f32(7, 8), 0), (f32(7, 8), -1)]),
+    "objects": (named, [(f32(3, 4), "double"), (f32(5, 2), "other"), (f32(7, 8), "double", None)]),
+    "rank 0 result": (everything, [(f32(5),), (f32(300),)]),
+    "containers": (several, [(f32(5), f32(5)), (f32(8), f32(8))]),
+    "sizes": (sized, [(f32(5), 3), (f32(8), -2)]),
+    "temporaries": (softmax, [(f32(3, 4),), (f32(40, 70),), (f32(300, 200),)]),
+    "contraction": (matmul, [(f32(3, 4), f32(4, 5)), (f32(60, 70), f32(70, 90))]),
+    "transposed result": (transposed, [(f32(3, 4),), (f32(1, 6),)]),
+    "another order": (moved, [(f32(2, 3, 4),), (f32(5, 4, 3),)]),
+    "captured array": (table, [(f32(4),), (f32(3, 4),), (f32(5, 4),)]),
+    "captured number": (factor, [(f32(4),), (f32(5),)]),
+    "captured attributes": (attributes, [(f32(4),), (f32(4),)]),
+    "columns": (three, [(f32(6, 5)[:, ::2], f32(6, 3)), (f32(8, 9)[:, ::2], f32(8, 5))]),
+    "backwards": (three, [(f32(6)[::-1], f32(6)), (f32(9)[::-1], f32(9))]),
+    "fortran": (three, [(np.asfortranarray(f32(3, 4)), f32(3, 4)), (np.asfortranarray(f32(5, 6)), f32(5, 6))]),
+    "broadcast view": (
+        three, [(np.broadcast_to(f32(4), (3, 4)), f32(3, 4)), (np.broadcast_to(f32(2), (5, 2)), f32(5, 2))],
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_results_are_those_of_numpy(calls, case):
+    function, arguments = CASES[case]
+    jitted = calls.jit(function)
+    for args in arguments:
+        same(jitted(*args), function(*args))
+    for args in arguments:
+        same(calls.direct(lambda args=args: jitted(*args)), function(*args))
+
+
+def test_a_function_of_scalars_gives_a_scalar_of_numpy(calls):
+    jitted = calls.jit(number)
+    same(jitted(2.5, 3), np.float64(7.5))
+    same(calls.direct(lambda: jitted(-1.25, 4)), np.float64(-5.0))
+
+
+@pytest.mark.parametrize("case", ["f32", "temporaries", "transposed result", "another order", "fortran", "columns"])
+def test_results_are_laid_out_the_same_way_by_both_paths(calls, case):
+    function, arguments = CASES[case]
+    jitted = calls.jit(function)
+    for args in arguments:
+        first, second = jitted(*args), jitted(*args)
         assert first.strides == second.strides
         assert second.flags.writeable and second.flags.aligned
 
@@ -244,9 +394,8 @@ def test_a_dtype_from_elsewhere_is_the_same_dtype(calls):
     jitted = calls.jit(three)
     x = f32(4)
     jitted(x, x)
-    dtype = copy.deepcopy(pickle.loads(pickle.dumps(np.dtype(np.float32, metadata={"unit": "m"}))))
-    assert dtype is not np.dtype(np.float32)
-    other = np.array(x, dtype=dtype)
+    dtype = pickle.loads(pickle.dumps(np.dtype(np.float32).newbyteorder())).newbyteorder()
+    other = np.ndarray(4, dtype, x.copy())
     assert other.dtype is not x.dtype
     same(calls.direct(lambda: jitted(other, x)), three(x, x))
 
