@@ -13,7 +13,7 @@ import numpy as np
 from ..runtime.native_call import CapturedObject, Record
 from .call_arguments import Call
 from .call_plan import result_objects
-from .facts import StrideFact, describe
+from .facts import StrideFact, describe, stride_fact
 from .frontend.captured import Captured
 from .frontend.graph import Graph
 
@@ -49,16 +49,32 @@ class Version:
     def ready(self, call: Call) -> Ready | None:
         """The call prepared, where the version's guards hold for it."""
         arrays = call.arrays(self.graph)
+        if not self._captured_as_compiled(arrays):
+            return None
         steps = [tuple(s // a.itemsize for s in a.strides) for a in arrays]
         prepared = self.executable.prepare([a.shape for a in arrays], steps, call.integers(self.graph))
         return None if prepared is None else Ready(arrays, prepared)
+
+    def _captured_as_compiled(self, arrays: Sequence[np.ndarray]) -> bool:
+        """Whether captured arrays have the facts they had: the key, which is made of arguments, does not say."""
+        inputs = [i for i in self.graph.inputs if i.value is not None]
+        return all(
+            array.dtype == given.value.type.dtype.numpy
+            and array.ndim == given.value.type.rank
+            and stride_fact(array) == fact
+            for given, array, fact in zip(inputs, arrays, self.facts, strict=True)
+            if given.hidden and given.value is not None
+        )
 
     def failing(self, call: Call) -> str:
         """The first captured value or guard that does not hold for a call; empty where all do."""
         for captured in self.captured:
             if not captured.holds():
                 return f"{captured} no longer holds"
-        shapes = [a.shape for a in call.arrays(self.graph)]
+        arrays = call.arrays(self.graph)
+        if not self._captured_as_compiled(arrays):
+            return "a captured array has another form"
+        shapes = [a.shape for a in arrays]
         return self.executable.failing_guard(shapes, call.integers(self.graph))
 
     def record(self, signature: inspect.Signature, threads: int) -> Record:
@@ -72,7 +88,7 @@ class Version:
             sum(p.kind in by_position for p in parameters),
             [(p.default is not p.empty, p.default) for p in parameters],
             [*hidden, *self.values, *result_objects(self.graph.structure)],
-            [CapturedObject(*c.place, c.value) for c in self.captured],
+            [CapturedObject(c.place.container, c.place.name, c.place.attributes, c.value) for c in self.captured],
             threads,
             self,
         )

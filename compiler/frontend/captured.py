@@ -7,10 +7,74 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-__all__ = ["MISSING", "Captured", "cell_content", "look_up"]
+__all__ = ["MISSING", "Captured", "Place", "cell_content", "place_of"]
 
 #: Stands for a variable without a value.
 MISSING: Any = type("Missing", (), {"__repr__": lambda _: "<no value>"})()
+
+
+@dataclass(frozen=True, eq=False)
+class Place:
+    """The content of a cell, or what a dict of globals has under `name`; from there along attributes."""
+
+    container: types.CellType | dict[str, Any]
+    name: str | None
+    attributes: tuple[str, ...] = ()
+
+    @staticmethod
+    def inside(owner: Any, attribute: str) -> Place:
+        """An attribute of an object that is known."""
+        return Place(types.CellType(owner), None, (attribute,))
+
+    def value(self) -> Any:
+        """What is there now; MISSING where nothing is."""
+        if isinstance(self.container, dict):
+            found = self.container.get(self.name, MISSING)
+        else:
+            found = cell_content(self.container)
+        for attribute in self.attributes:
+            found = getattr(found, attribute, MISSING)
+        return found
+
+
+@dataclass(frozen=True, eq=False)
+class Captured:
+    """A value that a function read under the dotted name `text`.
+
+    Where `identical`, only the same object is the same; otherwise an equal one of the same type is, too.
+    """
+
+    text: str
+    place: Place
+    value: Any
+    identical: bool
+
+    def holds(self) -> bool:
+        """Whether the name still stands for that value."""
+        now = self.place.value()
+        if self.identical:
+            return now is self.value
+        same = type(now) is type(self.value)
+        return same and bool(now == self.value or (now != now and self.value != self.value))
+
+    def __str__(self) -> str:
+        if self.identical:
+            return f"{self.text} is the same {type(self.value).__name__}"
+        return f"{self.text} == {self.value!r}"
+
+
+def place_of(function: Callable[..., Any], text: str) -> Place | None:
+    """Where a function finds a dotted name; None where that begins with no global or closure variable."""
+    name, *attributes = text.split(".")
+    if not all(part.isidentifier() for part in (name, *attributes)):
+        return None
+    code = function.__code__
+    if name in code.co_freevars:
+        cell = (function.__closure__ or ())[code.co_freevars.index(name)]
+        return Place(cell, None, tuple(attributes))
+    if name in code.co_varnames or name in code.co_cellvars:
+        return None
+    return Place(function.__globals__, name, tuple(attributes))
 
 
 def cell_content(cell: types.CellType) -> Any:
@@ -19,51 +83,3 @@ def cell_content(cell: types.CellType) -> Any:
         return cell.cell_contents
     except ValueError:
         return MISSING
-
-
-@dataclass(frozen=True, eq=False)
-class Captured:
-    """A value that `function` read under the dotted name `text`.
-
-    Where `identical`, only the same object is the same; otherwise an equal one of the same type is, too.
-    """
-
-    function: Callable[..., Any]
-    text: str
-    value: Any
-    identical: bool
-
-    def holds(self) -> bool:
-        """Whether the name still stands for that value."""
-        now = look_up(self.function, self.text)
-        if self.identical:
-            return now is self.value
-        same = type(now) is type(self.value)
-        return same and bool(now == self.value or (now != now and self.value != self.value))
-
-    @property
-    def place(self) -> tuple[types.CellType | dict[str, Any], str | None, tuple[str, ...]]:
-        """Where it was found: a cell, or a dict and the name in it; then names of attributes."""
-        name, *attributes = self.text.split(".")
-        free = self.function.__code__.co_freevars
-        if name in free:
-            return (self.function.__closure__ or ())[free.index(name)], None, tuple(attributes)
-        return self.function.__globals__, name, tuple(attributes)
-
-    def __str__(self) -> str:
-        relation = "is the same" if self.identical else "=="
-        shown = type(self.value).__name__ if self.identical else repr(self.value)
-        return f"{self.text} {relation} {shown}"
-
-
-def look_up(function: Callable[..., Any], text: str) -> Any:
-    """What a dotted name means now to a function, as a global or closure variable; MISSING where it means nothing."""
-    name, *attributes = text.split(".")
-    code = function.__code__
-    if name in code.co_freevars:
-        value = cell_content((function.__closure__ or ())[code.co_freevars.index(name)])
-    else:
-        value = function.__globals__.get(name, MISSING)
-    for attribute in attributes:
-        value = getattr(value, attribute, MISSING)
-    return value

@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 
 from ..diagnostics import TxcError, user_loc
-from .captured import MISSING, Captured, cell_content, look_up
+from .captured import MISSING, Captured, Place, cell_content, place_of
 from .graph import Graph, Loc
 from .staging_ast import rewrite
 from .staging_builtins import REPLACED, StagedRange, staging_error
@@ -30,6 +30,8 @@ from .trace import Trace, require
 
 __all__ = ["Argument", "Runtime", "StagedRange", "Traced", "Undefined", "stage", "trace_function"]
 
+#: Values that are the same where they are equal.
+_PLAIN = (bool, int, float, str, np.generic)
 #: A range known while staging is written out up to this length; a longer one becomes a loop.
 UNROLL = 8
 
@@ -123,6 +125,7 @@ def stage(function: Callable[..., Any], runtime: Runtime) -> Callable[..., Any]:
     """The function in staged form, bound to a runtime; as it is where it has no source."""
     factory = _factory(function)
     if factory is None:
+        runtime.bound_to(function).capture_all()
         return function
     contents = [cell_content(c) for c in function.__closure__ or ()]
     cells = [Undefined("a closure variable") if c is MISSING else c for c in contents]
@@ -187,32 +190,39 @@ class Runtime:
             return Undefined(name)
 
     def captured(self, name: str, value: Any) -> Any:
-        """A global or closure variable: arrays become hidden arguments, plain values are guarded."""
-        if isinstance(value, np.ndarray):
-            self._guard(name, value, identical=True)
-            return require().capture(value)
-        if isinstance(value, (bool, int, float, str, np.generic)):
-            self._guard(name, value)
-        elif isinstance(value, types.FunctionType) or hasattr(value, "__wrapped__"):
-            self._guard(name, value, identical=True)
-        return value
+        """A global or closure variable: arrays become hidden arguments, what else it stands for is guarded."""
+        if isinstance(value, (types.ModuleType, Undefined)):
+            return value
+        place = place_of(self._function(), name)
+        assert place is not None
+        self.checks.append(Captured(name, place, value, not isinstance(value, _PLAIN)))
+        return require().capture(value) if isinstance(value, np.ndarray) else value
 
-    def attribute(self, text: str, value: Any) -> Any:
-        """An attribute: an array in a module or object is captured too, a plain value of a captured object guarded."""
-        if isinstance(value, np.ndarray):
-            self._guard(text, value, identical=True)
-            return require().capture(value)
-        if isinstance(value, (bool, int, float, str)):
-            root = look_up(self._function(), text.split(".")[0])
-            if root is not MISSING and not isinstance(root, types.ModuleType):
-                self._guard(text, value)
-        return value
+    def attribute(self, text: str, owner: Any, name: str) -> Any:
+        """An attribute: an array in a module or object is captured too, a plain value of an object guarded."""
+        value = getattr(owner, name)
+        array = isinstance(value, np.ndarray)
+        if isinstance(owner, (Tensor, np.ndarray, np.generic, SymInt)):
+            return value
+        if array or (isinstance(value, _PLAIN) and not isinstance(owner, types.ModuleType)):
+            place = place_of(self._function(), text)
+            found = None if place is None else Captured(text, place, value, array)
+            if found is None or not found.holds():  # a local variable, of this function or of one inside it
+                found = Captured(text, Place.inside(owner, name), value, array)
+            self.checks.append(found)
+        return require().capture(value) if array else value
 
-    def _guard(self, text: str, value: Any, identical: bool = False) -> None:
-        self.checks.append(Captured(self._function(), text, value, identical))
+    def capture_all(self) -> None:
+        """Guard every global and closure variable of a function that is not staged: nothing says which it will read."""
+        code = self._function().__code__
+        for name in sorted(set(code.co_freevars) | _global_names(code)):
+            place = place_of(self._function(), name)
+            value = MISSING if place is None else place.value()
+            if place is not None and value is not MISSING and not isinstance(value, types.ModuleType):
+                self.checks.append(Captured(name, place, value, not isinstance(value, _PLAIN)))
 
-    def _function(self) -> types.FunctionType:
-        assert isinstance(self.function, types.FunctionType)
+    def _function(self) -> Callable[..., Any]:
+        assert self.function is not None
         return self.function
 
     # Calls

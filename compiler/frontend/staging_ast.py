@@ -9,6 +9,7 @@ as small functions, so that the decision between plain Python and a structured o
     p if c else q, and, or   ->  __txc.if_exp(c, lambda: p, lambda: q), __txc.and_(lambda: p, lambda: q), …
     f(x)                     ->  __txc.fn(f)(x)       (creation calls and the user's functions are replaced)
     W (global or closure)    ->  __txc.captured("W", W)
+    o.W                      ->  __txc.attribute("o.W", o, "W")
 
 Line numbers stay the user's.  Nothing here knows tensors.
 """
@@ -284,7 +285,7 @@ class _Stager(ast.NodeTransformer):
             return self.generic_visit(node)
         if isinstance(called, ast.Attribute):
             called.value = self.visit(called.value)
-        elif not isinstance(called, ast.Name):
+        else:
             called = self.visit(called)
         node.func = self.call("fn", called, called)
         node.args = [self.visit(a) for a in node.args]
@@ -298,19 +299,8 @@ class _Stager(ast.NodeTransformer):
         return node
 
     def visit_Attribute(self, node: ast.Attribute) -> Any:
+        text = ast.unparse(node)
         node.value = self.visit(node.value)
         if isinstance(node.ctx, ast.Load):
-            return self.call("attribute", node, ast.Constant(ast.unparse(_plain(node))), node)
+            return self.call("attribute", node, ast.Constant(text), node.value, ast.Constant(node.attr))
         return node
-
-
-def _plain(node: ast.Attribute) -> ast.expr:
-    """The attribute chain as the user wrote it, without the calls that the rewriting put in."""
-    value: ast.expr = node.value
-    if (
-        isinstance(value, ast.Call)
-        and isinstance(value.func, ast.Attribute)
-        and value.func.attr in ("captured", "attribute")
-    ):
-        value = value.args[1]
-    return ast.Attribute(_plain(value) if isinstance(value, ast.Attribute) else value, node.attr, ast.Load())

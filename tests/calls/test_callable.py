@@ -45,8 +45,10 @@ def test_methods_bind(calls):
         def __init__(self, scale):
             self.scale = scale
 
-        apply = calls.jit(lambda self, x: x * self.scale)
+        def apply(self, x):
+            return x * self.scale
 
+    Local.apply = calls.jit(Local.apply)
     a, b = Local(2.0), Local(5.0)
     for _ in range(3):
         np.testing.assert_array_equal(a.apply(X), X * 2)
