@@ -10,7 +10,7 @@ import functools
 import inspect
 import threading
 import types
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -192,7 +192,7 @@ class Jitted(NativeCallable):
             if outputs[number] is not array:
                 array[...] = outputs[number]
                 outputs[number] = array
-        return structured(graph.structure, outputs, call.lazy and not places)
+        return structured(graph.structure, outputs, call.lazy and not places, places)
 
     def _direct(self, version: Version, ready: Ready, places: Mapping[int, np.ndarray]) -> dict[int, np.ndarray]:
         """The user's arrays that compiled code can write to, by buffer; an error where one does not fit its result."""
@@ -267,8 +267,8 @@ def jit(function: Callable[..., Any] | None = None, **options: Any) -> Any:
     return Jitted(function, made)
 
 
-def structured(structure: Any, outputs: list[np.ndarray], lazy: bool) -> Any:
-    """The function's result in the form the user wrote."""
+def structured(structure: Any, outputs: list[np.ndarray], lazy: bool, places: Container[int] = ()) -> Any:
+    """The function's result in the form the user wrote.  Outputs in `places` stay arrays where others become scalars."""
     if isinstance(structure, bool) or structure is None:
         return structure
     if isinstance(structure, int):
@@ -277,9 +277,9 @@ def structured(structure: Any, outputs: list[np.ndarray], lazy: bool) -> Any:
             from .frontend.tensor import asarray
 
             return asarray(array)
-        return array if array.ndim else array[()]
+        return array if array.ndim or structure in places else array[()]
     if isinstance(structure, Literal):
         return structure.value
     if isinstance(structure, dict):
-        return {k: structured(v, outputs, lazy) for k, v in structure.items()}
-    return type(structure)(structured(v, outputs, lazy) for v in structure)
+        return {k: structured(v, outputs, lazy, places) for k, v in structure.items()}
+    return type(structure)(structured(v, outputs, lazy, places) for v in structure)

@@ -36,6 +36,7 @@ EXPORTED = {
     "txc_empty": "ptr (i32, ptr, i32, ptr, i32)",
     "txc_run": "i1 (ptr, ptr, ptr, ptr, i64, i64, i64)",
     "txc_scalar": "ptr (ptr, i32)",
+    "txc_scalar_of": "ptr (ptr)",
     "txc_tuple": "ptr (ptr, i64)",
     "txc_list": "ptr (ptr, i64)",
     "txc_dict": "ptr (ptr, ptr, i64)",
@@ -652,6 +653,16 @@ lost:
 make:
   %made = call ptr @PyArray_Scalar(ptr %data, ptr %descr, ptr null)
   call void @Py_DecRef(ptr %descr)
+  ret ptr %made
+}
+
+; The scalar that an array of rank 0 holds: NumPy has more than one type for some element types.
+define ptr @txc_scalar_of(ptr %array) {
+  %descr.at = getelementptr i8, ptr %array, i64 $array_descr
+  %descr = load ptr, ptr %descr.at
+  %data.at = getelementptr i8, ptr %array, i64 $array_data
+  %data = load ptr, ptr %data.at
+  %made = call ptr @PyArray_Scalar(ptr %data, ptr %descr, ptr %array)
   ret ptr %made
 }
 

@@ -381,7 +381,8 @@ class _Entry:
         first = len(self.pointers) - len(plan.outputs)
         for n, output in enumerate(plan.outputs):
             if not output.dims:
-                self._keep(held, n, self._boxed(self.pointers[first + n], output.dtype))
+                number = output.dtype.numpy.num
+                self._keep(held, n, self.call("txc_scalar", f"ptr {self.pointers[first + n]}", f"i32 {number}"))
         if plan.structure == ("buffer", first) and len(plan.outputs) == 1:
             self.put(f"ret ptr {self.load(held, 0)}")
         else:
@@ -394,9 +395,6 @@ class _Entry:
             self.call("txc_release", f"ptr {held}", f"i64 {len(plan.outputs)}")
             self.put("br label %lost")
 
-    def _boxed(self, data: str, element: DType) -> str:
-        return self.call("txc_scalar", f"ptr {data}", f"i32 {element.numpy.num}")
-
     def _result(self, x: Structure, held: str, first: int) -> str:
         """A new reference to a part of the result, or NULL with an exception."""
         kind, *rest = x
@@ -408,8 +406,7 @@ class _Entry:
                 return self._referred(self.load(held, 8 * number))
             position, given = self._argument(rest[0])
             if not given.dims:
-                assert given.dtype is not None
-                return self._boxed(self.pointers[rest[0]], given.dtype)
+                return self.call("txc_scalar_of", f"ptr {self.of_input[position]}")
             return self._referred(self.of_input[position])
         parts = [self._result(part, held, first) for part in rest[-1]]
         items = self._array_of(parts)
