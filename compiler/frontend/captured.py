@@ -29,7 +29,7 @@ class Place:
     def value(self) -> Any:
         """What is there now; MISSING where nothing is."""
         if isinstance(self.container, dict):
-            found = self.container.get(self.name, MISSING)
+            found = self.container.get(self.name or "", MISSING)
         else:
             found = cell_content(self.container)
         for attribute in self.attributes:

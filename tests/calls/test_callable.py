@@ -10,6 +10,7 @@ import inspect
 import pickle
 import sys
 import weakref
+from typing import Any
 
 import numpy as np
 import pytest
@@ -156,6 +157,8 @@ def test_garbage_that_calls_it_while_it_is_collected():
     heard = []
 
     class Witness:
+        function: Any
+
         def __del__(self):
             heard.append(self.function(X))
 
@@ -180,6 +183,8 @@ def test_a_resurrected_function_still_works():
     saved = []
 
     class Saver:
+        function: Any
+
         def __del__(self):
             saved.append(self.function)
 

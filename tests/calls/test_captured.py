@@ -153,7 +153,7 @@ def test_captured_arrays_are_written_in_place(calls):
 
 def test_an_attribute_may_run_code_that_fails_or_changes_arguments(calls):
     class Shifty:
-        resized = None
+        resized: bool | None = None
 
         @property
         def scale(self):
