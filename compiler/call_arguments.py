@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
 from ..dialects.types import dtype
-from .facts import stride_fact, walkable
+from .facts import stride_fact, value_fact, walkable
 from .frontend.graph import Graph, Input
 from .frontend.staging import Argument
 from .frontend.tensor import Tensor
@@ -48,6 +48,10 @@ class Call:
     def leaves(self) -> dict[str, Argument]:
         """The arguments by name; parts of a tuple, list or dict as ``name.part``."""
         return {a.name: a for argument in self.arguments for a in _parts(argument)}
+
+    def names(self) -> Iterator[str]:
+        """The names of the facts in `key`: containers, and what is in them."""
+        return _names(self.arguments)
 
     def check_written(self, graph: Graph, written: Sequence[int]) -> None:
         """ValueError where an argument that is written in place is read-only."""
@@ -124,13 +128,14 @@ def _argument(name: str, value: Any, call: Call) -> Argument:
     if isinstance(value, dict):
         call.key.append(("dict", *value))
         return Argument(name, "dict", {k: _argument(f"{name}.{k}", v, call) for k, v in value.items()})
-    call.key.append(("value", type(value).__name__, value if _hashable(value) else id(value)))
+    call.key.append(("value", type(value).__name__, value_fact(value)))
     return Argument(name, "value", value)
 
 
-def _hashable(value: Any) -> bool:
-    try:
-        hash(value)
-    except TypeError:
-        return False
-    return True
+def _names(arguments: Iterable[Argument]) -> Iterator[str]:
+    for argument in arguments:
+        yield argument.name
+        if argument.kind == "dict":
+            yield from _names(argument.value.values())
+        elif argument.kind in ("tuple", "list"):
+            yield from _names(argument.value)

@@ -6,16 +6,30 @@ import argparse
 import contextlib
 import difflib
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, NoReturn
 
 import numpy as np
 
 from ..dialects.registry import OpError
 from . import knobs
+from .c_signature import ExportError
+from .cli_export import (
+    FORMS,
+    add_options,
+    check_options,
+    emit_stage,
+    is_export,
+    scheduled_for_gpu,
+    target_of,
+    write_for_c,
+)
 from .cli_inputs import CliError, read_inputs, signature
+from .codegen.target import Target, TargetError
+from .codegen.writer import EmitError
 from .frontend.graph import Graph
 from .options import OptionError, Options
 from .stages import STAGES, check_stage
@@ -23,9 +37,23 @@ from .watch import PassError, Watch
 
 __all__ = ["main"]
 
+#: What the user can set right; anything else is a bug of txc.
+_USER_ERRORS = (
+    CliError,
+    EmitError,
+    ExportError,
+    OpError,
+    OptionError,
+    PassError,
+    TargetError,
+    knobs.KnobError,
+)
+
 _EXAMPLES = """examples:
   tensor-compile softmax.tx                                   check it and summarise its functions
   tensor-compile softmax.tx --emit=loops                      print one stage
+  tensor-compile softmax.tx --emit=so -o softmax              softmax.so and softmax.h, to be called from C
+  tensor-compile softmax.tx --emit=obj -o softmax --target x86-64-v2+v3+v4
   tensor-compile run softmax.tx --input x=random:f32[64,128] --input beta=1.0 -o y.npy
   tensor-compile run softmax.tx --input x=@x.npy --input beta=1.0 --bisect
   tensor-compile knobs                                        list the environment variables
@@ -42,7 +70,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         running = given[:1] == ["run"]
         options = _parser(running).read(given[1:] if running else given)
         return (_run if running else _check)(options)
-    except (CliError, OptionError, OpError, PassError, knobs.KnobError) as error:
+    except _USER_ERRORS as error:
         return _fail(error)
     except BrokenPipeError:
         sys.stderr.close()
@@ -96,8 +124,10 @@ def _parser(running: bool) -> _Parser:
         )
         parser.add_argument("-o", "--output", metavar="FILE", type=Path, help="write the result: .npy, several: .npz")
         parser.add_argument("--bisect", action="store_true", help="name the first stage that changes the result")
+        parser.add_argument("--emit", metavar="STAGE", help=f"print one stage: {', '.join(STAGES)}")
+    else:
+        add_options(parser)
     parser.add_argument("--device", default="cpu", metavar="cpu[:N]", help="how many threads run it")
-    parser.add_argument("--emit", metavar="STAGE", help=f"print one stage: {', '.join(STAGES)}")
     parser.add_argument("--stop-after", metavar="STAGE", help="compile no further than this stage")
     parser.add_argument("--dump-ir", metavar="DIR", type=Path, help="write every stage into a folder, numbered")
     parser.add_argument("--print-ir-after-all", action="store_true", help="print the IR after every pass")
@@ -115,9 +145,11 @@ class _Request:
     options: Options
     watch: Watch
     stop_after: str
+    emit: str | None
 
     @staticmethod
-    def of(given: Any) -> _Request:
+    def of(given: Any, forms: Mapping[str, str] = MappingProxyType({})) -> _Request:
+        """`forms` are those that are no stages, with the stage they end with."""
         options = Options.of(device=given.device)
         if given.passes:
             options = Options.of(options, passes=given.passes)
@@ -130,12 +162,13 @@ class _Request:
             timing=given.time_passes or base.timing,
             verify=given.verify or base.verify,
         )
-        if given.emit is not None:
-            check_stage(given.emit)
-        stop = check_stage(given.stop_after or given.emit or "obj")
-        if given.emit is not None and list(STAGES).index(given.emit) > list(STAGES).index(stop):
+        stage = given.emit
+        if stage is not None:
+            stage = forms.get(check_stage(stage, forms), stage)
+        stop = check_stage(given.stop_after or stage or "obj")
+        if stage is not None and list(STAGES).index(stage) > list(STAGES).index(stop):
             raise OptionError(f"--emit={given.emit} comes after --stop-after={stop}")
-        return _Request(options, watch, stop)
+        return _Request(options, watch, stop, stage)
 
 
 def _program(path: Path) -> dict[str, Any]:
@@ -146,41 +179,46 @@ def _program(path: Path) -> dict[str, Any]:
     return parse(load_text(path), str(path)).functions
 
 
-def _select(functions: dict[str, Any], name: str | None, path: Path) -> Graph:
+def _select(functions: dict[str, Any], name: str | None, path: Path) -> Any:
+    """The function of that name, or the last one of the file."""
     if name is None:
         name = list(functions)[-1]
     if name not in functions:
         near = difflib.get_close_matches(name, functions, 1)
         hint = f"did you mean {near[0]!r}?" if near else f"it has {', '.join(functions)}"
         raise CliError(f"{path} has no function {name!r}", hint)
-    return functions[name].graph()
+    return functions[name]
 
 
 def _check(given: Any) -> int:
-    request = _Request.of(given)
+    request = _Request.of(given, FORMS)
+    check_options(given)
     functions = _program(given.file)
-    wanted = {given.function} if given.function else set(functions)
-    graphs = [_select(functions, name, given.file) for name in functions if name in wanted]
-    if given.function and not graphs:
-        _select(functions, given.function, given.file)
+    chosen = _select(functions, given.function, given.file)
+    graphs = [f.graph() for f in ([chosen] if given.function else functions.values())]
+    if is_export(given):
+        with _status(f"compiling {chosen.name}"):
+            write_for_c(chosen, given, request.options, request.watch)
+        return 0
     quiet = given.emit or given.stop_after or request.watch.printing or request.watch.timing or given.dump_ir
     if not quiet:
         _summarise(given.file, graphs, request)
         return 0
-    graph = _select(functions, given.function, given.file)
-    stages = _stages(graph, request)
-    if given.emit:
-        _emit(stages, given.emit)
+    graph = chosen.graph()
+    with scheduled_for_gpu(graph.name, given):
+        stages = _stages(graph, request, target_of(given).versions[0])
+    if request.emit:
+        emit_stage(stages, request.emit, given.output)
     if given.dump_ir:
         print(f"IR of {graph.name}: {given.dump_ir}", file=sys.stderr)
     return 0
 
 
-def _stages(graph: Graph, request: _Request) -> Any:
+def _stages(graph: Graph, request: _Request, target: Target | None = None) -> Any:
     from .pipeline import run_stages
 
     with _status(f"compiling {graph.name}"):
-        return run_stages(graph, request.options, stop_after=request.stop_after, watch=request.watch)
+        return run_stages(graph, request.options, stop_after=request.stop_after, watch=request.watch, target=target)
 
 
 def _emit(stages: Any, stage: str) -> None:
@@ -213,7 +251,7 @@ def _summarise(path: Path, graphs: list[Graph], request: _Request) -> None:
 
 def _run(given: Any) -> int:
     request = _Request.of(given)
-    graph = _select(_program(given.file), given.function, given.file)
+    graph = _select(_program(given.file), given.function, given.file).graph()
     inputs = read_inputs(graph, given.input)
     if given.bisect:
         return _bisect(graph, inputs, request)

@@ -26,11 +26,13 @@ def figures(graph: Graph, stages: Any) -> tuple[int, int, int, int]:
     return sum(1 for _ in graph.walk()), evals, nests, len(stages.object or b"")
 
 
-def explain(name: str, graph: Graph, facts: Sequence[str], stages: _Texts) -> str:
+def explain(name: str, graph: Graph, facts: Sequence[str], captured: Sequence[str], stages: _Texts) -> str:
     """The report of ``f.explain(*args)``."""
     lines = [f"{name}: {', '.join(str(i.value.type) if i.value else f'{i.symbol}: int' for i in graph.inputs)}"]
     lines += ["", "facts that select this version (sizes are not among them):"]
     lines += [f"  {fact}" for fact in facts] or ["  none"]
+    lines += ["", "taken from outside the function, and checked at each call:"] if captured else []
+    lines += [f"  {fact}" for fact in captured]
     lines += ["", "guards, checked at each call; another version is compiled where one fails:"]
     lines += [f"  {guard}" for guard in graph.table.guards] or ["  none"]
     lines += ["", "values that are materialised, and why:"]

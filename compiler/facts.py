@@ -7,13 +7,24 @@ whole list.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import Enum
 from typing import Any
 
 import numpy as np
 
 from ..dialects.dims import Dim, dim, sym
 
-__all__ = ["StrideFact", "packed_strides", "separate", "stride_fact", "symbolic_strides", "walkable"]
+__all__ = [
+    "Identity",
+    "StrideFact",
+    "packed_strides",
+    "separate",
+    "stride_fact",
+    "symbolic_strides",
+    "value_fact",
+    "walkable",
+]
 
 #: ``("packed",)``, ``("order", slowest dim, …, fastest dim)``, or ``("strides", …)`` with "0", "1" or "s" for each dim.
 StrideFact = tuple[Any, ...]
@@ -38,6 +49,32 @@ def stride_fact(array: np.ndarray) -> StrideFact:
         return ("order", *reversed(range(array.ndim)))
     item = array.itemsize
     return ("strides", *("0" if s == 0 else "1" if s == item else "s" for s in array.strides))
+
+
+@dataclass(frozen=True, eq=False)
+class Identity:
+    """A Python object as a fact: that very one, kept alive so that no later one can be taken for it."""
+
+    value: Any
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Identity) and other.value is self.value
+
+    def __hash__(self) -> int:
+        return id(self.value)
+
+    def __str__(self) -> str:
+        return f"the same {type(self.value).__name__}"
+
+
+def value_fact(value: Any) -> Any:
+    """What of an argument that is no number, array or container selects code: texts by value, objects by identity.
+
+    What the function reads of an object is a fact of its own (`frontend/captures.py`).
+    """
+    if value is None or isinstance(value, (str, bytes, np.dtype, Enum)):
+        return value
+    return Identity(value)
 
 
 def packed_strides(dims: Sequence[Dim], order: Sequence[int]) -> tuple[Dim, ...]:

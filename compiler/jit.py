@@ -98,6 +98,11 @@ class Jitted(NativeCallable):
             remove_all(self)
             self._records = None
 
+    @property
+    def compile_options(self) -> Options:
+        """The options that it is compiled with."""
+        return self._options
+
     def options(self, **given: Any) -> Jitted:
         """The same function with other options; compiled code is shared.  OptionError for what there is not."""
         return Jitted(self.__wrapped__, Options.of(self._options, **given), self)
@@ -136,7 +141,7 @@ class Jitted(NativeCallable):
         """The version whose guards hold, compiled now where there is none, and the call prepared for it."""
         key = (tuple(call.key), self._options.compiled)
         for version in self._versions.get(key, ()):
-            ready = version.ready(call) if all(c.holds() for c in version.captured) else None
+            ready = version.ready(call) if all(c() for c in version.captured) else None
             if ready is not None:
                 return version, ready
         version = self._compile(call)
@@ -161,8 +166,11 @@ class Jitted(NativeCallable):
         executable = made.executable
         if executable.graph is not graph:
             executable = executable.for_graph(graph)
+        by_value = [c for c in traced.captured if c.place is None]
         if not reason and isinstance(executable.entry, str):
             reason = executable.entry
+        elif not reason and by_value:
+            reason = f"{by_value[0].text} is compared with what it held"
         values = tuple(a.value for a in call.arguments if a.kind == "value")
         captured = tuple(traced.captured)
         return Version(graph, executable, made.stages, captured, facts, values, reason, tuple(call.key))
@@ -230,7 +238,8 @@ class Jitted(NativeCallable):
         return explain(
             self.__wrapped__.__name__,
             version.graph,
-            [describe(k) for k in call.key],
+            [f"{name}: {describe(k)}" for name, k in zip(call.names(), call.key, strict=True)],
+            [str(c) for c in version.captured],
             self.lower(*args, **kwargs).stages,
         )
 
@@ -268,7 +277,7 @@ def jit(function: Callable[..., Any] | None = None, **options: Any) -> Any:
 
 
 def structured(structure: Any, outputs: list[np.ndarray], lazy: bool, places: Container[int] = ()) -> Any:
-    """The function's result in the form the user wrote.  Outputs in `places` stay arrays where others become scalars."""
+    """The function's result in the form the user wrote.  Outputs in `places` stay arrays, others may become scalars."""
     if isinstance(structure, bool) or structure is None:
         return structure
     if isinstance(structure, int):

@@ -14,6 +14,7 @@ from typing import Generic, TypeVar
 from ..runtime.threads import ENVIRONMENT_VARIABLE, default_threads
 
 __all__ = [
+    "CC",
     "DUMP_IR",
     "KNOBS",
     "NATIVE_ENTRY",
@@ -114,6 +115,13 @@ VERIFY = _knob(
     False,
     _bool,
     "Verify the IR, dominance included, after every pass; otherwise it is verified once, after lowering.",
+)
+CC = _knob(
+    "TXC_CC",
+    "a command",
+    "",
+    str,
+    "The C compiler that links exported shared libraries; unset: cc, the target's cross compiler, or PyPI's ziglang.",
 )
 NATIVE_ENTRY = _knob(
     "TXC_NATIVE_ENTRY",

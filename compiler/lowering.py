@@ -7,6 +7,7 @@ symbols.  The order of arithmetic of every reduction and contraction is fixed he
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 from xdsl.dialects import func
@@ -14,7 +15,7 @@ from xdsl.dialects.builtin import ArrayAttr, IntegerAttr, ModuleOp, i64
 from xdsl.ir import Attribute, Block, Region, SSAValue
 
 from ..dialects import tx
-from ..dialects.attributes import dims_attr, ir_tensor, string_attr
+from ..dialects.attributes import OrderAttr, dims_attr, ir_tensor, order_attr, string_attr
 from ..dialects.dims import Dim, Sym, sym
 from ..dialects.index_map import IndexMap
 from .frontend import graph as g
@@ -22,15 +23,17 @@ from .frontend import graph as g
 __all__ = ["lower"]
 
 
-def lower(graph: g.Graph) -> ModuleOp:
+def lower(graph: g.Graph, has_fma: bool = True) -> ModuleOp:
     """A module with one function, named after the graph, of its tensor and scalar inputs to its outputs.
+
+    Contractions for a target without a fused multiply-add round their products (`has_fma`).
 
     Attributes of the function: ``tx.symbols`` (every symbol it needs at run time, in the order they are passed) and
     ``tx.aliases`` (for each result the argument it is written into, or -1).
     """
     inputs = [i for i in graph.inputs if i.value is not None]
     block = Block(arg_types=[ir_tensor(i.value.type) for i in inputs if i.value is not None])
-    walk = _Walk(block)
+    walk = _Walk(block, has_fma)
     for given, argument in zip(inputs, block.args):
         assert given.value is not None
         argument.name_hint = _hint(given.name)
@@ -78,8 +81,8 @@ def symbols_of(graph: g.Graph) -> tuple[Dim, ...]:
 class _Walk:
     """Lowers the nodes of one block; regions share the values from outside."""
 
-    def __init__(self, block: Block, values: dict[g.Value, SSAValue] | None = None):
-        self.block = block
+    def __init__(self, block: Block, has_fma: bool, values: dict[g.Value, SSAValue] | None = None):
+        self.block, self.has_fma = block, has_fma
         self.values: dict[g.Value, SSAValue] = values if values is not None else {}
 
     def nodes(self, nodes: Sequence[g.Node]) -> None:
@@ -99,16 +102,25 @@ class _Walk:
             regions=[Region(self._region(r)) for r in node.regions],
             extra=extra,
         )
+        if not self.has_fma:
+            _round_products(made)
         self.block.add_op(made)
         self.values.update(zip(node.results, made.results))
 
     def _region(self, region: g.Block) -> Block:
         block = Block(arg_types=[ir_tensor(a.type) for a in region.args])
-        inner = _Walk(block, dict(self.values))
+        inner = _Walk(block, self.has_fma, dict(self.values))
         inner.values.update(zip(region.args, block.args))
         inner.nodes(region.nodes())
         block.add_op(tx.YieldOp(operands=[[inner.values[v] for v in region.outputs]]))
         return block
+
+
+def _round_products(op: tx.TxOp) -> None:
+    """Change an order with fused products into one that rounds them."""
+    order = op.attributes.get("order")
+    if isinstance(order, OrderAttr) and order.data.product == "fma":
+        op.attributes["order"] = order_attr(replace(order.data, product="mul_add"))
 
 
 def _hint(name: str) -> str | None:

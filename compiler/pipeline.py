@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, fields
-from typing import TypeVar
+from dataclasses import dataclass, fields, replace
+from typing import Any, TypeVar
 
 from xdsl.context import Context
 from xdsl.dialects import func
@@ -96,15 +96,15 @@ def run_stages(
         run.watched("graph", "stage", lambda: program)
     if run.reaches("tensor"):
         assert isinstance(program, Graph)
-        run.module = run.watched("tensor", "lower", lambda: with_strides(lower(program), strides))
+        run.module = run.watched("tensor", "lower", lambda: with_strides(lower(program, target.has_fma), strides))
         check_dominance(run.module)
         run.module.verify()
     run.passes("canonical", CanonicalizePass)
     run.passes("layout", LayoutSwapPass)
     run.passes("evals", EvalInsertionPass)
-    run.passes("fused", FusionPass)
+    run.passes("fused", FusionPass, has_fma=target.has_fma)
     run.passes("buffers", BufferizePass)
-    run.passes("loops", ScheduleCpuPass)
+    run.passes("loops", ScheduleCpuPass, vector_bits=min(target.vector_bits, ScheduleCpuPass.vector_bits))
     if run.reaches("llvm"):
         run.llvm = run.watched("llvm", "emit", lambda: emit_llvm(run.module_now(), target))
     if run.reaches("asm") and (run.wants_text or stop_after == "asm"):
@@ -155,20 +155,22 @@ class _Run:
     def watched(self, stage: str, name: str, work: Callable[[], T]) -> T:
         return self.observer.step(stage, name, work)
 
-    def passes(self, stage: str, *kinds: type[ModulePass]) -> None:
-        """Run the passes that make a stage, with the user's options."""
+    def passes(self, stage: str, kind: type[ModulePass], **options: Any) -> None:
+        """Run the pass that makes a stage, with the user's options and, where the user says nothing, these."""
         if not self.reaches(stage):
             return
         module = self.module_now()
-        for kind in kinds:
-            spec = self._options.get(kind.name)
-            made = self._replaced(kind() if spec is None else kind.from_pass_spec(spec))
+        spec = self._options.get(kind.name)
+        if spec is not None:
+            chosen = spec.normalize_parameter_names().parameters
+            options = {name: value for name, value in options.items() if name not in chosen}
+        made = self._replaced(replace(kind() if spec is None else kind.from_pass_spec(spec), **options))
 
-            def work(made: ModulePass = made) -> ModuleOp:
-                made.apply(self.context, module)
-                return module
+        def work() -> ModuleOp:
+            made.apply(self.context, module)
+            return module
 
-            self.watched(stage, str(made.pipeline_pass_spec()), work)
+        self.watched(stage, str(made.pipeline_pass_spec()), work)
 
 
 def compile_graph(

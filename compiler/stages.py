@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import difflib
+from collections.abc import Collection
 
 from .options import OptionError
 
-__all__ = ["IR_STAGES", "STAGES", "check_stage"]
+__all__ = ["EXPORTS", "IR_STAGES", "STAGES", "check_stage"]
 
 #: In order, with what the program is there.
 STAGES: dict[str, str] = {
@@ -23,14 +24,18 @@ STAGES: dict[str, str] = {
     "obj": "object file",
 }
 
+#: What can be made for C of a function, with the suffix of its file.
+EXPORTS = {"obj": ".o", "so": ".so", "header": ".h"}
+
 #: The stages whose form is an IR module.
 IR_STAGES = ("tensor", "canonical", "layout", "evals", "fused", "buffers", "loops")
 
 
-def check_stage(name: str) -> str:
-    """`name`, where it is a stage; OptionError, with the nearest one, where it is not."""
-    if name not in STAGES:
-        near = difflib.get_close_matches(name, STAGES, 1)
-        hint = f"did you mean {near[0]!r}?" if near else f"they are {', '.join(STAGES)}"
+def check_stage(name: str, others: Collection[str] = ()) -> str:
+    """`name`, where it is a stage or one of `others`; OptionError, with the nearest one, where it is not."""
+    known = [*STAGES, *(o for o in others if o not in STAGES)]
+    if name not in known:
+        near = difflib.get_close_matches(name, known, 1)
+        hint = f"did you mean {near[0]!r}?" if near else f"they are {', '.join(known)}"
         raise OptionError(f"there is no stage {name!r}; {hint}")
     return name

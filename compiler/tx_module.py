@@ -32,6 +32,11 @@ class CompiledTx:
         """Its expression graph; TxcError, with the line, where the body is wrong."""
         return self.function.graph()
 
+    @property
+    def compile_options(self) -> Options:
+        """The options that it is compiled with."""
+        return self._options
+
     def options(self, **given: Any) -> CompiledTx:
         """The same function with other options."""
         return CompiledTx(self.function, Options.of(self._options, **given))
@@ -99,7 +104,7 @@ class CompiledTx:
             return int(value.__index__())
         if p.type.scalar:
             number = np.asarray(value)
-            if number.ndim or number.dtype.kind not in "biuf":
+            if number.ndim or (number.dtype.kind not in "biuf" and number.dtype != p.type.dtype.numpy):
                 raise TxcError(f"{self.__name__} takes {p.name}: a number ({p.type}), got {value!r}", code="TX0551")
             return number.astype(p.type.dtype.numpy)
         array = walkable(np.asarray(value))

@@ -14,7 +14,7 @@ from ..runtime.native_call import CapturedObject, Record
 from .call_arguments import Call
 from .call_plan import result_objects
 from .facts import StrideFact, describe, stride_fact
-from .frontend.captured import Captured
+from .frontend.captures import Captured
 from .frontend.graph import Graph
 
 __all__ = ["Ready", "Version", "describe_versions", "why_not"]
@@ -69,7 +69,7 @@ class Version:
     def failing(self, call: Call) -> str:
         """The first captured value or guard that does not hold for a call; empty where all do."""
         for captured in self.captured:
-            if not captured.holds():
+            if not captured():
                 return f"{captured} no longer holds"
         arrays = call.arrays(self.graph)
         if not self._captured_as_compiled(arrays):
@@ -88,7 +88,7 @@ class Version:
             sum(p.kind in by_position for p in parameters),
             [(p.default is not p.empty, p.default) for p in parameters],
             [*hidden, *self.values, *result_objects(self.graph.structure)],
-            [CapturedObject(c.place.container, c.place.name, c.place.attributes, c.value) for c in self.captured],
+            [CapturedObject(*c.place, c.value) for c in self.captured if c.place is not None],
             threads,
             self,
         )

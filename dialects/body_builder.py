@@ -69,8 +69,8 @@ def scalar_constant(value: float | int | bool, element: DType) -> Attribute:
 class BodyBuilder(ScalarBuilder):
     """Appends to `block`; a `Value.ref` is an SSA value.  Equal constants of a block are one op."""
 
-    def __init__(self, block: Block):
-        self.block = block
+    def __init__(self, block: Block, has_fma: bool = True):
+        self.block, self.has_fma = block, has_fma
         self._constants: dict[tuple[Any, ...], SSAValue] = {}
 
     def wrap(self, ssa: SSAValue, element: DType) -> Value:

@@ -272,6 +272,19 @@ def maximum(a: DimLike, b: DimLike) -> Dim:
     return _of_atom(Call("max", *sorted((a, b), key=str)))
 
 
+def constant_bound(expr: Dim) -> int | None:
+    """A constant that the expression never exceeds, where its own form shows one: its value, or that of a `min`."""
+    if expr.const is not None:
+        return expr.const
+    if len(expr.terms) != 1:
+        return None
+    ((mono, coeff),) = expr.terms
+    if len(mono) != 1 or coeff != 1 or not isinstance(mono[0], Call) or mono[0].fn != "min":
+        return None
+    bounds = [b for b in map(constant_bound, (mono[0].a, mono[0].b)) if b is not None]
+    return min(bounds, default=None)
+
+
 def linear_in(expr: Dim, symbols: Iterable[Sym]) -> tuple[dict[Sym, Dim], Dim] | None:
     """``(coefficients, rest)`` with ``expr == sum(coefficient * symbol) + rest`` and no listed symbol left in either.
 

@@ -257,8 +257,8 @@ class GenericOp(IRDLOperation):
         assert self.identity is not None and self.order is not None
         yielded = [v.type for v in _terminator(self.body.block, "body").values]
         states = yielded[: len(self.identity.data)]
-        if yielded != states * (2 if self.order.data.fma else 1):
-            raise VerifyException("the body yields one value a state (two factors with an fma order)")
+        if yielded != states * (2 if self.order.data.product else 1):
+            raise VerifyException("the body yields one value a state (two factors with an order of products)")
         _expect(self.merge.block, states * 2, states, "merge")
         _expect(self.finish.block, states + posted, targets, "finish")
 
@@ -352,6 +352,8 @@ class ForOp(IRDLOperation):
         _expect(self.body.block, types, types, "loop")
         if [r.type for r in self.results_] != types:
             raise VerifyException("a loop's results have the types of its initial values")
+        if self.step.data.const is not None and self.step.data.const <= 0:
+            raise VerifyException(f"'step' must be positive, not {self.step.data}")
 
 
 @irdl_op_definition

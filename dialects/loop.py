@@ -226,9 +226,9 @@ class ReduceOp(_Ranged):
         if len(self.identity.data) != len(types) or not types:
             raise VerifyException("one identity a state, and at least one state")
         order = self.order.data
-        if order.fma and len(types) != 1:
-            raise VerifyException("an fma order has one state")
-        _expect_yield(self, 0, types * 2 if order.fma else types)
+        if order.product and len(types) != 1:
+            raise VerifyException(f"an order with {order.product} has one state")
+        _expect_yield(self, 0, types * 2 if order.product else types)
         if tuple(a.type for a in self.merge.block.args) != types * 2:
             raise VerifyException("the merge region takes the older states, then the newer")
         _expect_yield(self, 1, types)

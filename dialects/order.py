@@ -6,7 +6,8 @@
 ``b`` is merged with the waiting partial sums of equal size, older operand first, and what waits at the end is merged
 from the smallest to the largest, older operand first again.  ``lanes`` and ``block`` are powers of two.
 ``chain<block>`` is ``tree<block, 1>`` with blocks added one after another, oldest first.
-With ``fma``, an element ``a*b`` is combined as ``fma(a, b, accumulator)``.
+With ``fma``, an element ``a*b`` is combined as ``fma(a, b, accumulator)``; with ``mul_add``, which is for targets that
+have no fused multiply-add, the product is rounded and then combined.  Either way the factors are the elements.
 ``free``: the operation is exact (integers, min, max, and, or), so any order gives the same bits.
 
 No schedule, thread count, tile or vector width may change an order; results are bitwise equal for all of them.
@@ -21,22 +22,22 @@ __all__ = ["CHAIN_FMA", "FREE", "Order", "parse_order", "sum_order"]
 
 @dataclass(frozen=True)
 class Order:
-    """`kind` is ``tree``, ``chain`` or ``free``."""
+    """`kind` is ``tree``, ``chain`` or ``free``; `product` is ``fma``, ``mul_add``, or empty where none is folded."""
 
     kind: str
     block: int = 0
     lanes: int = 1
-    fma: bool = False
+    product: str = ""
 
     def __str__(self) -> str:
         if self.kind == "free":
             return "free"
         numbers = f"{self.block}, {self.lanes}" if self.kind == "tree" else f"{self.block}"
-        return f"{self.kind}<{numbers}{', fma' if self.fma else ''}>"
+        return f"{self.kind}<{numbers}{f', {self.product}' if self.product else ''}>"
 
 
 FREE = Order("free")
-CHAIN_FMA = Order("chain", 512, 1, True)
+CHAIN_FMA = Order("chain", 512, 1, "fma")
 
 
 def sum_order(bits: int, innermost: bool) -> Order:
@@ -54,14 +55,17 @@ def parse_order(text: str) -> Order:
     if kind == "free" and not rest:
         return FREE
     words = [w.strip() for w in rest.rstrip(">").split(",")]
-    fma = words[-1] == "fma"
-    numbers = [int(w) for w in words[: len(words) - fma]]
+    product = words.pop() if words[-1] in ("fma", "mul_add") else ""
+    numbers = [int(w) for w in words]
     if kind == "tree" and len(numbers) == 2:
-        order = Order("tree", numbers[0], numbers[1], fma)
+        order = Order("tree", numbers[0], numbers[1], product)
     elif kind == "chain" and len(numbers) == 1:
-        order = Order("chain", numbers[0], 1, fma)
+        order = Order("chain", numbers[0], 1, product)
     else:
-        raise ValueError(f"{text!r} is not an order: free, tree<block, lanes[, fma]> or chain<block[, fma]>")
+        raise ValueError(
+            f"{text!r} is not an order: free, tree<block, lanes[, product]> or chain<block[, product]>, "
+            "where product is fma or mul_add"
+        )
     if (
         order.block & (order.block - 1)
         or order.lanes & (order.lanes - 1)

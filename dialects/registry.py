@@ -316,7 +316,7 @@ class Reduction(Op):
 
     @classmethod
     def identity(cls, element: DType) -> tuple[float | int | bool, ...]:
-        """The value each state starts from; combining it changes nothing, bit for bit."""
+        """The value each state starts from; combining it changes no state that a fold reaches, bit for bit."""
         raise NotImplementedError
 
     @classmethod

@@ -292,8 +292,9 @@ class ForOp(_Region):
             raise VerifyException(f"{self.name} needs the name of its iterator, 'iv'")
         if any(self.symbol in d.symbols() for d in self.range):
             raise VerifyException(f"the range of {self.name} mentions its own iterator {self.symbol}")
-        if self.range[2].const == 0:
-            raise VerifyException(f"the step of {self.name} is zero")
+        step = self.range[2]
+        if step.const is not None and step.const <= 0:
+            raise VerifyException(f"the step of {self.name} must be positive, not {step}")
         types = [v.type for v in self.operands]
         if [r.type for r in self.results] != types:
             raise VerifyException(f"initial values and results of {self.name} must have the same types")
@@ -402,7 +403,7 @@ def contract_order(operands: Sequence[TensorType], pairs: Sequence[tuple[int, in
     if a.rank > len(pairs) and b.rank > len(pairs):
         return CHAIN_FMA
     base = sum_order(a.dtype.computes_in.bits, True)
-    return Order(base.kind, base.block, base.lanes, True)
+    return Order(base.kind, base.block, base.lanes, "fma")
 
 
 def make(

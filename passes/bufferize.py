@@ -127,6 +127,8 @@ class _Function:
     buffers: dict[SSAValue, SSAValue] = field(default_factory=dict)
     holds: dict[SSAValue, list[SSAValue]] = field(default_factory=dict)
     writable: set[SSAValue] = field(default_factory=set)
+    #: What the loops around carry: written at the end of an iteration, so nothing else may be there meanwhile.
+    carried: set[SSAValue] = field(default_factory=set)
     wishes: dict[SSAValue, SSAValue] = field(default_factory=dict)
 
     def bind(self, value: SSAValue, buffer: SSAValue) -> None:
@@ -182,7 +184,9 @@ class _Walk:
         def is_free(holder: SSAValue) -> bool:
             held = self.state.holds.get(holder)
             # A buffer without a value yet is another result of this very op, or is being staged.
-            return held is not None and not any(v in used or is_live_after(v, op) for v in held)
+            if held is None or holder in self.state.carried:
+                return False
+            return not any(v in used or is_live_after(v, op) for v in held)
 
         offset = self.state.arena.offset(size, is_free)
         made = loop.AllocOp(info, offset)
@@ -326,10 +330,14 @@ class _Walk:
             self.state.bind(argument, buffer)
         last = op.condition.block.last_op
         assert isinstance(last, kernel.YieldOp)
+        # The body needs what the condition was asked of.
+        kept = self.state.writable & set(carried)
+        self.state.writable -= kept
         for inner in op.condition.block.ops:
             if inner is not last:
                 test.visit(inner)
         test._yield_flag(last.values[0])
+        self.state.writable |= kept
         body = Block()
         _Walk(self.state, body, self.ranges)._loop_body(op.body.block, carried)
         self.block.add_op(kernel.WhileOp([], condition, body))
@@ -380,6 +388,7 @@ class _Walk:
                 target = self._allocate(_packed(result, _layout(result)), op)
             self._copy_buffer(source, target)
             carried.append(target)
+        self.state.carried.update(carried)
         return carried
 
     def _loop_body(self, old: Block, carried: Sequence[SSAValue]) -> None:
@@ -410,6 +419,7 @@ class _Walk:
                 self._copy_buffer(source, target)
 
     def _leave_loop(self, op: Operation, carried: Sequence[SSAValue]) -> None:
+        self.state.carried.difference_update(carried)
         for result, buffer in zip(op.results, carried):
             self.state.bind(result, buffer)
 

@@ -38,11 +38,15 @@ __all__ = ["FusionPass", "fuse"]
 
 @dataclass(frozen=True)
 class FusionPass(ModulePass):
-    """tx ops to kernels.  `rows` and `siblings` switch the two kinds of grouping off for experiments."""
+    """tx ops to kernels.  `rows` and `siblings` switch the two kinds of grouping off for experiments.
+
+    `has_fma` says whether scalar bodies may hold fused multiply-adds: a fact of the target.
+    """
 
     name = "tx-fuse"
     rows: bool = True
     siblings: bool = True
+    has_fma: bool = True
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for function in [f for f in op.body.block.ops if isinstance(f, func.FuncOp)]:
@@ -143,7 +147,7 @@ class _Scope:
         self.values.update(zip(op.results, made.results))
 
     def nest(self, extents: tuple[Dim, ...]) -> NestBuilder:
-        return NestBuilder(extents, self.values.get, self.tensor)
+        return NestBuilder(extents, self.values.get, self.tensor, self.options.has_fma)
 
     def tensor(self, value: SSAValue) -> SSAValue:
         """The kernel-level tensor that holds a value, computing it here where nothing holds it yet."""
@@ -259,8 +263,8 @@ def contraction_nest(scope: _Scope, op: tx.ContractOp, epilogue: SSAValue | None
     state = left.dtype.computes_in if left.dtype.is_float else element
     b = nest.builder
     a, c = b.cast(a, state), b.cast(c, state)
-    elements = (a, c) if order.fma else (_times(b, a, c),)
-    zero: float | int = -0.0 if state.is_float else 0
+    elements = (a, c) if order.product else (_times(b, a, c),)
+    zero: float | int = 0.0 if state.is_float else 0
     if state.kind == "bool":
         zero = False
     return _fold(nest, op, [(zero, state)], elements, order, _added, lambda b, s: (b.cast(s[0], element),), epilogue)

@@ -43,10 +43,11 @@ class NestBuilder:
         extents: tuple[Dim, ...],
         materialised: Callable[[SSAValue], SSAValue | None],
         require: Callable[[SSAValue], SSAValue],
+        has_fma: bool,
     ):
         self.extents = extents
         self.block = Block()
-        self.builder = BodyBuilder(self.block)
+        self.builder = BodyBuilder(self.block, has_fma)
         self.materialised, self.require = materialised, require
         self.ins: list[SSAValue] = []
         self.maps: list[IndexMap] = []
@@ -61,7 +62,7 @@ class NestBuilder:
     def enter(self, block: Block) -> tuple[Block, BodyBuilder]:
         """Go on in another region (a reduction's `finish`): what was pulled before is out of sight there."""
         left = (self.block, self.builder)
-        self.block, self.builder = block, BodyBuilder(block)
+        self.block, self.builder = block, BodyBuilder(block, self.builder.has_fma)
         self._inputs, self._pulled = {}, {}
         return left
 
@@ -180,7 +181,7 @@ class NestBuilder:
         body.add_op(YieldOp(*[e.ref for e in elements]))
         types = [scalar_type(d) for _, d in states]
         merging = Block(arg_types=types * 2)
-        builder = BodyBuilder(merging)
+        builder = BodyBuilder(merging, self.builder.has_fma)
         older, newer = (
             tuple(builder.wrap(a, d) for a, (_, d) in zip(args, states))
             for args in (merging.args[: len(states)], merging.args[len(states) :])

@@ -1,9 +1,10 @@
 """Contractions to loops: the right operand packed into panels, register tiles, K in the order's blocks.
 
-For each block of K: panels of ``lanes * copies`` columns of the right operand are packed side by side (any transpose,
-view or map of it is absorbed there); then blocks of rows go to threads, and for each panel (which stays in the first
-cache) tiles of `rows` by one panel run an FMA chain along K with all their sums in registers.  The left operand is
-read in place where its rows are contiguous along K; else each thread packs its rows into tiles of its own memory.
+Panels of ``lanes * copies`` columns of the right operand are packed side by side, for several blocks of K (any
+transpose, view or map of it is absorbed there).  Then threads take tasks, a block of rows by a group of panels: for each
+block of K and each panel (which stays in the first cache), tiles of `rows` by one panel run an FMA chain along K with
+all their sums in registers.  The left operand is read in place where its rows are contiguous along K; else each
+thread packs its rows into tiles of its own memory.
 """
 
 from __future__ import annotations
@@ -16,15 +17,20 @@ from xdsl.ir import Attribute, Block, Operation, SSAValue
 from ..dialects import kernel, loop
 from ..dialects.attributes import BufferInfo, packed_strides, scalar_dtype
 from ..dialects.body_builder import BodyBuilder
-from ..dialects.dims import Dim, Sym, dim, minimum
+from ..dialects.dims import Dim, Sym, dim, maximum, minimum
 from ..dialects.index_map import product, unravel
 from .loop_writer import LoopWriter, accesses, buffer_info
 from .schedule_map import Lanes
 
 __all__ = ["is_contraction", "schedule_contraction"]
 
-#: Rows of the left operand that one thread works on at a time: with a block of K they fit the second cache.
-ROW_BLOCK = 48
+#: At most so many rows of the left operand are worked on at a time: with a block of K they fit the second cache.
+#: Few rows are taken in eighths, so that threads have something to share.
+ROW_BLOCK = 96
+#: So many panels of the right operand are worked on at a time.
+PANEL_GROUP = 32
+#: Blocks of K that are packed before the rows are worked on: two joins of the threads for all of them.
+BLOCKS_AT_ONCE = 8
 
 
 @dataclass(frozen=True)
@@ -102,27 +108,33 @@ class _Contraction:
         self.state: Attribute = nest.merge.block.args[0].type
         self.rows, self.width, self.copies = _tile(scalar_dtype(self.state).bits, lanes)
         self.panel = self.width * self.copies
+        self.panels = (self.n + (self.panel - 1)) // self.panel
 
     def write(self, block: Block) -> None:
-        panels = (self.n + (self.panel - 1)) // self.panel
-        depth = dim(min(self.depth, self.k.const)) if self.k.const is not None else dim(self.depth)
-        dims = (panels, depth, dim(self.panel))
-        packed = self.writer.allocate(block, BufferInfo(scalar_dtype(self.state), dims, packed_strides(dims)))
         if self.k.const is not None and self.k.const <= self.depth:
-            self._pack(block, packed, panels, dim(0))
-            self._multiply(block, packed, panels, dim(0), None)
+            packed = self._packed(block, dim(1), self.k)
+            self._pack(block, packed, dim(0), dim(1))
+            self._multiply(block, packed, dim(0), dim(1), None)
             return
-        sums = self._sums(block)
-        number = self.writer.fresh()
-        body = Block()
-        self._pack(body, packed, panels, number)
-        self._multiply(body, packed, panels, number, sums)
-        body.add_op(loop.YieldOp())
         blocks = (self.k + (self.depth - 1)) // self.depth
+        packed = self._packed(block, minimum(blocks, BLOCKS_AT_ONCE), dim(self.depth))
+        sums = self._sums(block)
         self._clear_if_empty(block, sums)
-        block.add_op(loop.ForOp(str(number), 0, blocks, body))
+        group = self.writer.fresh()
+        first, last = group * BLOCKS_AT_ONCE, minimum(group * BLOCKS_AT_ONCE + BLOCKS_AT_ONCE, blocks)
+        body = Block()
+        self._pack(body, packed, first, last)
+        self._multiply(body, packed, first, last, sums)
+        body.add_op(loop.YieldOp())
+        groups = (blocks + (BLOCKS_AT_ONCE - 1)) // BLOCKS_AT_ONCE
+        block.add_op(loop.ForOp(str(group), 0, groups, body))
         if sums is not self.nest.outs[0]:
             self._finish_all(block, sums)
+
+    def _packed(self, block: Block, blocks: Dim, depth: Dim) -> SSAValue:
+        """Memory for the right operand in panels."""
+        dims = (blocks, self.panels, depth, dim(self.panel))
+        return self.writer.allocate(block, BufferInfo(scalar_dtype(self.state), dims, packed_strides(dims)))
 
     def _sums(self, block: Block) -> SSAValue:
         """Where blocks of K are added up: the output itself, unless something is still to be done to the sums."""
@@ -147,31 +159,40 @@ class _Contraction:
             return [e.substitute(point) for e in self.nest.maps_out()[0].exprs]
         return [point[Sym(f"d{i}")] for i in range(self.nest.n_parallel)]
 
-    def _pack(self, block: Block, packed: SSAValue, panels: Dim, number: Dim) -> None:
-        """``packed[p, kk, j] = right[p * panel + j, number * depth + kk]``."""
-        panel, kk, j = self.writer.fresh(), self.writer.fresh(), self.writer.fresh()
-        column = panel * self.panel + j
+    def _pack(self, block: Block, packed: SSAValue, first: Dim, last: Dim) -> None:
+        """``packed[b - first, p, kk, j] = right[p * panel + j, b * depth + kk]`` for the blocks `first` to `last`."""
+        number, panel, kk, j = (self.writer.fresh() for _ in range(4))
         body = Block()
-        point = self._point(dim(0), column, number * self.depth + kk)
+        point = self._point(dim(0), panel * self.panel + j, number * self.depth + kk)
         value = self.writer.factor(self.nest, 1, point, body)
-        body.add_ops([loop.StoreOp(value, packed, [panel, kk, j]), loop.YieldOp()])
+        body.add_ops([loop.StoreOp(value, packed, [number - first, panel, kk, j]), loop.YieldOp()])
         columns = minimum(self.n - panel * self.panel, self.panel)
-        lanes = Block()
-        lanes.add_ops([loop.ForOp(str(j), 0, columns, body, vector=self.width, unroll=self.copies), loop.YieldOp()])
-        deep = Block()
         depth = minimum(self.k - number * self.depth, self.depth)
-        deep.add_ops([loop.ForOp(str(kk), 0, depth, lanes), loop.YieldOp()])
-        block.add_op(loop.ParallelOp(str(panel), 0, panels, deep))
+        made = loop.ForOp(str(j), 0, columns, body, vector=self.width, unroll=self.copies)
+        for iterator, lower, upper in ((kk, dim(0), depth), (number, first, last)):
+            inner = Block()
+            inner.add_ops([made, loop.YieldOp()])
+            made = loop.ForOp(str(iterator), lower, upper, inner)
+        outer = Block()
+        outer.add_ops([made, loop.YieldOp()])
+        block.add_op(loop.ParallelOp(str(panel), 0, self.panels, outer))
 
-    def _multiply(self, block: Block, packed: SSAValue, panels: Dim, number: Dim, sums: SSAValue | None) -> None:
-        start, panel, tile, r, j = (self.writer.fresh() for _ in range(5))
+    def _multiply(self, block: Block, packed: SSAValue, first: Dim, last: Dim, sums: SSAValue | None) -> None:
+        """Tasks of a block of rows by a group of panels; each goes through the blocks `first` to `last` of K."""
+        number, panel, tile, r, j = (self.writer.fresh() for _ in range(5))
+        height = minimum(ROW_BLOCK, (self.m + (8 * self.rows - 1)) // (8 * self.rows) * self.rows)
+        groups = (self.panels + (PANEL_GROUP - 1)) // PANEL_GROUP
+        task, outer = self.writer.fresh(), Block()
+        start = self._bind(outer, task // groups * height)
+        leftmost = self._bind(outer, task % groups * PANEL_GROUP)
+
         column, row = panel * self.panel + j, start + tile * self.rows + r
-        height = minimum(self.m - start, ROW_BLOCK)
-        tiles = (height + (self.rows - 1)) // self.rows
-        blocks = Block()
-        left = None if self._reads_left_in_place() else self._pack_left(blocks, start, tiles, number)
+        height_here = minimum(self.m - start, height)
+        tiles = (height_here + (self.rows - 1)) // self.rows
+        deep = Block()
+        left = None if self._reads_left_in_place() else self._pack_left(deep, start, tiles, number)
         body = Block()
-        total = self._chain(body, left, packed, (tile, r, row), (panel, j), number)
+        total = self._chain(body, left, packed, (tile, r, row), (number - first, panel, j), number)
         point = self._point(row, column, dim(0))
         if sums is None:
             self.writer.finish(self.nest, [total], point, body)
@@ -179,14 +200,25 @@ class _Contraction:
             self._add(body, sums, total, point, number)
         body.add_op(loop.YieldOp())
         columns = minimum(self.n - panel * self.panel, self.panel)
-        rows = minimum(self.m - start - tile * self.rows, self.rows)
+        rows = minimum(height_here - tile * self.rows, self.rows)
         made = loop.ForOp(str(j), 0, columns, body, vector=self.width, unroll=self.copies)
-        for iterator, upper, unroll in ((r, rows, self.rows), (tile, tiles, 1), (panel, panels, 1)):
+        rightmost = minimum(self.panels, leftmost + PANEL_GROUP)
+        for iterator, lower, upper, unroll in (
+            (r, dim(0), rows, self.rows), (tile, dim(0), tiles, 1), (panel, leftmost, rightmost, 1)
+        ):  # fmt: skip
             inner = Block()
             inner.add_ops([made, loop.YieldOp()])
-            made = loop.ForOp(str(iterator), 0, upper, inner, unroll=unroll)
-        blocks.add_ops([made, loop.YieldOp()])
-        block.add_op(loop.ParallelOp(str(start), 0, self.m, blocks, step=ROW_BLOCK))
+            made = loop.ForOp(str(iterator), lower, upper, inner, unroll=unroll)
+        deep.add_ops([made, loop.YieldOp()])
+        outer.add_ops([loop.ForOp(str(number), first, last, deep), loop.YieldOp()])
+        tasks = (self.m + (height - 1)) // maximum(height, 1) * groups
+        block.add_op(loop.ParallelOp(str(task), 0, tasks, outer))
+
+    def _bind(self, block: Block, expr: Dim) -> Dim:
+        """A symbol for an expression, so that what is built on it stays simple."""
+        symbol, value = self.writer.fresh(), loop.IndexOp(expr)
+        block.add_ops([value, loop.BindOp(value.result, str(symbol))])
+        return symbol
 
     def _reads_left_in_place(self) -> bool:
         """Whether the left factor is just an element of memory that is contiguous along K."""
@@ -223,10 +255,10 @@ class _Contraction:
         left: SSAValue | None,
         packed: SSAValue,
         row: tuple[Dim, Dim, Dim],
-        column: tuple[Dim, Dim],
+        column: tuple[Dim, Dim, Dim],
         number: Dim,
     ) -> SSAValue:
-        """One element's FMA chain along the block of K: `row` is (tile, row of it, row), `column` (panel, lane)."""
+        """One element's FMA chain along a block of K; `row`: tile, row of it, row; `column`: block, panel, lane."""
         kk = self.writer.fresh()
         body = Block()
         tile, r, i = row
@@ -236,7 +268,7 @@ class _Contraction:
             stored = loop.LoadOp(left, [tile, kk, r])
             body.add_op(stored)
             a = stored.result
-        right = loop.LoadOp(packed, [column[0], kk, column[1]])
+        right = loop.LoadOp(packed, [column[0], column[1], kk, column[2]])
         body.add_ops([right, loop.YieldOp(a, right.result)])
         assert self.nest.identity is not None and self.nest.order is not None
         depth = minimum(self.k - number * self.depth, self.depth)

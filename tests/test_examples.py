@@ -11,7 +11,9 @@ import numpy as np
 import pytest
 
 import txc
+from txc.compiler.interpret.bisect import bisect
 from txc.compiler.interpret.graph import run_graph
+from txc.compiler.stages import IR_STAGES
 
 EXAMPLES = Path(__file__).resolve().parent.parent / "examples"
 RNG = np.random.default_rng(17)
@@ -98,6 +100,30 @@ def test_example(name: str, monkeypatch: pytest.MonkeyPatch):
     interpreted = run_graph(graph, {i.name: a for i, a in zip(graph.inputs, arguments, strict=True)})
     same(tuple(interpreted) if isinstance(expected, tuple) else interpreted[0], expected)
     same(jitted(*arguments), expected)
+
+
+def arguments_for_interpreters(name: str) -> tuple[Any, ...]:
+    """The classifier with few digits to classify: the interpreters take their time."""
+    return (table()[:1204],) if name == "digits_classifier" else ARGUMENTS[name]()
+
+
+@pytest.mark.parametrize("name", ARGUMENTS)
+def test_every_stage_of_an_example_agrees(name: str) -> None:
+    """From `fused` down bit for bit, on any number of threads and with any vector width."""
+    function, arguments = txc.load(EXAMPLES / f"{name}.tx").function(name), arguments_for_interpreters(name)
+    report = bisect(function.graph, {i.name: a for i, a in zip(function.graph.inputs, arguments, strict=True)})
+    assert report.culprit is None, str(report)
+    assert report.steps == ("graph", *IR_STAGES, "obj")
+
+    def bits(**options: Any) -> list[bytes]:
+        found = function.options(**options)(*(np.copy(a) if isinstance(a, np.ndarray) else a for a in arguments))
+        return [np.asarray(part).tobytes() for part in (found if isinstance(found, tuple) else (found,))]
+
+    expected = bits(threads=1)
+    for threads in (2, 3, 7):
+        assert bits(threads=threads) == expected, f"{threads} threads"
+    for lanes in (4, 8, 16):
+        assert bits(passes=f"tx-schedule-cpu{{lanes={lanes}}}", threads=3) == expected, f"{lanes} lanes"
 
 
 @pytest.mark.parametrize("path", sorted(EXAMPLES.glob("*.tx")), ids=lambda p: p.stem)

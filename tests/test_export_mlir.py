@@ -207,7 +207,7 @@ func.func @f(%c: tensor<i1>, %x: {T}, %k: tensor<?xi64, #tx.dims<"k">>) -> ({T},
         out_maps = [#tx.map<"(d0: n, d1: m) -> (d0, d1) where (d0 - 1)">],
         operandSegmentSizes = array<i32: 1, 1>}} : ({T}, {T}) -> {T}
     kernel.yield %w : {T}
-  }}) {{iv = "i", lower = #tx.dim<"n">, upper = #tx.dim<"0">, step = #tx.dim<"-2">}} : ({T}) -> {T}
+  }}) {{iv = "i", lower = #tx.dim<"0">, upper = #tx.dim<"n">, step = #tx.dim<"2">}} : ({T}) -> {T}
   %b = "kernel.while"(%x) ({{
   ^bb0(%v: {T}):
     kernel.yield %c : tensor<i1>

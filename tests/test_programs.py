@@ -6,6 +6,8 @@ compiled program may be off by twice what NumPy is off by, and by 4 ulp of the l
 
 from __future__ import annotations
 
+import re
+import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -83,11 +85,18 @@ LAYOUTS: dict[str, Callable[[np.ndarray], np.ndarray]] = {
     "strided": _roomy,
     "fortran": np.asfortranarray,
     "negative": lambda a: a[::-1, ::-1],
+    "rows": lambda a: np.repeat(a, 2, axis=0)[::-2],
+}
+#: Layouts that no store can go through, or that compiled code gets a copy of.
+READ_ONLY: dict[str, Callable[[np.ndarray], np.ndarray]] = {
+    "broadcast": lambda a: np.broadcast_to(a[:1], a.shape),
+    "misaligned": lambda a: np.frombuffer(b"x" + a.tobytes(), a.dtype, offset=1).reshape(a.shape) if a.size else a,
+    "swapped bytes": lambda a: a.astype(a.dtype.newbyteorder()),
 }
 
 
 def check(name: str, got: np.ndarray, numpy: np.ndarray, exact: np.ndarray, largest: float) -> None:
-    assert got.dtype == numpy.dtype and got.shape == numpy.shape, f"{name}: {got.dtype} {got.shape}"
+    assert got.dtype == numpy.dtype.newbyteorder("=") and got.shape == numpy.shape, f"{name}: {got.dtype} {got.shape}"
     if not got.size:
         return
     wide = exact.dtype
@@ -103,14 +112,49 @@ def test_accuracy(name: str, kind: type) -> None:
     program, run = ONE_ARRAY[name], COMPILED[name]
     wide = np.longdouble if kind is np.float64 else np.float64
     rng = np.random.default_rng(1)
-    for shape in [(9, 21), (0, 4), (1, 1), (17, 70)]:
+    for shape in [(9, 21), (0, 4), (1, 1), (1, 6), (6, 1), (17, 70)]:
         packed = rng.standard_normal(shape).astype(kind)
-        for layout, make in LAYOUTS.items():
+        for layout, make in (LAYOUTS | READ_ONLY).items():
             x = make(packed)
             before = x.copy()
             with np.errstate(all="ignore"):
                 check(f"{layout} {shape}", run(x), program(x), program(x.astype(wide)), LARGEST[name])
             np.testing.assert_array_equal(x, before)
+
+
+@pytest.mark.parametrize("kind", [np.float32, np.float64], ids=["f32", "f64"])
+def test_heat_of_any_number_of_steps(kind: type) -> None:
+    run = txc.jit(heat)
+    wide = np.longdouble if kind is np.float64 else np.float64
+    for shape in [(9, 21), (0, 4), (4, 0), (1, 1), (2, 3), (3, 3)]:
+        packed = np.random.default_rng(1).standard_normal(shape).astype(kind)
+        for layout, make in LAYOUTS.items():
+            for steps in (0, 1, 6, -1):
+                x = make(packed)
+                check(f"{layout} {shape} {steps}", run(x, steps), heat(x, steps), heat(x.astype(wide), steps), 8.0)
+
+
+@pytest.mark.parametrize("kind", [np.float32, np.float64], ids=["f32", "f64"])
+def test_mlp_of_any_layout(kind: type) -> None:
+    run = txc.jit(mlp)
+    wide = np.longdouble if kind is np.float64 else np.float64
+    w, b, v, c = weights(kind)
+    for batch in (0, 1, 9):
+        packed = np.random.default_rng(batch).standard_normal((batch, 64)).astype(kind)
+        for layout, make in (LAYOUTS | READ_ONLY).items():
+            given = (
+                make(packed),
+                LAYOUTS.get(layout, np.asarray)(w),
+                b,
+                np.repeat(v, 2, axis=1)[:, ::2],
+                np.tile(c, 2)[10:],
+            )
+            check(f"{layout} {batch}", run(*given), mlp(*given), mlp(*(a.astype(wide) for a in given)), 8.0)
+
+
+def distances(x, y):
+    difference = x[:, None, :] - y[None, :, :]
+    return np.sqrt((difference**2).sum(axis=-1))
 
 
 def blend(x, y):
@@ -123,6 +167,9 @@ def test_overlapping_inputs() -> None:
         x = np.random.default_rng(2).standard_normal((12, 33)).astype(kind)
         for a, b in ((x[:-1], x[1:]), (x[:, :-1], x[:, 1:]), (x, x[::-1]), (x, x)):
             check("overlapping", run(a, b), blend(a, b), blend(a.astype(wide), b.astype(wide)), 64.0)
+        pairs = txc.jit(distances)
+        for a, b in ((x, x[1:]), (x[::-1], x[1:]), (x, x[:0]), (x[:1], x)):
+            check("rows of one array", pairs(a, b), distances(a, b), distances(a.astype(wide), b.astype(wide)), 64.0)
 
 
 def integers(x, y):
@@ -157,6 +204,34 @@ def test_ieee_elementwise_is_bitwise() -> None:
                     nan = np.isnan(got) & np.isnan(expected)
                     np.testing.assert_array_equal(nan, np.isnan(expected))
                     assert got[~nan].tobytes() == expected[~nan].tobytes()
+
+
+def folds(x, y):
+    return x.sum(axis=0), x.sum(), x.mean(axis=1), x.prod(axis=0), x @ y, (x * x).sum(axis=1)
+
+
+@pytest.mark.parametrize("kind", [np.float16, np.float32, np.float64])
+def test_zeros_of_sums_are_numpys(kind: type) -> None:
+    """A sum of nothing, and one of negative zeros, is +0.0."""
+    run = txc.jit(folds)
+    for x in (np.zeros((0, 4)), np.zeros((4, 0)), np.full((3, 4), -0.0), np.full((3, 70), -0.0)):
+        y = np.zeros((x.shape[1], 2), kind)
+        with np.errstate(all="ignore"), warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # the mean of nothing
+            expected = folds(x.astype(kind), y)
+        for got, e in zip(run(x.astype(kind), y), expected, strict=True):
+            np.testing.assert_array_equal(got, e)
+            np.testing.assert_array_equal(np.signbit(got[~np.isnan(e)]), np.signbit(e[~np.isnan(e)]))
+
+
+@pytest.mark.parametrize("name", ["max", "min", "argmax", "argmin"])
+def test_an_extreme_of_nothing_is_refused(name: str) -> None:
+    run = txc.jit(lambda x: getattr(x, name)(axis=1))
+    np.testing.assert_array_equal(run(np.eye(3)), getattr(np.eye(3), name)(axis=1))
+    assert run(np.zeros((0, 4))).shape == (0,)
+    for shape in ((4, 0), (0, 0)):
+        with pytest.raises(txc.TxcError, match="it has no elements"):
+            run(np.zeros(shape))
 
 
 class Compilations:
@@ -195,7 +270,10 @@ def test_batches_of_the_mlp_compile_once(compilations: Compilations) -> None:
         check(f"batch {batch}", run(x, *given), mlp(x, *given), mlp(x.astype(np.float64), *wide), 8.0)
     assert compilations.count == 1
     text = run.explain(x, *given)
-    assert "float32" in text or "f32" in text
+    assert "  x: f32 array of rank 2, row-major\n  w: f32 array of rank 2, row-major\n  b: f32 array of rank 1" in text
+    for guard in ("x.1 == w.0  (a contraction)", "w.1 == b.0  (broadcasting)", "0 < v.1  (maximum of at least one"):
+        assert f"\n  {guard}" in text
+    assert "x.0" not in text[text.index("\nguards") : text.index("\nvalues")], "no guard on the batch"
 
 
 def shifted(x, n, s):
@@ -318,6 +396,46 @@ def test_a_loop_reads_what_it_starts_from() -> None:
     np.testing.assert_allclose(txc.jit(before_the_loop)(*x, 3), before_the_loop(x[0], x[1], 3), rtol=1e-12)
 
 
+def bits_set(k):
+    count = 0  # the 0 that the condition compares with
+    while k > 0:
+        if k % 2 == 1:
+            count += 1
+        k = k // 2
+    return count
+
+
+def test_a_condition_leaves_what_the_loop_carries() -> None:
+    run = txc.jit(bits_set)
+    assert [run(k) for k in range(-1, 20)] == [bits_set(k) for k in range(-1, 20)]
+
+
+def rotates(x, steps):
+    a, b, c = x * 1, x + 1, x + 2
+    for _ in range(steps):
+        t = b * 2
+        u = c - t
+        a, b, c = u + t, t, a
+    return a, b, c
+
+
+def rotates_through_reductions(x, steps):
+    a, b, c = x * 1, x + 1, x + 2
+    for _ in range(steps):
+        t = c.sum(axis=0)
+        u = (t * b)[::-1]
+        c, b, a = u.T.T + a, a[::-1] * t, c * b.sum()
+    return a, b, c
+
+
+@pytest.mark.parametrize("program", [rotates, rotates_through_reductions], ids=lambda f: f.__name__)
+def test_loops_that_exchange_what_they_carry(program: Callable[..., Any]) -> None:
+    x = np.random.default_rng(10).uniform(0.5, 1, (3, 4))
+    for steps in (0, 1, 2, 3):
+        for got, expected in zip(txc.jit(program)(x, steps), program(x, steps), strict=True):
+            np.testing.assert_allclose(got, expected, rtol=1e-12)
+
+
 def diffuse(u, steps):
     for _ in range(steps):
         u[1:-1] += 0.25 * (u[:-2] - 2 * u[1:-1] + u[2:])
@@ -363,10 +481,31 @@ def test_softmax_rows_are_one_parallel_loop() -> None:
 
 
 def test_swap_layout_and_shuffle_copy_nothing() -> None:
-    x = np.arange(12.0).reshape(3, 4)
+    """One pass that reads and writes neighbours: the transpositions are gone, and no tile of a transpose is left."""
 
-    def same(x):
-        return np.exp(txc.asarray(x).swap_layout().shuffle((1, 0)))
+    def there_and_back(x):
+        return np.exp(txc.asarray(x).swap_layout().shuffle((2, 1, 0)))
 
-    lowered = txc.jit(same).lower(x)
-    assert lowered.as_text("loops").count("loop.alloc") == 0
+    def plain(x):
+        return np.exp(x)
+
+    x = np.random.default_rng(11).standard_normal((3, 4, 5))
+    run = txc.jit(there_and_back)
+    np.testing.assert_array_equal(run(x), txc.jit(plain)(x))
+    text = run.lower(x).as_text("loops")
+    assert text.count("loop.load") == text.count("loop.store") == 1 and "loop.alloc" not in text
+    read, written = re.findall(r'loop\.(?:load|store) .*index = (#tx.dims<".*?">)\}.*(!loop\.buffer<".*?">)', text)
+    assert read == written, "the same place in both, of buffers that lie alike"
+    assert run(x).strides == x.strides
+
+
+def test_results_of_column_major_tensors_have_their_own_dims() -> None:
+    def swapped(x):
+        y = x.swap_layout()
+        return y + 1, {"sum": y.sum(axis=0), "part": [y[1:]]}
+
+    x = np.random.default_rng(12).standard_normal((3, 4))
+    first, rest = txc.jit(swapped)(x)
+    np.testing.assert_array_equal(first, x.T + 1)
+    np.testing.assert_allclose(rest["sum"], x.T.sum(axis=0))
+    np.testing.assert_array_equal(rest["part"][0], x.T[1:])

@@ -13,19 +13,28 @@ from functools import lru_cache
 from itertools import product
 from math import prod
 
-from ...dialects.dims import Sym
+from ...dialects.dims import Dim, Sym, sym
 from ...dialects.types import DType
 
 __all__ = ["Lane", "Reg", "copies", "count_of", "positions", "union", "width_of"]
 
 
 class Lane:
-    """One lane dim; compared by identity."""
+    """One lane dim; compared by identity.
 
-    __slots__ = ("copies", "depth", "symbol", "width")
+    `starts` names the index of each copy's first element where that is not `symbol` moved on by whole registers.
+    """
 
-    def __init__(self, symbol: Sym, width: int, copies: int, depth: int):
-        self.symbol, self.width, self.copies, self.depth = symbol, width, copies, depth
+    __slots__ = ("copies", "depth", "starts", "symbol", "width")
+
+    def __init__(self, symbol: Sym, width: int, copies: int, depth: int, starts: Sequence[Sym] = ()):
+        self.symbol, self.width, self.copies, self.depth, self.starts = symbol, width, copies, depth, starts
+
+    def start(self, copy: int) -> Dim:
+        """The index of the first element of a copy."""
+        if self.starts:
+            return sym(self.starts[copy].name)
+        return sym(self.symbol.name) + copy * self.width
 
     def __repr__(self) -> str:
         return f"Lane({self.symbol}, {self.width}x{self.copies})"

@@ -23,7 +23,7 @@ from .writer import EmitError, Module, llvm_type, quoted
 
 __all__ = ["CpuFunction", "EmitError", "emit_llvm"]
 
-#: At most this many chunks a thread.
+#: At least this many chunks a thread where the grain allows it, and fewer than twice as many.
 CHUNKS_PER_THREAD = 8
 PARALLEL, POOL, THREADS, ARENA, THREAD_ARENA, THREAD_STRIDE = (8 * i for i in range(6))
 
@@ -124,14 +124,12 @@ class CpuFunction(ReduceWriter):
         start, end, stride = self.index(lower), self.index(upper), self.index(step)
         trip = self._ceil_div(self._smax(self.sub(end, start), "0"), stride)
         grain = self.index(op.grain.data)
-        grain = grain if grain[0] != "%" else self._smax(grain, "1")
         threads = self.runtime(THREADS, "i64")
-        chunks = self._ceil_div(trip, grain)
         most = self.mul(threads, str(CHUNKS_PER_THREAD))
         serial = self.ins(f"icmp sle i64 {threads}, 1")
         most = self.ins(f"select i1 {serial}, i64 1, i64 {most}")
-        chunks = self._smax(self.intrinsic("smin", "i64", "i64", [("i64", chunks), ("i64", most)]), "1")
-        each = self._ceil_div(trip, chunks)
+        each = self._smax(self.ins(f"udiv i64 {trip}, {most}"), self._smax(grain, "1"))
+        chunks = self._smax(self._ceil_div(trip, each), "1")
         span = self.mul(each, stride)
 
         child = self._outline(op, start, end, span, bound)

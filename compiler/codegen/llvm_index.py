@@ -214,7 +214,7 @@ class IndexWriter(Writer):
 
     def shifted(self, expr: Dim, lanes: Sequence[Lane], copy: Sequence[int]) -> Dim:
         """An expression at the first element of one register."""
-        moved = {lane.symbol: dim(c * lane.width) + _of(lane.symbol) for lane, c in zip(lanes, copy) if c}
+        moved = {lane.symbol: lane.start(c) for lane, c in zip(lanes, copy) if c}
         return expr.substitute(moved) if moved else expr
 
     def varying(self, expr: Dim) -> Reg:

@@ -8,7 +8,8 @@ from typing import Any
 from xdsl.dialects import func
 from xdsl.ir import Block, Operation, SSAValue
 
-from ...dialects.dims import Dim, Sym
+from ...dialects.attributes import BufferInfo
+from ...dialects.dims import Dim, Sym, constant_bound, dim, linear_in
 from ...dialects.kernel import CallOp
 from ...dialects.loop import (
     AllocOp,
@@ -28,9 +29,11 @@ from .lanes import Lane, Reg
 from .llvm_memory import MemoryWriter
 from .writer import EmitError, llvm_type, vector_type
 
-__all__ = ["LoopWriter"]
+__all__ = ["LoopWriter", "emitted_cost"]
 
 BOOL, I64 = DTYPES["bool"], DTYPES["i64"]
+#: From this cost on (`emitted_cost`) a loop has one masked body instead of one for whole vectors and one for the rest.
+LONG_BODY = 40
 
 
 class LoopWriter(MemoryWriter):
@@ -234,8 +237,14 @@ class LoopWriter(MemoryWriter):
         extent = (upper - lower).const
         if extent is not None:
             unroll = max(1, min(unroll, -(-extent // width)))
+        elif width == 1 and (most := constant_bound(upper - lower)) is not None and most <= unroll:
+            self._one_step(op, most, bound)
+            return
         full = width * unroll
         masked = width > 1 and self.target.has_masks and self._maskable(op.block)
+        if masked and unroll == 1 and (extent is None or extent % width) and self._worth_one_copy(op):
+            self._masked_loop(op, width, bound)
+            return
         if extent is not None and not masked and extent < width:
             width = unroll = full = 1
         start, end = self.index(lower), self.index(upper)
@@ -290,6 +299,63 @@ class LoopWriter(MemoryWriter):
             return
         self.counted(symbol, stopped, end, str(width), tail, trips=rest, bound=bound)
 
+    def _masked_loop(self, op: ForOp, width: int, bound: Dim | None) -> None:
+        """One body for whole and for partial vectors, which differ in their loads and stores."""
+        start, end = self.index(op.lower.data), self.index(op.upper.data)
+
+        def body(_: list[Reg]) -> list[Reg]:
+            self.left = self.sub(end, self.symbols[op.symbol][0])
+            outside = self.lanes
+            self.lanes = (*outside, Lane(op.symbol, width, 1, len(outside)))
+            self.region(op.block)
+            self.lanes, self.left = outside, None
+            return []
+
+        self.counted(op.symbol, start, end, str(width), body, bound=bound)
+
+    def _worth_one_copy(self, op: ForOp) -> bool:
+        """Whether a body is so long that a second copy would cost more than branches do; without gathers."""
+        if emitted_cost(op.block) < LONG_BODY:
+            return False
+        for access in op.block.walk():
+            if isinstance(access, LoadOp | StoreOp):
+                info: BufferInfo = access.buffer.type.data  # type: ignore[union-attr]
+                parts = linear_in(self.address(info, access.index.data), [op.symbol])
+                step = None if parts is None else parts[0].get(op.symbol, dim(0)).const
+                if step not in (0, 1):
+                    return False
+        return True
+
+    def _one_step(self, op: ForOp, copies: int, bound: Dim | None) -> None:
+        """All of at most `copies` iterations at once; copies that are left over repeat the last iteration.
+
+        They do so in step with it (each operation is emitted for all copies before the next), so they store what it
+        stores, to the same place: no other code is needed for fewer iterations.
+        """
+        symbol = op.symbol
+        start, end = self.index(op.lower.data), self.index(op.upper.data)
+        inside, after = self.label("step"), self.label("done")
+        self.branch_if(self.ins(f"icmp slt i64 {start}, {end}"), inside, after)
+        self.start(inside)
+
+        def body(_: list[Reg]) -> list[Reg]:
+            first, last = self.symbols[symbol][0], self.sub(end, "1")
+            moved = [self.add(first, str(c)) for c in range(1, copies)]
+            held = [self.intrinsic("smin", "i64", "i64", [("i64", m), ("i64", last)]) for m in moved]
+            starts = [symbol, *(Sym(f"{symbol.name}~{c}") for c in range(1, copies))]
+            self.push_scope()
+            for name, value in zip(starts[1:], held):
+                self.define(name, value)
+            outside = self.lanes
+            self.lanes = (*outside, Lane(symbol, 1, copies, len(outside), starts))
+            self.region(op.block)
+            self.lanes = outside
+            return []
+
+        self.counted(symbol, start, end, str(copies), body, trips=1, bound=bound)
+        self.branch(after)
+        self.start(after)
+
     def whole(self, trip: str, step: int) -> str:
         """The largest multiple of `step` not above `trip` (which may be negative: then no more than it)."""
         if step & (step - 1) == 0:
@@ -334,3 +400,13 @@ class LoopWriter(MemoryWriter):
         self.branch(test)
         self.frames.pop()
         self.start(after)
+
+
+def emitted_cost(block: Block) -> int:
+    """A rough count of the instructions of one copy of a body; a body with a loop in it counts as long."""
+    total = 1
+    for op in block.walk():
+        if isinstance(op, ForOp | ReduceOp):
+            return LONG_BODY * 10
+        total += 25 if op.name.startswith(("math.", "kernel.")) else 1
+    return total

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from xdsl.ir import SSAValue
@@ -31,6 +31,8 @@ class MemoryWriter(ScalarWriter):
         super().__init__(module)
         #: The lanes of the vector dim that are inside the loop's range, where not all are.
         self.mask: str | None = None
+        #: Where one body serves whole and partial vectors: the elements left from the vector's first on.
+        self.left: str | None = None
         self._vector_masks: set[str] = set()
         self._scratch: str | None = None
 
@@ -99,14 +101,9 @@ class MemoryWriter(ScalarWriter):
         if stride.const in (1, -1):
             if mask is not None and not self._is_vector_mask(mask):
                 pointer, mask = self._or_zeros(mask, pointer), None
-            mask = self._both(mask, width)
-            if mask is None:
-                value = self.ins(f"load {ty}, ptr {pointer}, align {align}")
-            else:
-                mask = self._reversed(mask, "i1", width) if stride.const == -1 else mask
-                value = self.masked("load", ty, ty, [("ptr", f"align {align} {pointer}"), (f"<{width} x i1>", mask),
-                                    (ty, "zeroinitializer")])  # fmt: skip
-            return self._reversed(value, storage, width) if stride.const == -1 else value
+            backwards, mask = stride.const == -1, self._both(mask, width)
+            value = self._load_row(ty, pointer, mask, backwards, align)
+            return self._reversed(value, storage, width) if backwards else value
         both = self._both(mask, width)
         if both is None:
             value = "poison"
@@ -116,6 +113,39 @@ class MemoryWriter(ScalarWriter):
                 value = self.ins(f"insertelement {ty} {value}, {storage} {element}, i64 {k}")
             return value
         return self._gather(pointer, storage, self._steps(stride, width), both, width)
+
+    def _load_row(self, ty: str, pointer: str, mask: str | None, backwards: bool, align: int) -> str:
+        """Adjacent elements; zeros for the lanes that a mask leaves out."""
+        width = int(ty[1:].partition(" ")[0])
+
+        def load(mask: str | None) -> str:
+            if mask is None:
+                return self.ins(f"load {ty}, ptr {pointer}, align {align}")
+            mask = self._reversed(mask, "i1", width) if backwards else mask
+            return self.masked("load", ty, ty, [("ptr", f"align {align} {pointer}"), (f"<{width} x i1>", mask),
+                               (ty, "zeroinitializer")])  # fmt: skip
+
+        if self.left is None:
+            return load(mask)
+        return self._partial(width, lambda: load(mask), lambda tail: load(self._conjunction(mask, tail, width)), ty)
+
+    def _store_row(self, ty: str, value: str, pointer: str, mask: str | None, backwards: bool, align: int) -> None:
+        """To adjacent elements; those that a mask leaves out stay as they are."""
+        width = int(ty[1:].partition(" ")[0])
+
+        def store(mask: str | None) -> str:
+            if mask is None:
+                self.put(f"store {ty} {value}, ptr {pointer}, align {align}")
+            else:
+                mask = self._reversed(mask, "i1", width) if backwards else mask
+                arguments = [(ty, value), ("ptr", f"align {align} {pointer}"), (f"<{width} x i1>", mask)]
+                self.masked("store", ty, "void", arguments)
+            return ""
+
+        if self.left is None:
+            store(mask)
+        else:
+            self._partial(width, lambda: store(mask), lambda tail: store(self._conjunction(mask, tail, width)))
 
     def _gather(self, base: str, storage: str, offsets: str, mask: str | None, width: int) -> str:
         ty, align = vector_type(width, storage), self._align(storage)
@@ -175,13 +205,7 @@ class MemoryWriter(ScalarWriter):
                 pointer = self.pointer(base, storage, where)
                 if mask is not None and not self._is_vector_mask(mask):
                     pointer, mask = self._or_scratch(mask, pointer), None
-                both = self._both(mask, width)
-                if both is None:
-                    self.put(f"store {ty} {reg}, ptr {pointer}, align {align}")
-                else:
-                    both = self._reversed(both, "i1", width) if stride.const == -1 else both
-                    self.masked("store", ty, "void", [(ty, reg), ("ptr", f"align {align} {pointer}"),
-                                (f"<{width} x i1>", both)])  # fmt: skip
+                self._store_row(ty, reg, pointer, self._both(mask, width), stride.const == -1, align)
                 continue
             pointer, both = self.pointer(base, storage, where), self._both(mask, width)
             if both is not None:
@@ -190,6 +214,26 @@ class MemoryWriter(ScalarWriter):
             for k in range(width):
                 element = self.ins(f"extractelement {ty} {reg}, i64 {k}")
                 self.put(f"store {storage} {element}, ptr {self.pointer(pointer, storage, stride * k)}, align {align}")
+
+    def _partial(self, width: int, whole: Callable[[], str], partial: Callable[[str], str], ty: str = "") -> str:
+        """`whole()` for a whole vector, `partial(mask)` for the last one, where one body serves both.
+
+        The processor foresees the branch; masks, and stores by them above all, cost more.  A value of type `ty`.
+        """
+        assert self.left is not None
+        inside, rest, after = self.label("whole"), self.label("partial"), self.label("done")
+        self.branch_if(self.ins(f"icmp sge i64 {self.left}, {width}"), inside, rest)
+        self.frames.append({})
+        self.start(inside)
+        a, from_a = whole(), self.block
+        self.branch(after)
+        self.start(rest)
+        self.frames[-1] = {}
+        b, from_b = partial(self.lanes_below(self.left, width)), self.block
+        self.branch(after)
+        self.frames.pop()
+        self.start(after)
+        return self.ins(f"phi {ty} [{a}, %{from_a}], [{b}, %{from_b}]") if ty else ""
 
     def _scatter(self, base: str, storage: str, offsets: str, value: str, mask: str | None, width: int) -> None:
         ty, align = vector_type(width, storage), self._align(storage)
@@ -281,7 +325,10 @@ class MemoryWriter(ScalarWriter):
         if mask is None or width == 1:
             return self.mask if width > 1 else mask
         wide = mask if self._is_vector_mask(mask) else self.splat(mask, "i1", width)
-        return wide if self.mask is None else self.ins(f"and <{width} x i1> {wide}, {self.mask}")
+        return wide if self.mask is None else self._conjunction(wide, self.mask, width)
+
+    def _conjunction(self, mask: str | None, other: str, width: int) -> str:
+        return other if mask is None else self.ins(f"and <{width} x i1> {mask}, {other}")
 
     def _or_zeros(self, condition: str, pointer: str) -> str:
         self.module.globals["zeros"] = "@zeros = private unnamed_addr constant [1024 x i8] zeroinitializer, align 64"

@@ -12,14 +12,14 @@ from dataclasses import dataclass
 from typing import Any
 
 from xdsl.dialects.builtin import FloatAttr, IntegerAttr
-from xdsl.ir import Block, SSAValue
+from xdsl.ir import SSAValue
 
 from ...dialects.attributes import DimsAttr
 from ...dialects.dims import Dim, Sym, minimum, sym
-from ...dialects.loop import ForOp, ReduceOp
+from ...dialects.loop import ReduceOp
 from ...dialects.types import DTYPES, DType
 from .lanes import Lane, Reg, count_of, width_of
-from .llvm_loops import LoopWriter
+from .llvm_loops import LoopWriter, emitted_cost
 from .llvm_scalar import literal
 from .writer import EmitError, llvm_type, vector_type
 
@@ -43,8 +43,8 @@ class Fold:
     groups: int  # vectors that hold all virtual lanes
 
     @property
-    def fma(self) -> bool:
-        return self.op.order.data.fma
+    def product(self) -> str:
+        return self.op.order.data.product
 
     @property
     def lanes(self) -> int:
@@ -75,7 +75,7 @@ class ReduceWriter(LoopWriter):
         if self.vector is not None or self._needs_order(op.body.block):
             width = 1
         if order.kind == "free":
-            cost = _cost(op.body.block)
+            cost = emitted_cost(op.body.block)
             groups = 1 if width == 1 else max(1, min(4, LIGHT_INSTRUCTIONS // cost))
             return Fold(op, dtypes, identity, outer, width, groups)
         if order.lanes > 1 and self.vector is not None:
@@ -122,9 +122,11 @@ class ReduceWriter(LoopWriter):
         if masked:
             self.mask = self._tail_mask
         element = self.region(fold.op.body.block)
-        if fold.fma:
+        if fold.product == "fma":
             new = [self.primitive("fma", (*element, *totals), fold.dtypes[0])]
         else:
+            if fold.product == "mul_add":
+                element = [self.primitive("mul", element, fold.dtypes[0])]
             new = self._merge(fold, totals, element)
         lanes = totals[0].lanes
         new = [Reg(lanes, self.spread(n, lanes), n.dtype) for n in new]
@@ -150,7 +152,7 @@ class ReduceWriter(LoopWriter):
             return totals
         depth = len(self.lanes)
         copies = count_of(fold.outer)
-        light = _cost(fold.op.body.block) * fold.groups * copies <= LIGHT_INSTRUCTIONS
+        light = emitted_cost(fold.op.body.block) * fold.groups * copies <= LIGHT_INSTRUCTIONS
         if not light or (extent is not None and extent < fold.lanes):
             one = Lane(symbol, fold.width, 1, depth)
             memory = self._memory(fold, copies)
@@ -438,13 +440,3 @@ def _number(attribute: Any) -> float | int:
     if isinstance(attribute, FloatAttr | IntegerAttr):
         return attribute.value.data
     raise EmitError(f"the identity {attribute} is not a number")
-
-
-def _cost(block: Block) -> int:
-    """A rough count of the instructions of one copy of a body."""
-    total = 1
-    for op in block.walk():
-        if isinstance(op, ForOp | ReduceOp):
-            return LIGHT_INSTRUCTIONS + 1
-        total += 25 if op.name.startswith(("math.", "kernel.")) else 1
-    return total

@@ -221,7 +221,7 @@ class ScalarWriter(Converter):
     def _f_fma(self, w: int, t: str, _: bool, a: str, b: str, c: str) -> str:
         if not self.target.has_fma:
             raise EmitError(
-                f"{self.target.cpu or self.target.triple} has no fused multiply-add: use an order without fma"
+                f"{self.target.cpu or self.target.triple} has no fused multiply-add, which these loops were made for"
             )
         return self._call("fma", w, t, a, b, c)
 

@@ -3,31 +3,32 @@
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterable, Mapping
+import threading
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from functools import lru_cache
 from typing import Any
 
 import llvmlite.binding as llvm
 
-from .target import Target, object_name
+from . import isolated
+from .target import Target, TargetError, object_name
+from .wasm_symbols import imported_functions
 
 __all__ = [
-    "LoadedObject", "TargetError", "compile_llvm", "emit_asm", "host_target", "load_object", "make_target",
-    "undefined_symbols", "unexpected_symbols",
+    "LoadedObject", "TargetError", "compile_linked", "compile_llvm", "emit_asm", "generate_here", "host_target",
+    "load_object", "make_target", "undefined_symbols", "unexpected_symbols",
 ]  # fmt: skip
 
 #: What an object may call: LLVM makes these of loops and wide copies; the C library has them everywhere.
 ALLOWED_SYMBOLS = frozenset({"memcpy", "memset", "memmove", "_GLOBAL_OFFSET_TABLE_"})
 
 
-class TargetError(ValueError):
-    """A triple, processor or feature that LLVM does not know, or IR that it rejects."""
-
-
 @lru_cache(maxsize=1)
 def _initialize() -> None:
     llvm.initialize_native_target()
     llvm.initialize_native_asmprinter()
+    llvm.initialize_native_asmparser()
 
 
 @lru_cache(maxsize=1)
@@ -76,11 +77,13 @@ def make_target(triple: str = "", cpu: str = "", features: str = "") -> Target:
         if not cpu.removeprefix("sm_").removesuffix("a").isdigit():
             raise TargetError(f"no GPU {cpu!r}: it is written sm_80, sm_90, …")
         return Target(triple, cpu, features)
-    if cpu not in ("", "generic"):
-        raise TargetError(f"only the generic processor of {arch} is known, not {cpu!r}")
-    return Target(triple, cpu, features)
+    if not cpu.replace("-", "").replace("_", "").isalnum() and cpu:
+        raise TargetError(f"a processor of {arch} is named by letters and digits, not {cpu!r}")
+    return Target(triple, cpu, ",".join([*filter(None, [_USUAL.get(arch, "")]), *words]))
 
 
+#: What every processor of an architecture that runs our code has: RV64GC; vectors and saturating casts of WebAssembly.
+_USUAL = {"riscv64": "+m,+a,+f,+d,+c", "wasm32": "+simd128,+nontrapping-fptoint,+bulk-memory,+sign-ext"}
 _V1 = "+64bit,+cmov,+cx8,+fxsr,+mmx,+sse,+sse2"
 _V2 = _V1 + ",+cx16,+sahf,+popcnt,+sse3,+sse4.1,+sse4.2,+ssse3"
 _V3 = _V2 + ",+avx,+avx2,+bmi,+bmi2,+f16c,+fma,+lzcnt,+movbe,+xsave"
@@ -98,11 +101,25 @@ def _machine(target: Target, opt: int = 2) -> Any:
     )
 
 
-def _optimized(text: str, target: Target) -> Any:
+def _parsed(text: str) -> Any:
     try:
-        module = llvm.parse_assembly(text)
+        return llvm.parse_assembly(text)
     except RuntimeError as error:
         raise TargetError(f"LLVM rejects the generated IR: {error}") from error
+
+
+def _linked(texts: Sequence[str], exported: Collection[str]) -> Any:
+    """One module of several; what is not in `exported` is visible in it only."""
+    module = _parsed(texts[0])
+    for text in texts[1:]:
+        module.link_in(_parsed(text))
+    for function in module.functions:
+        if not function.is_declaration and function.name not in exported:
+            function.linkage = llvm.Linkage.internal
+    return module
+
+
+def _optimized(module: Any, target: Target) -> Any:
     machine = _machine(target)
     module.data_layout = str(machine.target_data)
     builder = llvm.create_pass_builder(machine, llvm.create_pipeline_tuning_options(speed_level=1))
@@ -114,14 +131,56 @@ def _optimized(text: str, target: Target) -> Any:
     return module
 
 
+@contextmanager
+def _addresses_as_written() -> Iterator[None]:
+    """Without loop strength reduction: our loops advance their pointers already, and it costs a quarter of the time.
+
+    The option is the process's, so it is put back: other users of llvmlite keep theirs.
+    """
+    with _options_lock:
+        llvm.set_option("", "-disable-lsr=1")
+        try:
+            yield
+        finally:
+            llvm.set_option("", "-disable-lsr=0")
+
+
+_options_lock = threading.Lock()
+
+
+def generate_here(kind: str, texts: Sequence[str], exported: Collection[str] | None, target: Target) -> bytes:
+    """An object (`kind` ``obj``) or assembly (``asm``), made by this process: LLVM may end it for a foreign target."""
+    module = _parsed(texts[0]) if exported is None else _linked(texts, exported)
+    machine = _machine(target)
+    module = _optimized(module, target)
+    with _addresses_as_written():
+        return machine.emit_object(module) if kind == "obj" else machine.emit_assembly(module).encode()
+
+
+def _generate(kind: str, texts: Sequence[str], exported: Collection[str] | None, target: Target) -> bytes:
+    host = host_target()
+    # LLVM takes unknown processors with a warning, which only the process apart hears.
+    known = target.arch == host.arch and (target.is_x86 or target.cpu in ("", "generic", host.cpu))
+    make = generate_here if known else isolated.generate
+    return make(kind, texts, exported, target)
+
+
 def compile_llvm(text: str, target: Target) -> bytes:
-    """A relocatable object of LLVM IR text."""
-    return _machine(target).emit_object(_optimized(text, target))
+    """A relocatable object of LLVM IR text.  TargetError where LLVM refuses it, or cannot generate code for it."""
+    return _generate("obj", [text], None, target)
+
+
+def compile_linked(texts: Sequence[str], exported: Collection[str], target: Target) -> bytes:
+    """A relocatable object of several LLVM IR texts that shows only the functions `exported`.
+
+    Functions may have features beyond the target's in their attributes.  Errors as of `compile_llvm`.
+    """
+    return _generate("obj", texts, exported, target)
 
 
 def emit_asm(text: str, target: Target) -> str:
-    """Assembly (or PTX) of LLVM IR text."""
-    return _machine(target).emit_assembly(_optimized(text, target))
+    """Assembly (or PTX) of LLVM IR text.  Errors as of `compile_llvm`."""
+    return _generate("asm", [text], None, target).decode()
 
 
 class LoadedObject:
@@ -177,7 +236,9 @@ def _elf_symbols(data: bytes) -> tuple[set[str] | None, set[str]]:
 
 
 def undefined_symbols(data: bytes) -> set[str]:
-    """What an object needs from outside; the empty set where its format is not ELF64."""
+    """What an object needs from outside; the empty set where its format is neither ELF64 nor WebAssembly."""
+    if data[:4] == b"\0asm":
+        return imported_functions(data)
     return _elf_symbols(data)[1]
 
 

@@ -4,7 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-__all__ = ["Target", "object_name"]
+__all__ = ["Target", "TargetError", "object_name"]
+
+
+class TargetError(ValueError):
+    """A target, processor or feature that there is not, or code that one does not run."""
+
+    code = "TX0601"
 
 
 def object_name(name: str) -> str:
@@ -37,8 +43,12 @@ class Target:
         return self.arch == "nvptx64"
 
     @property
+    def pointer_bits(self) -> int:
+        return 32 if self.arch == "wasm32" else 64
+
+    @property
     def has_fma(self) -> bool:
-        return self.has("fma") if self.is_x86 else self.arch in ("aarch64", "arm64", "nvptx64", "amdgcn")
+        return self.has("fma") if self.is_x86 else self.arch in ("aarch64", "arm64", "riscv64", "nvptx64", "amdgcn")
 
     @property
     def has_f16(self) -> bool:

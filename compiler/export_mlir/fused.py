@@ -116,18 +116,13 @@ class _Fused(Text):
         return ", ".join(f"{self.of(a)} = {self.of(v)}" for a, v in zip(block.args, inits))
 
     def loop(self, op: ForOp) -> None:
-        """Upstream loops count up, so this one counts its iterations."""
-        lower, step = self.index(op.lower.data), self.index(op.step.data)
-        distance = self.index(op.upper.data - op.lower.data)
-        trips = self.define(f"arith.ceildivsi {distance}, {step} : index")
-        zero, one = self.define("arith.constant 0 : index"), self.define("arith.constant 1 : index")
+        lower, upper, step = (self.index(e.data) for e in (op.lower, op.upper, op.step))
         carried = self._carried(op.body.block, op.inits)
         types = ", ".join(tensor_type(v.type) for v in op.inits)
         given = f" iter_args({carried}) -> ({types})" if carried else ""
         at = self.fresh()
-        with self.scope(f"{self._results(op.results_)}scf.for {at} = {zero} to {trips} step {one}{given} {{"):
-            moved = self.define(f"arith.muli {at}, {step} : index")
-            self.env[op.symbol] = self.define(f"arith.addi {lower}, {moved} : index")
+        with self.scope(f"{self._results(op.results_)}scf.for {at} = {lower} to {upper} step {step}{given} {{"):
+            self.env[op.symbol] = at
             self.nested(op.body.block)
             self.end("scf.yield", op.body.block.last_op)
 
@@ -292,9 +287,11 @@ class _Fused(Text):
 
     def merged(self, op: GenericOp, states: list[str], yielded: list[str]) -> list[str]:
         assert op.order is not None and op.identity is not None
-        if op.order.data.fma:
-            kind = op.merge.block.args[0].type
+        kind = op.merge.block.args[0].type
+        if op.order.data.product == "fma":
             return [self.define(f"math.fma {yielded[0]}, {yielded[1]}, {states[0]} : {kind}")]
+        if op.order.data.product == "mul_add":
+            yielded = [self.define(f"arith.mulf {yielded[0]}, {yielded[1]} : {kind}")]
         self.body(op.merge.block, [*states, *yielded])
         assert op.merge.block.last_op is not None
         return [self.of(v) for v in op.merge.block.last_op.operands]

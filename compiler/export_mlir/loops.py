@@ -194,8 +194,10 @@ class _Loops(Text):
         self._counted(op, carried, types, op.outs, op.body.block)
 
     def _merged(self, op: ReduceOp, states: list[str], yielded: list[str]) -> list[str]:
-        if op.order.data.fma:
+        if op.order.data.product == "fma":
             return [self.define(f"math.fma {yielded[0]}, {yielded[1]}, {states[0]} : {op.outs[0].type}")]
+        if op.order.data.product == "mul_add":
+            yielded = [self.define(f"arith.mulf {yielded[0]}, {yielded[1]} : {op.outs[0].type}")]
         self.body(op.merge.block, [*states, *yielded])
         assert op.merge.block.last_op is not None
         return [self.of(v) for v in op.merge.block.last_op.operands]

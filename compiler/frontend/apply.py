@@ -112,6 +112,8 @@ def _apply(op: type[Op], operands: Sequence[Any], params: dict[str, Any]) -> Any
     elif op.name in ("concatenate", "contract"):
         tensors = _join(op.name, tensors, params)
     attrs = op.bind([t.user_type for t in tensors], params)
+    if issubclass(op, Reduction) and not op.empty:
+        _not_empty(op, tensors[0], attrs["dims"])
     if issubclass(op, View):
         return Tensor.view_of(tensors[0], op, attrs)
     if layout == "col":
@@ -119,6 +121,13 @@ def _apply(op: type[Op], operands: Sequence[Any], params: dict[str, Any]) -> Any
     results = emit(op, [t.value for t in tensors], attrs)
     made = tuple(Tensor(v, layout=layout, weak=weak if v.type.dtype.kind != "bool" else "") for v in results)
     return made[0] if len(made) == 1 else made
+
+
+def _not_empty(op: type[Op], x: Tensor, dims: Sequence[int]) -> None:
+    """Refuse, as NumPy does, to reduce no elements to one that is among them."""
+    for i in dims:
+        if table().settle(0, "<", x.dims[i], f"{op.name} of at least one element") is False:
+            raise OpError(f"{op.name} along dim {i} of {x.user_type}: it has no elements", code="TX0113")
 
 
 def common_layout(op: type[Op], tensors: Sequence[Tensor]) -> str:

@@ -171,6 +171,17 @@ class DimTable:
             self._solve(a - b)
         return truth
 
+    def settle(self, a: DimLike, relation: str, b: DimLike, why: str = "") -> bool | None:
+        """`decide`; where a declaration gives no hint, the comparison becomes a condition on the arguments.
+
+        None only for what varies with a loop.
+        """
+        truth = self.decide(a, relation, b, why)
+        if truth is None and not self.varies(self.resolve(b) - self.resolve(a)):
+            self._guard(self.resolve(a), relation, self.resolve(b), why)
+            return True
+        return truth
+
     def proves(self, a: DimLike, relation: str, b: DimLike) -> bool | None:
         """The truth of ``a relation b`` where it is the same in every call and every iteration, else None; no guard."""
         d = self.resolve(b) - self.resolve(a)
@@ -184,10 +195,6 @@ class DimTable:
         if high is not None and (-high - 1).nonneg:
             return False
         return None
-
-    def demand(self, a: DimLike, relation: str, b: DimLike, why: str = "") -> None:
-        """A guard that is a condition on the arguments: used where there is no hint to decide by."""
-        self._guard(self.resolve(a), relation, self.resolve(b), why)
 
     def describe(self, d: Dim) -> str:
         """For messages: the expression, what its symbols are, and its value in this call where it has one."""

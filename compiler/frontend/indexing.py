@@ -158,26 +158,16 @@ def _same(x: Tensor) -> Tensor:
     return apply("reshape", x, dims=())
 
 
-def _settle(a: Dim, relation: str, b: Dim, why: str) -> bool | None:
-    """`decide`; where a declaration gives no hint, the comparison becomes a demand on the arguments."""
-    facts = table()
-    truth = facts.decide(a, relation, b, why)
-    if truth is None and not facts.varies(facts.resolve(b - a)):
-        facts.demand(a, relation, b, why)
-        return True
-    return truth
-
-
 def _position(i: Dim, extent: Dim, axis: int, x: Tensor) -> Dim:
     """An integer index as an offset from 0; negative ones count from the end."""
     facts = table()
     i = facts.resolve(i)
     why = f"an index of dim {axis}"
-    below = _settle(dim(0), "<=", i, why)
+    below = facts.settle(dim(0), "<=", i, why)
     if below is None:
         return i % extent  # varies with a loop and may be on either side of zero
     offset = i if below else i + extent
-    inside = _settle(offset, "<", extent, why) if below else _settle(dim(0), "<=", offset, why)
+    inside = facts.settle(offset, "<", extent, why) if below else facts.settle(dim(0), "<=", offset, why)
     if inside is None:
         return offset % extent
     if not inside:
@@ -188,15 +178,16 @@ def _position(i: Dim, extent: Dim, axis: int, x: Tensor) -> Dim:
 
 def _bound(v: Any, extent: Dim, low: Dim, high: Dim, why: str) -> Dim:
     """One end of a slice, clipped into [low, high]."""
-    v = table().resolve(as_dim(v))
-    nonneg = _settle(dim(0), "<=", v, why)
+    facts = table()
+    v = facts.resolve(as_dim(v))
+    nonneg = facts.settle(dim(0), "<=", v, why)
     if nonneg is None:
         return maximum(low, minimum(high, v))
     if nonneg:
-        fits = _settle(v, "<=", high, why)
+        fits = facts.settle(v, "<=", high, why)
         return minimum(v, high) if fits is None else v if fits else high
     v = v + extent
-    fits = _settle(low, "<=", v, why)
+    fits = facts.settle(low, "<=", v, why)
     return maximum(low, v) if fits is None else v if fits else low
 
 
@@ -205,15 +196,16 @@ def _range(k: slice, extent: Dim, axis: int, x: Tensor) -> _Range:
     step = 1 if k.step is None else int(k.step)
     if step == 0:
         raise OpError("slice step cannot be zero", code="TX0127")
-    extent = table().resolve(extent)
+    facts = table()
+    extent = facts.resolve(extent)
     if step > 0:
         start = dim(0) if k.start is None else _bound(k.start, extent, dim(0), extent, why)
         stop = extent if k.stop is None else _bound(k.stop, extent, dim(0), extent, why)
-        some = _settle(start, "<=", stop, why)
+        some = facts.settle(start, "<=", stop, why)
         return _Range(start, maximum(start, stop) if some is None else stop if some else start, step)
     start = extent - 1 if k.start is None else _bound(k.start, extent, dim(-1), extent - 1, why)
     stop = dim(-1) if k.stop is None else _bound(k.stop, extent, dim(-1), extent - 1, why)
-    some = _settle(stop, "<=", start, why)
+    some = facts.settle(stop, "<=", start, why)
     return _Range(start, minimum(start, stop) if some is None else stop if some else start, step)
 
 

@@ -11,10 +11,10 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from ...dialects.dims import Dim, Sym, sym
+from ...dialects.dims import Dim, Sym, dim, sym
 from ...dialects.registry import OPS, OpError
 from ...dialects.types import DType, TensorType
-from ..diagnostics import located, user_loc
+from ..diagnostics import TxcError, located, user_loc
 from .apply import as_tensor, cast, common_dtype, emit, resolved, truth
 from .graph import Block, Value
 from .symint import SymInt, as_dim, is_integer
@@ -170,8 +170,8 @@ def _values_kept(tensors: Sequence[Tensor]) -> Iterator[None]:
 
 def _own_writes(trace: Trace, block: Block) -> None:
     """Forget writes to tensors that were made inside the block: nobody outside sees them."""
-    for owner, before in list(trace.writes[-1].items()):
-        if _inside(before.node.block, block):
+    for owner in list(trace.writes[-1]):
+        if _inside(owner._home, block):
             del trace.writes[-1][owner]
 
 
@@ -200,21 +200,28 @@ def for_(
         low, high, by = (facts.resolve(as_dim(x)) for x in (lower, upper, step))
         if by.const == 0 or facts.hint(by) == 0:
             raise OpError("range() arg 3 must not be zero", code="TX0293")
-        upwards = facts.decide(0, "<", by, "the step of a range")
+        upwards = facts.settle(0, "<", by, "the step of a range")
+        if upwards is None:
+            raise OpError(f"the step {by} of a range varies with a loop: its sign is not known", code="TX0293")
+        # Loops of the IR run upwards: one that runs down counts its iterations.
+        first, scale = dim(0), dim(1)
+        if not upwards:
+            first, scale = low, by
+            low, high, by = dim(0), (low - high - by - 1) // -by, dim(1)
         name = trace.new_loop_symbol()
         # A loop whose variable is known never to be negative gets a symbol that says so.
-        if upwards and low.nonneg:
+        if low.nonneg:
             name = name.removeprefix("$")
         plan = _Carried(trace, carried, names)
         symbol = Sym(name)
-        ends = (low, high - 1) if upwards else (high + 1, low)
+        item = SymInt(first + scale * sym(name))
         for _ in range(_ROUNDS):
-            facts.loops[symbol] = ends
+            facts.loops[symbol] = (low, high - 1)
             initial = plan.initial()
             try:
                 with _values_kept(plan.written), _region(trace, [resolved(v) for v in initial]) as block:
                     arguments = plan.arguments(block)
-                    returned = body(SymInt(sym(name)), arguments)
+                    returned = body(item, arguments)
                     _own_writes(trace, block)
                     block.outputs = plan.results(arguments, returned, block)
             except _Again:
@@ -242,6 +249,14 @@ def while_(
                     condition = as_tensor(cond(plan.arguments(test)))
                     if condition.ndim:
                         raise OpError(f"the condition of while is {condition.user_type}, not one bool", code="TX0294")
+                    _own_writes(trace, test)
+                    if trace.writes[-1]:
+                        raise TxcError(
+                            "the condition of while stores into a tensor that is used outside it",
+                            condition.value.node.loc or loc,
+                            "store in the body of the loop, or into a copy",
+                            "TX0296",
+                        )
                     test.outputs = [truth(condition).value]
                 with _values_kept(plan.written), _region(trace, types) as block:
                     arguments = plan.arguments(block)

@@ -20,18 +20,26 @@ from typing import Any
 import numpy as np
 
 from ..diagnostics import TxcError, user_loc
-from .captured import MISSING, Captured, Place, cell_content, place_of
+from .captures import MISSING, Captured, Captures, Root, cell_content, is_library
 from .graph import Graph, Loc
-from .staging_ast import rewrite
+from .staging_ast import RUNTIME, rewrite
 from .staging_builtins import REPLACED, StagedRange, staging_error
-from .symint import SymInt
+from .symint import SymInt, is_integer, sym_max
 from .tensor import Tensor
 from .trace import Trace, require
 
-__all__ = ["Argument", "Runtime", "StagedRange", "Traced", "Undefined", "stage", "trace_function"]
+__all__ = [
+    "Argument",
+    "Runtime",
+    "StagedRange",
+    "Traced",
+    "Undefined",
+    "as_arrays",
+    "refuse_undefined",
+    "stage",
+    "trace_function",
+]
 
-#: Values that are the same where they are equal.
-_PLAIN = (bool, int, float, str, np.generic)
 #: A range known while staging is written out up to this length; a longer one becomes a loop.
 UNROLL = 8
 
@@ -53,7 +61,7 @@ class Argument:
 
 @dataclass
 class Traced:
-    """A graph, and the Python values that it depends on."""
+    """A graph, and what it took from outside the function."""
 
     graph: Graph
     captured: list[Captured] = field(default_factory=list)
@@ -90,22 +98,34 @@ def trace_function(function: Callable[..., Any], arguments: Sequence[Argument]) 
     """Run the staged function on symbolic arguments; its graph.  Errors carry the user's line."""
     with Trace(function.__name__) as trace:
         runtime = Runtime()
-        values = {a.name: _symbolic(trace, a) for a in arguments}
+        values = {a.name: _symbolic(trace, a, runtime.captures) for a in arguments}
         bound = inspect.BoundArguments(inspect.signature(function), values)  # pyright: ignore[reportArgumentType]
         result = stage(function, runtime)(*bound.args, **bound.kwargs)
-        _refuse_undefined(result, function)
-        return Traced(trace.finish(result), runtime.checks)
+        refuse_undefined(result, function)
+        return Traced(trace.finish(as_arrays(result)), list(runtime.captures.facts.values()))
 
 
-def _refuse_undefined(result: Any, function: Callable[..., Any]) -> None:
+def as_arrays(result: Any) -> Any:
+    """A function's result with its column-major tensors as NumPy counts their dims, in the memory that they have."""
+    if isinstance(result, Tensor) and result.layout == "col" and result.ndim > 1:
+        return result.relabelled().shuffle(tuple(range(result.ndim))[::-1])
+    if isinstance(result, dict):
+        return {k: as_arrays(v) for k, v in result.items()}
+    if isinstance(result, (tuple, list)):
+        return type(result)(map(as_arrays, result))
+    return result
+
+
+def refuse_undefined(result: Any, function: Callable[..., Any]) -> None:
+    """TxcError where a part of the result has no value."""
     if isinstance(result, Undefined):
         code = function.__code__
         raise result.error(Loc(code.co_filename, code.co_firstlineno, 0, 0, function.__name__))
     for part in result.values() if isinstance(result, dict) else result if isinstance(result, (tuple, list)) else ():
-        _refuse_undefined(part, function)
+        refuse_undefined(part, function)
 
 
-def _symbolic(trace: Trace, argument: Argument) -> Any:
+def _symbolic(trace: Trace, argument: Argument, captures: Captures) -> Any:
     name, value = argument.name, argument.value
     if argument.kind == "array":
         return trace.array_input(name, value)
@@ -114,22 +134,23 @@ def _symbolic(trace: Trace, argument: Argument) -> Any:
     if argument.kind == "int":
         return trace.int_input(name, value)
     if argument.kind == "dict":
-        return {k: _symbolic(trace, v) for k, v in value.items()}
+        return {k: _symbolic(trace, v, captures) for k, v in value.items()}
     if argument.kind in ("tuple", "list"):
-        items = [_symbolic(trace, v) for v in value]
+        items = [_symbolic(trace, v, captures) for v in value]
         return tuple(items) if argument.kind == "tuple" else items
+    captures.take(Root(value, name, lambda: value, (types.CellType(value), None, ())), ("argument", name))
     return value
 
 
 def stage(function: Callable[..., Any], runtime: Runtime) -> Callable[..., Any]:
     """The function in staged form, bound to a runtime; as it is where it has no source."""
-    factory = _factory(function)
+    factory, runtime = _factory(function), runtime.bound_to(function)
     if factory is None:
-        runtime.bound_to(function).capture_all()
+        runtime.take_all()
         return function
     contents = [cell_content(c) for c in function.__closure__ or ()]
     cells = [Undefined("a closure variable") if c is MISSING else c for c in contents]
-    made = factory(runtime.bound_to(function), *cells)
+    made = factory(runtime, *cells)
     made.__defaults__, made.__kwdefaults__ = function.__defaults__, function.__kwdefaults__
     return made
 
@@ -143,7 +164,8 @@ def _factory(function: Callable[..., Any]) -> Callable[..., Any] | None:
     except (OSError, TypeError, SyntaxError):
         return None
     (definition,) = tree.body if len(tree.body) == 1 else (None,)
-    if not isinstance(definition, ast.FunctionDef):
+    # The source found for a lambda may be a definition around it.
+    if not isinstance(definition, ast.FunctionDef) or definition.name != function.__code__.co_name:
         return None
     ast.increment_lineno(tree, first - 1)
     code = function.__code__
@@ -159,7 +181,14 @@ def _factory(function: Callable[..., Any]) -> Callable[..., Any] | None:
     module = ast.fix_missing_locations(ast.Module([ast.copy_location(outer, definition)], []))
     scope: dict[str, Any] = {}
     exec(compile(module, code.co_filename, "exec"), scope)
-    return types.FunctionType(scope["__txc_factory"].__code__, function.__globals__)
+    return types.FunctionType(_named(scope["__txc_factory"].__code__, definition.name), function.__globals__)
+
+
+def _named(code: types.CodeType, name: str) -> types.CodeType:
+    """The code with the parts of statements that rewriting made called by the user's function, as messages say."""
+    parts = (_named(c, name) if isinstance(c, types.CodeType) else c for c in code.co_consts)
+    ours = code.co_name.startswith(RUNTIME)
+    return code.replace(co_consts=tuple(parts), co_name=name if ours else code.co_name)
 
 
 def _global_names(code: types.CodeType) -> set[str]:
@@ -171,14 +200,14 @@ def _global_names(code: types.CodeType) -> set[str]:
 
 
 class Runtime:
-    """What staged code calls.  One for each function of a trace; they share the list of checks."""
+    """What staged code calls.  One for each function of a trace; they share what was captured."""
 
-    def __init__(self, function: Callable[..., Any] | None = None, checks: list[Captured] | None = None):
+    def __init__(self, function: Callable[..., Any] | None = None, captures: Captures | None = None):
         self.function = function
-        self.checks: list[Captured] = [] if checks is None else checks
+        self.captures = Captures() if captures is None else captures
 
     def bound_to(self, function: Callable[..., Any]) -> Runtime:
-        return Runtime(function, self.checks)
+        return Runtime(function, self.captures)
 
     # Names
 
@@ -190,40 +219,45 @@ class Runtime:
             return Undefined(name)
 
     def captured(self, name: str, value: Any) -> Any:
-        """A global or closure variable: arrays become hidden arguments, what else it stands for is guarded."""
-        if isinstance(value, (types.ModuleType, Undefined)):
-            return value
-        place = place_of(self._function(), name)
-        assert place is not None
-        self.checks.append(Captured(name, place, value, not isinstance(value, _PLAIN)))
+        """A global or closure variable: a fact; arrays become hidden arguments."""
+        self.captures.take(self._root(name, value), (self.function, name))
         return require().capture(value) if isinstance(value, np.ndarray) else value
 
-    def attribute(self, text: str, owner: Any, name: str) -> Any:
-        """An attribute: an array in a module or object is captured too, a plain value of an object guarded."""
-        value = getattr(owner, name)
-        array = isinstance(value, np.ndarray)
-        if isinstance(owner, (Tensor, np.ndarray, np.generic, SymInt)):
-            return value
-        if array or (isinstance(value, _PLAIN) and not isinstance(owner, types.ModuleType)):
-            place = place_of(self._function(), text)
-            found = None if place is None else Captured(text, place, value, array)
-            if found is None or not found.holds():  # a local variable, of this function or of one inside it
-                found = Captured(text, Place.inside(owner, name), value, array)
-            self.checks.append(found)
-        return require().capture(value) if array else value
+    def attribute(self, owner: Any, name: str) -> Any:
+        """An attribute: of what is outside the function a fact; arrays become hidden arguments."""
+        value = self.captures.attribute(owner, name)
+        captured = isinstance(value, np.ndarray) and not isinstance(owner, (Tensor, np.ndarray))
+        return require().capture(value) if captured else value
 
-    def capture_all(self) -> None:
-        """Guard every global and closure variable of a function that is not staged: nothing says which it will read."""
-        code = self._function().__code__
-        for name in sorted(set(code.co_freevars) | _global_names(code)):
-            place = place_of(self._function(), name)
-            value = MISSING if place is None else place.value()
-            if place is not None and value is not MISSING and not isinstance(value, types.ModuleType):
-                self.checks.append(Captured(name, place, value, not isinstance(value, _PLAIN)))
+    def changed(self, owner: Any, what: str) -> Any:
+        """The object of which an attribute or element is assigned."""
+        return self.captures.refuse_change(owner, what)
 
-    def _function(self) -> Callable[..., Any]:
-        assert self.function is not None
-        return self.function
+    def take_all(self) -> None:
+        """Every global and closure variable of the function: it is traced as it is, so nothing says which it reads."""
+        function = self.function
+        assert isinstance(function, types.FunctionType)
+        for name in {*function.__code__.co_freevars, *_global_names(function.__code__)}:
+            value = self._find(name)
+            if value is not MISSING:
+                self.captures.take(self._root(name, value), (function, name))
+
+    def _root(self, name: str, value: Any) -> Root:
+        function = self.function
+        assert isinstance(function, types.FunctionType)
+        free = function.__code__.co_freevars
+        cells = function.__closure__ or ()
+        place = (cells[free.index(name)], None, ()) if name in free else (function.__globals__, name, ())
+        return Root(value, name, lambda: self._find(name), place)
+
+    def _find(self, name: str) -> Any:
+        """What a name means outside the function now."""
+        function = self.function
+        assert isinstance(function, types.FunctionType)
+        free = function.__code__.co_freevars
+        if name in free:
+            return cell_content((function.__closure__ or ())[free.index(name)])
+        return function.__globals__.get(name, MISSING)
 
     # Calls
 
@@ -232,14 +266,20 @@ class Runtime:
         found = REPLACED.get(called) if _hashable(called) else None
         if found is not None:
             return found
+        self.captures.refuse_call(called)
+        if isinstance(called, functools.partial):
+            return functools.partial(self.fn(called.func), *called.args, **called.keywords)
+        if isinstance(called, types.MethodType) and not is_library(called.__func__):
+            return functools.partial(self.fn(called.__func__), called.__self__)
         from ..jit import Jitted
 
         if isinstance(called, Jitted):
             called = called.__wrapped__
-        if isinstance(called, types.FunctionType) and not (called.__module__ or "").startswith(
-            ("numpy", "txc", "scipy")
-        ):
-            return stage(called, self)
+        if isinstance(called, types.FunctionType):
+            return called if is_library(called) else stage(called, self)
+        method = inspect.getattr_static(called, "__call__", None)
+        if isinstance(method, types.FunctionType) and not is_library(method):
+            return functools.partial(self.fn(method), called)
         return called
 
     # Conditions
@@ -279,6 +319,8 @@ class Runtime:
         return value
 
     def not_(self, value: Any) -> Any:
+        if isinstance(value, SymInt):
+            return value == 0
         return np.logical_not(value) if isinstance(value, Tensor) else not value  # pyright: ignore[reportArgumentType]
 
     # Statements
@@ -332,13 +374,11 @@ class Runtime:
     def while_(
         self, test: Callable[..., Any], body: Callable[..., Any], names: tuple[str, ...], state: tuple[Any, ...]
     ) -> tuple[Any, ...]:
-        """A `while` statement."""
-        condition = test(*state)
-        while not isinstance(condition, Tensor):
-            if not condition:
+        """A `while` statement: run while staging as long as its condition is the same in every call, then a loop."""
+        while not isinstance(truth := self._deferred(test, *state), Tensor):
+            if not truth:
                 return state
             state = body(*state)
-            condition = test(*state)
         kept = [i for i, v in enumerate(state) if _numeric(v)]
 
         def full(values: Sequence[Any]) -> list[Any]:
@@ -348,9 +388,55 @@ class Runtime:
             return self._unchanged(names, state, body(*full(_flat(values))), kept)
 
         found = require().while_(
-            lambda *values: test(*full(_flat(values))), step, [state[i] for i in kept], [names[i] for i in kept]
+            lambda *values: self._deferred(test, *full(_flat(values))),
+            step,
+            [state[i] for i in kept],
+            [names[i] for i in kept],
         )
         return self._merged(names, state, kept, found)
+
+    def plain_test(self, test: Callable[[], Any], jump: str) -> Any:
+        """The condition of a `while` with a jump in it, which has to run while staging."""
+        truth = self._deferred(test)
+        if isinstance(truth, Tensor):
+            raise staging_error(
+                f"a while loop with {jump!r} needs a condition that is known while the function is staged",
+                f"write it without {jump}: make what it tests a part of the while condition",
+                "TX0314",
+            )
+        return truth
+
+    @staticmethod
+    def _deferred(test: Callable[..., Any], *values: Any) -> Any:
+        """The condition of a loop: a tensor where calls may differ in it."""
+        with require().deferred():
+            found = test(*values)
+            return found != 0 if isinstance(found, SymInt) else found
+
+    def count_(
+        self, test: Callable[..., Any], body: Callable[..., Any], counter: str, relation: str,
+        bound: Callable[[], Any], step: Callable[[], Any], names: tuple[str, ...], state: tuple[Any, ...],
+    ) -> tuple[Any, ...]:  # fmt: skip
+        """A `while` that counts (`staging_ast.Counting`): a `for` where its ends are ints known at run time.
+
+        So its counter stays an int, which may be an index and a size; that of another `while` is a tensor.
+        """
+        at = names.index(counter)
+        start, by = state[at], step()
+        stop = bound()
+        upwards = relation in ("<", "<=")
+        counts = is_integer(start) and is_integer(stop) and isinstance(by, int) and (by > 0 if upwards else by < 0)
+        if not counts or not (isinstance(start, SymInt) or isinstance(stop, SymInt)):
+            return self.while_(test, body, names, state)
+        if relation in ("<=", ">="):
+            stop = stop + (1 if upwards else -1)
+
+        def iteration(item: Any, *values: Any) -> tuple[Any, ...]:
+            return body(*values[:at], item, *values[at + 1 :])
+
+        found = self.for_(StagedRange(start, stop, by), iteration, (counter,), names, state)
+        rounds = sym_max(0, (stop - start + by + (-1 if upwards else 1)) // by)
+        return (*found[:at], start + rounds * by, *found[at + 1 :])
 
     def for_(
         self,

@@ -5,11 +5,11 @@ as small functions, so that the decision between plain Python and a structured o
 
     for i in it: body        ->  a, b = __txc.for_(it, lambda i, a, b: …, names, state)
     while c: body            ->  a, b = __txc.while_(lambda a, b: c, lambda a, b: …, names, state)
+    while i < n: …; i += k   ->  a, i = __txc.count_(…, "i", "<", lambda: n, lambda: k, names, state)
     if c: x else: y          ->  a, b = __txc.if_(c, lambda a, b: …, lambda a, b: …, names, state)
     p if c else q, and, or   ->  __txc.if_exp(c, lambda: p, lambda: q), __txc.and_(lambda: p, lambda: q), …
     f(x)                     ->  __txc.fn(f)(x)       (creation calls and the user's functions are replaced)
     W (global or closure)    ->  __txc.captured("W", W)
-    o.W                      ->  __txc.attribute("o.W", o, "W")
 
 Line numbers stay the user's.  Nothing here knows tensors.
 """
@@ -17,10 +17,12 @@ Line numbers stay the user's.  Nothing here knows tensors.
 from __future__ import annotations
 
 import ast
+import copy
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
-__all__ = ["RUNTIME", "assigned_names", "jumps", "rewrite"]
+__all__ = ["RUNTIME", "Counting", "assigned_names", "counting", "jumps", "rewrite"]
 
 RUNTIME = "__txc"
 _SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)
@@ -103,6 +105,67 @@ def _returns(body: Sequence[ast.stmt]) -> bool:
     if isinstance(last, ast.If):
         return _returns(last.body) and _returns(last.orelse)
     return isinstance(last, ast.Return)
+
+
+@dataclass(frozen=True)
+class Counting:
+    """A `while` that counts: ``while name relation bound: …; name += step``, where bound and step never change."""
+
+    name: str
+    relation: str
+    bound: ast.expr
+    step: ast.expr
+
+
+_RELATIONS: dict[type[ast.cmpop], str] = {ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">="}
+_TURNED = {"<": ">", "<=": ">=", ">": "<", ">=": "<="}
+
+
+def counting(node: ast.While) -> Counting | None:
+    """What a `while` counts; None where it is of another form."""
+    *before, last = node.body
+    match last:
+        case ast.AugAssign(target=ast.Name(id=name), op=op, value=step):
+            pass
+        case ast.Assign(targets=[ast.Name(id=name)], value=ast.BinOp(left=ast.Name(id=left), op=op, right=step)):
+            if left != name:
+                return None
+        case _:
+            return None
+    if not isinstance(op, (ast.Add, ast.Sub)):
+        return None
+    match node.test:
+        case ast.Compare(left=ast.Name(id=tested), ops=[relation], comparators=[bound]) if tested == name:
+            found = _RELATIONS.get(type(relation))
+        case ast.Compare(left=bound, ops=[relation], comparators=[ast.Name(id=tested)]) if tested == name:
+            found = _TURNED.get(_RELATIONS.get(type(relation), ""))
+        case _:
+            return None
+    rebound = {w.id for s in before for w in ast.walk(s) if isinstance(w, ast.Name) and isinstance(w.ctx, ast.Store)}
+    if found is None or name in rebound or not all(_constant_over(e, rebound | {name}) for e in (bound, step)):
+        return None
+    bound, step = copy.deepcopy((bound, step))
+    return Counting(
+        name, found, bound, ast.copy_location(ast.UnaryOp(ast.USub(), step), step) if isinstance(op, ast.Sub) else step
+    )
+
+
+def _constant_over(expression: ast.expr, rebound: set[str]) -> bool:
+    """Whether an expression of numbers, names and sizes keeps its value while only the names `rebound` change."""
+    match expression:
+        case ast.Constant():
+            return True
+        case ast.Name(id=name):
+            return name not in rebound
+        case ast.BinOp(left=left, right=right):
+            return _constant_over(left, rebound) and _constant_over(right, rebound)
+        case ast.UnaryOp(operand=operand):
+            return _constant_over(operand, rebound)
+        case ast.Subscript(value=ast.Attribute(value=ast.Name(id=name), attr="shape"), slice=index):
+            return name not in rebound and _constant_over(index, rebound)
+        case ast.Call(func=ast.Name(id="len"), args=[ast.Name(id=name)], keywords=[]):
+            return name not in rebound
+    return False
 
 
 def rewrite(function: ast.FunctionDef, free: set[str]) -> ast.FunctionDef:
@@ -204,15 +267,18 @@ class _Stager(ast.NodeTransformer):
     def visit_While(self, node: ast.While) -> Any:
         jump = jumps(node.body)
         if jump or node.orelse:
-            node.test = self.call(
-                "python_bool", node.test, self.visit(node.test), ast.Constant(f"while … {jump or 'else'}")
-            )
+            node.test = self.call("plain_test", node.test, _lambda(self.visit(node.test)), ast.Constant(jump or "else"))
             node.body, node.orelse = self.block(node.body), self.block(node.orelse) if node.orelse else []
             return node
-        names = assigned_names(node.body)
+        names, counts = assigned_names(node.body), counting(node)
         test_name, test = self.part("test", node, names, [], result=self.visit(node.test))
         body_name, body = self.part("while", node, names, self.block(node.body))
-        value = self.call("while_", node, _load(test_name), _load(body_name), *self.state(node, names))
+        parts: list[ast.expr] = [_load(test_name), _load(body_name)]
+        if counts is not None:
+            ends = (_lambda(self.visit(counts.bound)), _lambda(self.visit(counts.step)))
+            parts += [ast.Constant(counts.name), ast.Constant(counts.relation), *ends]
+        method = "while_" if counts is None else "count_"
+        value = self.call(method, node, *parts, *self.state(node, names))
         return [test, body, self.assign(node, names, value)]
 
     def visit_If(self, node: ast.If) -> Any:
@@ -299,8 +365,14 @@ class _Stager(ast.NodeTransformer):
         return node
 
     def visit_Attribute(self, node: ast.Attribute) -> Any:
-        text = ast.unparse(node)
         node.value = self.visit(node.value)
         if isinstance(node.ctx, ast.Load):
-            return self.call("attribute", node, ast.Constant(text), node.value, ast.Constant(node.attr))
+            return self.call("attribute", node, node.value, ast.Constant(node.attr))
+        node.value = self.call("changed", node, node.value, ast.Constant(f"the attribute {node.attr}"))
+        return node
+
+    def visit_Subscript(self, node: ast.Subscript) -> Any:
+        node.value, node.slice = self.visit(node.value), self.visit(node.slice)
+        if not isinstance(node.ctx, ast.Load):
+            node.value = self.call("changed", node, node.value, ast.Constant("an element"))
         return node

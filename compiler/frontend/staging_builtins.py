@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 
-from ...dialects.registry import OpError
 from ..diagnostics import TxcError, user_loc
 from . import creation
 from .symint import SymInt
@@ -59,17 +58,28 @@ def _print(*values: Any, **_: Any) -> None:
 def _len(value: Any) -> Any:
     if isinstance(value, Tensor):
         if not value.ndim:
-            raise OpError("len() of a rank-0 tensor", code="TX0318")
+            raise staging_error("len() of a rank-0 tensor", "it has no dims", "TX0318")
         return value.shape[0]
     return len(value)
 
 
 def _float(value: Any = 0.0) -> Any:
-    return value.astype(np.float64) if isinstance(value, Tensor) else float(value)
+    if isinstance(value, SymInt):
+        return value * 1.0
+    return _number("float", value, np.float64) if isinstance(value, Tensor) else float(value)
 
 
 def _int(value: Any = 0) -> Any:
-    return value.astype(np.int64) if isinstance(value, Tensor) else value if isinstance(value, SymInt) else int(value)
+    return _number("int", value, np.int64) if isinstance(value, Tensor) else int(value)
+
+
+def _number(kind: str, value: Tensor, element: Any) -> Tensor:
+    """A tensor that promotes as a Python number does."""
+    if value.ndim:
+        raise staging_error(
+            f"{kind}() takes one number, not {value.user_type}", "index the tensor, or use astype", "TX0318"
+        )
+    return Tensor(value.astype(element).value, weak=kind)
 
 
 def _extreme(plain: Any, ufunc: Any) -> Callable[..., Any]:

@@ -36,7 +36,9 @@ def symint(d: Dim | int) -> int | SymInt:
 
 
 class SymInt:
-    """Arithmetic gives a `SymInt`; a comparison a Python bool and a guard, or, where the value varies, a rank-0 tensor.
+    """Arithmetic gives a `SymInt`; a comparison a Python bool and a guard, or a rank-0 tensor.
+
+    It is a tensor where the value varies with a loop, and in the condition of a `while` (`Trace.deferred`).
 
     `int()` and use as an index of Python's own sequences make the value a fact of the compiled version.
     """
@@ -140,10 +142,10 @@ class SymInt:
             a, b = b, a
         trace = current()
         truth = None
-        if trace is not None and not trace.table.varies(trace.table.resolve(a - b)):
-            truth = trace.table.decide(a, relation, b, "a comparison")
-        elif trace is not None:
+        if trace is not None and (trace.deferring or trace.table.varies(trace.table.resolve(a - b))):
             truth = trace.table.proves(a, relation, b)
+        elif trace is not None:
+            truth = trace.table.decide(a, relation, b, "a comparison")
         return getattr(self.tensor(), name)(other) if truth is None else truth
 
     def __eq__(self, other: object) -> Any:

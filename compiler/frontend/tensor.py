@@ -18,7 +18,7 @@ from ...dialects.registry import OPS, Op, OpError, Reduction, View
 from ...dialects.types import DType, TensorType
 from ..diagnostics import located, user_loc
 from . import numpy_dispatch
-from .graph import Value
+from .graph import Block, Value
 from .symint import SymInt, symint
 from .trace import current, shape_of, suspended, table
 
@@ -58,6 +58,7 @@ class Tensor:
         "__weakref__",
         "_attrs",
         "_cached",
+        "_home",
         "_loc",
         "_op",
         "_parent",
@@ -71,6 +72,9 @@ class Tensor:
     def __init__(self, value: Value, *, layout: str = "row", weak: str = "", boxed: bool = False):
         self._value: Value | None = value
         self._parent: Tensor | None = None
+        #: The block in which it came to be: stores into it are seen there and in the blocks inside.
+        trace = current()
+        self._home: Block | None = None if trace is None else trace.block
         self.layout, self.weak = layout, weak
         #: A rank-0 tensor that is an array and not a (immutable) NumPy scalar.
         self.boxed = boxed

@@ -71,6 +71,8 @@ class Trace:
         #: Lazy tensors used in the trace, as hidden arguments.
         self._adopted: dict[Value, Tensor] = {}
         self._loops = 0
+        #: Whether comparisons of run-time ints are computed at run time instead of becoming facts.
+        self.deferring = False
 
     def __enter__(self) -> Trace:
         if not hasattr(_active, "stack"):
@@ -97,6 +99,7 @@ class Trace:
             ordered = ordered[::-1]
         node = Node(None, (), {}, (tensor_type(element, ordered),), block=self.blocks[0])
         tensor = Tensor(node.results[0], layout=layout, weak=weak, boxed=kind == "tensor")
+        tensor._home = self.blocks[0]
         self.tensors[len(self.inputs)] = tensor
         steps = None if strides is None else tuple(dim(s) for s in strides)
         self.inputs.append(
@@ -140,6 +143,18 @@ class Trace:
             name = f"lazy{len(self._adopted)}"
             found = self._adopted[value] = self.array_input(name, array, layout=lazy.layout, hidden=True)
         return found
+
+    @contextmanager
+    def deferred(self) -> Iterator[None]:
+        """Inside, a comparison of ints that is not the same in every call is a tensor, never a guard.
+
+        For conditions that are asked again and again, where each answer would be a fact of its own.
+        """
+        before, self.deferring = self.deferring, True
+        try:
+            yield
+        finally:
+            self.deferring = before
 
     def new_loop_symbol(self) -> str:
         self._loops += 1

@@ -22,6 +22,7 @@ from ..diagnostics import TxcError, at
 from .graph import Graph, Loc
 from .methods import reduce
 from .staging import Runtime, StagedRange, Undefined
+from .staging_ast import Counting, assigned_names, counting
 from .symint import SymInt
 from .tensor import Tensor
 from .trace import Trace
@@ -29,7 +30,7 @@ from .tx_errors import fail, location, nearest
 from .tx_names import COMPARE, CONSTANTS, FUNCTIONS, IN_PLACE, binary
 from .tx_types import Annotation, read_annotation
 
-__all__ = ["TxFunction", "TxModule", "parse"]
+__all__ = ["Parameter", "TxFunction", "TxModule", "parse", "read_parameters"]
 
 
 #: A `while` whose condition is known while compiling is written out, up to this many times.
@@ -42,6 +43,18 @@ class Parameter:
 
     name: str
     type: Annotation
+
+    def declare(self, trace: Trace, sizes: dict[str, Any]) -> Any:
+        """Its symbolic value; the sizes its type names, ints of the function, are added to `sizes`."""
+        if self.type.is_int:
+            return trace.int_input(self.name)
+        for d in self.type.dims:
+            for s in sorted(d.symbols(), key=lambda s: s.name):
+                if s.name not in sizes:
+                    sizes[s.name] = SymInt(trace.table.declare(s.name, None, f"size {s.name}"))
+        if not self.type.dims:
+            return trace.scalar_input(self.name, self.type.dtype.numpy, "")
+        return trace.tensor_input(self.name, self.type.dtype, self.type.dims, layout=self.type.layout)
 
 
 @dataclass
@@ -64,27 +77,12 @@ class TxFunction:
             values: dict[str, Any] = {}
             sizes: dict[str, Any] = {}
             for p in self.parameters:
-                values[p.name] = _declared(trace, p, sizes)
+                values[p.name] = p.declare(trace, sizes)
             evaluator = _Evaluator(
                 self.module, trace, dict(values) | {k: v for k, v in sizes.items() if k not in values}
             )
             result = evaluator.function(self)
             return trace.finish(result)
-
-
-def _declared(trace: Trace, p: Parameter, sizes: dict[str, Any]) -> Any:
-    """A parameter's symbolic value; the sizes its type names become ints of the function."""
-    if p.type.is_int:
-        return trace.int_input(p.name)
-    dims: list[Dim] = []
-    for d in p.type.dims:
-        for s in sorted(d.symbols(), key=lambda s: s.name):
-            if s.name not in sizes:
-                sizes[s.name] = SymInt(trace.table.declare(s.name, None, f"size {s.name}"))
-        dims.append(d)
-    if not dims:
-        return trace.scalar_input(p.name, p.type.dtype.numpy, "")
-    return trace.tensor_input(p.name, p.type.dtype, dims, layout=p.type.layout)
 
 
 @dataclass
@@ -141,18 +139,24 @@ def _signature(module: TxModule, node: ast.FunctionDef) -> TxFunction:
     a = node.args
     if a.vararg or a.kwarg or a.kwonlyargs or a.defaults or a.posonlyargs or node.decorator_list:
         fail(module.filename, node, "parameters are plain names with a type", "x: f32[n, m]", "TX0525")
-    parameters = []
-    for arg in a.args:
-        if arg.annotation is None:
-            fail(module.filename, arg, f"parameter {arg.arg!r} needs a type", f"{arg.arg}: f32[n, m]", "TX0526")
-        if any(arg.arg == p.name for p in parameters):
-            fail(module.filename, arg, f"parameter {arg.arg!r} is declared twice", code="TX0525")
-        parameters.append(Parameter(arg.arg, read_annotation(module.filename, arg.annotation)))
+    parameters = read_parameters(module.filename, a.args)
     results = None
     if node.returns is not None:
         parts = node.returns.elts if isinstance(node.returns, ast.Tuple) else [node.returns]
         results = [read_annotation(module.filename, part) for part in parts]
     return TxFunction(module, node, parameters, results, ast.get_docstring(node) or "")
+
+
+def read_parameters(filename: str, declared: Sequence[ast.arg]) -> list[Parameter]:
+    """Parameters with their types; TxcError for one without a type, or declared twice."""
+    parameters: list[Parameter] = []
+    for arg in declared:
+        if arg.annotation is None:
+            fail(filename, arg, f"parameter {arg.arg!r} needs a type", f"{arg.arg}: f32[n, m]", "TX0526")
+        if any(arg.arg == p.name for p in parameters):
+            fail(filename, arg, f"parameter {arg.arg!r} is declared twice", code="TX0525")
+        parameters.append(Parameter(arg.arg, read_annotation(filename, arg.annotation)))
+    return parameters
 
 
 class _Return(Exception):
@@ -226,7 +230,7 @@ class _Evaluator:
             case ast.For(target=ast.Name(id=name), iter=iterable, body=body, orelse=[]):
                 self.for_(node, name, self.value(iterable), body)
             case ast.While(test=test, body=body, orelse=[]):
-                self.while_(test, body)
+                self.while_(test, body, counting(node))
             case ast.If(test=test, body=body, orelse=orelse):
                 self.if_(node, self.value(test), body, orelse)
             case ast.Expr(value=ast.Constant(value=str())) | ast.Pass():
@@ -287,15 +291,15 @@ class _Evaluator:
     def for_(self, node: ast.For, name: str, iterable: Any, body: list[ast.stmt]) -> None:
         if not isinstance(iterable, StagedRange):
             self.fail(node.iter, "a loop runs over range(…)", "for i in range(n):", "TX0535")
-        names = [n for n in _assigned(body) if n != name]
+        names = [n for n in assigned_names(body) if n != name]
 
         def run(item: Any, *state: Any) -> tuple[Any, ...]:
             return self._with_names([*names, name], [*state, item], body)[: len(names)]
 
         self._update(names, self.runtime.for_(iterable, run, (name,), tuple(names), self._state(names)))
 
-    def while_(self, test: ast.expr, body: list[ast.stmt]) -> None:
-        names = _assigned(body)
+    def while_(self, test: ast.expr, body: list[ast.stmt], counts: Counting | None) -> None:
+        names = assigned_names(body)
         rounds = itertools.count()
 
         def condition(*state: Any) -> Any:
@@ -311,14 +315,20 @@ class _Evaluator:
         def run(*state: Any) -> tuple[Any, ...]:
             return self._with_names(names, state, body)
 
-        self._update(names, self.runtime.while_(condition, run, tuple(names), self._state(names)))
+        state = tuple(names), self._state(names)
+        if counts is None:
+            found = self.runtime.while_(condition, run, *state)
+        else:
+            bound, step = lambda: self.value(counts.bound), lambda: self.value(counts.step)
+            found = self.runtime.count_(condition, run, counts.name, counts.relation, bound, step, *state)
+        self._update(names, found)
 
     def if_(self, node: ast.If, test: Any, body: list[ast.stmt], orelse: list[ast.stmt]) -> None:
         if not isinstance(test, Tensor):
             self.block(body if test else orelse)
             return
-        names = [*dict.fromkeys([*_assigned(body), *_assigned(orelse)])]
-        certain = tuple(n for n in names if n in _assigned(body) and n in _assigned(orelse))
+        names = [*dict.fromkeys([*assigned_names(body), *assigned_names(orelse)])]
+        certain = tuple(n for n in names if n in assigned_names(body) and n in assigned_names(orelse))
         found = self.runtime.if_(
             test,
             lambda *state: self._with_names(names, state, body),
@@ -424,6 +434,8 @@ class _Evaluator:
         if name == "range":
             return self.runtime.fn(range)(*arguments)
         if name in ("len", "float", "int", "abs"):
+            if name == "int" and len(arguments) == 1 and isinstance(arguments[0], SymInt):
+                return arguments[0]  # an int already; Python's int() would make its value a fact
             plain = {"len": len, "float": float, "int": int, "abs": abs}[name]
             return self.runtime.fn(plain)(*arguments)
         found = FUNCTIONS.get(name)
@@ -491,10 +503,3 @@ class _Evaluator:
 
 def _dim(value: Any) -> Dim:
     return value.dim if isinstance(value, SymInt) else dim(value)
-
-
-def _assigned(body: Sequence[ast.stmt]) -> list[str]:
-    """Names that statements assign or store into."""
-    from .staging_ast import assigned_names
-
-    return [n for n in assigned_names(body)]

@@ -94,8 +94,8 @@ class _Kernels:
 
     def loop(self, frame: Frame, op: ForOp) -> None:
         lower, upper, step = (int(evaluate(e.data, frame.env)) for e in (op.lower, op.upper, op.step))
-        if step == 0:
-            raise InterpretError("the step is 0")
+        if step <= 0:
+            raise InterpretError(f"the step is {step}: it must be positive")
         carried: Sequence[SSAValue] = op.inits
         for i in range(lower, upper, step):
             self.bind(op.body.block.args, carried)

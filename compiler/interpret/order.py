@@ -32,8 +32,8 @@ def fold(
     """Fold elements ``0 … count-1`` and give the final states, each of shape `batch`.
 
     `element(ks)` takes an int64 array of shape ``(n, 1, …, 1)`` (rank ``1 + len(batch)``) and gives one array a state
-    (two factors where `order.fma`), broadcastable to ``(n, *batch)``.  `combine(older, newer)` merges states of equal
-    shape.  `fma(a, b, accumulator)` is needed where `order.fma`.  Without elements the result is the identity.
+    (two factors where `order.product`), broadcastable to ``(n, *batch)``.  `combine(older, newer)` merges states of
+    equal shape.  `fma(a, b, accumulator)` is needed where it is `fma`.  Without elements the result is the identity.
     """
     if order.kind == "free":
         order = _FREE
@@ -44,10 +44,12 @@ def fold(
         """`states` (blocks, width, *batch) with the elements `ks` (blocks, width) taken in."""
         given = element(ks.reshape((-1, *(1,) * len(batch))))
         values = tuple(np.broadcast_to(np.asarray(e), (ks.size, *batch)).reshape(*ks.shape, *batch) for e in given)
-        if not order.fma:
+        if not order.product:
             return combine(states, values)
-        assert fma is not None
         a, b = values
+        if order.product == "mul_add":
+            return combine(states, (a * b,))
+        assert fma is not None
         return (fma(a, b, states[0]),)
 
     total = _Blocks(order, combine)

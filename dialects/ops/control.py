@@ -16,7 +16,7 @@ def _expr() -> Param:
 
 @op
 class For(Structural):
-    """Runs its region for ``iv`` from `lower` to `upper` by `step`, in order, carrying its operands along."""
+    """Runs its region for ``iv`` from `lower` to `upper` by a positive `step`, in order, carrying its operands."""
 
     arity = -1
     params: ClassVar[dict[str, Param]] = {

@@ -54,8 +54,8 @@ class Sum(MonoidReduction):
 
     @classmethod
     def identity(cls, element: DType) -> tuple[float | int | bool, ...]:
-        # -0.0 + x is x for both zeros.
-        return (-0.0,) if element.is_float else (0,)
+        # Of floats NumPy's too: a fold that starts from +0.0 never reaches -0.0, which alone it would change.
+        return (0.0,) if element.is_float else (0,)
 
 
 @op

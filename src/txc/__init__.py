@@ -9,10 +9,11 @@ from .compiler.jit import jit
 from .compiler.options import OptionError
 
 if TYPE_CHECKING:
+    from .compiler.export import export
     from .compiler.tx_module import compile_source, load
 
 __version__ = VERSION
-__all__ = ["OptionError", "Tensor", "TxcError", "asarray", "compile_source", "info", "jit", "load"]
+__all__ = ["OptionError", "Tensor", "TxcError", "asarray", "compile_source", "export", "info", "jit", "load"]
 
 
 def __getattr__(name: str) -> Any:
@@ -21,4 +22,8 @@ def __getattr__(name: str) -> Any:
         from .compiler import tx_module
 
         return getattr(tx_module, name)
+    if name == "export":
+        from .compiler.export import export
+
+        return export
     raise AttributeError(f"module 'txc' has no attribute {name!r}")

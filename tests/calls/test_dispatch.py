@@ -56,8 +56,8 @@ def test_a_captured_value_that_changed_is_the_reason(calls):
     scale = 3.0
     jitted(np.ones(3))
     text = described(jitted)
-    assert "guard  scale == 2.0" in text
-    assert "version 2: compiled because the facts were known, but scale == 2.0 no longer holds" in text
+    assert "guard  scale = 2.0" in text
+    assert "version 2: compiled because the facts were known, but scale = 2.0 no longer holds" in text
 
 
 @pytest.mark.skipif(bool(native_layout.problem()), reason="calls go through Python")

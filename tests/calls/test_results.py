@@ -35,7 +35,8 @@ def same(found: Any, expected: Any) -> None:
     elif isinstance(expected, (np.ndarray, np.generic)):
         assert found.dtype == expected.dtype
         assert found.shape == expected.shape
-        np.testing.assert_allclose(np.asarray(found), np.asarray(expected), rtol=2e-6)
+        numbers: Any = found, expected
+        np.testing.assert_allclose(*numbers, rtol=2e-6)
     else:
         assert found == expected
 

@@ -68,7 +68,7 @@ def updated(x, y):
 def outcome(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """The result's description, or the error's; and the arguments afterwards."""
     args = tuple(
-        a.copy(order="K") if type(a) is np.ndarray and a.flags.writeable and a.dtype != "O" else a for a in args
+        a.copy(order="K") if isinstance(a, np.ndarray) and a.flags.writeable and a.dtype != "O" else a for a in args
     )
     try:
         with warnings.catch_warnings():

@@ -8,9 +8,11 @@ import ml_dtypes
 import numpy as np
 import pytest
 
+from txc.compiler.codegen.llvm import emit_llvm
+from txc.compiler.codegen.machine import make_target
 from txc.dialects.types import DTYPES
 
-from .harness import function, load, loop, parallel, run, same_bits, store
+from .harness import function, load, loop, parallel, parse, run, same_bits, store
 
 RNG = np.random.default_rng(7)
 
@@ -55,6 +57,41 @@ def test_strides(stride: int, known: bool) -> None:
         for i in range(n):
             expected[200 + i * (stride or 1)] = 2 * x[200 + i * stride]
         assert np.array_equal(y, expected)
+
+
+def test_a_long_body_is_emitted_once_for_whole_and_partial_vectors() -> None:
+    f32, one = "f32[n] by [1]", "f32[] by []"
+    body = load("x", 0, f32, "i") + load("c", 1, one, "") + load("p", 3, f32, "i - 2", "i - 2, n - 4 - i")
+    body += "%a = arith.mulf %x, %x : f32\n%b = math.sqrt %a : f32\n%d = math.sqrt %b : f32\n"
+    body += "%e = arith.addf %d, %c : f32\n%g = arith.addf %e, %p : f32\n"
+    body += store("g", 2, f32, "i") + store("d", 0, f32, "i", "i - 1")
+    text = function([f32, one, f32, f32], loop("i", "0", "n", body, 8))
+    target = make_target("x86_64-unknown-linux-gnu", "x86-64-v3")
+    assert target.has_masks
+    assert emit_llvm(parse(text), target).count("= call <8 x float> @llvm.sqrt.v8f32(") == 2
+    for n in range(36):
+        x, y = RNG.standard_normal(n + 1).astype(np.float32), np.full(n + 1, 7, np.float32)
+        c, old, p = np.float32(3), x.copy(), RNG.standard_normal(n + 1).astype(np.float32)
+        roots, moved = np.sqrt(np.sqrt(old * old)), np.zeros(n, np.float32)
+        moved[2 : max(2, n - 3)] = p[: max(0, n - 5)]
+        run(text, [x, np.full(1, c), y, p], [n])
+        assert same_bits(y[:n], roots[:n] + c + moved) and y[n] == 7
+        assert same_bits(x[1:n], roots[1:n]) and same_bits(x[[0, n]], old[[0, n]])
+
+
+def test_rows_that_are_left_over_repeat_the_last_one() -> None:
+    table = "f32[n, m] by [m, 1]"
+    body = load("x", 0, table, "4 * t + r, j") + load("y", 1, table, "4 * t + r, j")
+    body += "%z = arith.addf %x, %y : f32\n" + store("z", 1, table, "4 * t + r, j")
+    tile = loop("r", "0", "min(4, n - 4 * t)", loop("j", "0", "m", body, 8), unroll=4)
+    text = function([table, table], loop("t", "0", "(n + 3) // 4", tile), "n, m")
+    target = make_target("x86_64-unknown-linux-gnu", "x86-64-v3")
+    assert emit_llvm(parse(text), target).count("fadd <8 x float>") == 8  # four rows, whole vectors and the rest
+    for n, m in product(range(10), (1, 8, 13)):
+        x, y = RNG.standard_normal((2, n + 1, m)).astype(np.float32)
+        expected = np.concatenate([x[:n] + y[:n], y[n:]])
+        run(text, [x, y], [n, m])
+        assert same_bits(y, expected)
 
 
 @pytest.mark.parametrize("name", list(DTYPES))

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import re
-
 import numpy as np
 import pytest
 from xdsl.dialects import func
 
 from txc.compiler.codegen.llvm import emit_llvm
-from txc.compiler.codegen.machine import TargetError, compile_llvm, emit_asm, host_target, load_object, make_target
+from txc.compiler.codegen.machine import TargetError, compile_llvm, host_target, load_object, make_target
 from txc.compiler.codegen.writer import EmitError
 from txc.dialects.order import parse_order
 
@@ -67,14 +65,6 @@ def test_aarch64_assembles() -> None:
     target = make_target("aarch64-unknown-linux-gnu")
     data = compile_llvm(emit_llvm(parse(row_sums("cpu_thread")), target), target)
     assert data[:4] == b"\x7fELF"
-
-
-def test_a_map_and_a_row_reduction_become_ptx() -> None:
-    target = make_target("nvptx64-nvidia-cuda", "sm_80", "+ptx78")
-    ptx = emit_asm(emit_llvm(parse(square("gpu_thread")), target), target)
-    assert ".visible .entry f(" in ptx and "ld.global" in ptx and "st.global" in ptx and "%tid.x" in ptx
-    ptx = emit_asm(emit_llvm(parse(row_sums("gpu_block", "tree<64, 1>")), target), target)
-    assert "%ctaid.x" in ptx and re.search(r"add\.(rn\.)?f32", ptx)
 
 
 def test_kinds_of_another_device_are_errors() -> None:

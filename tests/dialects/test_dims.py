@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from txc.dialects.dims import (
     Dim,
     Sym,
+    constant_bound,
     dim,
     expand_mods,
     iterator,
@@ -99,6 +100,16 @@ def test_linear_in_splits_without_loss(e: Dim, env):
         total = rest.evaluate(env) + sum(c.evaluate(env) * env[s] for s, c in coefficients.items())
         assert total == e.evaluate(env)
         assert not rest.symbols() & {Sym("n"), Sym("m")}
+
+
+@given(expressions(), ENVIRONMENTS)
+def test_constant_bound_is_never_exceeded(e: Dim, env):
+    for bounded in (e, minimum(e, 3), minimum(minimum(e, 7), sym("n"))):
+        bound = constant_bound(bounded)
+        if bound is not None:
+            assert bounded.evaluate(env) <= bound
+    assert constant_bound(minimum(sym("n"), 3)) == 3
+    assert constant_bound(sym("n")) is None and constant_bound(2 * minimum(sym("n"), 3)) is None
 
 
 def test_equal_polynomials_are_one_object():

@@ -1,0 +1,178 @@
+"""What a staged function takes from outside it: facts, each checked before its compiled code runs again.
+
+Outside are globals and closure variables, arguments that are Python objects, and what is reached from these by
+attributes and in containers.  A staged function may not change any of it: that would happen once, while it is
+compiled, and never again.
+"""
+
+from __future__ import annotations
+
+import types
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from .staging_builtins import staging_error
+from .symint import SymInt
+from .tensor import Tensor
+
+__all__ = ["MISSING", "Captured", "Captures", "Root", "cell_content", "is_library"]
+
+#: Stands for a variable or attribute without a value.
+MISSING: Any = type("Missing", (), {"__repr__": lambda _: "<no value>"})()
+
+_PLAIN = (bool, int, float, complex, str, bytes, type(None), np.generic, np.dtype)
+_CONTAINERS = (list, tuple, dict, set, frozenset)
+#: What is no fact: what modules, classes and libraries hold is taken as it is.
+_FIXED = (types.ModuleType, type, types.BuiltinFunctionType, np.ufunc)
+_LIBRARIES = ("numpy", "txc", "scipy", "math")
+_CHANGES = frozenset("append extend insert pop popitem remove clear update setdefault add discard sort reverse".split())
+
+#: A cell, or a dict and a name in it; then names of attributes.
+Place = tuple[Any, str | None, tuple[str, ...]]
+
+
+def is_library(thing: Any) -> bool:
+    """Whether a function or module is one of those that are called, and read, as they are."""
+    name = getattr(thing, "__name__" if isinstance(thing, types.ModuleType) else "__module__", None) or ""
+    return name.partition(".")[0] in _LIBRARIES
+
+
+def cell_content(cell: types.CellType) -> Any:
+    """The value of a closure variable, or MISSING."""
+    try:
+        return cell.cell_contents
+    except ValueError:
+        return MISSING
+
+
+@dataclass(frozen=True, eq=False)
+class Captured:
+    """The fact that what `find` gives is `value`: the same array or object, an equal number, text or container of such.
+
+    `place` is where an identity check can look for it; None where identity says too little (containers) or there is
+    no such place.
+    """
+
+    text: str
+    value: Any
+    find: Callable[[], Any]
+    place: Place | None = None
+
+    def __call__(self) -> bool:
+        """Whether it holds now."""
+        return _same(self.value, self.find())
+
+    def __str__(self) -> str:
+        if isinstance(self.value, (*_PLAIN, *_CONTAINERS)):
+            return f"{self.text} = {_shown(self.value)}"
+        return f"{self.text} is the same {type(self.value).__name__}"
+
+
+def _shown(value: Any) -> str:
+    if isinstance(value, dict):
+        return f"{{{', '.join(f'{k!r}: {_shown(v)}' for k, v in value.items())}}}"
+    if isinstance(value, (list, tuple)):
+        return f"{type(value).__name__}({', '.join(map(_shown, value))})"
+    return repr(value) if isinstance(value, (*_PLAIN, set, frozenset)) else f"<{type(value).__name__}>"
+
+
+def _snapshot(value: Any) -> Any:
+    """A copy of the containers, not of what is in them."""
+    if isinstance(value, dict):
+        return {k: _snapshot(v) for k, v in value.items()}
+    if type(value) in (list, tuple, set, frozenset):
+        return type(value)(map(_snapshot, value))
+    return value
+
+
+def _same(a: Any, b: Any) -> bool:
+    if a is b:
+        return True
+    if type(a) is not type(b):
+        return False
+    if isinstance(a, dict):
+        return list(a) == list(b) and all(map(_same, a.values(), b.values()))
+    if isinstance(a, (list, tuple)):
+        return len(a) == len(b) and all(map(_same, a, b))
+    if isinstance(a, (*_PLAIN, set, frozenset, types.MethodType)):
+        return bool(a == b or (a != a and b != b))
+    return False
+
+
+@dataclass(frozen=True)
+class Root:
+    """Something outside: its name, how to find it again, and where."""
+
+    value: Any
+    text: str
+    find: Callable[[], Any]
+    place: Place | None = None
+
+
+class Captures:
+    """The facts of one trace, in the order met, each once."""
+
+    def __init__(self) -> None:
+        self.facts: dict[Any, Captured] = {}
+        self._outside: dict[int, Root] = {}
+
+    def take(self, root: Root, key: Any) -> None:
+        """A value from outside is used: it is a fact, and what hangs on it is outside too."""
+        value = root.value
+        if isinstance(value, _FIXED) or is_library(value) or isinstance(value, (Tensor, SymInt)):
+            self._know(root)
+            return
+        if key not in self.facts:
+            place = None if isinstance(value, _CONTAINERS) else root.place
+            self.facts[key] = Captured(root.text, _snapshot(value), root.find, place)
+        self._know(root)
+
+    def _know(self, root: Root) -> None:
+        value = root.value
+        if isinstance(value, (*_PLAIN, Tensor, SymInt)) or id(value) in self._outside:
+            return
+        self._outside[id(value)] = root
+        parts = value.values() if isinstance(value, dict) else value if isinstance(value, _CONTAINERS) else ()
+        for part in parts:
+            self._know(Root(part, f"a part of {root.text}", lambda part=part: part))
+
+    def attribute(self, owner: Any, name: str) -> Any:
+        """``owner.name``; of what is outside, another fact."""
+        value = getattr(owner, name)
+        parent = self._outside.get(id(owner))
+        if parent is None or isinstance(owner, (Tensor, np.ndarray)) or is_library(owner):
+            return value
+
+        def find() -> Any:
+            return getattr(parent.find(), name, MISSING)
+
+        place = None if parent.place is None else (*parent.place[:2], (*parent.place[2], name))
+        self.take(Root(value, f"{parent.text}.{name}", find, place), (id(owner), name))
+        return value
+
+    def refuse_change(self, owner: Any, what: str) -> Any:
+        """`owner`, whose `what` is about to change; an error where it is outside."""
+        root = self._outside.get(id(owner))
+        if root is not None and not isinstance(owner, np.ndarray):
+            raise staging_error(
+                f"{what} of {root.text} changes, which is not the function's own: this would happen only while the "
+                "function is compiled",
+                "return the new value, or store into an array",
+                "TX0320",
+            )
+        return owner
+
+    def refuse_call(self, called: Any) -> None:
+        """Refuse a call that changes what is outside, or draws random numbers once and for all."""
+        owner = getattr(called, "__self__", None)
+        if isinstance(owner, (list, dict, set)) and called.__name__ in _CHANGES:
+            self.refuse_change(owner, f"{called.__name__}()")
+        if isinstance(owner, (np.random.Generator, np.random.RandomState)):
+            raise staging_error(
+                f"{called.__name__}() draws random numbers while the function is compiled, the same for every call",
+                "draw them outside and pass them as an argument",
+                "TX0321",
+            )

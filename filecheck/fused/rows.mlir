@@ -1,0 +1,42 @@
+// RUN: tx-opt %s -p tx-fuse | filecheck %s
+// RUN: tx-opt %s -p 'tx-fuse{rows=false}' | filecheck %s --check-prefix=APART
+
+// A row's sum is used in that row only: both nests go row by row.
+// CHECK-LABEL: @normalise
+// CHECK: "kernel.rows"() ({
+// CHECK: %[[S:.*]] = "kernel.generic"(%x)
+// CHECK: "kernel.generic"(%x, %[[S]])
+// CHECK: kernel.yield
+// CHECK: {shared = 1 : i64
+// APART-LABEL: @normalise
+// APART-NOT: kernel.rows
+// APART: func.return
+func.func @normalise(%x: tensor<?x?xf32, #tx.dims<"n, m">>) -> tensor<?x?xf32, #tx.dims<"n, m">> {
+  %0 = tx.sum %x {dims = [1], order = #tx.order<"tree<1024, 64>">} : (tensor<?x?xf32, #tx.dims<"n, m">>) -> tensor<?xf32, #tx.dims<"n">>
+  %1 = tx.eval %0 : (tensor<?xf32, #tx.dims<"n">>) -> tensor<?xf32, #tx.dims<"n">>
+  %2 = tx.view %1 {map = #tx.map<"(d0: n, d1: m) -> (d0)">} : (tensor<?xf32, #tx.dims<"n">>) -> tensor<?x?xf32, #tx.dims<"n, m">>
+  %3 = tx.div %x, %2 : (tensor<?x?xf32, #tx.dims<"n, m">>, tensor<?x?xf32, #tx.dims<"n, m">>) -> tensor<?x?xf32, #tx.dims<"n, m">>
+  func.return %3 : tensor<?x?xf32, #tx.dims<"n, m">>
+}
+
+// Every row needs the sums of all columns: nothing goes row by row.
+// CHECK-LABEL: @columns
+// CHECK-NOT: kernel.rows
+// CHECK: func.return
+func.func @columns(%x: tensor<?x?xf32, #tx.dims<"n, m">>) -> tensor<?x?xf32, #tx.dims<"n, m">> {
+  %0 = tx.sum %x {dims = [0], order = #tx.order<"chain<512>">} : (tensor<?x?xf32, #tx.dims<"n, m">>) -> tensor<?xf32, #tx.dims<"m">>
+  %1 = tx.eval %0 : (tensor<?xf32, #tx.dims<"m">>) -> tensor<?xf32, #tx.dims<"m">>
+  %2 = tx.view %1 {map = #tx.map<"(d0: n, d1: m) -> (d1)">} : (tensor<?xf32, #tx.dims<"m">>) -> tensor<?x?xf32, #tx.dims<"n, m">>
+  %3 = tx.div %x, %2 : (tensor<?x?xf32, #tx.dims<"n, m">>, tensor<?x?xf32, #tx.dims<"n, m">>) -> tensor<?x?xf32, #tx.dims<"n, m">>
+  func.return %3 : tensor<?x?xf32, #tx.dims<"n, m">>
+}
+
+// Maps only: there is no fold in a row, and nothing to gain.
+// CHECK-LABEL: @maps
+// CHECK-NOT: kernel.rows
+// CHECK: func.return
+func.func @maps(%x: tensor<?x?xf32, #tx.dims<"n, m">>, %y: tensor<?x?xf32, #tx.dims<"n, m">>) -> (tensor<?x?xf32, #tx.dims<"n, m">>, tensor<?x?xf32, #tx.dims<"n, m">>) {
+  %0 = tx.exp %x : (tensor<?x?xf32, #tx.dims<"n, m">>) -> tensor<?x?xf32, #tx.dims<"n, m">>
+  %1 = tx.exp %y : (tensor<?x?xf32, #tx.dims<"n, m">>) -> tensor<?x?xf32, #tx.dims<"n, m">>
+  func.return %0, %1 : tensor<?x?xf32, #tx.dims<"n, m">>, tensor<?x?xf32, #tx.dims<"n, m">>
+}

@@ -1,0 +1,127 @@
+"""The loops and bodies of real functions as PTX: neither the dialect nor the emitter assumes a CPU.
+
+The schedule of the CPU, without lanes, is put on a grid: chunks and rows are blocks, the elements of a chunk threads.
+Where a `ptxas` is found (on the path, or NVIDIA's package of it) it assembles what comes out.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import re
+import shutil
+import subprocess
+from collections.abc import Callable
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+import pytest
+from xdsl.dialects.builtin import ModuleOp
+
+import txc
+from txc.compiler.codegen.llvm import emit_llvm
+from txc.compiler.codegen.machine import emit_asm, make_target
+from txc.compiler.options import Options
+from txc.compiler.pipeline import run_stages
+from txc.dialects.loop import ForOp, ParallelOp
+
+TARGET = make_target("nvptx64-nvidia-cuda", "sm_90", "+ptx80")
+DTYPES = [np.float32, np.float64, np.float16, ml_dtypes.bfloat16]
+
+
+def gelu(x):
+    return 0.5 * x * (1 + np.tanh(0.7978845608028654 * (x + 0.044715 * x**3)))
+
+
+def shifted(x):
+    return np.where(x[:, ::-1] > 0, np.floor(x) + 1, -x).T
+
+
+def waves(x):
+    return np.sin(x) * np.log1p(np.abs(x)) + np.sqrt(x * x + 1) / (1 + np.exp(-x))
+
+
+def log_sum_exp(x):
+    return np.log(np.exp(x - 1).sum(axis=1))
+
+
+def norms(x):
+    return np.sqrt((x * x).sum(axis=1)), x.max(axis=1)
+
+
+def best(x):
+    return np.argmax(x * 2, axis=1)
+
+
+def on_grid(function: Callable[..., Any], x: np.ndarray) -> ModuleOp:
+    """The function's `loops` on blocks and threads."""
+    options = Options.of(passes="tx-schedule-cpu{lanes=1 unroll=1}")
+    module = run_stages(txc.jit(function).graph(x), options, stop_after="loops").module
+    assert module is not None
+    for op in [op for op in module.walk() if isinstance(op, ParallelOp)]:
+        for inner in [inner for inner in op.block.ops if isinstance(inner, ForOp)]:
+            body = inner.body.detach_block(0)
+            threads = ParallelOp(inner.iv.data, inner.lower.data, inner.upper.data, body, kind="gpu_thread")
+            op.block.insert_op_before(threads, inner)
+            inner.detach()
+            inner.erase()
+        on_blocks = ParallelOp(
+            op.iv.data, op.lower.data, op.upper.data, op.body.detach_block(0), kind="gpu_block", step=op.step.data
+        )
+        assert op.parent is not None
+        op.parent.insert_op_before(on_blocks, op)
+        op.detach()
+        op.erase()
+    module.verify()
+    return module
+
+
+def ptx_of(function: Callable[..., Any], kind: Any) -> str:
+    module = on_grid(function, np.ones((64, 32), kind))
+    return emit_asm(emit_llvm(module, TARGET), TARGET)
+
+
+@lru_cache(maxsize=1)
+def ptxas() -> str | None:
+    """The assembler: on the path, or in NVIDIA's package."""
+    found = shutil.which("ptxas")
+    if found is None:
+        try:
+            package = importlib.util.find_spec("nvidia.cuda_nvcc")
+        except ModuleNotFoundError:
+            package = None
+        for folder in package.submodule_search_locations or () if package is not None else ():
+            if (binary := Path(folder) / "bin" / "ptxas").exists():
+                found = str(binary)
+    return found
+
+
+needs_ptxas = pytest.mark.skipif(ptxas() is None, reason="no ptxas: neither on the path nor in nvidia-cuda-nvcc-cu12")
+
+
+def test_a_map_runs_on_blocks_and_threads() -> None:
+    ptx = ptx_of(gelu, np.float32)
+    assert ".visible .entry gelu(" in ptx and "%ctaid.x" in ptx and "%tid.x" in ptx
+    assert "ld.global" in ptx and "st.global" in ptx and "fma.rn.f32" in ptx
+    assert not re.search(r"call|\.local", ptx), "all that a body needs is in it"
+
+
+def test_a_row_reduction_runs_on_blocks() -> None:
+    ptx = ptx_of(log_sum_exp, np.float32)
+    assert ".visible .entry log_sum_exp(" in ptx and "%ctaid.x" in ptx and re.search(r"add\.rn\.f32", ptx)
+
+
+@needs_ptxas
+@pytest.mark.parametrize("kind", DTYPES, ids=lambda kind: np.dtype(kind).name)
+@pytest.mark.parametrize("function", [gelu, shifted, waves, log_sum_exp, norms, best], ids=lambda f: f.__name__)
+def test_ptxas_assembles_it(function: Callable[..., Any], kind: Any, tmp_path: Path) -> None:
+    source = tmp_path / "kernel.ptx"
+    source.write_text(ptx_of(function, kind), encoding="utf-8")
+    made = tmp_path / "kernel.cubin"
+    done = subprocess.run(
+        [str(ptxas()), "-arch=sm_90", str(source), "-o", str(made)], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    assert made.stat().st_size

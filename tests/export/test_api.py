@@ -1,0 +1,163 @@
+"""``txc.export`` and ``tensor-compile --emit=obj|so|header``: files, names, and every error by its text."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import txc
+from txc.compiler.c_signature import ExportError
+from txc.compiler.codegen.named_targets import named_target
+from txc.compiler.export import export_graph
+from txc.compiler.frontend.declared import declared_graph
+
+from .examples import EXAMPLES
+from .harness import Machine, call_from_c, same_bits
+
+SOFTMAX = EXAMPLES / "softmax.tx"
+SCALE = np.float32(3)
+TABLE = np.arange(4, dtype=np.float32)
+
+
+@txc.jit
+def normalised(x, beta, axis=1):
+    """Rows that sum to `beta`."""
+    e = np.exp(x - x.max(axis=axis, keepdims=True))
+    return SCALE * beta * e / e.sum(axis=axis, keepdims=True)
+
+
+@txc.jit
+def looked_up(x):
+    return x + TABLE
+
+
+def command(*arguments: object) -> subprocess.CompletedProcess[str]:
+    given = [sys.executable, "-m", "txc.compiler.cli", *map(str, arguments)]
+    done = subprocess.run(given, capture_output=True, text=True, timeout=120, check=False)
+    assert "Traceback" not in done.stderr, done.stderr
+    return done
+
+
+def test_a_jitted_function_for_declared_types(tmp_path: Path):
+    machine = Machine().require()
+    graph = declared_graph(normalised.__wrapped__, "x: f32[n, m], beta: f32")
+    made = export_graph(graph, named_target(), doc="")
+    x = np.random.default_rng(0).standard_normal((5, 9)).astype(np.float32)
+    (got,) = call_from_c(made, (x, np.float32(2)), tmp_path, machine)
+    assert same_bits(got, normalised(x, np.float32(2)))
+
+
+def test_export_writes_an_object_and_its_header(tmp_path: Path):
+    written = txc.export(normalised, tmp_path / "n", "x: f32[n, m], beta: f32", emit="obj", symbol="rows")
+    assert written == [tmp_path / "n.o", tmp_path / "n.h"]
+    assert "Rows that sum to `beta`." in written[1].read_text() and "int rows(const float" in written[1].read_text()
+    assert txc.export(txc.load(SOFTMAX).softmax, tmp_path / "s.h", emit="header") == [tmp_path / "s.h"]
+    assert not (tmp_path / "s.o").exists()
+
+
+@pytest.mark.parametrize(
+    ("function", "signature", "options", "text"),
+    [
+        (normalised, None, {}, "normalised has no types: an exported function serves one signature"),
+        (normalised, "x: f32[n, m]", {}, "the signature says nothing of 'beta'"),
+        (normalised, "x: f32[n, m], beta: f32, gamma: f32", {}, "normalised has no parameter 'gamma'"),
+        (normalised, "x f32", {}, "'x f32' is no signature"),
+        (normalised, "x: f32[n, m], beta: f33", {}, "there is no element type 'f33'"),
+        (looked_up, "x: f32[n, 4]", {}, "looked_up uses arrays of the surrounding program"),
+        (np.exp, None, {}, "a ufunc cannot be exported"),
+        (normalised, "x: f32[n, m], beta: f32", {"emit": "dll"}, "there is no form 'dll' to export"),
+        (normalised, "x: f32[n, m], beta: f32", {"target": "sparc"}, "there is no target 'sparc'"),
+        (normalised, "x: f32[n, m], beta: f32", {"symbol": "for"}, "'for' means something else in C"),
+    ],
+)
+def test_wrong_exports_are_explained(function, signature, options, text, tmp_path: Path):
+    with pytest.raises(ValueError) as caught:
+        txc.export(function, tmp_path / "x", signature, **{"emit": "obj", **options})
+    assert text in str(caught.value)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_types_of_a_tx_function_are_its_own(tmp_path: Path):
+    with pytest.raises(ExportError, match=r"softmax has its types from its \.tx file"):
+        txc.export(txc.load(SOFTMAX).softmax, tmp_path / "x", "x: f32[n, m]")
+
+
+def test_the_command_writes_what_c_needs(tmp_path: Path):
+    done = command(SOFTMAX, "--emit=obj", "-o", tmp_path / "softmax", "--symbol", "rows")
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.split() == [str(tmp_path / "softmax.o"), str(tmp_path / "softmax.h")]
+    assert b"rows_workspace\0" in (tmp_path / "softmax.o").read_bytes()
+    header = command(SOFTMAX, "--emit=header", "--symbol", "rows").stdout
+    assert header == (tmp_path / "softmax.h").read_text()
+    assert command(SOFTMAX, "--emit=loops", "-o", tmp_path / "loops.mlir").returncode == 0
+    assert "loop.parallel" in (tmp_path / "loops.mlir").read_text()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "text"),
+    [
+        (["--emit=so"], "--emit=so writes a file, and a header beside it"),
+        (["--emit=obj", "--stop-after=fused"], "--emit=obj comes after --stop-after=fused"),
+        (["--emit=loops", "--symbol=f"], "--symbol names what C calls"),
+        (["--target=aarch64"], "--target says how to emit, and there is no --emit"),
+        (["-o", "x"], "--output says how to emit, and there is no --emit"),
+        (["--emit=heder"], "there is no stage 'heder'; did you mean 'header'?"),
+        (["--emit=obj", "--target=wasm"], "there is no target 'wasm'; did you mean wasm32?"),
+        (["--emit=obj", "--target=x86-64-v3", "--cpu=zen"], "--cpu is not for x86-64-v3, which names its processors"),
+        (["--emit=obj", "--target=x86-64-v3+v2"], "levels are written once each, the lowest first"),
+        (["--emit=obj", "--target=x86-64-v2+avx"], "'x86-64-avx' is no x86-64 level"),
+        (["--emit=llvm", "--target=x86-64-v2+v3"], "--emit=llvm shows code for one target"),
+        (["--emit=obj", "--symbol=9"], "'9' is no name of a C function"),
+        (["--emit=obj", "-o", "/nowhere/x"], "cannot write /nowhere/x.h: No such file or directory"),
+        (["--emit=loops", "-o", "/nowhere/x"], "cannot write /nowhere/x: No such file or directory"),
+        (["--emit=ptx", "--target=aarch64"], "--emit=ptx is for the target nvptx64, not aarch64"),
+        (["--emit=ptx"], "no PTX of softmax: a GPU kernel has no temporaries in memory"),
+        (["--emit=obj", "--target=nvptx64"], "C calls no code of nvptx64 (sm_90a)"),
+        (["--emit=so", "--target=wasm32", "-o", "x"], "wasm32 has no shared libraries"),
+        (["--emit=asm", "--target=aarch64", "--cpu=m0"], "LLVM does not know a part of aarch64-unknown-linux-gnu (m0)"),
+        (["--emit=asm", "--target=aarch64", "--cpu=a,b"], "a processor of aarch64 is named by letters and digits"),
+        (["--emit=asm", "--target=nvptx64", "--cpu=m0"], "no GPU 'm0'"),
+    ],
+)
+def test_wrong_options_are_explained(arguments: list[str], text: str):
+    done = command(SOFTMAX, *arguments)
+    assert done.returncode == 1, done.stdout
+    assert text in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "text"),
+    [
+        (["--emit=ptx"], ".target sm_90a"),
+        (["--emit=ptx", "--cpu=sm_80"], ".target sm_80"),
+        (["--emit=asm", "--target=riscv64"], "fadd.s"),
+        (["--emit=asm", "--target=aarch64", "--cpu=neoverse-n1"], "fadd\ts"),
+        (["--emit=asm", "--target=wasm32"], "f32.add"),
+        (["--emit=asm", "--target=x86-64-v2"], "addss"),
+        (["--emit=asm", "--target=x86-64-v3"], "vaddss"),
+        (["--emit=llvm", "--target=riscv64"], 'target triple = "riscv64-unknown-linux-gnu"'),
+    ],
+)
+def test_assembly_for_a_target(arguments: list[str], text: str, tmp_path: Path):
+    (tmp_path / "f.tx").write_text("def f(x: f32) -> f32:\n    return x + 1\n")
+    done = command(tmp_path / "f.tx", *arguments)
+    assert done.returncode == 0, done.stderr
+    assert text in done.stdout
+
+
+def test_a_linker_that_fails_is_quoted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("TXC_CC", "false")
+    with pytest.raises(ExportError, match=r"false could not link x\.so"):
+        txc.export(txc.load(SOFTMAX).softmax, tmp_path / "x")
+    monkeypatch.setenv("TXC_CC", "no-such-compiler")
+    with pytest.raises(ExportError, match="cannot run no-such-compiler"):
+        txc.export(txc.load(SOFTMAX).softmax, tmp_path / "x")
+    monkeypatch.delenv("TXC_CC")
+    monkeypatch.setenv("PATH", "")
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+    with pytest.raises(ExportError, match="nothing here links a shared library for"):
+        txc.export(txc.load(SOFTMAX).softmax, tmp_path / "x")

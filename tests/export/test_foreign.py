@@ -1,0 +1,160 @@
+"""Objects for other processors, run by emulators and node: bits of x86-64-v3, or, without FMA, of x86-64-v2."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from txc.compiler.codegen.machine import compile_llvm, host_target, undefined_symbols, unexpected_symbols
+from txc.compiler.codegen.named_targets import named_target
+from txc.compiler.codegen.target import TargetError
+from txc.compiler.export import Exported, export_graph
+from txc.compiler.frontend.apply import apply
+from txc.compiler.frontend.graph import Graph
+from txc.compiler.frontend.trace import Trace
+from txc.compiler.interpret import kernel as kernel_level
+from txc.compiler.jit import compiled
+from txc.compiler.options import Options
+from txc.compiler.pipeline import run_stages
+from txc.dialects.registry import OPS, Map, Reduction
+from txc.dialects.types import DTYPES
+
+from .examples import CASES, case
+from .harness import Machine, call_from_c, exported, reference, same_bits
+from .node import call_from_node
+
+EMULATED = {
+    "aarch64": Machine("aarch64-linux-gnu-gcc", ("qemu-aarch64",), ("-static",)),
+    "riscv64": Machine("riscv64-linux-gnu-gcc", ("qemu-riscv64",), ("-static",)),
+}
+
+
+@pytest.mark.parametrize("target", EMULATED)
+@pytest.mark.parametrize("name", CASES)
+def test_examples(name: str, target: str, tmp_path: Path):
+    machine = EMULATED[target].require()
+    function, arguments = case(name)
+    made = exported(function, target)
+    assert unexpected_symbols(made.object) == set()
+    got = call_from_c(made, arguments, tmp_path, machine)
+    assert all(map(same_bits, got, reference(function, arguments)))
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_examples_without_fma(name: str, tmp_path: Path):
+    """x86-64 of 2003, x86-64-v2 and WebAssembly have no FMA: their orders round products, and they agree."""
+    function, arguments = case(name)
+    results = [without_fma(exported(function, target), arguments, tmp_path) for target in ("x86-64", "x86-64-v2")]
+    (tmp_path / "wasm").mkdir()
+    results.append(call_from_node(exported(function, "wasm32"), arguments, tmp_path / "wasm"))
+    for others in results[1:]:
+        assert all(map(same_bits, results[0], others))
+
+
+def without_fma(made: Exported, arguments: Sequence[Any], folder: Path) -> list[np.ndarray]:
+    """What an object for an old x86 gives here; it needs nothing from outside."""
+    if not host_target().is_x86:
+        pytest.skip("the reference without FMA is x86-64's")
+    assert unexpected_symbols(made.object) == set()
+    return call_from_c(made, arguments, folder, Machine().require())
+
+
+def every_op(name: str) -> Graph:
+    """All maps and reductions of a dtype without parameters, each an output."""
+    with Trace(f"every_op_of_{name}") as trace:
+        n = trace.table.declare("n")
+        given = [trace.tensor_input(f"x{i}", name, (n, 4)) for i in range(3)]
+        flags = trace.tensor_input("flags", "bool", (n, 4))
+        made: list[Any] = []
+        kind = DTYPES[name].kind
+        for op in OPS.values():
+            if issubclass(op, Map) and op.name != "cast" and kind in (op.dtypes or {kind}):
+                made.append(apply(op.name, *([flags, *given[1:]] if op.name == "select" else given[: op.arity])))
+            elif issubclass(op, Reduction) and kind in (op.dtypes or {kind}):
+                results = apply(op.name, given[0], dims=(1,))
+                made += results if isinstance(results, tuple) else [results]
+        made += [apply("cast", given[0], dtype=d) for d in DTYPES.values()]
+        return trace.finish(tuple(made))
+
+
+def special_values(name: str) -> list[np.ndarray]:
+    element = DTYPES[name].numpy
+    rng = np.random.default_rng(11)
+    flags = rng.integers(0, 2, (9, 4)).astype(bool)
+    if DTYPES[name].kind != "float":
+        return [*(rng.integers(0, 256, (9, 4)).astype(element) for _ in range(3)), flags]
+    picked = np.array([0.0, -0.0, 1.0, 0.5, -2.5, 1e-40, np.inf, -np.inf, np.nan, 3e38, -7e4, 2.0], np.float64)
+    with np.errstate(all="ignore"):
+        shape = (9, 4)
+        plain = [np.where(rng.random(shape) < 0.6, rng.uniform(-3, 3, shape), rng.choice(picked, shape)) for _ in "xyz"]
+        return [*(a.astype(element) for a in plain), flags]
+
+
+def runs(name: str) -> list[str]:
+    """Where a dtype is tried: floats everywhere, the others, which are alike, on one processor each."""
+    names = list(EMULATED)
+    return names if DTYPES[name].is_float else [names[list(DTYPES).index(name) % 2]]
+
+
+@pytest.mark.parametrize(("name", "target"), [(name, target) for name in DTYPES for target in runs(name)])
+def test_every_op(name: str, target: str, tmp_path: Path):
+    machine = EMULATED[target].require()
+    graph = every_op(name)
+    arguments = special_values(name)
+    expected = compiled(graph, [("packed",)] * 4, Options.of()).executable(arguments)
+    made = export_graph(every_op(name), named_target(target))
+    assert unexpected_symbols(made.object) == set()
+    got = call_from_c(made, arguments, tmp_path, machine)
+    assert differing(got, expected) == []
+
+
+@pytest.mark.parametrize("name", [name for name in DTYPES if DTYPES[name].is_float])
+def test_every_op_without_fma(name: str, tmp_path: Path):
+    arguments = special_values(name)
+    expected = without_fma(export_graph(every_op(name), named_target("x86-64")), arguments, tmp_path)
+    made = export_graph(every_op(name), named_target("wasm32"))
+    assert unexpected_symbols(made.object) == set()
+    assert differing(call_from_node(made, arguments, tmp_path), expected) == []
+
+
+def differing(got: Sequence[np.ndarray], expected: Sequence[np.ndarray]) -> list[int]:
+    """Which outputs are not the same bits."""
+    return [i for i, (g, e) in enumerate(zip(got, expected, strict=True)) if not same_bits(g, e)]
+
+
+def test_rounded_products_are_those_of_the_interpreter(tmp_path: Path):
+    function, arguments = case("mlp.layer")
+    (got,) = without_fma(exported(function, "x86-64-v2"), arguments, tmp_path)
+    target = named_target("x86-64-v2").versions[0]
+    module = run_stages(function.graph, target=target, stop_after="fused").module
+    assert module is not None and "mul_add" in str(module)
+    sizes = {"n": 33, "a": 64, "b": 20}
+    (expected,) = kernel_level.run(module, list(arguments), sizes, has_fma=False)
+    assert same_bits(got, expected)
+    assert not same_bits(got, function(*arguments)) or not host_target().has_fma
+
+
+WASM_TRIPLE = 'target triple = "wasm32-unknown-unknown"'
+
+
+def test_what_a_wasm_object_needs():
+    target = named_target("wasm32").versions[0]
+    text = f"{WASM_TRIPLE}\ndeclare void @g(ptr)\ndefine void @f(ptr %p) {{ call void @g(ptr %p) ret void }}"
+    assert undefined_symbols(compile_llvm(text, target)) == {"g"}
+
+
+def test_code_that_llvm_cannot_select_is_an_error():
+    """LLVM ends its process on this; here that is an error, and this process goes on."""
+    target = named_target("wasm32").versions[0]
+    text = f"{WASM_TRIPLE}\ndefine bfloat @f(float %x) {{ %y = fptrunc float %x to bfloat ret bfloat %y }}"
+    with pytest.raises(TargetError, match=r"LLVM cannot generate code for wasm32-unknown-unknown: .*(SIGABRT|status)"):
+        compile_llvm(text, target)
+    with pytest.raises(TargetError, match="LLVM rejects the generated IR"):
+        compile_llvm("define nonsense", target)
+    with pytest.raises(TargetError, match=r"LLVM does not know a part of aarch64-.* \(m0\)"):
+        compile_llvm("", replace(named_target("aarch64").versions[0], cpu="m0"))
