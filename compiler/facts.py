@@ -13,12 +13,11 @@ from typing import Any
 
 import numpy as np
 
-from ..dialects.dims import Dim, dim, sym
+from ..dialects.dims import Dim, dim, packed_strides, sym
 
 __all__ = [
     "Identity",
     "StrideFact",
-    "packed_strides",
     "separate",
     "stride_fact",
     "symbolic_strides",
@@ -75,16 +74,6 @@ def value_fact(value: Any) -> Any:
     if value is None or isinstance(value, (str, bytes, np.dtype, Enum)):
         return value
     return Identity(value)
-
-
-def packed_strides(dims: Sequence[Dim], order: Sequence[int]) -> tuple[Dim, ...]:
-    """Strides without gaps when memory holds the dims from ``order[0]``, the slowest, to ``order[-1]``."""
-    strides: dict[int, Dim] = {}
-    running = dim(1)
-    for d in reversed(order):
-        strides[d] = running
-        running = running * dims[d]
-    return tuple(strides[d] for d in range(len(dims)))
 
 
 def symbolic_strides(name: str, dims: Sequence[Dim], fact: StrideFact) -> tuple[Dim, ...] | None:

@@ -19,8 +19,8 @@ from xdsl.passes import ModulePass
 from xdsl.utils.arg_spec import ArgSpec, parse_pipeline
 from xdsl.utils.exceptions import ArgSpecParseError
 
-from ..dialects.attributes import BufferType, DimsAttr, dims_attr, from_attr, packed_strides, tensor_of
-from ..dialects.dims import Dim
+from ..dialects.attributes import BufferType, DimsAttr, dims_attr, from_attr, tensor_of
+from ..dialects.dims import Dim, packed_strides
 from ..dialects.dominance import check_dominance
 from ..passes.bufferize import BufferizePass
 from ..passes.canonicalize import CanonicalizePass

@@ -8,11 +8,14 @@ from typing import Any
 
 import numpy as np
 
+from ..dialects.registry import OpError
 from .diagnostics import TxcError
 from .facts import separate, stride_fact, walkable
 from .frontend.graph import Graph
+from .frontend.tx_calls import match_arguments
 from .frontend.tx_errors import load_text
-from .frontend.tx_language import Parameter, TxFunction, TxModule, parse
+from .frontend.tx_language import TxFunction, TxModule, parse
+from .frontend.tx_types import Parameter
 from .jit import Lowered, compiled, structured
 from .options import Options
 
@@ -82,19 +85,10 @@ class CompiledTx:
     def _bind(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
         """Arguments by name, each of its declared type."""
         parameters = self.function.parameters
-        names = [p.name for p in parameters]
-        if len(args) > len(names):
-            raise TxcError(f"{self.__name__} takes {len(names)} arguments, got {len(args)}", code="TX0550")
-        given = dict(zip(names, args))
-        for name, value in kwargs.items():
-            if name not in names or name in given:
-                raise TxcError(
-                    f"{self.__name__} has no free parameter {name!r}: it takes {', '.join(names)}", code="TX0550"
-                )
-            given[name] = value
-        for p in parameters:
-            if p.name not in given:
-                raise TxcError(f"{self.__name__} needs the input {p.name}: {p.type}", code="TX0550")
+        try:
+            given = match_arguments(self.__name__, parameters, args, kwargs)
+        except OpError as error:
+            raise TxcError(error.message, hint=error.hint, code=error.code) from None
         return {p.name: self._typed(p, given[p.name]) for p in parameters}
 
     def _typed(self, p: Parameter, value: Any) -> Any:

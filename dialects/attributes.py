@@ -190,17 +190,6 @@ class BufferInfo:
         return f"{self.dtype}[{write_dims(self.dims)}] by [{write_dims(self.strides)}]"
 
 
-def packed_strides(dims: Sequence[Dim], permutation: Sequence[int] | None = None) -> tuple[Dim, ...]:
-    """Strides without gaps, with dim `permutation[-1]` innermost (default: the last)."""
-    order = permutation if permutation is not None else range(len(dims))
-    strides: dict[int, Dim] = {}
-    running = dim(1)
-    for d in reversed(list(order)):
-        strides[d] = running
-        running = running * dims[d]
-    return tuple(strides[d] for d in range(len(dims)))
-
-
 @irdl_attr_definition
 class BufferType(_TextAttr[BufferInfo], TypeAttribute):
     """``!loop.buffer<"f32[n, m] by [m, 1]">``: memory with symbolic dims and strides (in elements)."""

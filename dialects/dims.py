@@ -11,7 +11,7 @@ argument).  Nothing here imports xDSL or NumPy; `evaluate` works on ints and on 
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import lru_cache
 from typing import Any, ClassVar, TypeAlias
 
@@ -27,6 +27,7 @@ __all__ = [
     "linear_in",
     "maximum",
     "minimum",
+    "packed_strides",
     "parse_dim",
     "simplify",
     "sym",
@@ -436,6 +437,16 @@ def _text(terms: Terms) -> str:
         else:
             parts.append(f" - {text}" if coeff < 0 else f" + {text}")
     return "".join(parts)
+
+
+def packed_strides(dims: Sequence[Dim], order: Sequence[int] | None = None) -> tuple[Dim, ...]:
+    """Strides without gaps when memory holds the dims from ``order[0]``, the slowest, to ``order[-1]``."""
+    strides: dict[int, Dim] = {}
+    running = dim(1)
+    for d in reversed(range(len(dims)) if order is None else order):
+        strides[d] = running
+        running = running * dims[d]
+    return tuple(strides[d] for d in range(len(dims)))
 
 
 @lru_cache(maxsize=65536)

@@ -25,11 +25,10 @@ from ..dialects.attributes import (
     buffer_type,
     dim_attr,
     from_attr,
-    packed_strides,
     scalar_type,
     tensor_of,
 )
-from ..dialects.dims import Dim, dim, maximum
+from ..dialects.dims import Dim, dim, maximum, packed_strides
 from ..dialects.index_map import IndexMap, identity_map
 from .liveness import is_live_after, uses_inside
 from .memory import Arena, LoopRange, aligned_bytes

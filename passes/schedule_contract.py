@@ -1,9 +1,9 @@
 """Contractions to loops: the right operand packed into panels, register tiles, K in the order's blocks.
 
 Panels of ``lanes * copies`` columns of the right operand are packed side by side, for several blocks of K (any
-transpose, view or map of it is absorbed there).  Then threads take tasks, a block of rows by a group of panels: for each
-block of K and each panel (which stays in the first cache), tiles of `rows` by one panel run an FMA chain along K with
-all their sums in registers.  The left operand is read in place where its rows are contiguous along K; else each
+transpose, view or map of it is absorbed there).  Then threads take tasks, a block of rows by a group of panels: for
+each block of K and each panel (which stays in the first cache), tiles of `rows` by one panel run an FMA chain along K
+with all their sums in registers.  The left operand is read in place where its rows are contiguous along K; else each
 thread packs its rows into tiles of its own memory.
 """
 
@@ -15,9 +15,9 @@ from xdsl.dialects import arith
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from ..dialects import kernel, loop
-from ..dialects.attributes import BufferInfo, packed_strides, scalar_dtype
+from ..dialects.attributes import BufferInfo, scalar_dtype
 from ..dialects.body_builder import BodyBuilder
-from ..dialects.dims import Dim, Sym, dim, maximum, minimum
+from ..dialects.dims import Dim, Sym, dim, maximum, minimum, packed_strides
 from ..dialects.index_map import product, unravel
 from .loop_writer import LoopWriter, accesses, buffer_info
 from .schedule_map import Lanes

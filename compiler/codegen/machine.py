@@ -113,9 +113,9 @@ def _linked(texts: Sequence[str], exported: Collection[str]) -> Any:
     module = _parsed(texts[0])
     for text in texts[1:]:
         module.link_in(_parsed(text))
-    for function in module.functions:
-        if not function.is_declaration and function.name not in exported:
-            function.linkage = llvm.Linkage.internal
+    for value in (*module.functions, *module.global_variables):
+        if not value.is_declaration and value.name not in exported and value.linkage is llvm.Linkage.external:
+            value.linkage = llvm.Linkage.internal
     return module
 
 

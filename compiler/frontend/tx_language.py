@@ -15,10 +15,9 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from ...dialects.dims import Dim, dim
 from ...dialects.registry import OPS, OpError, Reduction
 from ...dialects.types import DTYPES
-from ..diagnostics import TxcError, at
+from ..diagnostics import TxcError, at, located
 from .graph import Graph, Loc
 from .methods import reduce
 from .staging import Runtime, StagedRange, Undefined
@@ -26,35 +25,16 @@ from .staging_ast import Counting, assigned_names, counting
 from .symint import SymInt
 from .tensor import Tensor
 from .trace import Trace
+from .tx_calls import bind_arguments, match_arguments, typed_results
 from .tx_errors import fail, location, nearest
 from .tx_names import COMPARE, CONSTANTS, FUNCTIONS, IN_PLACE, binary
-from .tx_types import Annotation, read_annotation
+from .tx_types import Annotation, Parameter, read_annotation
 
 __all__ = ["Parameter", "TxFunction", "TxModule", "parse", "read_parameters"]
 
 
 #: A `while` whose condition is known while compiling is written out, up to this many times.
 _ROUNDS = 1000
-
-
-@dataclass(frozen=True)
-class Parameter:
-    """A parameter with its declared type."""
-
-    name: str
-    type: Annotation
-
-    def declare(self, trace: Trace, sizes: dict[str, Any]) -> Any:
-        """Its symbolic value; the sizes its type names, ints of the function, are added to `sizes`."""
-        if self.type.is_int:
-            return trace.int_input(self.name)
-        for d in self.type.dims:
-            for s in sorted(d.symbols(), key=lambda s: s.name):
-                if s.name not in sizes:
-                    sizes[s.name] = SymInt(trace.table.declare(s.name, None, f"size {s.name}"))
-        if not self.type.dims:
-            return trace.scalar_input(self.name, self.type.dtype.numpy, "")
-        return trace.tensor_input(self.name, self.type.dtype, self.type.dims, layout=self.type.layout)
 
 
 @dataclass
@@ -78,10 +58,7 @@ class TxFunction:
             sizes: dict[str, Any] = {}
             for p in self.parameters:
                 values[p.name] = p.declare(trace, sizes)
-            evaluator = _Evaluator(
-                self.module, trace, dict(values) | {k: v for k, v in sizes.items() if k not in values}
-            )
-            result = evaluator.function(self)
+            result = _Evaluator(self.module, trace, values, sizes, (self.name,)).function(self)
             return trace.finish(result)
 
 
@@ -169,36 +146,23 @@ class _Return(Exception):
 class _Evaluator:
     """Runs one function's body on symbolic values."""
 
-    def __init__(self, module: TxModule, trace: Trace, names: dict[str, Any], calls: tuple[str, ...] = ()):
-        self.module, self.trace, self.names, self.calls = module, trace, names, calls
+    def __init__(
+        self, module: TxModule, trace: Trace, values: dict[str, Any], sizes: dict[str, Any], calls: tuple[str, ...]
+    ):
+        self.module, self.trace, self.sizes, self.calls = module, trace, sizes, calls
+        self.names = {**sizes, **values}
         self.runtime = Runtime()
 
     def function(self, f: TxFunction) -> Any:
         try:
             self.block(f.node.body)
         except _Return as returned:
-            if f.results is not None:
-                self._check(f, returned.value)
-            return returned.value
+            if f.results is None:
+                return returned.value
+            assert f.node.returns is not None
+            with at(location(self.module.filename, f.node.returns)), located():
+                return typed_results(f.name, f.results, returned.value, self.sizes, self.trace.table)
         fail(self.module.filename, f.node, f"{f.name} ends without a return", code="TX0527")
-
-    def _check(self, f: TxFunction, value: Any) -> None:
-        """Results against the declared types: dtype, rank, and sizes as far as they are known to differ."""
-        given = value if isinstance(value, tuple) else (value,)
-        assert f.results is not None and f.node.returns is not None
-        where = f.node.returns
-        if len(given) != len(f.results):
-            self.fail(where, f"{f.name} returns {len(given)} values, not {len(f.results)}", code="TX0528")
-        for result, declared in zip(given, f.results):
-            found = result.user_type if isinstance(result, Tensor) else None
-            if found is None:
-                continue
-            fits = found.dtype is declared.dtype and found.rank == len(declared.dims)
-            if not fits or any(
-                self.trace.table.resolve(a) is not self.trace.table.resolve(b)
-                for a, b in zip(found.dims, declared.dims)
-            ):
-                self.fail(where, f"{f.name} returns {found}, declared is {declared}", code="TX0529")
 
     def fail(self, node: ast.AST, message: str, hint: str = "", code: str = "TX0500") -> NoReturn:
         fail(self.module.filename, node, message, hint, code)
@@ -468,38 +432,6 @@ class _Evaluator:
         """A call of another function of the file: its body here, with sizes unified with its declared types."""
         if f.name in self.calls:
             self.fail(node, f"{f.name} calls itself", "recursion is not part of the language", "TX0541")
-        names = {p.name: v for p, v in zip(f.parameters, arguments)} | keywords
-        given = len(arguments) + len(keywords)
-        if given != len(f.parameters) or set(names) != {p.name for p in f.parameters}:
-            wanted = ", ".join(p.name for p in f.parameters)
-            self.fail(node, f"{f.name} takes ({wanted}), got {given} arguments", code="TX0542")
-        sizes: dict[str, Any] = {}
-        for p in f.parameters:
-            self._bind(node, f, p, names[p.name], sizes)
-        inner = _Evaluator(
-            self.module,
-            self.trace,
-            {**{k: v for k, v in sizes.items() if k not in names}, **names},
-            (*self.calls, f.name),
-        )
-        unchecked = TxFunction(f.module, f.node, f.parameters, None)
-        return inner.function(unchecked)
-
-    def _bind(self, node: ast.Call, f: TxFunction, p: Parameter, value: Any, sizes: dict[str, Any]) -> None:
-        """Check an argument against the parameter's type; the sizes that the type names get their values."""
-        if p.type.is_int or not isinstance(value, Tensor):
-            return
-        found = value.user_type
-        if found.dtype is not p.type.dtype or found.rank != len(p.type.dims):
-            self.fail(node, f"{f.name} takes {p.name}: {p.type}, got {found}", code="TX0543")
-        for declared, size in zip(p.type.dims, found.dims):
-            if declared.symbol is not None and declared.symbol.name not in sizes:
-                sizes[declared.symbol.name] = SymInt(size)
-            elif declared.symbol is not None:
-                self.trace.table.equate(_dim(sizes[declared.symbol.name]), size, f"{p.name} of {f.name}")
-            elif declared.const is not None:
-                self.trace.table.equate(declared, size, f"{p.name} of {f.name}")
-
-
-def _dim(value: Any) -> Dim:
-    return value.dim if isinstance(value, SymInt) else dim(value)
+        given = match_arguments(f.name, f.parameters, arguments, keywords)
+        values, sizes = bind_arguments(f.name, f.parameters, given, self.trace.table)
+        return _Evaluator(self.module, self.trace, values, sizes, (*self.calls, f.name)).function(f)

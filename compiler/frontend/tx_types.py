@@ -5,14 +5,18 @@ from __future__ import annotations
 import ast
 import difflib
 from dataclasses import dataclass
-from typing import NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from ...dialects.dims import Dim, parse_dim
 from ...dialects.types import DTYPES, DType
 from ..diagnostics import TxcError
 from .graph import Loc
+from .symint import SymInt
 
-__all__ = ["Annotation", "read_annotation"]
+if TYPE_CHECKING:
+    from .trace import Trace
+
+__all__ = ["Annotation", "Parameter", "read_annotation"]
 
 
 @dataclass(frozen=True)
@@ -31,6 +35,26 @@ class Annotation:
     def __str__(self) -> str:
         text = f"{self.dtype}" if self.scalar else f"{self.dtype}[{', '.join(map(str, self.dims))}]"
         return text + (".col" if self.layout == "col" else "")
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """A parameter with its declared type."""
+
+    name: str
+    type: Annotation
+
+    def declare(self, trace: Trace, sizes: dict[str, Any]) -> Any:
+        """Its symbolic value; the sizes its type names, ints of the function, are added to `sizes`."""
+        if self.type.is_int:
+            return trace.int_input(self.name)
+        for d in self.type.dims:
+            for s in sorted(d.symbols(), key=lambda s: s.name):
+                if s.name not in sizes:
+                    sizes[s.name] = SymInt(trace.table.declare(s.name, None, f"size {s.name}"))
+        if not self.type.dims:
+            return trace.scalar_input(self.name, self.type.dtype.numpy, "")
+        return trace.tensor_input(self.name, self.type.dtype, self.type.dims, layout=self.type.layout)
 
 
 def read_annotation(filename: str, node: ast.expr) -> Annotation:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+import txc
 from txc.compiler.diagnostics import TxcError
 from txc.compiler.frontend.tx_language import parse
 from txc.compiler.interpret.graph import run_graph
@@ -24,8 +25,8 @@ BODIES = [
     ("x = 1 << 10**9", "TX0207", "the integer is too long"),
     ("x = [1] * 10**9", "TX0001", "a list is no operand"),
     ("x = x + 'a'", "TX0001", "a str is no operand"),
-    ("x = g(x, y=x)", "TX0542", "g takes (y), got 2 arguments"),
-    ("x = g()", "TX0542", "g takes (y), got 0 arguments"),
+    ("x = g(x, y=x)", "TX0542", "g gets y twice, by position and by name"),
+    ("x = g()", "TX0542", "g needs the argument y: f32[n]"),
     ("x[0] = [1, 2]", "TX0221", "cannot store"),
     ("x[0:1] = [1, 2]", "TX0221", "cannot store"),
     ("x = x[0, 0]", "TX0250", "too many indices: 2 for f32[n]"),
@@ -98,3 +99,52 @@ def test_a_loop_with_a_run_time_bound_runs():
         expected[1:-1] += 0.25 * (expected[2:] - 2 * expected[1:-1] + expected[:-2])
     found = run_graph(parse(HEAT).graph("heat"), {"u": u, "steps": 11})
     np.testing.assert_allclose(found[0], expected, rtol=1e-13)
+
+
+CALLS = [
+    ("def g(y: f32[n]) -> f32[n + 1]:\n    return y\n", "g(x)", "g returns f32[n], declared is f32[n + 1]"),
+    ("def g(y: f32[m]) -> f64[m]:\n    return y\n", "g(x)", "g returns f32[n], declared is f64[m]"),
+    ("def g(y: f32[m]) -> (f32[m], f32):\n    return y\n", "g(x)", "g returns 1 values, not 2"),
+    ("def g(y: f32[m]) -> f32[k]:\n    return y\n", "g(x)", "g returns f32[n], declared is f32[k]"),
+    ("def g(y: i64) -> i64:\n    return y\n", "g(x.sum())", "g takes y: i64, got f32[]"),
+    ("def g(y: i64) -> i64:\n    return y\n", "g(2.5)", "g takes y: i64, got the float 2.5"),
+    ("def g(y: f32[n]) -> f32[n]:\n    return y\n", "g(3)", "g takes y: f32[n], got the int 3"),
+    ("def g(y: i32) -> i32:\n    return y\n", "g(0.5)", "g takes y: i32, got the float 0.5"),
+    ("def g(y: f32[n, m].col) -> f32[n, m].col:\n    return y\n", "g(x.reshape([1, n]))", "got one of layout row"),
+    ("def g(y: f32[n], z: f32[n + 1]) -> f32[n]:\n    return y\n", "g(x, x)", "g takes z: f32[n + 1], got f32[n]"),
+    ("def g(y: f32[n * m]) -> f32:\n    return y.sum()\n", "g(x)", "the size m*n in y: f32[m*n] of g names what no"),
+    ("def g(y: f32[n]) -> f32[n]:\n    return y\n", "g(x, x, x)", "g takes 1 arguments (y), got 3"),
+    ("def g(y: f32[n]) -> f32[n]:\n    return y\n", "g(x, z=x)", "g has no parameter 'z': it takes y"),
+]
+
+
+@pytest.mark.parametrize(("other", "call", "text"), CALLS, ids=[text for _, _, text in CALLS])
+def test_a_call_that_does_not_fit_is_refused(other: str, call: str, text: str):
+    assert text in str(refused(f"def f(x: f32[n]):\n    return {call}\n\n{other}"))
+
+
+def test_numbers_take_the_declared_type():
+    text = """
+def scaled(y: f32[m], by: f32) -> (f32[m], f32, i64):
+    return y * by / 2, 1, y.shape[0]
+
+def f(x: f32[n], k: i64):
+    return scaled(x, 3), scaled(x[1:], k)
+"""
+    graph = parse(text).graph("f")
+    assert [str(v.type) for v in graph.outputs] == ["f32[n]", "f32[]", "i64[]", "f32[n - 1]", "f32[]", "i64[]"]
+    found = run_graph(graph, {"x": np.array([1, 2], np.float32), "k": 5})
+    assert [np.asarray(v).tolist() for v in found] == [[1.5, 3.0], 1.0, 2, [5.0], 1.0, 1]
+
+
+def test_arguments_from_python_are_matched_by_name():
+    function = txc.compile_source("def f(x: f32[n], k: i64) -> f32[n]:\n    return x * k\n").f
+    x = np.ones(3, np.float32)
+    assert function(k=2, x=x).tolist() == [2, 2, 2]
+    for args, kwargs, text in [
+        ((x,), {}, "f needs the argument k: i64"), ((x, 2, 3), {}, "f takes 2 arguments (x, k), got 3"),
+        ((x,), {"x": x}, "f gets x twice"), ((x, 2), {"z": 1}, "f has no parameter 'z': it takes x, k"),
+    ]:  # fmt: skip
+        with pytest.raises(TxcError) as caught:
+            function(*args, **kwargs)
+        assert text in str(caught.value)
