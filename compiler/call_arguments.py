@@ -2,45 +2,43 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
-from ..dialects.types import dtype
-from .facts import stride_fact, value_fact, walkable
-from .frontend.graph import Graph, Input
-from .frontend.staging import Argument
-from .frontend.tensor import Tensor
+from .argument import Argument
+from .facts import element_name, stride_fact, value_fact, walkable
+from .signature import Signature
 
 __all__ = ["Call", "take_apart"]
 
 
-@dataclass
 class Call:
     """The arguments in the order of the parameters, and the facts key: what selects code, an entry an argument."""
 
-    arguments: list[Argument] = field(default_factory=list)
-    key: list[Any] = field(default_factory=list)
-    #: Whether an argument was a lazy tensor: then so are the results.
-    lazy: bool = False
+    def __init__(self) -> None:
+        self.arguments: list[Argument] = []
+        self.key: list[Any] = []
+        #: Whether an argument was a lazy tensor: then so are the results.
+        self.lazy = False
 
-    def arrays(self, graph: Graph) -> list[np.ndarray]:
-        """The arrays of the graph's tensor inputs: arguments by name, captured ones from where they were found."""
+    def arrays(self, signature: Signature) -> list[np.ndarray]:
+        """The arrays of the inputs that are arrays: arguments by name, captured ones from where they were found."""
         leaves = self.leaves()
-        return [walkable(np.asarray(i.source)) if i.hidden else leaves[i.name].value for i in _tensors(graph)]
+        return [walkable(np.asarray(i.source)) if i.hidden else leaves[i.name].value for i in signature.arrays]
 
-    def integers(self, graph: Graph) -> list[int]:
-        """The ints of the graph's other inputs."""
+    def integers(self, signature: Signature) -> list[int]:
+        """The ints of the other inputs."""
         leaves = self.leaves()
-        return [leaves[i.name].value for i in graph.inputs if i.value is None]
+        return [leaves[i.name].value for i in signature.integers]
 
-    def originals(self, graph: Graph) -> list[Any]:
+    def originals(self, signature: Signature) -> list[Any]:
         """As `arrays`, but the objects that the user has, not copies that can be walked."""
         leaves = self.leaves()
         found = []
-        for given in _tensors(graph):
+        for given in signature.arrays:
             leaf = None if given.hidden else leaves[given.name]
             found.append(given.source if leaf is None else leaf.value if leaf.original is None else leaf.original)
         return found
@@ -53,19 +51,17 @@ class Call:
         """The names of the facts in `key`: containers, and what is in them."""
         return _names(self.arguments)
 
-    def check_written(self, graph: Graph, written: Sequence[int]) -> None:
+    def check_written(self, signature: Signature, written: Sequence[int]) -> None:
         """ValueError where an argument that is written in place is read-only."""
-        originals, inputs = self.originals(graph), _tensors(graph)
+        originals, inputs = self.originals(signature), signature.arrays
         for position in written:
             if not originals[position].flags.writeable:
-                shape = "×".join(map(str, originals[position].shape))
-                raise ValueError(
-                    f"{graph.name} writes to {inputs[position].name} (shape {shape}), which is read-only: pass a copy"
-                )
+                which = f"{inputs[position].name} (shape {'×'.join(map(str, originals[position].shape))})"
+                raise ValueError(f"{signature.name} writes to {which}, which is read-only: pass a copy")
 
-    def write_back(self, graph: Graph, written: Sequence[int], arrays: Sequence[np.ndarray]) -> list[Any]:
+    def write_back(self, signature: Signature, written: Sequence[int], arrays: Sequence[np.ndarray]) -> list[Any]:
         """Give arrays that had to be copied to be walked what was written to the copy; the user's own, in order."""
-        originals = self.originals(graph)
+        originals = self.originals(signature)
         for position in written:
             if originals[position] is not arrays[position]:
                 originals[position][...] = arrays[position]
@@ -78,10 +74,6 @@ def take_apart(arguments: dict[str, Any]) -> Call:
     for name, value in arguments.items():
         call.arguments.append(_argument(name, value, call))
     return call
-
-
-def _tensors(graph: Graph) -> list[Input]:
-    return [i for i in graph.inputs if i.value is not None]
 
 
 def _parts(argument: Argument) -> Iterator[Argument]:
@@ -98,14 +90,12 @@ def _parts(argument: Argument) -> Iterator[Argument]:
 
 def _argument(name: str, value: Any, call: Call) -> Argument:
     """One argument and what it adds to the facts."""
-    if isinstance(value, Tensor):
+    if _is_tensor(value):
         call.lazy = True
         value = np.asarray(value)
     if isinstance(value, np.ndarray):
         array = walkable(value)
-        element = dtype(array.dtype)
-        fact = stride_fact(array)
-        call.key.append(("array", element.name, array.ndim, fact))
+        call.key.append(("array", element_name(array), array.ndim, stride_fact(array)))
         return Argument(name, "array", array, original=value)
     if isinstance(value, np.generic):  # before float: np.float64 is one, but its type counts in promotion
         call.key.append(("scalar", value.dtype.name))
@@ -130,6 +120,12 @@ def _argument(name: str, value: Any, call: Call) -> Argument:
         return Argument(name, "dict", {k: _argument(f"{name}.{k}", v, call) for k, v in value.items()})
     call.key.append(("value", type(value).__name__, value_fact(value)))
     return Argument(name, "value", value)
+
+
+def _is_tensor(value: Any) -> bool:
+    """Whether it is a lazy tensor: there are none before the front end is imported."""
+    front_end = sys.modules.get(f"{__package__}.frontend.tensor")
+    return front_end is not None and isinstance(value, front_end.Tensor)
 
 
 def _names(arguments: Iterable[Argument]) -> Iterator[str]:

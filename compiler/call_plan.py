@@ -6,34 +6,17 @@ call compares with or gives back are numbered, and the callable keeps them (`jit
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
 from ..dialects.dims import Dim, Sym, dim
 from ..dialects.types import DType
+from .call_parameters import CallSignature, NotNative, Parameter
 from .facts import StrideFact
 from .frontend.graph import Graph, Input
-from .frontend.graph import Literal as Given
-from .frontend.staging import Argument
 
-__all__ = [
-    "CallPlan", "CallSignature", "InputPlan", "NotNative", "OutputPlan", "Parameter", "Structure", "make_plan",
-    "parameters_of", "result_objects", "stored_inputs",
-]  # fmt: skip
-
-
-class NotNative(Exception):
-    """Why calls of a version are left to Python."""
-
-
-@dataclass(frozen=True)
-class Parameter:
-    """A parameter of the user's function: which input it becomes, or None for an object that is only compared."""
-
-    name: str
-    input: int | None
+__all__ = ["CallPlan", "InputPlan", "OutputPlan", "Structure", "make_plan", "stored_inputs"]
 
 
 @dataclass(frozen=True)
@@ -89,28 +72,6 @@ class CallPlan:
     arena: Dim
     thread_arena: Dim
     work: Dim | None
-
-
-@dataclass(frozen=True)
-class CallSignature:
-    """How Python calls a graph: the parameters, and how each argument that is an array or scalar lies in memory."""
-
-    parameters: tuple[Parameter, ...]
-    facts: tuple[StrideFact, ...]
-
-
-def parameters_of(signature: inspect.Signature, arguments: Sequence[Argument], graph: Graph) -> tuple[Parameter, ...]:
-    """The parameters of a traced call.  NotNative where an argument is of a kind that entries do not take apart."""
-    numbers = {given.name: i for i, given in enumerate(graph.inputs) if not given.hidden}
-    made = []
-    for argument in arguments:
-        kind = signature.parameters[argument.name].kind
-        if kind in (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD):
-            raise NotNative(f"{argument.name} collects any number of arguments")
-        if argument.kind in ("tuple", "list", "dict"):
-            raise NotNative(f"{argument.name} is a {argument.kind}")
-        made.append(Parameter(argument.name, None if argument.kind == "value" else numbers[argument.name]))
-    return tuple(made)
 
 
 def make_plan(
@@ -170,13 +131,6 @@ def stored_inputs(graph: Graph, outputs: Sequence[int]) -> frozenset[int]:
     return frozenset(o for value, o in zip(graph.outputs, outputs) if o < len(inputs) and value is not inputs[o].value)
 
 
-def result_objects(structure: Any) -> list[Any]:
-    """The parts of a graph's `structure` that are given back as they are, and keys, in the order of their numbers."""
-    numbering = _Numbering((), 0, strict=False)
-    numbering.structure(structure)
-    return numbering.objects
-
-
 def _input(source: Input, fact: StrideFact, strides: tuple[Dim, ...], stored: bool) -> InputPlan:
     assert source.value is not None
     type_ = source.value.type
@@ -218,22 +172,21 @@ def packed_order(dims: Sequence[Dim], strides: Sequence[Dim]) -> tuple[int, ...]
 
 
 class _Numbering:
-    """Turns a graph's structure into a plan's, collecting objects."""
+    """Turns a graph's structure into a plan's; objects are numbered as `call_parameters.result_objects` lists them."""
 
-    def __init__(self, outputs: Sequence[int], first: int, strict: bool = True):
-        self.outputs, self.first, self.strict = outputs, first, strict
-        self.objects: list[Any] = []
+    def __init__(self, outputs: Sequence[int], first: int):
+        self.outputs, self.next = outputs, first
 
     def structure(self, x: Any) -> Structure:
         if isinstance(x, int) and not isinstance(x, bool):
-            return ("buffer", self.outputs[x] if self.strict else x)
+            return ("buffer", self.outputs[x])
         if isinstance(x, dict):
-            keys = tuple(self._object(k) for k in x)
+            keys = tuple(self._object() for _ in x)
             return ("dict", keys, tuple(self.structure(v) for v in x.values()))
         if isinstance(x, (tuple, list)):
             return ("tuple" if isinstance(x, tuple) else "list", tuple(self.structure(v) for v in x))
-        return ("object", self._object(x.value if isinstance(x, Given) else x))
+        return ("object", self._object())
 
-    def _object(self, x: Any) -> int:
-        self.objects.append(x)
-        return self.first + len(self.objects) - 1
+    def _object(self) -> int:
+        self.next += 1
+        return self.next - 1

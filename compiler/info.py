@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import platform
+import sys
 from dataclasses import dataclass
 from importlib import metadata
 
@@ -10,9 +11,7 @@ from ..runtime.native_layout import problem
 from ..runtime.threads import default_threads
 from . import knobs
 
-__all__ = ["VERSION", "Info", "info"]
-
-VERSION = "0.1.0"
+__all__ = ["Info", "info"]
 
 
 @dataclass(frozen=True)
@@ -38,7 +37,7 @@ def info() -> Info:
     """What txc is built on here, and whether calls of jitted functions enter machine code directly."""
     from .codegen.machine import host_target
 
-    versions = {"txc": VERSION, "python": platform.python_version()}
+    versions = {"txc": sys.modules[__name__.partition(".")[0]].__version__, "python": platform.python_version()}
     versions |= {name: metadata.version(name) for name in ("numpy", "xdsl", "llvmlite")}
     reason = problem() if knobs.NATIVE_ENTRY.get() else "TXC_NATIVE_ENTRY is 0"
     target = host_target()

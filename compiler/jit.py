@@ -11,63 +11,94 @@ import inspect
 import threading
 import types
 from collections.abc import Callable, Container, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ..runtime.native_call import NativeCallable, Record, callable_directly, install, remove_all
 from ..runtime.native_layout import problem
 from . import knobs
+from .cache import SourceLookup, code_key, explain_miss, load_code, publish_code
 from .call_arguments import Call, take_apart
-from .call_plan import CallSignature, NotNative, Parameter, parameters_of
-from .facts import StrideFact, describe, separate, stride_fact, symbolic_strides, walkable
-from .frontend.graph import Graph, Literal
-from .frontend.staging import trace_function
+from .call_parameters import CallSignature, NotNative, Parameter, parameters_of
+from .executable import CodeSpec, Executable
+from .facts import StrideFact, describe, separate, stride_fact, walkable
 from .options import Options
 from .out_argument import check, destinations, takes_place
+from .signature import Literal, Signature
 from .versions import Ready, Version, describe_versions, why_not
 
-__all__ = ["Jitted", "Lowered", "compiled", "evaluate_graph", "jit", "structured"]
+if TYPE_CHECKING:
+    from ..runtime.call import NativeFunction
+    from .cache import CodeKey
+    from .frontend.graph import Graph
 
+__all__ = ["Jitted", "Lowered", "compiled", "evaluate_graph", "jit", "packed", "stages_of", "structured"]
 
-_code: dict[Any, Any] = {}
+_code: dict[Any, tuple[CodeSpec, NativeFunction, CodeKey | None]] = {}
 _code_lock = threading.Lock()
 _install_lock = threading.Lock()
 
 
-def compiled(
-    graph: Graph,
-    facts: Sequence[StrideFact],
-    options: Options,
-    watch: Any = None,
-    parameters: tuple[Parameter, ...] | None = None,
-) -> Any:
-    """A `pipeline.Compiled` for the graph, made once for equal graphs, facts, options and `parameters`.
+def compiled(graph: Graph, facts: Sequence[StrideFact], options: Options) -> Executable:
+    """The graph's machine code, made or loaded once for equal graphs, facts and options."""
+    return _compiled(graph, facts, options)[0]
 
-    With `parameters`, those of the Python function, it has an entry for direct calls where that is possible.
-    """
-    from .pipeline import compile_graph
 
+def _compiled(
+    graph: Graph, facts: Sequence[StrideFact], options: Options, parameters: tuple[Parameter, ...] | None = None
+) -> tuple[Executable, CodeKey | None]:
+    """And what other processes look it up by.  With the Python function's `parameters` it may have an entry."""
     key = (graph.key(), graph.name, tuple(facts), options.compiled, parameters)
     with _code_lock:
         found = _code.get(key)
-        if found is None or watch is not None:
-            inputs = [i for i in graph.inputs if i.value is not None]
-            strides = [
-                symbolic_strides(i.name, i.value.type.dims, f) for i, f in zip(inputs, facts, strict=True) if i.value
-            ]
-            signature = None if parameters is None else CallSignature(parameters, tuple(facts))
-            found = compile_graph(graph, options, strides=strides, watch=watch, signature=signature)
-            _code.setdefault(key, found)
-    return found
+        if found is None:
+            found = _code[key] = _loaded_or_made(graph, facts, options, parameters)
+    code, native, kept = found
+    return Executable(Signature.of(graph), code, native), kept
+
+
+def _loaded_or_made(
+    graph: Graph, facts: Sequence[StrideFact], options: Options, parameters: tuple[Parameter, ...] | None
+) -> tuple[CodeSpec, NativeFunction, CodeKey | None]:
+    key = code_key(graph, facts, options, parameters)
+    cached = None if key is None else load_code(key)
+    if cached is not None:
+        return cached.code, cached.native, key
+    from .pipeline import compile_graph
+
+    signature = None if parameters is None else CallSignature(parameters, tuple(facts))
+    made = compile_graph(graph, options, strides=_strides(graph, facts), signature=signature)
+    executable, machine_code = made.executable, made.stages.object
+    if key is not None and machine_code is not None:
+        publish_code(key, executable.code, machine_code)
+    return executable.code, executable.native, key
+
+
+def stages_of(graph: Graph, facts: Sequence[StrideFact], options: Options, watch: Any) -> Any:
+    """The `pipeline.Stages` of a compilation that `watch` looks at; nothing is taken from a cache, nor kept."""
+    from .pipeline import run_stages
+
+    return run_stages(graph, options, strides=_strides(graph, facts), watch=watch)
+
+
+def _strides(graph: Graph, facts: Sequence[StrideFact]) -> list[Any]:
+    from .strides import symbolic_strides
+
+    inputs = [i for i in graph.inputs if i.value is not None]
+    return [symbolic_strides(i.name, i.value.type.dims, f) for i, f in zip(inputs, facts, strict=True) if i.value]
+
+
+def packed(graph: Graph) -> list[StrideFact]:
+    """The facts of arrays that are all row-major, for a graph."""
+    return [("packed",) for i in graph.inputs if i.value is not None]
 
 
 def evaluate_graph(graph: Graph, options: Options | None = None) -> list[np.ndarray]:
     """Run a graph whose inputs are all captured arrays: what a lazy expression becomes."""
     options = options or Options.of()
     arrays = [walkable(np.asarray(i.source)) for i in graph.inputs]
-    made = compiled(graph, [stride_fact(a) for a in arrays], options)
-    return made.executable(arrays, (), options.threads)
+    return compiled(graph, [stride_fact(a) for a in arrays], options)(arrays, (), options.threads)
 
 
 @callable_directly
@@ -88,6 +119,7 @@ class Jitted(NativeCallable):
         self._signature = inspect.signature(function)
         self._options = options
         self._versions: dict[Any, list[Version]] = {} if shared is None else shared._versions
+        self._lookups: list[tuple[Any, SourceLookup]] = [] if shared is None else shared._lookups
         self._records = {}
         parameters = self._signature.parameters.values()
         self._takes_out = not any(p.name == "out" or p.kind is p.VAR_KEYWORD for p in parameters)
@@ -125,12 +157,13 @@ class Jitted(NativeCallable):
 
     def _install(self, version: Version) -> None:
         """Let later calls that fit a version go to its machine code directly."""
+        if version.by_python or not knobs.NATIVE_ENTRY.get():
+            return
         with _install_lock:
-            if self._records is None or version in self._records or version.not_native:
-                return
-            record = version.record(self._signature, self._options.threads)
-            self._records[version] = record
-            install(self, record)
+            if self._records is not None and version not in self._records:
+                record = version.record(self._signature, self._options.threads)
+                self._records[version] = record
+                install(self, record)
 
     def _bind(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Call:
         bound = self._signature.bind(*args, **kwargs)
@@ -138,18 +171,16 @@ class Jitted(NativeCallable):
         return take_apart(bound.arguments)
 
     def _version(self, call: Call) -> tuple[Version, Ready]:
-        """The version whose guards hold, compiled now where there is none, and the call prepared for it."""
+        """The version whose guards hold, found or compiled now, and the call prepared for it."""
         key = (tuple(call.key), self._options.compiled)
         for version in self._versions.get(key, ()):
-            ready = version.ready(call) if all(c() for c in version.captured) else None
+            ready = version.ready(call) if all(same() for same in version.captured) else None
             if ready is not None:
                 return version, ready
-        version = self._compile(call)
-        version.why = why_not(self._made()[::-1], call)
-        ready = version.ready(call)
+        why = why_not(self._made()[::-1], call)
+        version, ready = self._kept_or_compiled(call)
+        version.why = why
         self._versions.setdefault(key, []).insert(0, version)
-        if ready is None:
-            raise ValueError(version.failing(call))
         return version, ready
 
     def _made(self) -> list[Version]:
@@ -157,23 +188,34 @@ class Jitted(NativeCallable):
         found = [v for (_, options), vs in self._versions.items() if options == self._options.compiled for v in vs]
         return sorted(found, key=lambda v: v.number)
 
-    def _compile(self, call: Call, watch: Any = None) -> Version:
-        traced = trace_function(self.__wrapped__, call.arguments)
-        graph = traced.graph
-        facts = tuple(stride_fact(a) for a in call.arrays(graph))
+    def _kept_or_compiled(self, call: Call) -> tuple[Version, Ready]:
+        """A version of the persistent cache, else a new one, which is kept there."""
+        lookup = SourceLookup(self.__wrapped__, call.key, self._options)
+        self._lookups.append((tuple(call.key), lookup))
+        for executable in lookup.executables():
+            version = Version(executable, lookup.checks, call)
+            ready = version.ready(call)
+            if ready is not None:
+                lookup.why = ""
+                return version, ready
+        graph, captured, facts = self._trace(call)
         parameters, reason = self._parameters(call, graph)
-        made = compiled(graph, facts, self._options, watch, parameters)
-        executable = made.executable
-        if executable.graph is not graph:
-            executable = executable.for_graph(graph)
-        by_value = [c for c in traced.captured if c.place is None]
-        if not reason and isinstance(executable.entry, str):
-            reason = executable.entry
-        elif not reason and by_value:
-            reason = f"{by_value[0].text} is compared with what it held"
-        values = tuple(a.value for a in call.arguments if a.kind == "value")
-        captured = tuple(traced.captured)
-        return Version(graph, executable, made.stages, captured, facts, values, reason, tuple(call.key))
+        executable, code = _compiled(graph, facts, self._options, parameters)
+        if reason:
+            executable.code = executable.code._replace(entry="", by_python=reason)
+        version = Version(executable, captured, call)
+        ready = version.ready(call)
+        if ready is None:
+            raise ValueError(version.failing(call))
+        lookup.keep(executable.signature, code)
+        return version, ready
+
+    def _trace(self, call: Call) -> tuple[Graph, list[Callable[[], bool]], tuple[StrideFact, ...]]:
+        from .frontend.staging import trace_function
+
+        traced = trace_function(self.__wrapped__, call.arguments)
+        facts = tuple(stride_fact(a) for a in call.arrays(Signature.of(traced.graph)))
+        return traced.graph, [*traced.captured], facts
 
     def _parameters(self, call: Call, graph: Graph) -> tuple[tuple[Parameter, ...] | None, str]:
         """The parameters for a native entry, or why there is to be none."""
@@ -182,25 +224,25 @@ class Jitted(NativeCallable):
         if problem():
             return None, problem()
         try:
-            return parameters_of(self._signature, call.arguments, graph), ""
+            return parameters_of(self._signature, call.arguments, Signature.of(graph)), ""
         except NotNative as why:
             return None, str(why)
 
     def _run(self, version: Version, call: Call, ready: Ready, out: Any) -> Any:
-        executable, arrays, graph = version.executable, ready.arrays, version.graph
-        places = {} if out is None else destinations(graph.name, graph.structure, out)
+        executable, arrays, signature = version.executable, ready.arrays, version.signature
+        places = {} if out is None else destinations(signature.name, signature.structure, out)
         direct = self._direct(version, ready, places)
         if executable.written:
-            call.check_written(graph, executable.written)
+            call.check_written(signature, executable.written)
             arrays = separate(arrays, executable.written)
         outputs = executable.run(ready.prepared, arrays, self._options.threads, direct)
-        originals = call.write_back(graph, executable.written, arrays)
+        originals = call.write_back(signature, executable.written, arrays)
         outputs = [originals[b] if b < len(arrays) else made for b, made in zip(executable.outputs, outputs)]
         for number, array in places.items():
             if outputs[number] is not array:
                 array[...] = outputs[number]
                 outputs[number] = array
-        return structured(graph.structure, outputs, call.lazy and not places, places)
+        return structured(signature.structure, outputs, call.lazy and not places, places)
 
     def _direct(self, version: Version, ready: Ready, places: Mapping[int, np.ndarray]) -> dict[int, np.ndarray]:
         """The user's arrays that compiled code can write to, by buffer; an error where one does not fit its result."""
@@ -213,7 +255,7 @@ class Jitted(NativeCallable):
                 shape, strides = ready.prepared.outputs[executable.fresh.index(buffer)]
             else:
                 shape, strides = ready.arrays[buffer].shape, ()
-            check(version.graph.name, array, executable.buffers[buffer].dtype, shape)
+            check(version.signature.name, array, executable.buffers[buffer].dtype, shape)
             others = [*ready.arrays, *direct.values()]
             if fresh and buffer not in direct and takes_place(array, strides, others):
                 direct[buffer] = array
@@ -223,25 +265,40 @@ class Jitted(NativeCallable):
         """Every stage of the compilation for these arguments, as text; nothing is run."""
         from .watch import Watch
 
-        return Lowered(self._compile(self._bind(args, kwargs), Watch(keep_text=True)).stages)
+        graph, _, facts = self._trace(self._bind(args, kwargs))
+        return Lowered(stages_of(graph, facts, self._options, Watch(keep_text=True)))
 
     def graph(self, *args: Any, **kwargs: Any) -> Graph:
         """The expression graph for these arguments."""
-        return trace_function(self.__wrapped__, self._bind(args, kwargs).arguments).graph
+        return self._trace(self._bind(args, kwargs))[0]
 
     def explain(self, *args: Any, **kwargs: Any) -> str:
         """What was compiled for these arguments and why: facts, guards, evals with their figures, kernels."""
         from .explain import explain
 
         call = self._bind(args, kwargs)
-        version, _ = self._version(call)
+        graph, captured, _ = self._trace(call)
         return explain(
             self.__wrapped__.__name__,
-            version.graph,
+            graph,
             [f"{name}: {describe(k)}" for name, k in zip(call.names(), call.key, strict=True)],
-            [str(c) for c in version.captured],
+            [str(c) for c in captured],
             self.lower(*args, **kwargs).stages,
         )
+
+    def explain_cache(self) -> str:
+        """For each look-up in the persistent cache: whether it was a hit, and why not.
+
+        A line each, in the order of the calls that had no code yet in this process; ``no look-ups`` where none had.
+        """
+        lines = []
+        for facts, lookup in self._lookups:
+            outcome = "hit, neither staged nor compiled"
+            if lookup.why:
+                nearest = f" ({explain_miss(lookup.key)})" if lookup.key is not None and not lookup.kept else ""
+                outcome = f"miss: {lookup.why}{nearest}{'; kept now' if lookup.kept else ''}"
+            lines.append(f"{'; '.join(describe(k) for k in facts) or 'no arguments'}: {outcome}")
+        return "\n".join(lines) or "no look-ups"
 
     def signatures(self) -> list[str]:
         """The facts for which there is code, a line each."""

@@ -29,17 +29,18 @@ from ..passes.fusion import FusionPass
 from ..passes.layout_swap import LayoutSwapPass
 from ..passes.schedule_cpu import ScheduleCpuPass
 from ..passes.work import work_of
-from ..runtime.call import NativeFunction
 from ..runtime.native_call import outside
-from .call_plan import CallPlan, CallSignature, NotNative, make_plan
+from .call_parameters import CallSignature, NotNative
+from .call_plan import CallPlan, make_plan, stored_inputs
 from .codegen.entry import emit_entry, entry_name
 from .codegen.llvm import emit_llvm
 from .codegen.machine import compile_llvm, emit_asm, host_target, load_object
-from .codegen.target import Target
-from .executable import BufferSpec, Executable, NativeEntry
+from .codegen.target import Target, object_name
+from .executable import BufferSpec, CodeSpec, Executable, load_native
 from .frontend.graph import Graph
 from .lowering import lower
 from .options import OptionError, Options
+from .signature import Signature
 from .stages import STAGES, check_stage
 from .watch import Observer, PassRecord, Watch
 
@@ -183,29 +184,28 @@ def compile_graph(
 ) -> Compiled:
     """Compile for this machine, load, and say how to call it.  Errors as of `run_stages`.
 
-    With a `signature` the object also has an entry for calls from Python, or `Executable.entry` says why not.
+    With a `signature` the object also has an entry for calls from Python, or `CodeSpec.by_python` says why not.
     """
     entry = _EntryMaker(graph, signature)
     stages = run_stages(graph, options, strides=strides, watch=watch, completed=entry.complete)
     assert stages.module is not None and stages.object is not None
     function = function_of(stages.module)
-    name = function.sym_name.data
-    names = [name] if entry.plan is None else [name, entry_name(name)]
-    loaded = load_object(stages.object, names, {} if entry.plan is None else outside())
-    buffers = [_buffer_spec(a.type) for a in function.body.block.args]
     attributes = function.attributes
-    symbols: tuple[Dim, ...] = from_attr(attributes["tx.symbols"])
-    executable = Executable(
-        graph,
-        NativeFunction(loaded.addresses[name], len(buffers), len(symbols), keep=loaded),
-        symbols=symbols,
-        buffers=buffers,
-        outputs=from_attr(attributes["tx.outputs"]),
-        arena=from_attr(attributes["tx.arena"]),
-        thread_arena=from_attr(attributes["tx.thread_arena"]),
-        entry=NativeEntry(entry.plan, loaded.addresses[entry_name(name)], loaded) if entry.plan else entry.reason,
+    outputs: tuple[int, ...] = tuple(from_attr(attributes["tx.outputs"]))
+    name = function.sym_name.data
+    code = CodeSpec(
+        object_name(name),
+        _texts(from_attr(attributes["tx.symbols"])),
+        tuple(_buffer_spec(a.type) for a in function.body.block.args),
+        outputs,
+        tuple(sorted(stored_inputs(graph, outputs))),
+        str(from_attr(attributes["tx.arena"])),
+        str(from_attr(attributes["tx.thread_arena"])),
+        object_name(entry_name(name)) if entry.plan else "",
+        entry.reason,
     )
-    return Compiled(executable, stages)
+    native = load_native(load_object(stages.object, code.names, outside() if code.entry else None), code)
+    return Compiled(Executable(Signature.of(graph), code, native), stages)
 
 
 class _EntryMaker:
@@ -261,7 +261,11 @@ def function_of(module: ModuleOp) -> func.FuncOp:
 def _buffer_spec(buffer: Attribute) -> BufferSpec:
     assert isinstance(buffer, BufferType)
     info = buffer.data
-    return BufferSpec(info.dtype.numpy, info.dims, info.strides)
+    return BufferSpec(info.dtype.numpy, _texts(info.dims), _texts(info.strides))
+
+
+def _texts(dims: Sequence[Dim]) -> tuple[str, ...]:
+    return tuple(map(str, dims))
 
 
 def with_strides(module: ModuleOp, strides: Sequence[tuple[Dim, ...] | None]) -> ModuleOp:

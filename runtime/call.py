@@ -67,9 +67,10 @@ def usual_threads(setting: str | None) -> int:
 
 
 class NativeFunction:
-    """Machine code at an address; `keep` is what must live as long as the code may run."""
+    """Machine code at an address, and its entry (0: it has none); `keep` must live as long as the code may run."""
 
-    def __init__(self, address: int, buffers: int, symbols: int, keep: Any = None):
+    def __init__(self, address: int, buffers: int, symbols: int, keep: Any = None, entry: int = 0):
+        self.entry = entry
         self._function = _PROTOTYPE(address)
         self._pointers = ctypes.c_void_p * max(1, buffers)
         self._symbols = ctypes.c_int64 * max(1, symbols)

@@ -20,7 +20,6 @@ import numpy as np
 
 from . import native_layout
 from .call import usual_threads
-from .entry_ir import source
 from .entry_layout import (
     CALLABLE_HEAD,
     CALLABLE_SIZE,
@@ -29,6 +28,7 @@ from .entry_layout import (
     RecordStruct,
     ThreadsStruct,
 )
+from .loader import library_symbols
 from .pool import get_pool
 from .threads import ENVIRONMENT_VARIABLE
 
@@ -230,9 +230,8 @@ def _numpy_functions() -> dict[str, int]:
 def _interpreter() -> Mapping[str, int]:
     """Addresses of what CPython, NumPy and the C library give."""
     api = ctypes.pythonapi
-    library = ctypes.CDLL(None)
     found = {name: _address(getattr(api, name)) for name in _PYTHON_FUNCTIONS}
-    found |= {name: _address(getattr(library, name)) for name in ("getenv", "strcmp", "memcpy", "memset", "memmove")}
+    found |= library_symbols() | library_symbols(("getenv", "strcmp"))
     found |= _numpy_functions()
     found |= {f"txc_type_{name}": id(getattr(np, name if name != "bool" else "bool_")) for name in _SCALAR_TYPES}
     found |= {
@@ -252,30 +251,12 @@ def _interpreter() -> Mapping[str, int]:
 
 @lru_cache(maxsize=1)
 def _shared() -> Mapping[str, int]:
-    """Addresses of the functions of `entry_ir`, compiled at the first use."""
-    return _compile(source(), _interpreter())
+    """Addresses of the functions of `entry_ir`, loaded at the first use."""
+    from .entry_code import shared_half
+
+    return shared_half(_interpreter())
 
 
 def outside() -> Mapping[str, int]:
     """Addresses of everything that an entry may refer to, by symbol."""
     return {**_interpreter(), **_shared()}
-
-
-def _compile(text: str, symbols: Mapping[str, int]) -> dict[str, int]:
-    import llvmlite.binding as llvm
-
-    from .entry_ir import EXPORTED
-
-    llvm.initialize_native_target()
-    llvm.initialize_native_asmprinter()
-    module = llvm.parse_assembly(text)
-    module.verify()
-    machine = llvm.Target.from_default_triple().create_target_machine(opt=0)
-    engine = llvm.create_mcjit_compiler(module, machine)
-    for value in (*module.functions, *module.global_variables):
-        if value.is_declaration and not value.name.startswith("llvm."):
-            engine.add_global_mapping(value, symbols[value.name])
-    engine.finalize_object()
-    found = {name: engine.get_function_address(name) for name in EXPORTED}
-    engine.detach()  # the wrapper would free code that callables still refer to when the interpreter ends
-    return found
