@@ -77,6 +77,20 @@ def _function(signature: CSignature) -> str:
             parts.append(_comment([f"The sizes of {result.name}; returns what {signature.symbol} would for these."]))
             shape = f"int64_t shape[{len(result.dims)}]"
             parts.append(_prototype("int", f"{signature.symbol}_{result.name}_shape", [*sizes, shape]))
+    if signature.pool:
+        fill, stop = signature.pool_symbols
+        parts.append(
+            _comment(
+                [
+                    "A pool of threads: fills in `threads` for as many as `count` says, or, where it is 0, one for "
+                    "each processor that this process may use. They start when a loop first needs them. A call that "
+                    "finds the pool at work for another runs on its own thread."
+                ]
+            )
+        )
+        parts.append(_prototype("void", fill, ["txc_threads *threads", "int64_t count"]))
+        parts.append(_comment(["Ends the threads, while no call uses them; later calls run on the calling thread."]))
+        parts.append(_prototype("void", stop, ["void"]))
     return "\n".join(parts)
 
 

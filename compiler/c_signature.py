@@ -121,6 +121,8 @@ class CSignature:
     conditions: tuple[Condition, ...]
     #: For each value that the function returns: the array that holds it.
     returned: tuple[str, ...]
+    #: Whether the object has a pool of threads of its own.
+    pool: bool = False
 
     @property
     def integers(self) -> tuple[CSize, ...]:
@@ -131,7 +133,12 @@ class CSignature:
     def symbols(self) -> tuple[str, ...]:
         """The functions that the object shows."""
         shapes = (f"{self.symbol}_{r.name}_shape" for r in self.results if r.has_shape)
-        return (self.symbol, f"{self.symbol}_workspace", *shapes)
+        return (self.symbol, f"{self.symbol}_workspace", *shapes, *(self.pool_symbols if self.pool else ()))
+
+    @property
+    def pool_symbols(self) -> tuple[str, str]:
+        """What fills in a `txc_threads`, and what ends the threads."""
+        return f"{self.symbol}_pool", f"{self.symbol}_pool_stop"
 
     @property
     def arrays(self) -> tuple[CArray, ...]:

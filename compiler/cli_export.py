@@ -48,6 +48,11 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         help="native, x86-64[-v2…v4], several as x86-64-v2+v3, aarch64, riscv64, wasm32, nvptx64",
     )
     parser.add_argument("--cpu", metavar="NAME", help="a processor of the target, such as sm_90a")
+    parser.add_argument(
+        "--threads",
+        metavar="host|pool",
+        help="whose threads an exported function can use: the calling program's (the default), or also a pool in it",
+    )
     parser.add_argument("--symbol", metavar="NAME", help="what C calls the function (default: its name)")
 
 
@@ -57,12 +62,13 @@ def is_export(given: Any) -> bool:
 
 def check_options(given: Any) -> None:
     """CliError for options that the form does not use: none is ignored."""
-    for option in ("output", "target", "cpu", "symbol"):
+    for option in ("output", "target", "cpu", "symbol", "threads"):
         if getattr(given, option) is not None and given.emit is None:
             raise CliError(f"--{option} says how to emit, and there is no --emit", "add --emit=so, for example")
     if not is_export(given):
-        if given.symbol is not None:
-            raise CliError("--symbol names what C calls", f"use it with --emit={', '.join(EXPORTS)}")
+        for option in ("symbol", "threads"):
+            if getattr(given, option) is not None:
+                raise CliError(f"--{option} is for what C calls", f"use it with --emit={', '.join(EXPORTS)}")
         return
     if given.emit == "so" and given.output is None:
         raise CliError("--emit=so writes a file, and a header beside it", "name it with -o")
@@ -116,6 +122,7 @@ def write_for_c(function: TxFunction, given: Any, options: Options, watch: Watch
         target_of(given),
         options,
         symbol=given.symbol or "",
+        threads=given.threads or "host",
         layouts=tuple(r.layout for r in function.results or ()),
         doc=function.doc,
         watch=watch,

@@ -15,6 +15,7 @@ from typing import Any
 from .c_header import c_header
 from .c_signature import CSignature, ExportError, c_signature, check_symbol
 from .codegen.c_entry import Version, emit_entry
+from .codegen.c_pool import emit_pool
 from .codegen.machine import compile_linked
 from .codegen.named_targets import NamedTarget, named_target
 from .frontend.graph import Graph
@@ -24,7 +25,11 @@ from .pipeline import function_of, run_stages
 from .stages import EXPORTS
 from .watch import Watch
 
-__all__ = ["Exported", "export", "export_graph", "write_export"]
+__all__ = ["THREADS", "Exported", "export", "export_graph", "write_export"]
+
+
+#: Whose threads run parallel loops: those of the program that calls, or also a pool in the object.
+THREADS = ("host", "pool")
 
 
 @dataclass(frozen=True)
@@ -43,15 +48,18 @@ def export_graph(
     options: Options | None = None,
     *,
     symbol: str = "",
+    threads: str = "host",
     layouts: Sequence[str] = (),
     doc: str = "",
     watch: Watch | None = None,
 ) -> Exported:
     """Compile a graph of packed arguments for C.
 
-    `symbol` is the exported function's name (default: the graph's), `layouts` those of its results.  Raises ExportError
-    for what C cannot call, TargetError for what the target cannot run.
+    `symbol` is the exported function's name (default: the graph's), `threads` one of `THREADS`, `layouts` those of the
+    results.  Raises ExportError for what C cannot call, TargetError for what the target cannot run.
     """
+    if threads not in THREADS:
+        raise ExportError(f"there are no threads {threads!r}", f"there are {', '.join(THREADS)}")
     symbol = check_symbol(symbol or graph.name)
     if target.versions[0].is_gpu:
         raise ExportError(f"C calls no code of {target.name}", "--emit=ptx shows what there is")
@@ -63,7 +71,7 @@ def export_graph(
         )
     options = options or Options.of()
     kept = ",".join(filter(None, (options.passes, "tx-swap-layout{keep-results=true}")))
-    options = replace(options, passes=kept)
+    options = options._replace(passes=kept)
     versions: list[Version] = []
     texts: list[str] = []
     outputs: tuple[int, ...] = ()
@@ -78,6 +86,9 @@ def export_graph(
     memory = [d for v in versions for d in (v.arena, v.thread_arena)]
     signature = c_signature(graph, symbol, outputs, memory, layouts, doc)
     texts.insert(0, emit_entry(signature, versions))
+    if threads == "pool":
+        signature = replace(signature, pool=True)
+        texts.append(emit_pool(signature, target.versions[0]))
     data = compile_linked(texts, signature.symbols, target.versions[0])
     return Exported(signature, data, c_header([signature], target.name), target)
 
@@ -119,18 +130,25 @@ def export(
     target: str = "native",
     cpu: str = "",
     symbol: str = "",
+    threads: str = "host",
 ) -> list[Path]:
     """Write a function for C: an object (``emit="obj"``), a shared library (``"so"``) or the header alone; the paths.
 
     `function` is one of a `.tx` module, or a ``@txc.jit`` function with the types of its parameters in `signature`,
-    written as in `.tx`: ``"x: f32[n, m], beta: f32"``.  `target` and `cpu` are those of the command line.  Raises
-    ExportError, or TxcError where the function does not compile for these types.
+    written as in `.tx`: ``"x: f32[n, m], beta: f32"``.  `target`, `cpu` and `threads` are those of the command line.
+    Raises ExportError, or TxcError where the function does not compile for these types.
     """
     if emit not in EXPORTS:
         raise ExportError(f"there is no form {emit!r} to export", f"there are {', '.join(EXPORTS)}")
     source = _Source.of(function, signature)
     made = export_graph(
-        source.graph, named_target(target, cpu), source.options, symbol=symbol, layouts=source.layouts, doc=source.doc
+        source.graph,
+        named_target(target, cpu),
+        source.options,
+        symbol=symbol,
+        threads=threads,
+        layouts=source.layouts,
+        doc=source.doc,
     )
     return write_export(made, emit, Path(output))
 

@@ -13,14 +13,13 @@ from typing import Any
 
 import numpy as np
 
-from ..dialects.dims import Dim, dim, packed_strides, sym
-
 __all__ = [
     "Identity",
     "StrideFact",
+    "describe",
+    "element_name",
     "separate",
     "stride_fact",
-    "symbolic_strides",
     "value_fact",
     "walkable",
 ]
@@ -38,6 +37,16 @@ def walkable(array: np.ndarray) -> np.ndarray:
     if not array.flags.aligned or any(s % array.itemsize for s in array.strides):
         return np.array(array, order="C")
     return array
+
+
+def element_name(array: np.ndarray) -> str:
+    """txc's name of a walkable array's element type.  TypeError, naming the types there are, where there is none."""
+    element = array.dtype
+    if element.isbuiltin == 1 and element.kind in "iuf" and element.itemsize <= 8:
+        return f"{element.kind}{8 * element.itemsize}"
+    from ..dialects.types import dtype  # the table of all types, which a hit does without
+
+    return dtype(element).name
 
 
 def stride_fact(array: np.ndarray) -> StrideFact:
@@ -74,16 +83,6 @@ def value_fact(value: Any) -> Any:
     if value is None or isinstance(value, (str, bytes, np.dtype, Enum)):
         return value
     return Identity(value)
-
-
-def symbolic_strides(name: str, dims: Sequence[Dim], fact: StrideFact) -> tuple[Dim, ...] | None:
-    """The strides, in elements, of an argument with that fact; None for packed ones."""
-    kind, *rest = fact
-    if kind == "packed":
-        return None
-    if kind == "order":
-        return packed_strides(dims, rest)
-    return tuple(sym(f"${name}.s{i}") if c == "s" else dim(int(c)) for i, c in enumerate(rest))
 
 
 def separate(arrays: Sequence[np.ndarray], written: Sequence[int]) -> list[np.ndarray]:

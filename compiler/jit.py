@@ -8,81 +8,119 @@ from __future__ import annotations
 
 import functools
 import inspect
+import sys
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..dialects.types import dtype
-from .facts import StrideFact, describe, separate, stride_fact, symbolic_strides, value_fact, walkable
-from .frontend.graph import Graph, Literal
-from .frontend.staging import Argument, trace_function
-from .frontend.tensor import Tensor
+from .argument import Argument
+from .cache import SourceLookup, code_key, explain_miss, load_code, publish_code
+from .executable import CodeSpec, Executable
+from .facts import StrideFact, describe, element_name, separate, stride_fact, value_fact, walkable
 from .options import Options
+from .signature import Literal, Signature
 
-__all__ = ["Jitted", "Lowered", "compiled", "evaluate_graph", "jit", "structured"]
+if TYPE_CHECKING:
+    from ..runtime.call import NativeFunction
+    from .cache import CodeKey
+    from .frontend.graph import Graph
+
+__all__ = ["Jitted", "Lowered", "compiled", "evaluate_graph", "jit", "packed", "stages_of", "structured"]
 
 
-@dataclass
 class _Version:
-    """One trace of a function: its graph, its machine code, how its hidden inputs are found, what it captured."""
+    """One trace of a function: how it is called, its machine code, and what it captured."""
 
-    graph: Graph
-    executable: Any
-    stages: Any
-    captured: tuple[Callable[[], bool], ...]
-    facts: tuple[StrideFact, ...]
+    def __init__(self, executable: Executable, captured: Sequence[Callable[[], bool]]):
+        self.executable, self.captured = executable, tuple(captured)
+
+    @property
+    def signature(self) -> Signature:
+        return self.executable.signature
 
 
-@dataclass
 class _Call:
     """A call's arguments, flattened: arrays and ints in the order of the graph's inputs, and the facts key."""
 
-    arguments: list[Argument] = field(default_factory=list)
-    key: list[Any] = field(default_factory=list)
-    lazy: bool = False
-    #: For the version it was prepared for: arrays in the order of the graph's inputs, and what its shapes imply.
-    arrays: list[np.ndarray] = field(default_factory=list)
-    prepared: Any = None
+    def __init__(self) -> None:
+        self.arguments: list[Argument] = []
+        self.key: list[Any] = []
+        self.lazy = False
+        #: For the version it was prepared for: arrays in the order of the graph's inputs, and what its shapes imply.
+        self.arrays: list[np.ndarray] = []
+        self.prepared: Any = None
 
     def prepare(self, version: _Version) -> bool:
         """Whether the version's guards hold for these arguments."""
-        self.arrays = _arrays(version.graph, self)
+        self.arrays = _arrays(version.signature, self)
         steps = [tuple(s // a.itemsize for s in a.strides) for a in self.arrays]
-        integers = _integers(version.graph, self)
+        integers = _integers(version.signature, self)
         self.prepared = version.executable.prepare([a.shape for a in self.arrays], steps, integers)
         return self.prepared is not None
 
 
-_code: dict[Any, Any] = {}
+_code: dict[Any, tuple[CodeSpec, NativeFunction, CodeKey | None]] = {}
 _code_lock = threading.Lock()
 
 
-def compiled(graph: Graph, facts: Sequence[StrideFact], options: Options, watch: Any = None) -> Any:
-    """A `pipeline.Compiled` for the graph, made once for equal graphs, facts and options."""
-    from .pipeline import compile_graph
+def compiled(graph: Graph, facts: Sequence[StrideFact], options: Options) -> Executable:
+    """The graph's machine code, made or loaded once for equal graphs, facts and options."""
+    return _compiled(graph, facts, options)[0]
 
+
+def _compiled(graph: Graph, facts: Sequence[StrideFact], options: Options) -> tuple[Executable, CodeKey | None]:
+    """And what other processes look it up by."""
     key = (graph.key(), graph.name, tuple(facts), options.compiled)
     with _code_lock:
         found = _code.get(key)
-        if found is None or watch is not None:
-            inputs = [i for i in graph.inputs if i.value is not None]
-            strides = [
-                symbolic_strides(i.name, i.value.type.dims, f) for i, f in zip(inputs, facts, strict=True) if i.value
-            ]
-            found = compile_graph(graph, options, strides=strides, watch=watch)
-            _code.setdefault(key, found)
-    return found
+        if found is None:
+            found = _code[key] = _loaded_or_made(graph, facts, options)
+    code, native, kept = found
+    return Executable(Signature.of(graph), code, native), kept
+
+
+def _loaded_or_made(
+    graph: Graph, facts: Sequence[StrideFact], options: Options
+) -> tuple[CodeSpec, NativeFunction, CodeKey | None]:
+    key = code_key(graph, facts, options)
+    cached = None if key is None else load_code(key)
+    if cached is not None:
+        return cached.code, cached.native, key
+    from .pipeline import compile_graph
+
+    made = compile_graph(graph, options, strides=_strides(graph, facts))
+    executable, machine_code = made.executable, made.stages.object
+    if key is not None and machine_code is not None:
+        publish_code(key, executable.code, machine_code)
+    return executable.code, executable.native, key
+
+
+def stages_of(graph: Graph, facts: Sequence[StrideFact], options: Options, watch: Any) -> Any:
+    """The `pipeline.Stages` of a compilation that `watch` looks at; nothing is taken from a cache, nor kept."""
+    from .pipeline import run_stages
+
+    return run_stages(graph, options, strides=_strides(graph, facts), watch=watch)
+
+
+def _strides(graph: Graph, facts: Sequence[StrideFact]) -> list[Any]:
+    from .strides import symbolic_strides
+
+    inputs = [i for i in graph.inputs if i.value is not None]
+    return [symbolic_strides(i.name, i.value.type.dims, f) for i, f in zip(inputs, facts, strict=True) if i.value]
+
+
+def packed(graph: Graph) -> list[StrideFact]:
+    """The facts of arrays that are all row-major, for a graph."""
+    return [("packed",) for i in graph.inputs if i.value is not None]
 
 
 def evaluate_graph(graph: Graph, options: Options | None = None) -> list[np.ndarray]:
     """Run a graph whose inputs are all captured arrays: what a lazy expression becomes."""
     options = options or Options.of()
     arrays = [walkable(np.asarray(i.source)) for i in graph.inputs]
-    made = compiled(graph, [stride_fact(a) for a in arrays], options)
-    return made.executable(arrays, (), options.threads)
+    return compiled(graph, [stride_fact(a) for a in arrays], options)(arrays, (), options.threads)
 
 
 class Jitted:
@@ -94,6 +132,7 @@ class Jitted:
         self._signature = inspect.signature(function)
         self._options = options
         self._versions: dict[Any, list[_Version]] = {} if shared is None else shared._versions
+        self._lookups: list[tuple[Any, SourceLookup]] = [] if shared is None else shared._lookups
 
     @property
     def compile_options(self) -> Options:
@@ -127,27 +166,39 @@ class Jitted:
         return call
 
     def _version(self, call: _Call) -> _Version:
-        """The version whose guards hold, compiled now where there is none; `call` is ready to run it afterwards."""
+        """The version whose guards hold, found or compiled now; `call` is ready to run it afterwards."""
         key = (tuple(call.key), self._options.compiled)
         for version in self._versions.get(key, ()):
             if all(same() for same in version.captured) and call.prepare(version):
                 return version
-        version = self._compile(call)
+        version = self._kept_or_compiled(call)
         self._versions.setdefault(key, []).insert(0, version)
-        if not call.prepare(version):
-            shapes = [a.shape for a in call.arrays]
-            raise ValueError(version.executable.failing_guard(shapes, _integers(version.graph, call)))
         return version
 
-    def _compile(self, call: _Call, watch: Any = None) -> _Version:
+    def _kept_or_compiled(self, call: _Call) -> _Version:
+        """A version of the persistent cache, else a new one, which is kept there."""
+        lookup = SourceLookup(self.__wrapped__, call.key, self._options)
+        self._lookups.append((tuple(call.key), lookup))
+        for executable in lookup.executables():
+            version = _Version(executable, lookup.checks)
+            if call.prepare(version):
+                lookup.why = ""
+                return version
+        graph, captured, facts = self._trace(call)
+        executable, code = _compiled(graph, facts, self._options)
+        version = _Version(executable, captured)
+        if not call.prepare(version):
+            shapes = [a.shape for a in call.arrays]
+            raise ValueError(executable.failing_guard(shapes, _integers(version.signature, call)))
+        lookup.keep(executable.signature, code)
+        return version
+
+    def _trace(self, call: _Call) -> tuple[Graph, list[Callable[[], bool]], tuple[StrideFact, ...]]:
+        from .frontend.staging import trace_function
+
         traced = trace_function(self.__wrapped__, call.arguments)
-        graph = traced.graph
-        facts = tuple(stride_fact(a) for a in _arrays(graph, call))
-        made = compiled(graph, facts, self._options, watch)
-        executable = made.executable
-        if executable.graph is not graph:
-            executable = executable.for_graph(graph)
-        return _Version(graph, executable, made.stages, tuple(traced.captured), facts)
+        facts = tuple(stride_fact(a) for a in _arrays(Signature.of(traced.graph), call))
+        return traced.graph, traced.captured, facts
 
     def _run(self, version: _Version, call: _Call) -> Any:
         executable, arrays = version.executable, call.arrays
@@ -155,32 +206,47 @@ class Jitted:
             arrays = separate(arrays, executable.written)
         outputs = executable.run(call.prepared, arrays, self._options.threads)
         if executable.written:
-            _write_back(executable, arrays, call, version.graph)
-        return structured(version.graph.structure, outputs, call.lazy)
+            _write_back(executable, arrays, call)
+        return structured(version.signature.structure, outputs, call.lazy)
 
     def lower(self, *args: Any, **kwargs: Any) -> Lowered:
         """Every stage of the compilation for these arguments, as text; nothing is run."""
         from .watch import Watch
 
-        return Lowered(self._compile(self._bind(args, kwargs), Watch(keep_text=True)).stages)
+        graph, _, facts = self._trace(self._bind(args, kwargs))
+        return Lowered(stages_of(graph, facts, self._options, Watch(keep_text=True)))
 
     def graph(self, *args: Any, **kwargs: Any) -> Graph:
         """The expression graph for these arguments."""
-        return trace_function(self.__wrapped__, self._bind(args, kwargs).arguments).graph
+        return self._trace(self._bind(args, kwargs))[0]
 
     def explain(self, *args: Any, **kwargs: Any) -> str:
         """What was compiled for these arguments and why: facts, guards, evals with their figures, kernels."""
         from .explain import explain
 
         call = self._bind(args, kwargs)
-        version = self._version(call)
+        graph, captured, _ = self._trace(call)
         return explain(
             self.__wrapped__.__name__,
-            version.graph,
+            graph,
             [f"{name}: {describe(k)}" for name, k in zip(_names(call.arguments), call.key, strict=True)],
-            [str(c) for c in version.captured],
+            [str(c) for c in captured],
             self.lower(*args, **kwargs).stages,
         )
+
+    def explain_cache(self) -> str:
+        """For each look-up in the persistent cache: whether it was a hit, and why not.
+
+        A line each, in the order of the calls that had no code yet in this process; ``no look-ups`` where none had.
+        """
+        lines = []
+        for facts, lookup in self._lookups:
+            outcome = "hit, neither staged nor compiled"
+            if lookup.why:
+                nearest = f" ({explain_miss(lookup.key)})" if lookup.key is not None and not lookup.kept else ""
+                outcome = f"miss: {lookup.why}{nearest}{'; kept now' if lookup.kept else ''}"
+            lines.append(f"{'; '.join(describe(k) for k in facts) or 'no arguments'}: {outcome}")
+        return "\n".join(lines) or "no look-ups"
 
     def signatures(self) -> list[str]:
         """The facts for which there is code, a line each."""
@@ -213,14 +279,12 @@ def jit(function: Callable[..., Any] | None = None, **options: Any) -> Any:
 
 def _argument(name: str, value: Any, call: _Call) -> Argument:
     """One argument and what it adds to the facts."""
-    if isinstance(value, Tensor):
+    if _is_tensor(value):
         call.lazy = True
         value = np.asarray(value)
     if isinstance(value, np.ndarray):
         array = walkable(value)
-        element = dtype(array.dtype)
-        fact = stride_fact(array)
-        call.key.append(("array", element.name, array.ndim, fact))
+        call.key.append(("array", element_name(array), array.ndim, stride_fact(array)))
         return Argument(name, "array", array, original=value)
     if isinstance(value, (bool, np.bool_)):
         call.key.append(("bool",))
@@ -255,6 +319,12 @@ def _names(arguments: Iterable[Argument]) -> Iterator[str]:
             yield from _names(argument.value)
 
 
+def _is_tensor(value: Any) -> bool:
+    """Whether it is a lazy tensor: there are none before the front end is imported."""
+    front_end = sys.modules.get(f"{__package__}.frontend.tensor")
+    return front_end is not None and isinstance(value, front_end.Tensor)
+
+
 def _leaves(arguments: Sequence[Argument]) -> dict[str, Argument]:
     found: dict[str, Argument] = {}
     for argument in arguments:
@@ -268,25 +338,21 @@ def _leaves(arguments: Sequence[Argument]) -> dict[str, Argument]:
     return found
 
 
-def _arrays(graph: Graph, call: _Call) -> list[np.ndarray]:
-    """The arrays of the graph's tensor inputs: arguments by name, captured ones from where they were found."""
+def _arrays(signature: Signature, call: _Call) -> list[np.ndarray]:
+    """The arrays of the inputs: arguments by name, captured ones from where they were found."""
     leaves = _leaves(call.arguments)
-    return [
-        walkable(np.asarray(i.source)) if i.hidden else leaves[i.name].value
-        for i in graph.inputs
-        if i.value is not None
-    ]
+    return [walkable(np.asarray(i.source)) if i.hidden else leaves[i.name].value for i in signature.arrays]
 
 
-def _integers(graph: Graph, call: _Call) -> list[int]:
+def _integers(signature: Signature, call: _Call) -> list[int]:
     leaves = _leaves(call.arguments)
-    return [leaves[i.name].value for i in graph.inputs if i.value is None]
+    return [leaves[i.name].value for i in signature.integers]
 
 
-def _write_back(executable: Any, arrays: Sequence[np.ndarray], call: _Call, graph: Graph) -> None:
+def _write_back(executable: Executable, arrays: Sequence[np.ndarray], call: _Call) -> None:
     """Arguments that had to be copied to be walked get what was written into the copy."""
     leaves = _leaves(call.arguments)
-    inputs = [i for i in graph.inputs if i.value is not None]
+    inputs = executable.signature.arrays
     for position in executable.written:
         argument = leaves.get(inputs[position].name)
         if argument is not None and argument.original is not None and argument.original is not arrays[position]:
@@ -295,8 +361,8 @@ def _write_back(executable: Any, arrays: Sequence[np.ndarray], call: _Call, grap
 
 def structured(structure: Any, outputs: list[np.ndarray], lazy: bool) -> Any:
     """The function's result in the form the user wrote."""
-    if isinstance(structure, bool) or structure is None:
-        return structure
+    if structure is None:
+        return None
     if isinstance(structure, int):
         array = outputs[structure]
         if lazy:

@@ -28,14 +28,14 @@ from ..passes.eval_insertion import EvalInsertionPass
 from ..passes.fusion import FusionPass
 from ..passes.layout_swap import LayoutSwapPass
 from ..passes.schedule_cpu import ScheduleCpuPass
-from ..runtime.call import NativeFunction
 from .codegen.llvm import emit_llvm
 from .codegen.machine import compile_llvm, emit_asm, host_target, load_object
-from .codegen.target import Target
-from .executable import BufferSpec, Executable
+from .codegen.target import Target, object_name
+from .executable import BufferSpec, CodeSpec, Executable, load_native
 from .frontend.graph import Graph
 from .lowering import lower
 from .options import OptionError, Options
+from .signature import Signature
 from .stages import STAGES, check_stage
 from .watch import Observer, PassRecord, Watch
 
@@ -177,21 +177,20 @@ def compile_graph(
     stages = run_stages(graph, options, strides=strides, watch=watch)
     assert stages.module is not None and stages.object is not None
     function = function_of(stages.module)
-    name = function.sym_name.data
-    loaded = load_object(stages.object, [name])
-    buffers = [_buffer_spec(a.type) for a in function.body.block.args]
     attributes = function.attributes
-    symbols: tuple[Dim, ...] = from_attr(attributes["tx.symbols"])
-    executable = Executable(
-        graph,
-        NativeFunction(loaded.addresses[name], len(buffers), len(symbols), keep=loaded),
-        symbols=symbols,
-        buffers=buffers,
-        outputs=from_attr(attributes["tx.outputs"]),
-        arena=from_attr(attributes["tx.arena"]),
-        thread_arena=from_attr(attributes["tx.thread_arena"]),
+    outputs: tuple[int, ...] = tuple(from_attr(attributes["tx.outputs"]))
+    arguments = sum(i.value is not None for i in graph.inputs)
+    code = CodeSpec(
+        object_name(function.sym_name.data),
+        _texts(from_attr(attributes["tx.symbols"])),
+        tuple(_buffer_spec(a.type) for a in function.body.block.args),
+        outputs,
+        tuple(sorted({o for o in outputs if o < arguments})),
+        str(from_attr(attributes["tx.arena"])),
+        str(from_attr(attributes["tx.thread_arena"])),
     )
-    return Compiled(executable, stages)
+    native = load_native(load_object(stages.object, [code.function]), code)
+    return Compiled(Executable(Signature.of(graph), code, native), stages)
 
 
 @dataclass(frozen=True)
@@ -210,7 +209,11 @@ def function_of(module: ModuleOp) -> func.FuncOp:
 def _buffer_spec(buffer: Attribute) -> BufferSpec:
     assert isinstance(buffer, BufferType)
     info = buffer.data
-    return BufferSpec(info.dtype.numpy, info.dims, info.strides)
+    return BufferSpec(info.dtype.numpy, _texts(info.dims), _texts(info.strides))
+
+
+def _texts(dims: Sequence[Dim]) -> tuple[str, ...]:
+    return tuple(map(str, dims))
 
 
 def with_strides(module: ModuleOp, strides: Sequence[tuple[Dim, ...] | None]) -> ModuleOp:

@@ -2,8 +2,8 @@
 
 Panels of ``lanes * copies`` columns of the right operand are packed side by side, for several blocks of K (any
 transpose, view or map of it is absorbed there).  Then threads take tasks, a block of rows by a group of panels: for
-each block of K and each panel (which stays in the first cache), tiles of `rows` by one panel run an FMA chain along K with
-all their sums in registers.  The left operand is read in place where its rows are contiguous along K; else each
+each block of K and each panel (which stays in the first cache), tiles of `rows` by one panel run an FMA chain along K
+with all their sums in registers.  The left operand is read in place where its rows are contiguous along K; else each
 thread packs its rows into tiles of its own memory.
 """
 

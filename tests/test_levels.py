@@ -265,7 +265,7 @@ class Levels:
             [a.shape for a in self.inputs], [tuple(s // a.itemsize for s in a.strides) for a in self.inputs], ()
         )
         assert prepared is not None
-        symbols = {str(d): n for d, n in zip(self.executable.symbols, prepared.symbols)}
+        symbols = {str(d): n for d, n in zip(self.executable.code.symbols, prepared.symbols)}
         found = [
             ("graph", graph_level.run_graph(self.graph, dict(zip((i.name for i in self.graph.inputs), self.inputs))))
         ]

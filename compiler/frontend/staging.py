@@ -19,6 +19,7 @@ from typing import Any
 
 import numpy as np
 
+from ..argument import Argument
 from ..diagnostics import TxcError, user_loc
 from .captures import MISSING, Captured, Captures, Root, cell_content, is_library
 from .graph import Graph, Loc
@@ -35,6 +36,7 @@ __all__ = [
     "Traced",
     "Undefined",
     "as_arrays",
+    "is_staged",
     "refuse_undefined",
     "stage",
     "trace_function",
@@ -42,21 +44,8 @@ __all__ = [
 
 #: A range known while staging is written out up to this length; a longer one becomes a loop.
 UNROLL = 8
-
-
-@dataclass
-class Argument:
-    """An argument of the call that is traced.
-
-    `kind`: ``array``, ``scalar`` (rank 0 by value; `weak` as in `graph.Input`), ``int``, ``tuple``, ``list``, ``dict``
-    (of arguments), or ``value`` (any other Python object, taken as it is).  `original` is what the user passed.
-    """
-
-    name: str
-    kind: str
-    value: Any
-    weak: str = ""
-    original: Any = None
+#: Functions of modules whose names begin so are called as they are.
+_AS_THEY_ARE = ("numpy", "txc", "scipy")
 
 
 @dataclass
@@ -153,6 +142,11 @@ def stage(function: Callable[..., Any], runtime: Runtime) -> Callable[..., Any]:
     made = factory(runtime, *cells)
     made.__defaults__, made.__kwdefaults__ = function.__defaults__, function.__kwdefaults__
     return made
+
+
+def is_staged(function: types.FunctionType) -> bool:
+    """Whether a call of it is staged, so that `Runtime` sees all that it reads from outside."""
+    return _factory(function) is not None and not is_library(function)
 
 
 @functools.lru_cache(maxsize=1024)

@@ -150,10 +150,11 @@ def gemm(order: str, rows: int, vector: int, unroll: int) -> str:
     return function([a, b, c], nest, "n, m, p")
 
 
+@pytest.mark.parametrize("product", ["fma", "mul_add"])
 @pytest.mark.parametrize(("rows", "vector", "unroll"), [(1, 4, 1), (6, 4, 2), (4, 4, 3), (3, 1, 2)])
-def test_a_register_tile_of_products(rows: int, vector: int, unroll: int) -> None:
+def test_a_register_tile_of_products(rows: int, vector: int, unroll: int, product: str) -> None:
     """Integers, so that every product and sum is exact: any mistake of indexing shows, no rounding hides it."""
-    text = gemm("chain<16, fma>", rows, vector, unroll)
+    text = gemm(f"chain<16, {product}>", rows, vector, unroll)
     for n, m, p in ((1, 1, 1), (6, 8, 5), (13, 19, 40), (7, 3, 0), (12, 24, 16)):
         a, b = (RNG.integers(-9, 9, s).astype(np.float64) for s in ((n, p), (p, m)))
         c = np.full((n, m), 9.0)
@@ -161,11 +162,12 @@ def test_a_register_tile_of_products(rows: int, vector: int, unroll: int) -> Non
         assert np.array_equal(c, a @ b)
 
 
-def test_fma_rounds_once() -> None:
-    text = gemm("chain<16, fma>", 2, 4, 1)
+@pytest.mark.parametrize(("product", "expected"), [("fma", -(2.0**-60)), ("mul_add", 0.0)])
+def test_fma_rounds_once_and_mul_add_twice(product: str, expected: float) -> None:
+    text = gemm(f"chain<16, {product}>", 2, 4, 1)
     a, b, c = np.array([[-1.0, 1 + 2.0**-30]]), np.array([[1.0], [1 - 2.0**-30]]), np.zeros((1, 1))
     run(text, [a, b, c], [1, 1, 2])
-    assert c[0, 0] == -(2.0**-60)
+    assert c[0, 0] == expected
 
 
 def test_a_reduction_in_a_reduction() -> None:

@@ -106,7 +106,10 @@ def replaced(text: str, old: str, new: str) -> str:
         (replaced(MAP, '"d0, max(0, ..t0)"', '"d0"'), "1 indices for rank 2"),
         (replaced(MAP, 'fn = "sigmoid"', 'fn = "sigmoidal"'), "no map op 'sigmoidal' of 1 operands"),
         (replaced(MAP, "^bb0(%a: f32):", "^bb0(%a: f32, %e: f32):"), r"body region takes \(f32\), not \(f32, f32\)"),
-        (replaced(REDUCTION, "kernel.yield %a, %b : f32, f32", "kernel.yield %a : f32"), "two factors with an fma"),
+        (
+            replaced(REDUCTION, "kernel.yield %a, %b : f32, f32", "kernel.yield %a : f32"),
+            "two factors with an order of products",
+        ),
         (
             replaced(REDUCTION, '-> (d0)">],\n      out_maps', '-> (d1)">],\n      out_maps'),
             "indexed by parallel iterators only",
@@ -135,6 +138,11 @@ def test_the_parser_says_what_is_wrong(parse, old: str, new: str, error: str) ->
 
 
 def test_orders_are_checked_when_read(parse) -> None:
-    for order, error in [("chain<500, fma>", "powers of two"), ("ring<4>", "is not an order")]:
+    wrong = [
+        ("chain<500, fma>", "powers of two"),
+        ("ring<4>", "is not an order"),
+        ("tree<16, 4, dot>", "invalid literal|is not an order"),
+    ]
+    for order, error in wrong:
         with pytest.raises(ParseError, match=error):
             parse(replaced(REDUCTION, "chain<512, fma>", order))

@@ -102,7 +102,7 @@ def test_the_command_writes_what_c_needs(tmp_path: Path):
     [
         (["--emit=so"], "--emit=so writes a file, and a header beside it"),
         (["--emit=obj", "--stop-after=fused"], "--emit=obj comes after --stop-after=fused"),
-        (["--emit=loops", "--symbol=f"], "--symbol names what C calls"),
+        (["--emit=loops", "--symbol=f"], "--symbol is for what C calls"),
         (["--target=aarch64"], "--target says how to emit, and there is no --emit"),
         (["-o", "x"], "--output says how to emit, and there is no --emit"),
         (["--emit=heder"], "there is no stage 'heder'; did you mean 'header'?"),

@@ -92,6 +92,19 @@ def test_an_fma_chain_rounds_once_an_element() -> None:
     assert found == (blocks[0] + blocks[1]) + blocks[2]
 
 
+def test_a_mul_add_chain_rounds_products_too() -> None:
+    a, b = np.random.default_rng(6).normal(size=(2, 40)).astype(np.float32)
+    order = parse_order("chain<16, mul_add>")
+    assert str(order) == "chain<16, mul_add>"
+
+    def add(older, newer):
+        return (older[0] + newer[0],)
+
+    (found,) = fold(order, 40, lambda ks: (a[ks], b[ks]), add, (np.float32(0),))
+    (products,) = fold(parse_order("chain<16>"), 40, lambda ks: (a[ks] * b[ks],), add, (np.float32(0),))
+    assert found == products
+
+
 def test_two_states_and_a_free_order() -> None:
     x = np.random.default_rng(1).integers(0, 50, size=2500)
 
