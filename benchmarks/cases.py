@@ -355,8 +355,9 @@ def _second_process(quick: bool) -> Case:
 
     def run(name: str) -> float:
         start = time.perf_counter()
-        script = folder / f"with_{name}.py"
-        subprocess.run([sys.executable, script], env=environment, stdout=subprocess.DEVNULL, check=True)
+        subprocess.run(
+            [sys.executable, folder / f"with_{name}.py"], env=environment, stdout=subprocess.DEVNULL, check=True
+        )
         return time.perf_counter() - start
 
     run("txc")  # keeps the code

@@ -24,6 +24,7 @@ from .source_digest import SourceDigest, Undigestible, digest_function, digest_p
 
 if TYPE_CHECKING:
     from ..runtime.call import NativeFunction
+    from .captured import Captured
     from .frontend.graph import Graph
 
 __all__ = ["CodeKey", "SourceLookup", "code_key", "explain_miss", "load_code", "open_cache", "publish_code"]
@@ -142,7 +143,7 @@ class SourceLookup:
             self.why = f"it is staged in every process: {reason}"
 
     @property
-    def checks(self) -> tuple[Callable[[], bool], ...]:
+    def checks(self) -> tuple[Captured, ...]:
         """What has to hold for a version to stay valid in this process."""
         return () if self.digest is None else self.digest.checks
 

@@ -7,22 +7,14 @@ whole list.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from enum import Enum
 from typing import Any
 
 import numpy as np
 
 __all__ = [
-    "Identity",
-    "StrideFact",
-    "describe",
-    "element_name",
-    "separate",
-    "stride_fact",
-    "value_fact",
-    "walkable",
-]
+    "Identity", "StrideFact", "describe", "element_name", "separate", "stride_fact", "value_fact", "walkable",
+]  # fmt: skip
 
 #: ``("packed",)``, ``("order", slowest dim, …, fastest dim)``, or ``("strides", …)`` with "0", "1" or "s" for each dim.
 StrideFact = tuple[Any, ...]
@@ -59,11 +51,13 @@ def stride_fact(array: np.ndarray) -> StrideFact:
     return ("strides", *("0" if s == 0 else "1" if s == item else "s" for s in array.strides))
 
 
-@dataclass(frozen=True, eq=False)
 class Identity:
     """A Python object as a fact: that very one, kept alive so that no later one can be taken for it."""
 
-    value: Any
+    __slots__ = ("value",)
+
+    def __init__(self, value: Any):
+        self.value = value
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Identity) and other.value is self.value

@@ -31,6 +31,7 @@ from .versions import Ready, Version, describe_versions, why_not
 if TYPE_CHECKING:
     from ..runtime.call import NativeFunction
     from .cache import CodeKey
+    from .captured import Captured
     from .frontend.graph import Graph
 
 __all__ = ["Jitted", "Lowered", "compiled", "evaluate_graph", "jit", "packed", "stages_of", "structured"]
@@ -210,7 +211,7 @@ class Jitted(NativeCallable):
         lookup.keep(executable.signature, code)
         return version, ready
 
-    def _trace(self, call: Call) -> tuple[Graph, list[Callable[[], bool]], tuple[StrideFact, ...]]:
+    def _trace(self, call: Call) -> tuple[Graph, list[Captured], tuple[StrideFact, ...]]:
         from .frontend.staging import trace_function
 
         traced = trace_function(self.__wrapped__, call.arguments)
@@ -335,8 +336,8 @@ def jit(function: Callable[..., Any] | None = None, **options: Any) -> Any:
 
 def structured(structure: Any, outputs: list[np.ndarray], lazy: bool, places: Container[int] = ()) -> Any:
     """The function's result in the form the user wrote.  Outputs in `places` stay arrays, others may become scalars."""
-    if isinstance(structure, bool) or structure is None:
-        return structure
+    if structure is None:
+        return None
     if isinstance(structure, int):
         array = outputs[structure]
         if lazy:

@@ -2,7 +2,7 @@
 
 That is its code and, by content, every global and closure value that the code names, functions with theirs.  Names are
 taken from the code object, attributes included, so the list may be longer than what staging reads, never shorter.
-What cannot be judged by content, such as an object or a list, is `Undigestible`: such a function is staged in every
+What cannot be judged by content, such as an object, is `Undigestible`: such a function is staged in every
 process, and only its machine code is looked up, by its graph.
 """
 
@@ -10,14 +10,15 @@ from __future__ import annotations
 
 import math
 import types
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from opcode import opmap
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from ..runtime.store import sha256
-from .facts import element_name, stride_fact, walkable
+from .captured import CONTAINERS, MISSING, Captured, Place, cell_content, snapshot
+from .facts import Identity, element_name, stride_fact, walkable
 
 __all__ = ["SourceDigest", "Undigestible", "digest_function", "digest_plain", "has_its_source"]
 
@@ -31,7 +32,7 @@ class SourceDigest(NamedTuple):
 
     digest: str
     arrays: tuple[np.ndarray, ...]
-    checks: tuple[Callable[[], bool], ...]
+    checks: tuple[Captured, ...]
     functions: tuple[types.FunctionType, ...]
 
 
@@ -42,10 +43,15 @@ _BUILTINS = frozenset(
     "AssertionError Exception FloatingPointError IndexError KeyError NotImplemented NotImplementedError OverflowError "
     "RuntimeError TypeError ValueError ZeroDivisionError".split()
 )
-#: Names whose value or effect does not follow from the program: as attributes of a library, or builtins, they end it.
+#: Names in a library whose value or effect does not follow from the program.
 _IMPURE = frozenset(
     "random load loadtxt genfromtxt fromfile fromregex memmap lib ctypeslib testing geterr seterr getbufsize "
-    "get_printoptions show_config __dict__ __globals__ __builtins__ __import__ __class__ __closure__".split()
+    "get_printoptions show_config".split()
+)
+#: Ways around the names in the code.
+_INTROSPECTION = frozenset(
+    "__dict__ __globals__ __builtins__ __import__ __class__ __closure__ __code__ __getattribute__ __subclasses__ "
+    "f_globals f_locals tb_frame".split()
 )
 #: Modules that are the same wherever their version is; the versions of NumPy, Python and txc are part of every key.
 _LIBRARIES = ("numpy", "math", "txc")
@@ -68,13 +74,17 @@ def digest_function(function: Callable[..., Any]) -> SourceDigest:
 
 
 def digest_plain(value: Any) -> str:
-    """A text for a plain value, a tuple or dict of such, that no other value has.  Undigestible for anything else."""
+    """A text for a plain value, or a container of such, that no other value has.  Undigestible for anything else."""
     if type(value) in _PLAIN:
         return f"{type(value).__name__}:{value!r}"
-    if type(value) is tuple:
-        return f"({','.join(map(digest_plain, value))})"
-    if type(value) is frozenset:
-        return f"{{{','.join(sorted(map(digest_plain, value)))}}}"
+    if type(value) in (tuple, list):
+        return f"{type(value).__name__}({','.join(map(digest_plain, value))})"
+    if type(value) in (set, frozenset):
+        return f"{type(value).__name__}({','.join(sorted(map(digest_plain, value)))})"
+    if isinstance(value, np.dtype):
+        return f"dtype {value.str} {value.name}"
+    if isinstance(value, Identity):
+        raise Undigestible(f"an argument is a {type(value.value).__name__}, which cannot be judged by its content")
     if type(value) is dict:
         return f"[{','.join(f'{digest_plain(k)}={digest_plain(v)}' for k, v in value.items())}]"
     raise Undigestible(f"a {type(value).__name__} cannot be judged by its content")
@@ -86,7 +96,7 @@ class _Walk:
     def __init__(self) -> None:
         self.lines: list[str] = []
         self.arrays: list[np.ndarray] = []
-        self.checks: list[Callable[[], bool]] = []
+        self.checks: list[Captured] = []
         self.functions: list[types.FunctionType] = []
         self._numbers: dict[tuple[Any, ...], int] = {}
 
@@ -99,10 +109,8 @@ class _Walk:
             return f"scalar {value.dtype.str} {value.tobytes().hex()}"
         if type(value) is np.ndarray:
             return self._array(value)
-        if isinstance(value, np.dtype):
-            return f"dtype {value.str} {value.name}"
         wrapped = _wrapped(value)
-        if isinstance(wrapped, types.FunctionType) and not _of_library(wrapped):
+        if isinstance(wrapped, types.FunctionType) and (wrapped.__module__ or "").partition(".")[0] not in _LIBRARIES:
             if names & wrapped.__dict__.keys():
                 raise Undigestible(f"{what} is a function with attributes that may be used")
             return self._function(wrapped, what)
@@ -152,12 +160,14 @@ class _Walk:
         code = function.__code__
         self._code(code)
         names = frozenset(_names(code))
+        if names & _INTROSPECTION:
+            raise Undigestible(f"{what} may use {min(names & _INTROSPECTION)!r}, which reaches what it does not name")
         if function is not self.functions[0]:  # the first one's defaults are arguments of the call
             for default in (*(function.__defaults__ or ()), *(function.__kwdefaults__ or {}).items()):
                 self.add(default, f"a default of {function.__qualname__}")
         for name, cell in zip(code.co_freevars, function.__closure__ or ()):
             self.lines.append(f"closure {name}")
-            self._cell(cell, f"{name!r}", names)
+            self._cell(cell, repr(name), names)
         builtins = function.__builtins__
         for name in sorted(names):
             if name in function.__globals__:
@@ -167,25 +177,23 @@ class _Walk:
                 raise Undigestible(f"{what} may call {name!r}, whose result does not follow from the program")
         return f"function {function.__qualname__}"
 
-    def _cell(self, cell: Any, what: str, names: frozenset[str]) -> None:
-        try:
-            value = cell.cell_contents
-        except ValueError:
-            raise Undigestible(f"{what} has no value yet") from None
+    def _cell(self, cell: types.CellType, what: str, names: frozenset[str]) -> None:
+        value = cell_content(cell)
+        if value is MISSING:
+            raise Undigestible(f"{what} has no value yet")
         self.add(value, what, names)
-        self._check(value, lambda: cell.cell_contents)
+        self._check(what, value, lambda: cell_content(cell), (cell, None, ()))
 
-    def _watched(self, namespace: Mapping[str, Any], name: str, what: str, names: frozenset[str]) -> None:
+    def _watched(self, namespace: dict[str, Any], name: str, what: str, names: frozenset[str]) -> None:
         value = namespace[name]
         self.add(value, what, names)
-        self._check(value, lambda: namespace.get(name))
+        self._check(what, value, lambda: namespace.get(name, MISSING), (namespace, name, ()))
 
-    def _check(self, value: Any, now: Callable[[], Any]) -> None:
-        """What staging guards: arrays and functions are the same object, plain values are equal."""
-        if type(value) in _PLAIN or isinstance(value, np.generic):
-            self.checks.append(lambda: _same(now(), value))
-        elif not isinstance(value, types.ModuleType):
-            self.checks.append(lambda: now() is value)
+    def _check(self, what: str, value: Any, find: Callable[[], Any], place: Place) -> None:
+        """Modules are taken to stay what they are, as staging takes them."""
+        if not isinstance(value, types.ModuleType):
+            where = None if isinstance(value, CONTAINERS) else place
+            self.checks.append(Captured(what, snapshot(value), find, where))
 
     def _code(self, code: types.CodeType) -> None:
         counts = code.co_argcount, code.co_posonlyargcount, code.co_kwonlyargcount, code.co_flags
@@ -228,10 +236,6 @@ def _names(code: types.CodeType) -> set[str]:
         if isinstance(constant, types.CodeType):
             found |= _names(constant)
     return found
-
-
-def _same(a: Any, b: Any) -> bool:
-    return type(a) is type(b) and bool(a == b or (a != a and b != b))
 
 
 def has_its_source(function: types.FunctionType) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import itertools
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -12,6 +12,7 @@ import numpy as np
 from ..runtime.native_call import CapturedObject, Record
 from .call_arguments import Call
 from .call_parameters import result_objects
+from .captured import Captured
 from .executable import Executable
 from .facts import describe, stride_fact
 from .signature import Signature
@@ -32,7 +33,7 @@ class Ready(NamedTuple):
 class Version:
     """One trace of a function: how it is called, its machine code, what it captured, why it was made."""
 
-    def __init__(self, executable: Executable, captured: Sequence[Callable[[], bool]], call: Call):
+    def __init__(self, executable: Executable, captured: Sequence[Captured], call: Call):
         self.executable, self.captured = executable, tuple(captured)
         self.key = tuple(call.key)
         #: Python objects that a parameter must be, in the order of the parameters.
@@ -51,8 +52,8 @@ class Version:
         """Why Python makes its calls; empty where machine code does."""
         if not self.executable.code.entry:
             return self.executable.code.by_python
-        unplaced = [c for c in self.captured if getattr(c, "place", None) is None]
-        return f"{getattr(unplaced[0], 'text', 'what it captured')} is compared by value" if unplaced else ""
+        unplaced = [c for c in self.captured if c.place is None]
+        return f"{unplaced[0].text} is compared by value" if unplaced else ""
 
     def ready(self, call: Call) -> Ready | None:
         """The call prepared, where the version's guards hold for it."""
@@ -84,14 +85,13 @@ class Version:
         parameters = signature.parameters.values()
         by_position = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
         hidden = [i.source for i in self.signature.inputs if i.hidden]
-        placed: Sequence[Any] = self.captured
         return Record(
             self.executable.native.entry,
             [None if p.kind is inspect.Parameter.POSITIONAL_ONLY else p.name for p in parameters],
             sum(p.kind in by_position for p in parameters),
             [(p.default is not p.empty, p.default) for p in parameters],
             [*hidden, *self.values, *result_objects(self.signature.structure)],
-            [CapturedObject(*c.place, c.value) for c in placed],
+            [CapturedObject(*c.place, c.value) for c in self.captured if c.place is not None],
             threads,
             self,
         )

@@ -56,10 +56,10 @@ def parse_order(text: str) -> Order:
         return FREE
     words = [w.strip() for w in rest.rstrip(">").split(",")]
     product = words.pop() if words[-1] in ("fma", "mul_add") else ""
-    numbers = [int(w) for w in words]
-    if kind == "tree" and len(numbers) == 2:
+    numbers = [int(w) for w in words if w.isdecimal()]
+    if kind == "tree" and len(words) == len(numbers) == 2:
         order = Order("tree", numbers[0], numbers[1], product)
-    elif kind == "chain" and len(numbers) == 1:
+    elif kind == "chain" and len(words) == len(numbers) == 1:
         order = Order("chain", numbers[0], 1, product)
     else:
         raise ValueError(

@@ -210,10 +210,7 @@ class Store:
     def _evict(self, folder: int, keep: str) -> None:
         """Remove what was not used for longest until the rest fits, and what dead writers left."""
         files = self._files(folder)
-        now = time.time()
-        for file in files:
-            if file.name.startswith(_TEMPORARY) and now - file.used > _ABANDONED_SECONDS:
-                self._remove(folder, file.name)
+        self._remove_abandoned(folder, files)
         total = sum(f.size for f in files)
         for file in sorted(files, key=lambda f: f.used):
             if total <= self.limit:
@@ -221,6 +218,12 @@ class Store:
             if file.name != keep and file.name.endswith(_SUFFIX):
                 self._remove(folder, file.name)
                 total -= file.size
+
+    def _remove_abandoned(self, folder: int, files: list[Entry]) -> None:
+        now = time.time()
+        for file in files:
+            if file.name.startswith(_TEMPORARY) and now - file.used > _ABANDONED_SECONDS:
+                self._remove(folder, file.name)
 
     def _files(self, folder: int) -> list[Entry]:
         found = []
@@ -238,12 +241,14 @@ class Store:
         return [f._replace(name=f.name.removesuffix(_SUFFIX)) for f in sorted(files, key=lambda f: -f.used)]
 
     def clear(self) -> int:
-        """Remove all entries, temporary files included; how many there were."""
+        """Remove all entries, and what dead writers left; how many entries there were."""
         with self.opened() as folder:
-            files = [f for f in self._files(folder) if f.name.endswith(_SUFFIX) or f.name.startswith(_TEMPORARY)]
-            for file in files:
+            files = self._files(folder)
+            self._remove_abandoned(folder, files)
+            entries = [f for f in files if f.name.endswith(_SUFFIX)]
+            for file in entries:
                 self._remove(folder, file.name)
-        return len(files)
+        return len(entries)
 
 
 def _read_all(file: int, size: int) -> bytes:

@@ -20,8 +20,9 @@ from typing import Any
 import numpy as np
 
 from ..argument import Argument
+from ..captured import MISSING, Captured, cell_content
 from ..diagnostics import TxcError, user_loc
-from .captures import MISSING, Captured, Captures, Root, cell_content, is_library
+from .captures import Captures, Root, is_library
 from .graph import Graph, Loc
 from .staging_ast import RUNTIME, rewrite
 from .staging_builtins import REPLACED, StagedRange, staging_error
@@ -44,8 +45,6 @@ __all__ = [
 
 #: A range known while staging is written out up to this length; a longer one becomes a loop.
 UNROLL = 8
-#: Functions of modules whose names begin so are called as they are.
-_AS_THEY_ARE = ("numpy", "txc", "scipy")
 
 
 @dataclass

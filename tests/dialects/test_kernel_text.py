@@ -141,7 +141,7 @@ def test_orders_are_checked_when_read(parse) -> None:
     wrong = [
         ("chain<500, fma>", "powers of two"),
         ("ring<4>", "is not an order"),
-        ("tree<16, 4, dot>", "invalid literal|is not an order"),
+        ("tree<16, 4, dot>", "is not an order"),
     ]
     for order, error in wrong:
         with pytest.raises(ParseError, match=error):

@@ -95,10 +95,11 @@ def test_an_fma_chain_rounds_once_an_element() -> None:
 def test_a_mul_add_chain_rounds_products_too() -> None:
     a, b = np.random.default_rng(6).normal(size=(2, 40)).astype(np.float32)
     order = parse_order("chain<16, mul_add>")
-    assert str(order) == "chain<16, mul_add>"
 
-    def add(older, newer):
-        return (older[0] + newer[0],)
+    def add(p, q):
+        return (p[0] + q[0],)
+
+    assert str(order) == "chain<16, mul_add>"
 
     (found,) = fold(order, 40, lambda ks: (a[ks], b[ks]), add, (np.float32(0),))
     (products,) = fold(parse_order("chain<16>"), 40, lambda ks: (a[ks] * b[ks],), add, (np.float32(0),))
