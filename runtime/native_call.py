@@ -36,6 +36,7 @@ __all__ = ["CapturedObject", "NativeCallable", "Record", "callable_directly", "i
 C = TypeVar("C", bound=type)
 
 _HAVE_VECTORCALL, _IMMUTABLE, _BASETYPE, _DEFAULT = 1 << 11, 1 << 8, 1 << 10, 1 << 18
+_METHOD_DESCRIPTOR = 1 << 17
 _TP_MEMBERS, _TP_CALL = 72, 50
 _READ_ONLY, _SSIZE = 1, 19
 
@@ -89,7 +90,8 @@ def callable_directly(subclass: C) -> C:
     """Let CPython use the vectorcall slot of a subclass's instances; a class decorator.
 
     A class with a ``__call__`` of its own does not inherit the use of the slot, nor does any on CPython 3.11, because
-    assigning another ``__call__`` to the class would leave the slot in use.  So the class is made immutable.
+    assigning another ``__call__`` to the class would leave the slot in use.  So the class is made immutable.  Its
+    ``__get__`` must bind as a function's does: a call of a method then needs no bound method.
     """
     if native_layout.problem():
         return subclass
@@ -97,7 +99,7 @@ def callable_directly(subclass: C) -> C:
     if offset.value != CALLABLE_VECTORCALL:
         raise TypeError(f"{subclass.__name__} does not inherit the vectorcall slot")
     flags = ctypes.c_ulong.from_address(id(subclass) + native_layout.TYPE_FLAGS)
-    flags.value |= _HAVE_VECTORCALL | _IMMUTABLE
+    flags.value |= _HAVE_VECTORCALL | _IMMUTABLE | _METHOD_DESCRIPTOR
     return subclass
 
 
