@@ -12,9 +12,8 @@ import os
 import sys
 import types
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -37,6 +36,7 @@ __all__ = ["CapturedObject", "NativeCallable", "Record", "callable_directly", "i
 C = TypeVar("C", bound=type)
 
 _HAVE_VECTORCALL, _IMMUTABLE, _BASETYPE, _DEFAULT = 1 << 11, 1 << 8, 1 << 10, 1 << 18
+_METHOD_DESCRIPTOR = 1 << 17
 _TP_MEMBERS, _TP_CALL = 72, 50
 _READ_ONLY, _SSIZE = 1, 19
 
@@ -90,7 +90,8 @@ def callable_directly(subclass: C) -> C:
     """Let CPython use the vectorcall slot of a subclass's instances; a class decorator.
 
     A class with a ``__call__`` of its own does not inherit the use of the slot, nor does any on CPython 3.11, because
-    assigning another ``__call__`` to the class would leave the slot in use.  So the class is made immutable.
+    assigning another ``__call__`` to the class would leave the slot in use.  So the class is made immutable.  Its
+    ``__get__`` must bind as a function's does: a call of a method then needs no bound method.
     """
     if native_layout.problem():
         return subclass
@@ -98,12 +99,11 @@ def callable_directly(subclass: C) -> C:
     if offset.value != CALLABLE_VECTORCALL:
         raise TypeError(f"{subclass.__name__} does not inherit the vectorcall slot")
     flags = ctypes.c_ulong.from_address(id(subclass) + native_layout.TYPE_FLAGS)
-    flags.value |= _HAVE_VECTORCALL | _IMMUTABLE
+    flags.value |= _HAVE_VECTORCALL | _IMMUTABLE | _METHOD_DESCRIPTOR
     return subclass
 
 
-@dataclass(frozen=True)
-class CapturedObject:
+class CapturedObject(NamedTuple):
     """A captured value that has to be the same object still.
 
     It is the content of a cell, or of `name` in a dict of globals, followed by attributes.
@@ -115,7 +115,6 @@ class CapturedObject:
     expected: Any
 
 
-@dataclass(eq=False)
 class Record:
     """One version behind a callable: the address of its entry, and the Python objects that the entry refers to.
 
@@ -123,35 +122,35 @@ class Record:
     which.  `keep` is what must live as long as the entry may run.
     """
 
-    entry: int
-    names: Sequence[str | None]
-    positional: int
-    defaults: Sequence[tuple[bool, Any]]
-    objects: Sequence[Any]
-    captured: Sequence[CapturedObject]
-    threads: int
-    keep: Any
-    struct: RecordStruct = field(init=False)
-    _held: list[Any] = field(init=False, default_factory=list)
-
-    def __post_init__(self) -> None:
+    def __init__(
+        self,
+        entry: int,
+        names: Sequence[str | None],
+        positional: int,
+        defaults: Sequence[tuple[bool, Any]],
+        objects: Sequence[Any],
+        captured: Sequence[CapturedObject],
+        threads: int,
+        keep: Any,
+    ):
         pool = get_pool()
-        names = [None if n is None else sys.intern(n) for n in self.names]
-        captured = (CapturedStruct * max(1, len(self.captured)))(*map(self._captured, self.captured))
-        self._held += [names, captured]
+        interned = [None if n is None else sys.intern(n) for n in names]
+        self._held: list[Any] = [interned, defaults, objects, captured, keep]
+        guards = (CapturedStruct * max(1, len(captured)))(*map(self._captured, captured))
+        self._held.append(guards)
         self.struct = RecordStruct(
             None,
-            self.entry,
+            entry,
             pool.parallel_address,
             pool.address,
-            self.threads,
-            len(names),
-            self.positional,
-            self._pointers([0 if n is None else id(n) for n in names]),
-            self._pointers([id(value) if given else 0 for given, value in self.defaults]),
-            self._pointers([id(o) for o in self.objects]),
-            len(self.captured),
-            ctypes.addressof(captured),
+            threads,
+            len(interned),
+            positional,
+            self._pointers([0 if n is None else id(n) for n in interned]),
+            self._pointers([id(value) if given else 0 for given, value in defaults]),
+            self._pointers([id(o) for o in objects]),
+            len(captured),
+            ctypes.addressof(guards),
         )
 
     def _pointers(self, addresses: Sequence[int]) -> int:

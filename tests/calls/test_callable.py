@@ -137,6 +137,19 @@ def test_the_class_has_the_vectorcall_flag_and_is_immutable():
         Jitted.__call__ = None  # pyright: ignore[reportAttributeAccessIssue]
 
 
+def test_a_subclass_that_binds_differently_does():
+    class Fixed(Jitted):
+        def __get__(self, instance, owner=None):
+            return "bound otherwise"
+
+    class Holder:
+        method = Fixed(lambda self, x: x, txc.jit(lambda x: x)._options)
+
+    assert Holder().method == "bound otherwise"
+    with pytest.raises(TypeError, match="'str' object is not callable"):
+        Holder().method(X)  # pyright: ignore[reportCallIssue]
+
+
 def test_attributes_can_be_set_and_the_object_is_hashable():
     jitted = txc.jit(lambda x: x)
     jitted.note = "mine"
