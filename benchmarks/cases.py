@@ -217,11 +217,59 @@ def _column_sum(quick: bool) -> Case:
     return _sum(column_sum, "column_sum", quick)
 
 
+def _call(function: Callable[..., Any], quick: bool, *args: Any, numba: str = "", **keywords: Any) -> Case:
+    """A call on 4 elements: the time is the call's own."""
+    compiled = txc.jit(function)
+    inner = 100 if quick else 5000
+    made = Case({"txc": Contestant(lambda: compiled(*args, **keywords), inner=inner)})
+    made.contestants["numpy"] = Contestant(lambda: function(*args, **keywords), inner=inner)
+    loop = numba_loop(numba, *args) if numba else None
+    if loop is not None:
+        made.contestants["numba"] = Contestant(loop, inner=inner)
+    jax = optional("jax")
+    if jax is None:
+        made.missing.append("jax")
+    else:
+        traced = jax.jit(for_jax(jax, function))
+        held = [jax.numpy.asarray(x) if isinstance(x, np.ndarray) else x for x in args]
+        made.contestants["jax"] = Contestant(lambda: traced(*held, **keywords), inner=inner)
+    return made
+
+
+def fused(x, y):
+    return x * 2 - y / 3
+
+
+def four(a, b, c, d):
+    return a * b + c * d
+
+
+def with_scalars(x, s, n=3):
+    return x * s + n
+
+
 @case
 def call(quick: bool) -> Case:
-    """What a call costs: the sum of two arrays of 4 elements."""
-    a, b = f32(4), f32(4)
-    return ours_and_peers(add, a, b, inner=100 if quick else 2000, numba=numba_loop("add", a, b))
+    """What a call costs: the sum of two arrays of 4 elements, which NumPy does in one call of its own."""
+    return _call(add, quick, f32(4), f32(4), numba="add")
+
+
+@case
+def call_fused(quick: bool) -> Case:
+    """Three operations on two arrays of 4 elements."""
+    return _call(fused, quick, f32(4), f32(4))
+
+
+@case
+def call_four(quick: bool) -> Case:
+    """Four arrays of 4 elements."""
+    return _call(four, quick, f32(4), f32(4), f32(4), f32(4))
+
+
+@case
+def call_scalars(quick: bool) -> Case:
+    """An array of 4 elements, a Python float, and an int by keyword."""
+    return _call(with_scalars, quick, f32(4), 2.5, n=4)
 
 
 # Compile and import time ----------------------------------------------------------------------------------------------
@@ -307,8 +355,9 @@ def _second_process(quick: bool) -> Case:
 
     def run(name: str) -> float:
         start = time.perf_counter()
-        script = folder / f"with_{name}.py"
-        subprocess.run([sys.executable, script], env=environment, stdout=subprocess.DEVNULL, check=True)
+        subprocess.run(
+            [sys.executable, folder / f"with_{name}.py"], env=environment, stdout=subprocess.DEVNULL, check=True
+        )
         return time.perf_counter() - start
 
     run("txc")  # keeps the code

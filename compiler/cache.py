@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from ..runtime import native_layout
 from ..runtime.fingerprint import digest, environment
 from ..runtime.loader import LoadedObject, can_load
 from ..runtime.store import Store, default_folder, open_store
@@ -63,17 +64,24 @@ def open_cache() -> tuple[Store | None, str]:
     return store, "" if store is not None else f"{default_folder()} cannot be used"
 
 
-def code_key(graph: Graph, facts: Sequence[Any], options: Options) -> CodeKey | None:
-    """The key of a graph's machine code; None where the cache is not used."""
+def code_key(
+    graph: Graph, facts: Sequence[Any], options: Options, parameters: Sequence[Any] | None = None
+) -> CodeKey | None:
+    """The key of a graph's machine code; None where the cache is not used.
+
+    `parameters` are those of the Python function for whose calls the code has an entry.
+    """
     if open_cache()[0] is None:
         return None
     parts = {"kind": "code", "function": graph.name, "graph": graph.key(), "facts": repr(tuple(facts))}
+    parts["parameters"] = repr(parameters)
     return _key("code", {**parts, **_options(options)})
 
 
 def _options(options: Options) -> dict[str, str]:
     fastmath, passes = options.compiled
-    return {"options": f"fastmath={sorted(fastmath)} passes={passes!r}"}
+    entry = knobs.NATIVE_ENTRY.get() and not native_layout.problem()
+    return {"options": f"fastmath={sorted(fastmath)} passes={passes!r} entry={entry}"}
 
 
 def _key(kind: str, parts: dict[str, str]) -> CodeKey:
@@ -88,7 +96,16 @@ def load_code(key: CodeKey) -> Cached | None:
     if found is None or found.metadata is None or found.metadata.get("key") != key.parts:
         return None
     code = CodeSpec.of_plain(found.metadata["code"])
-    return Cached(code, load_native(LoadedObject(found.payload, [code.function]), code))
+    return Cached(code, load_native(_loaded(found.payload, code), code))
+
+
+def _loaded(machine_code: bytes, code: CodeSpec) -> LoadedObject:
+    """The object in memory; one with an entry also needs what CPython and NumPy have."""
+    if not code.entry:
+        return LoadedObject(machine_code, code.names)
+    from ..runtime.native_call import outside
+
+    return LoadedObject(machine_code, code.names, outside())
 
 
 def publish_code(key: CodeKey, code: CodeSpec, machine_code: bytes) -> None:

@@ -37,7 +37,7 @@ class CodeSpec(NamedTuple):
 
     `function` is its name in the object; `symbols` are passed in this order; `outputs` are numbers of `buffers`, of
     which `written` are arguments written in place; `arena` and `thread_arena` are bytes of temporaries, for all and for
-    each thread.
+    each thread.  `entry` is the name of the entry for calls from Python; where it is empty, `by_python` says why.
     """
 
     function: str
@@ -47,6 +47,13 @@ class CodeSpec(NamedTuple):
     written: tuple[int, ...]
     arena: str
     thread_arena: str
+    entry: str = ""
+    by_python: str = "no Python function has it as its body"
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The functions of the object that are called from outside."""
+        return (self.function, self.entry) if self.entry else (self.function,)
 
     def plain(self) -> dict[str, Any]:
         """As JSON holds it."""
@@ -66,7 +73,9 @@ class CodeSpec(NamedTuple):
 
 def load_native(loaded: Any, code: CodeSpec) -> NativeFunction:
     """The function of an object in memory, which it keeps there."""
-    return NativeFunction(loaded.addresses[code.function], len(code.buffers), len(code.symbols), keep=loaded)
+    addresses = loaded.addresses
+    entry = addresses[code.entry] if code.entry else 0
+    return NativeFunction(addresses[code.function], len(code.buffers), len(code.symbols), keep=loaded, entry=entry)
 
 
 def _dtype(name: str) -> np.dtype[Any]:
@@ -126,9 +135,21 @@ class Executable:
             raise GuardFailure(self.failing_guard(shapes, integers) or "the arguments do not fit the compiled code")
         return self.run(prepared, arrays, threads)
 
-    def run(self, prepared: Prepared, arrays: Sequence[np.ndarray], threads: int = 0) -> list[np.ndarray]:
-        """The call itself, for shapes that were prepared; arrays written in place are among the results."""
-        held = [*arrays, *(_empty(self.buffers[b].dtype, *made) for b, made in zip(self.fresh, prepared.outputs))]
+    def run(
+        self,
+        prepared: Prepared,
+        arrays: Sequence[np.ndarray],
+        threads: int = 0,
+        given: Mapping[int, np.ndarray] | None = None,
+    ) -> list[np.ndarray]:
+        """The call itself, for shapes that were prepared; arrays written in place are among the results.
+
+        `given` has arrays to be used for new buffers, by the buffer's number.
+        """
+        given = given or {}
+        made = zip(self.fresh, prepared.outputs)
+        fresh = [given[b] if b in given else _empty(self.buffers[b].dtype, *form) for b, form in made]
+        held = [*arrays, *fresh]
         self.native([a.ctypes.data for a in held], prepared.symbols, prepared.arena, prepared.thread_arena, threads)
         return [held[o] for o in self.outputs]
 

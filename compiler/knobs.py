@@ -18,7 +18,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 __all__ = [
-    "BUFFER_CACHE_MB", "CACHE_DIR", "CACHE_SIZE_MB", "CC", "DUMP_IR", "KNOBS", "NUM_THREADS", "PASSES", "PRINT_IR",
+    "BUFFER_CACHE_MB", "CACHE_DIR", "CACHE_SIZE_MB", "CC", "DUMP_IR", "KNOBS", "NATIVE_ENTRY", "NUM_THREADS", "PASSES",
+    "PRINT_IR",
     "TIME_PASSES", "VERIFY", "Knob", "KnobError",
 ]  # fmt: skip
 
@@ -142,6 +143,13 @@ CC = _knob(
     "",
     str,
     "The C compiler that links exported shared libraries; unset: cc, the target's cross compiler, or PyPI's ziglang.",
+)
+NATIVE_ENTRY = _knob(
+    "TXC_NATIVE_ENTRY",
+    "0, 1, false or true",
+    True,
+    _bool,
+    "Calls of jitted functions enter machine code directly; with 0, for what is compiled then, they go through Python.",
 )
 PASSES = _knob(
     "TXC_PASSES",

@@ -17,12 +17,19 @@ import numpy as np
 from .buffers_ir import STATE_BYTES
 from .loader import LoadedObject, can_load, library_symbols
 
-__all__ = ["DEFAULT_MB", "SIZE_VARIABLE", "BufferHandler", "empty", "kept_bytes", "limit"]
+__all__ = [
+    "DEFAULT_MB", "RECYCLED_ELEMENTS", "SIZE_VARIABLE", "BufferHandler", "current_handler", "empty", "kept_bytes",
+    "limit", "use_setting",
+]  # fmt: skip
 
 SIZE_VARIABLE, DEFAULT_MB = "TXC_BUFFER_CACHE_MB", 256
 #: Smaller arrays come from malloc's own lists, whose pages are mapped already.
 _SMALLEST = 256 << 10
 _FUNCTIONS = ("malloc", "calloc", "realloc", "free")
+#: What native entries go by, which do not know the size of an element.
+RECYCLED_ELEMENTS = _SMALLEST // 4
+#: The capsule that NumPy takes, or 0: native entries read it.
+_current = ctypes.c_void_p()
 #: Places in NumPy's table of C functions.
 _SET_HANDLER = 304
 
@@ -116,6 +123,25 @@ def kept_bytes() -> int:
     return 0 if handler is None else handler.kept()
 
 
+def current_handler() -> int:
+    """Where native code finds the handler's capsule, or null while nothing is recycled."""
+    return ctypes.addressof(_current)
+
+
+def use_setting() -> BufferHandler | None:
+    """The handler with the limit that the environment says now, also for native calls; None where nothing is kept.
+
+    Native calls do not look at the environment: they go by what this said last, which is when a version was made or
+    a call went through Python.
+    """
+    most = limit()
+    handler = _handler() if most else None
+    if handler is not None:
+        handler.set_limit(most)
+    _current.value = None if handler is None else id(handler.capsule)
+    return handler
+
+
 def empty(shape: tuple[int, ...] | list[int], dtype: np.dtype[Any]) -> np.ndarray:
     """`np.empty` in row-major order; memory of large arrays is recycled."""
     size = dtype.itemsize
@@ -123,11 +149,9 @@ def empty(shape: tuple[int, ...] | list[int], dtype: np.dtype[Any]) -> np.ndarra
         size *= n
     if size < _SMALLEST:
         return np.empty(shape, dtype)
-    most = limit()
-    handler = _handler() if most else None
+    handler = use_setting()
     if handler is None:
         return np.empty(shape, dtype)
-    handler.set_limit(most)
     before = handler.set(handler.capsule)
     try:
         return np.empty(shape, dtype)

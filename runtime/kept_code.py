@@ -38,7 +38,7 @@ def compile_module(text: str) -> tuple[Any, Any]:
     module.verify()
     target = llvm.Target.from_default_triple()
     features = llvm.get_host_cpu_features().flatten()  # on AArch64, single-instruction atomics
-    # Level 0 compiles in a quarter of the time; a region, bound by its atomics, takes tens of nanoseconds more.
+    # Level 0 compiles in a quarter of the time; a parallel region or a call takes some nanoseconds more.
     machine = target.create_target_machine(
         cpu=llvm.get_host_cpu_name(), features=features, opt=0, reloc="pic", codemodel="small"
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import lru_cache
 from typing import Any, Protocol
@@ -193,8 +193,10 @@ class LoadedObject(Protocol):
 class _Jitted:
     """An object that LLVM's own loader put into memory: of formats other than ELF."""
 
-    def __init__(self, data: bytes, names: Sequence[str]):
+    def __init__(self, data: bytes, names: Sequence[str], symbols: Mapping[str, int]):
         _initialize()
+        for symbol, address in symbols.items():
+            llvm.add_symbol(symbol, address)
         self._engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), _new_machine())
         self._engine.add_object_file(llvm.ObjectFileRef.from_data(data))
         self._engine.finalize_object()
@@ -209,12 +211,16 @@ def _new_machine() -> Any:
     return llvm.Target.from_default_triple().create_target_machine(opt=0, jit=True)
 
 
-def load_object(data: bytes, names: Iterable[str]) -> LoadedObject:
-    """Load an object of this machine's; TargetError where it lacks one of `names` or cannot be loaded."""
+def load_object(data: bytes, names: Iterable[str], symbols: Mapping[str, int] | None = None) -> LoadedObject:
+    """Load an object of this machine's; TargetError where it lacks one of `names` or cannot be loaded.
+
+    `symbols` has the addresses of what it needs (default: functions of the C library).
+    """
+    symbols = loader.library_symbols() if symbols is None else symbols
     spelled = {object_name(name): name for name in names}
     try:
         made = loader.LoadedObject if loader.can_load(data) else _Jitted
-        loaded = made(data, [*spelled])
+        loaded = made(data, [*spelled], symbols)
     except loader.LoaderError as error:
         raise TargetError(str(error)) from error
     loaded.addresses = {spelled[name]: address for name, address in loaded.addresses.items()}

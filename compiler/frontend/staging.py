@@ -126,7 +126,7 @@ def _symbolic(trace: Trace, argument: Argument, captures: Captures) -> Any:
     if argument.kind in ("tuple", "list"):
         items = [_symbolic(trace, v, captures) for v in value]
         return tuple(items) if argument.kind == "tuple" else items
-    captures.take(Root(value, name, lambda: value), ("argument", name))
+    captures.take(Root(value, name, lambda: value, (types.CellType(value), None, ())), ("argument", name))
     return value
 
 

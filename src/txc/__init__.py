@@ -7,12 +7,13 @@ if TYPE_CHECKING:
     from .compiler.diagnostics import TxcError
     from .compiler.export import export
     from .compiler.frontend.tensor import Tensor, asarray
+    from .compiler.info import info
     from .compiler.jit import jit
     from .compiler.options import OptionError
     from .compiler.tx_module import compile_source, load
 
 __version__ = "0.1.0"
-__all__ = ["OptionError", "Tensor", "TxcError", "asarray", "compile_source", "export", "jit", "load"]
+__all__ = ["OptionError", "Tensor", "TxcError", "asarray", "compile_source", "export", "info", "jit", "load"]
 
 #: Each name's module is imported when the name is first used: a jitted function whose code the cache has needs neither
 #: the front end nor the op registry, which are most of what importing all of txc costs.
@@ -23,6 +24,7 @@ _MODULES = {
     "asarray": "frontend.tensor",
     "compile_source": "tx_module",
     "export": "export",
+    "info": "info",
     "jit": "jit",
     "load": "tx_module",
 }

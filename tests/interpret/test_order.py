@@ -101,9 +101,6 @@ def test_a_mul_add_chain_rounds_products_too() -> None:
 
     assert str(order) == "chain<16, mul_add>"
 
-    def add(older, newer):
-        return (older[0] + newer[0],)
-
     (found,) = fold(order, 40, lambda ks: (a[ks], b[ks]), add, (np.float32(0),))
     (products,) = fold(parse_order("chain<16>"), 40, lambda ks: (a[ks] * b[ks],), add, (np.float32(0),))
     assert found == products
