@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from .entry_layout import EXPORTED
 from .kept_code import compile_module, kept_object
 from .loader import LoadedObject, can_load, library_symbols
 
@@ -12,8 +13,6 @@ __all__ = ["shared_half"]
 
 def shared_half(symbols: Mapping[str, int]) -> Mapping[str, int]:
     """Addresses of the functions of `entry_ir`, linked to `symbols`; never unmapped."""
-    from .entry_ir import EXPORTED
-
     needed = {**library_symbols(), **symbols}
     if not can_load(b"\x7fELF"):
         return _load_by_llvm(needed, tuple(EXPORTED))

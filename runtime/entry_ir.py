@@ -18,32 +18,12 @@ from string import Template
 from . import native_layout as layout
 from .buffers import RECYCLED_ELEMENTS
 from .call import RuntimeStruct
-from .entry_layout import CALLABLE_HEAD, MISS, CapturedStruct, RecordStruct, ThreadsStruct
+from .entry_layout import CALLABLE_HEAD, EXPORTED, MISS, CapturedStruct, RecordStruct, ThreadsStruct
 
-__all__ = ["DECLARATIONS", "EXPORTED", "LIGHT", "source"]
+__all__ = ["DECLARATIONS", "LIGHT", "source"]
 
 #: Iterations up to which a kernel runs on the caller's thread and keeps the GIL: a few microseconds.
 LIGHT = 1 << 14
-
-#: What entries call, with its type.
-EXPORTED = {
-    "txc_bind": "i1 (ptr, ptr, i64, ptr, ptr)",
-    "txc_captured": "i1 (ptr)",
-    "txc_is_array": "i1 (ptr, i64, i32, i32, i32)",
-    "txc_integer": "i1 (ptr, ptr)",
-    "txc_overlap": "i1 (ptr, i64, ptr, i64)",
-    "txc_floordiv": "{i64, i1} (i64, i64)",
-    "txc_floormod": "{i64, i1} (i64, i64)",
-    "txc_empty": "ptr (i32, ptr, i32, ptr, i32)",
-    "txc_run": "i1 (ptr, ptr, ptr, ptr, i64, i64, i64)",
-    "txc_scalar": "ptr (ptr, i32)",
-    "txc_scalar_of": "ptr (ptr)",
-    "txc_tuple": "ptr (ptr, i64)",
-    "txc_list": "ptr (ptr, i64)",
-    "txc_dict": "ptr (ptr, ptr, i64)",
-    "txc_release": "void (ptr, i64)",
-    "txc_vectorcall": "ptr (ptr, ptr, i64, ptr)",
-}
 
 
 def _declaration(name: str, type_: str) -> str:
