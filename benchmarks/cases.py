@@ -7,12 +7,15 @@ NumPy: txc gets them unmodified, JAX the same code with `jax.numpy` for `np`, Nu
 from __future__ import annotations
 
 import importlib
+import os
 import subprocess
 import sys
+import tempfile
 import time
 import types
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -20,6 +23,8 @@ from scipy.special import erf
 
 import txc
 
+# Compile times are those of compilations: only the case of the second process has a cache.
+os.environ["TXC_CACHE_DIR"] = "0"
 random = np.random.default_rng(0)
 
 
@@ -212,11 +217,59 @@ def _column_sum(quick: bool) -> Case:
     return _sum(column_sum, "column_sum", quick)
 
 
+def _call(function: Callable[..., Any], quick: bool, *args: Any, numba: str = "", **keywords: Any) -> Case:
+    """A call on 4 elements: the time is the call's own."""
+    compiled = txc.jit(function)
+    inner = 100 if quick else 5000
+    made = Case({"txc": Contestant(lambda: compiled(*args, **keywords), inner=inner)})
+    made.contestants["numpy"] = Contestant(lambda: function(*args, **keywords), inner=inner)
+    loop = numba_loop(numba, *args) if numba else None
+    if loop is not None:
+        made.contestants["numba"] = Contestant(loop, inner=inner)
+    jax = optional("jax")
+    if jax is None:
+        made.missing.append("jax")
+    else:
+        traced = jax.jit(for_jax(jax, function))
+        held = [jax.numpy.asarray(x) if isinstance(x, np.ndarray) else x for x in args]
+        made.contestants["jax"] = Contestant(lambda: traced(*held, **keywords), inner=inner)
+    return made
+
+
+def fused(x, y):
+    return x * 2 - y / 3
+
+
+def four(a, b, c, d):
+    return a * b + c * d
+
+
+def with_scalars(x, s, n=3):
+    return x * s + n
+
+
 @case
 def call(quick: bool) -> Case:
-    """What a call costs: the sum of two arrays of 4 elements."""
-    a, b = f32(4), f32(4)
-    return ours_and_peers(add, a, b, inner=100 if quick else 2000, numba=numba_loop("add", a, b))
+    """What a call costs: the sum of two arrays of 4 elements, which NumPy does in one call of its own."""
+    return _call(add, quick, f32(4), f32(4), numba="add")
+
+
+@case
+def call_fused(quick: bool) -> Case:
+    """Three operations on two arrays of 4 elements."""
+    return _call(fused, quick, f32(4), f32(4))
+
+
+@case
+def call_four(quick: bool) -> Case:
+    """Four arrays of 4 elements."""
+    return _call(four, quick, f32(4), f32(4), f32(4), f32(4))
+
+
+@case
+def call_scalars(quick: bool) -> Case:
+    """An array of 4 elements, a Python float, and an int by keyword."""
+    return _call(with_scalars, quick, f32(4), 2.5, n=4)
 
 
 # Compile and import time ----------------------------------------------------------------------------------------------
@@ -274,19 +327,53 @@ for _name in COMPILED:
 @case
 def _import(quick: bool) -> Case:
     """Import time in fresh interpreters; txc imports NumPy."""
-    made = Case({}, note="xDSL not imported with txc: checked")
-    for name in ("txc", "numpy"):
-        made.contestants[name] = Contestant(lambda n=name: in_process("-c", IMPORT.format(name=n)), own_clock=True)
+    made = Case({}, note="front end and op registry included; xDSL not imported with txc: checked")
+    for name, program in {"txc": "import txc; txc.jit; txc.Tensor", "numpy": "import numpy"}.items():
+        made.contestants[name] = Contestant(lambda p=program: in_process("-c", IMPORT.format(p)), own_clock=True)
     return made
 
 
 IMPORT = """
 import sys, time
 start = time.perf_counter()
-import {name}
+{}
 seconds = time.perf_counter() - start
 assert "xdsl" not in sys.modules
 print(seconds)
+"""
+
+
+@case
+def _second_process(quick: bool) -> Case:
+    """Wall time of a script that runs softmax once on 64×64 f32, its code being kept, and of the same in NumPy."""
+    folder = Path(tempfile.mkdtemp())
+    scripts = {"txc": "import txc" + SOFTMAX_SCRIPT, "numpy": SOFTMAX_SCRIPT.replace("@txc.jit", "")}
+    for name, text in scripts.items():
+        (folder / f"with_{name}.py").write_text(text)
+    environment = {**os.environ, "TXC_CACHE_DIR": str(folder / "cache")}
+    environment.pop("PYTHONDONTWRITEBYTECODE", None)  # what is installed has its bytecode
+
+    def run(name: str) -> float:
+        start = time.perf_counter()
+        subprocess.run(
+            [sys.executable, folder / f"with_{name}.py"], env=environment, stdout=subprocess.DEVNULL, check=True
+        )
+        return time.perf_counter() - start
+
+    run("txc")  # keeps the code
+    contestants = {name: Contestant(lambda n=name: run(n), own_clock=True) for name in scripts}
+    return Case(contestants, note="the second process and later ones")
+
+
+SOFTMAX_SCRIPT = """
+import numpy as np
+
+@txc.jit
+def softmax(x, beta):
+    e = np.exp((x - x.max(axis=1, keepdims=True)) * beta)
+    return e / e.sum(axis=1, keepdims=True)
+
+print(softmax(np.arange(64 * 64, dtype=np.float32).reshape(64, 64) / 1000, 1.0).sum())
 """
 
 

@@ -57,7 +57,9 @@ _EXAMPLES = """examples:
   tensor-compile run softmax.tx --input x=random:f32[64,128] --input beta=1.0 -o y.npy
   tensor-compile run softmax.tx --input x=@x.npy --input beta=1.0 --bisect
   tensor-compile knobs                                        list the environment variables
+  tensor-compile cache info                                   what compiled code is kept; also: clear, why FILE.tx
 """
+CACHE_HELP = "Compiled code that is kept for other processes: what there is, remove it, why a file is not found in it."
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -67,6 +69,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if given[:1] == ["knobs"]:
             _Parser(prog="tensor-compile knobs", description="List the environment variables.").read(given[1:])
             return _knobs()
+        if given[:1] == ["cache"]:
+            from .cli_cache import cache_command
+
+            return cache_command(_Parser(prog="tensor-compile cache", description=CACHE_HELP), given[1:])
         running = given[:1] == ["run"]
         options = _parser(running).read(given[1:] if running else given)
         return (_run if running else _check)(options)
@@ -272,6 +278,7 @@ def _run(given: Any) -> int:
 def _call(graph: Graph, inputs: dict[str, Any], request: _Request) -> list[np.ndarray]:
     """Compile for packed arrays and run; results in the user's dims."""
     from .executable import GuardFailure
+    from .jit import compiled, packed
     from .pipeline import compile_graph
 
     arrays = [
@@ -281,9 +288,12 @@ def _call(graph: Graph, inputs: dict[str, Any], request: _Request) -> list[np.nd
     ]
     integers = [inputs[i.name] for i in graph.inputs if i.value is None]
     with _status(f"compiling {graph.name}"):
-        made = compile_graph(graph, request.options, watch=request.watch)
+        if request.watch == Watch():
+            executable = compiled(graph, packed(graph), request.options)
+        else:
+            executable = compile_graph(graph, request.options, watch=request.watch).executable
     try:
-        outputs = made.executable(arrays, integers, request.options.threads)
+        outputs = executable(arrays, integers, request.options.threads)
     except GuardFailure as error:
         raise CliError(f"{graph.name}: {error}") from None
     return outputs[: graph.results] if graph.results else outputs

@@ -1,40 +1,91 @@
 """A compiled function with what a call needs: symbols, guards, outputs to allocate, arrays written in place.
 
-The dims of the IR become one generated Python function (`_preparation`), so a call evaluates no `Dim`.
+The dims of the IR become one generated Python function (`_preparation`), so a call evaluates no `Dim`, and code that
+comes from the cache needs none: everything here is plain data.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..dialects.dims import Dim, Sym
 from ..runtime.call import NativeFunction
-from .frontend.graph import Graph, Guard
+from .signature import Signature
 
-__all__ = ["BufferSpec", "Executable", "GuardFailure", "Prepared"]
+__all__ = ["BufferSpec", "CodeSpec", "Executable", "GuardFailure", "Prepared", "load_native"]
 
 
 class GuardFailure(ValueError):
     """Arguments for which the compiled code is not valid."""
 
 
-@dataclass(frozen=True)
-class BufferSpec:
-    """Memory that the native function takes: NumPy dtype, dims, strides in elements."""
+class BufferSpec(NamedTuple):
+    """Memory that the native function takes: NumPy dtype; dims and strides (in elements) as texts of dims."""
 
     dtype: np.dtype[Any]
-    dims: tuple[Dim, ...]
-    strides: tuple[Dim, ...]
+    dims: tuple[str, ...]
+    strides: tuple[str, ...]
 
 
-@dataclass(frozen=True)
-class Prepared:
+class CodeSpec(NamedTuple):
+    """How machine code is called, as plain data.  Dims are texts, as in `signature.py`.
+
+    `function` is its name in the object; `symbols` are passed in this order; `outputs` are numbers of `buffers`, of
+    which `written` are arguments written in place; `arena` and `thread_arena` are bytes of temporaries, for all and for
+    each thread.  `entry` is the name of the entry for calls from Python; where it is empty, `by_python` says why.
+    """
+
+    function: str
+    symbols: tuple[str, ...]
+    buffers: tuple[BufferSpec, ...]
+    outputs: tuple[int, ...]
+    written: tuple[int, ...]
+    arena: str
+    thread_arena: str
+    entry: str = ""
+    by_python: str = "no Python function has it as its body"
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The functions of the object that are called from outside."""
+        return (self.function, self.entry) if self.entry else (self.function,)
+
+    def plain(self) -> dict[str, Any]:
+        """As JSON holds it."""
+        buffers = [[b.dtype.name, list(b.dims), list(b.strides)] for b in self.buffers]
+        fields = {k: list(v) if isinstance(v, tuple) else v for k, v in self._asdict().items()}
+        return {**fields, "buffers": buffers}
+
+    @staticmethod
+    def of_plain(plain: Mapping[str, Any]) -> CodeSpec:
+        """Read back what `plain` made."""
+        buffers = tuple(
+            BufferSpec(_dtype(name), tuple(dims), tuple(strides)) for name, dims, strides in plain["buffers"]
+        )
+        fields = {k: tuple(v) if isinstance(v, list) else v for k, v in plain.items()}
+        return CodeSpec(**{**fields, "buffers": buffers})
+
+
+def load_native(loaded: Any, code: CodeSpec) -> NativeFunction:
+    """The function of an object in memory, which it keeps there."""
+    addresses = loaded.addresses
+    entry = addresses[code.entry] if code.entry else 0
+    return NativeFunction(addresses[code.function], len(code.buffers), len(code.symbols), keep=loaded, entry=entry)
+
+
+def _dtype(name: str) -> np.dtype[Any]:
+    if name == "bfloat16":  # NumPy knows it once this is imported
+        import ml_dtypes
+
+        return np.dtype(ml_dtypes.bfloat16)
+    return np.dtype(name)
+
+
+class Prepared(NamedTuple):
     """What a call's shapes imply."""
 
     symbols: tuple[int, ...]
@@ -44,46 +95,13 @@ class Prepared:
 
 
 class Executable:
-    """Runs a graph's machine code on arrays.
+    """Runs machine code on arrays: what `signature` says of the call, `code` of the code."""
 
-    `strides` are those the code was compiled for, one entry a buffer argument of the graph (None: packed, row-major).
-    """
-
-    def __init__(
-        self,
-        graph: Graph,
-        native: NativeFunction,
-        *,
-        symbols: Sequence[Dim],
-        buffers: Sequence[BufferSpec],
-        outputs: Sequence[int],
-        arena: Dim,
-        thread_arena: Dim,
-    ):
-        self.graph, self.native = graph, native
-        self.symbols, self.buffers, self.outputs = tuple(symbols), tuple(buffers), tuple(outputs)
-        self.arena, self.thread_arena = arena, thread_arena
-        self.arrays = [i for i in graph.inputs if i.value is not None]
-        self.integers = [i for i in graph.inputs if i.value is None]
-        n = len(self.arrays)
-        self.written = tuple(sorted({o for o in self.outputs if o < n}))
+    def __init__(self, signature: Signature, code: CodeSpec, native: NativeFunction):
+        self.signature, self.code, self.native = signature, code, native
+        self.buffers, self.outputs, self.written = code.buffers, code.outputs, code.written
+        n = len(signature.arrays)
         self.fresh = tuple(o for o in sorted(set(self.outputs)) if o >= n)
-
-    def for_graph(self, graph: Graph) -> Executable:
-        """The same code for an equal graph: its guards and captured arrays are its own."""
-        return Executable(
-            graph,
-            self.native,
-            symbols=self.symbols,
-            buffers=self.buffers,
-            outputs=self.outputs,
-            arena=self.arena,
-            thread_arena=self.thread_arena,
-        )
-
-    @cached_property
-    def guards(self) -> tuple[Guard, ...]:
-        return tuple(self.graph.table.guards)
 
     def prepare(
         self, shapes: Sequence[tuple[int, ...]], strides: Sequence[tuple[int, ...]], integers: Sequence[int]
@@ -98,30 +116,9 @@ class Executable:
 
     def failing_guard(self, shapes: Sequence[tuple[int, ...]], integers: Sequence[int]) -> str:
         """A sentence on the first condition that the arguments do not meet; empty where all are met."""
-        env: dict[Sym, int] = {}
-        for given, shape in zip(self.arrays, shapes):
-            assert given.value is not None
-            for d, size in zip(given.value.type.dims, shape):
-                if d.symbol is not None:
-                    env.setdefault(d.symbol, size)
-        for given, value in zip(self.integers, integers):
-            if given.symbol is not None and given.symbol.symbol is not None:
-                env[given.symbol.symbol] = value
-        for given, shape in zip(self.arrays, shapes):
-            assert given.value is not None
-            for axis, (d, size) in enumerate(zip(given.value.type.dims, shape)):
-                expected = d.evaluate(env)
-                if expected != size:
-                    where = f"dim {axis} of {given.name}"
-                    return f"{where} must be {d}{'' if d.const is not None else f' = {expected}'}, not {size}"
-        env = self.graph.table.environment(env)
-        for guard in self.guards:
-            try:
-                if not guard.holds(env):
-                    return f"the arguments do not satisfy {guard}"
-            except KeyError:
-                continue
-        return ""
+        from .guards import failing_guard
+
+        return failing_guard(self.signature, shapes, integers)
 
     def __call__(
         self, arrays: Sequence[np.ndarray], integers: Sequence[int] = (), threads: int = 0
@@ -137,9 +134,21 @@ class Executable:
             raise GuardFailure(self.failing_guard(shapes, integers) or "the arguments do not fit the compiled code")
         return self.run(prepared, arrays, threads)
 
-    def run(self, prepared: Prepared, arrays: Sequence[np.ndarray], threads: int = 0) -> list[np.ndarray]:
-        """The call itself, for shapes that were prepared; arrays written in place are among the results."""
-        held = [*arrays, *(_empty(self.buffers[b].dtype, *made) for b, made in zip(self.fresh, prepared.outputs))]
+    def run(
+        self,
+        prepared: Prepared,
+        arrays: Sequence[np.ndarray],
+        threads: int = 0,
+        given: Mapping[int, np.ndarray] | None = None,
+    ) -> list[np.ndarray]:
+        """The call itself, for shapes that were prepared; arrays written in place are among the results.
+
+        `given` has arrays to be used for new buffers, by the buffer's number.
+        """
+        given = given or {}
+        made = zip(self.fresh, prepared.outputs)
+        fresh = [given[b] if b in given else _empty(self.buffers[b].dtype, *form) for b, form in made]
+        held = [*arrays, *fresh]
         self.native([a.ctypes.data for a in held], prepared.symbols, prepared.arena, prepared.thread_arena, threads)
         return [held[o] for o in self.outputs]
 
@@ -153,65 +162,64 @@ def _empty(dtype: np.dtype[Any], shape: tuple[int, ...], strides: tuple[int, ...
     return made.transpose(np.argsort(order))
 
 
-_NAME = re.compile(r"[$A-Za-z_][\w.$]*")
+_NAME = re.compile(r"(?:\$|[^\W\d])[\w.$]*")
 
 
 class _Preparation:
     """Writes the Python function that checks a call's shapes and computes what depends on them."""
 
     def __init__(self, executable: Executable):
-        self.executable = executable
+        self.signature, self.code = executable.signature, executable.code
+        self.fresh = [executable.buffers[b] for b in executable.fresh]
         self.names: dict[str, str] = {}
         self.lines: list[str] = []
 
     def compile(self) -> Callable[..., Any]:
         """``prepare(shapes, strides, integers) -> (symbols, outputs, arena, thread_arena)`` or None."""
-        e = self.executable
+        code = self.code
         sizes = self._bind_inputs()
-        for symbol, value in e.graph.table.substitutions.items():
-            if symbol.name not in self.names:
-                self._bind(symbol.name, self._text(value))
+        for symbol, value in self.signature.substitutions:
+            if symbol not in self.names:
+                self._bind(symbol, self._text(value))
         checks = [f"{size} == {self._text(d)}" for d, size in sizes]
-        checks += [f"{self._text(g.lhs)} {g.relation} {self._text(g.rhs)}" for g in e.guards]
-        fresh = [e.buffers[b] for b in e.fresh]
-        outputs = "".join(f"({self._tuple(s.dims)}, {self._tuple(s.strides)}), " for s in fresh)
-        result = f"{self._tuple(e.symbols)}, ({outputs}), {self._text(e.arena)}, {self._text(e.thread_arena)}"
+        checks += [f"{self._text(lhs)} {relation} {self._text(rhs)}" for lhs, relation, rhs, _ in self.signature.guards]
+        outputs = "".join(f"({self._tuple(s.dims)}, {self._tuple(s.strides)}), " for s in self.fresh)
+        result = f"{self._tuple(code.symbols)}, ({outputs}), {self._text(code.arena)}, {self._text(code.thread_arena)}"
         body = [*self.lines, *(f"if not ({check}): return None" for check in checks), f"return {result}"]
         source = "def prepare(shapes, strides, integers):\n" + "".join(f"    {line}\n" for line in body)
         scope: dict[str, Any] = {}
-        exec(compile(source, f"<dims of {e.graph.name}>", "exec"), scope)
+        exec(compile(source, f"<dims of {self.signature.name}>", "exec"), scope)
         return scope["prepare"]
 
-    def _bind_inputs(self) -> list[tuple[Dim, str]]:
+    def _bind_inputs(self) -> list[tuple[str, str]]:
         """Give every symbol that an argument shows a variable; what is left to compare: a dim and the size's text."""
-        e = self.executable
-        compared: list[tuple[Dim, str]] = []
-        for i, given in enumerate(e.arrays):
-            assert given.value is not None
-            for axis, d in enumerate(given.value.type.dims):
+        compared: list[tuple[str, str]] = []
+        arrays = self.signature.arrays
+        for i, given in enumerate(arrays):
+            for axis, d in enumerate(given.dims):
                 size = f"shapes[{i}][{axis}]"
-                if d.symbol is not None and d.symbol.name not in self.names:
-                    self._bind(d.symbol.name, size)
+                if _NAME.fullmatch(d) and d not in self.names:
+                    self._bind(d, size)
                 else:
                     compared.append((d, size))
-        for i, given in enumerate(e.integers):
-            if given.symbol is not None and given.symbol.symbol is not None:
-                self._bind(given.symbol.symbol.name, f"integers[{i}]")
-            elif given.symbol is not None:
+        for i, given in enumerate(self.signature.integers):
+            if _NAME.fullmatch(given.symbol):
+                self._bind(given.symbol, f"integers[{i}]")
+            else:
                 compared.append((given.symbol, f"integers[{i}]"))
-        for i, spec in enumerate(e.buffers[: len(e.arrays)]):
+        for i, spec in enumerate(self.code.buffers[: len(arrays)]):
             for axis, stride in enumerate(spec.strides):
-                if stride.symbol is not None and stride.symbol.name.startswith("$"):
-                    self._bind(stride.symbol.name, f"strides[{i}][{axis}]")
+                if _NAME.fullmatch(stride) and stride.startswith("$"):
+                    self._bind(stride, f"strides[{i}][{axis}]")
         return compared
 
     def _bind(self, name: str, text: str) -> None:
         self.names[name] = f"v{len(self.names)}"
         self.lines.append(f"{self.names[name]} = {text}")
 
-    def _text(self, d: Dim) -> str:
+    def _text(self, d: str) -> str:
         """The expression over the function's variables."""
-        return _NAME.sub(lambda m: m[0] if m[0] in ("min", "max") else self.names[m[0]], str(d))
+        return _NAME.sub(lambda m: m[0] if m[0] in ("min", "max") else self.names[m[0]], d)
 
-    def _tuple(self, dims: Sequence[Dim]) -> str:
+    def _tuple(self, dims: Sequence[str]) -> str:
         return f"({''.join(f'{self._text(d)}, ' for d in dims)})"

@@ -65,7 +65,7 @@ def export_graph(
         raise ExportError(f"C calls no code of {target.name}", "--emit=ptx shows what there is")
     options = options or Options.of()
     kept = ",".join(filter(None, (options.passes, "tx-swap-layout{keep-results=true}")))
-    options = replace(options, passes=kept)
+    options = options._replace(passes=kept)
     versions: list[Version] = []
     texts: list[str] = []
     outputs: tuple[int, ...] = ()

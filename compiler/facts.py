@@ -7,23 +7,14 @@ whole list.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from enum import Enum
 from typing import Any
 
 import numpy as np
 
-from ..dialects.dims import Dim, dim, packed_strides, sym
-
 __all__ = [
-    "Identity",
-    "StrideFact",
-    "separate",
-    "stride_fact",
-    "symbolic_strides",
-    "value_fact",
-    "walkable",
-]
+    "Identity", "StrideFact", "describe", "element_name", "separate", "stride_fact", "value_fact", "walkable",
+]  # fmt: skip
 
 #: ``("packed",)``, ``("order", slowest dim, …, fastest dim)``, or ``("strides", …)`` with "0", "1" or "s" for each dim.
 StrideFact = tuple[Any, ...]
@@ -40,6 +31,16 @@ def walkable(array: np.ndarray) -> np.ndarray:
     return array
 
 
+def element_name(array: np.ndarray) -> str:
+    """txc's name of a walkable array's element type.  TypeError, naming the types there are, where there is none."""
+    element = array.dtype
+    if element.isbuiltin == 1 and element.kind in "iuf" and element.itemsize <= 8:
+        return f"{element.kind}{8 * element.itemsize}"
+    from ..dialects.types import dtype  # the table of all types, which a hit does without
+
+    return dtype(element).name
+
+
 def stride_fact(array: np.ndarray) -> StrideFact:
     """How a walkable array lies in memory."""
     if array.flags.c_contiguous:
@@ -50,11 +51,13 @@ def stride_fact(array: np.ndarray) -> StrideFact:
     return ("strides", *("0" if s == 0 else "1" if s == item else "s" for s in array.strides))
 
 
-@dataclass(frozen=True, eq=False)
 class Identity:
     """A Python object as a fact: that very one, kept alive so that no later one can be taken for it."""
 
-    value: Any
+    __slots__ = ("value",)
+
+    def __init__(self, value: Any):
+        self.value = value
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Identity) and other.value is self.value
@@ -74,16 +77,6 @@ def value_fact(value: Any) -> Any:
     if value is None or isinstance(value, (str, bytes, np.dtype, Enum)):
         return value
     return Identity(value)
-
-
-def symbolic_strides(name: str, dims: Sequence[Dim], fact: StrideFact) -> tuple[Dim, ...] | None:
-    """The strides, in elements, of an argument with that fact; None for packed ones."""
-    kind, *rest = fact
-    if kind == "packed":
-        return None
-    if kind == "order":
-        return packed_strides(dims, rest)
-    return tuple(sym(f"${name}.s{i}") if c == "s" else dim(int(c)) for i, c in enumerate(rest))
 
 
 def separate(arrays: Sequence[np.ndarray], written: Sequence[int]) -> list[np.ndarray]:

@@ -9,91 +9,127 @@ from __future__ import annotations
 import functools
 import inspect
 import threading
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
-from typing import Any
+import types
+from collections.abc import Callable, Container, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..dialects.types import dtype
-from .facts import StrideFact, describe, separate, stride_fact, symbolic_strides, value_fact, walkable
-from .frontend.graph import Graph, Literal
-from .frontend.staging import Argument, trace_function
-from .frontend.tensor import Tensor
+from ..runtime.native_call import NativeCallable, Record, callable_directly, install, remove_all
+from ..runtime.native_layout import problem
+from . import knobs
+from .cache import SourceLookup, code_key, explain_miss, load_code, publish_code
+from .call_arguments import Call, take_apart
+from .call_parameters import CallSignature, NotNative, Parameter, parameters_of
+from .executable import CodeSpec, Executable
+from .facts import StrideFact, describe, separate, stride_fact, walkable
 from .options import Options
+from .out_argument import check, destinations, takes_place
+from .signature import Literal, Signature
+from .versions import Ready, Version, describe_versions, why_not
 
-__all__ = ["Jitted", "Lowered", "compiled", "evaluate_graph", "jit", "structured"]
+if TYPE_CHECKING:
+    from ..runtime.call import NativeFunction
+    from .cache import CodeKey
+    from .captured import Captured
+    from .frontend.graph import Graph
 
+__all__ = ["Jitted", "Lowered", "compiled", "evaluate_graph", "jit", "packed", "stages_of", "structured"]
 
-@dataclass
-class _Version:
-    """One trace of a function: its graph, its machine code, how its hidden inputs are found, what it captured."""
-
-    graph: Graph
-    executable: Any
-    stages: Any
-    captured: tuple[Callable[[], bool], ...]
-    facts: tuple[StrideFact, ...]
-
-
-@dataclass
-class _Call:
-    """A call's arguments, flattened: arrays and ints in the order of the graph's inputs, and the facts key."""
-
-    arguments: list[Argument] = field(default_factory=list)
-    key: list[Any] = field(default_factory=list)
-    lazy: bool = False
-    #: For the version it was prepared for: arrays in the order of the graph's inputs, and what its shapes imply.
-    arrays: list[np.ndarray] = field(default_factory=list)
-    prepared: Any = None
-
-    def prepare(self, version: _Version) -> bool:
-        """Whether the version's guards hold for these arguments."""
-        self.arrays = _arrays(version.graph, self)
-        steps = [tuple(s // a.itemsize for s in a.strides) for a in self.arrays]
-        integers = _integers(version.graph, self)
-        self.prepared = version.executable.prepare([a.shape for a in self.arrays], steps, integers)
-        return self.prepared is not None
-
-
-_code: dict[Any, Any] = {}
+_code: dict[Any, tuple[CodeSpec, NativeFunction, CodeKey | None]] = {}
 _code_lock = threading.Lock()
+_install_lock = threading.Lock()
 
 
-def compiled(graph: Graph, facts: Sequence[StrideFact], options: Options, watch: Any = None) -> Any:
-    """A `pipeline.Compiled` for the graph, made once for equal graphs, facts and options."""
-    from .pipeline import compile_graph
+def compiled(graph: Graph, facts: Sequence[StrideFact], options: Options) -> Executable:
+    """The graph's machine code, made or loaded once for equal graphs, facts and options."""
+    return _compiled(graph, facts, options)[0]
 
-    key = (graph.key(), graph.name, tuple(facts), options.compiled)
+
+def _compiled(
+    graph: Graph, facts: Sequence[StrideFact], options: Options, parameters: tuple[Parameter, ...] | None = None
+) -> tuple[Executable, CodeKey | None]:
+    """And what other processes look it up by.  With the Python function's `parameters` it may have an entry."""
+    key = (graph.key(), graph.name, tuple(facts), options.compiled, parameters)
     with _code_lock:
         found = _code.get(key)
-        if found is None or watch is not None:
-            inputs = [i for i in graph.inputs if i.value is not None]
-            strides = [
-                symbolic_strides(i.name, i.value.type.dims, f) for i, f in zip(inputs, facts, strict=True) if i.value
-            ]
-            found = compile_graph(graph, options, strides=strides, watch=watch)
-            _code.setdefault(key, found)
-    return found
+        if found is None:
+            found = _code[key] = _loaded_or_made(graph, facts, options, parameters)
+    code, native, kept = found
+    return Executable(Signature.of(graph), code, native), kept
+
+
+def _loaded_or_made(
+    graph: Graph, facts: Sequence[StrideFact], options: Options, parameters: tuple[Parameter, ...] | None
+) -> tuple[CodeSpec, NativeFunction, CodeKey | None]:
+    key = code_key(graph, facts, options, parameters)
+    cached = None if key is None else load_code(key)
+    if cached is not None:
+        return cached.code, cached.native, key
+    from .pipeline import compile_graph
+
+    signature = None if parameters is None else CallSignature(parameters, tuple(facts))
+    made = compile_graph(graph, options, strides=_strides(graph, facts), signature=signature)
+    executable, machine_code = made.executable, made.stages.object
+    if key is not None and machine_code is not None:
+        publish_code(key, executable.code, machine_code)
+    return executable.code, executable.native, key
+
+
+def stages_of(graph: Graph, facts: Sequence[StrideFact], options: Options, watch: Any) -> Any:
+    """The `pipeline.Stages` of a compilation that `watch` looks at; nothing is taken from a cache, nor kept."""
+    from .pipeline import run_stages
+
+    return run_stages(graph, options, strides=_strides(graph, facts), watch=watch)
+
+
+def _strides(graph: Graph, facts: Sequence[StrideFact]) -> list[Any]:
+    from .strides import symbolic_strides
+
+    inputs = [i for i in graph.inputs if i.value is not None]
+    return [symbolic_strides(i.name, i.value.type.dims, f) for i, f in zip(inputs, facts, strict=True) if i.value]
+
+
+def packed(graph: Graph) -> list[StrideFact]:
+    """The facts of arrays that are all row-major, for a graph."""
+    return [("packed",) for i in graph.inputs if i.value is not None]
 
 
 def evaluate_graph(graph: Graph, options: Options | None = None) -> list[np.ndarray]:
     """Run a graph whose inputs are all captured arrays: what a lazy expression becomes."""
     options = options or Options.of()
     arrays = [walkable(np.asarray(i.source)) for i in graph.inputs]
-    made = compiled(graph, [stride_fact(a) for a in arrays], options)
-    return made.executable(arrays, (), options.threads)
+    return compiled(graph, [stride_fact(a) for a in arrays], options)(arrays, (), options.threads)
 
 
-class Jitted:
-    """A function compiled for the facts of its calls.  Made by `jit`; binds as a method; pickles by reference."""
+@callable_directly
+class Jitted(NativeCallable):
+    """A function compiled for the facts of its calls.  Made by `jit`; binds as a method; pickles by reference.
+
+    A call goes to the machine code of the version that fits; where none does, `__call__` finds or compiles one.
+    ``out=`` names arrays for the results, unless the function has such a parameter: see `out_argument`.
+    """
+
+    #: Outside of ``__dict__``, as records must live as long as the native part refers to them.
+    __slots__ = ("__dict__", "__weakref__", "_records")
+    _records: dict[Version, Record] | None
 
     def __init__(self, function: Callable[..., Any], options: Options, shared: Jitted | None = None):
         functools.update_wrapper(self, function)
         self.__wrapped__ = function
         self._signature = inspect.signature(function)
         self._options = options
-        self._versions: dict[Any, list[_Version]] = {} if shared is None else shared._versions
+        self._versions: dict[Any, list[Version]] = {} if shared is None else shared._versions
+        self._lookups: list[tuple[Any, SourceLookup]] = [] if shared is None else shared._lookups
+        self._records = {}
+        parameters = self._signature.parameters.values()
+        self._takes_out = not any(p.name == "out" or p.kind is p.VAR_KEYWORD for p in parameters)
+
+    def __del__(self) -> None:
+        # The last moment at which this object is whole: calls from other finalizers must not find freed records.
+        if getattr(self, "_records", None):
+            remove_all(self)
+            self._records = None
 
     @property
     def compile_options(self) -> Options:
@@ -105,7 +141,7 @@ class Jitted:
         return Jitted(self.__wrapped__, Options.of(self._options, **given), self)
 
     def __get__(self, instance: Any, owner: type | None = None) -> Any:
-        return self if instance is None else functools.partial(self, instance)
+        return self if instance is None else types.MethodType(self, instance)
 
     def __reduce__(self) -> str:
         return self.__wrapped__.__qualname__
@@ -114,77 +150,164 @@ class Jitted:
         return f"<txc.jit {self.__wrapped__.__qualname__}>"
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        out = kwargs.pop("out", None) if self._takes_out else None
         call = self._bind(args, kwargs)
-        version = self._version(call)
-        return self._run(version, call)
+        version, ready = self._version(call)
+        self._install(version)
+        return self._run(version, call, ready, out)
 
-    def _bind(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> _Call:
+    def _install(self, version: Version) -> None:
+        """Let later calls that fit a version go to its machine code directly."""
+        if version.by_python or not knobs.NATIVE_ENTRY.get():
+            return
+        with _install_lock:
+            if self._records is not None and version not in self._records:
+                record = version.record(self._signature, self._options.threads)
+                self._records[version] = record
+                install(self, record)
+
+    def _bind(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Call:
         bound = self._signature.bind(*args, **kwargs)
         bound.apply_defaults()
-        call = _Call()
-        for name, value in bound.arguments.items():
-            call.arguments.append(_argument(name, value, call))
-        return call
+        return take_apart(bound.arguments)
 
-    def _version(self, call: _Call) -> _Version:
-        """The version whose guards hold, compiled now where there is none; `call` is ready to run it afterwards."""
+    def _version(self, call: Call) -> tuple[Version, Ready]:
+        """The version whose guards hold, found or compiled now, and the call prepared for it."""
         key = (tuple(call.key), self._options.compiled)
         for version in self._versions.get(key, ()):
-            if all(same() for same in version.captured) and call.prepare(version):
-                return version
-        version = self._compile(call)
+            ready = version.ready(call) if all(same() for same in version.captured) else None
+            if ready is not None:
+                return version, ready
+        why = why_not(self._made()[::-1], call)
+        version, ready = self._kept_or_compiled(call)
+        version.why = why
         self._versions.setdefault(key, []).insert(0, version)
-        if not call.prepare(version):
-            shapes = [a.shape for a in call.arrays]
-            raise ValueError(version.executable.failing_guard(shapes, _integers(version.graph, call)))
-        return version
+        return version, ready
 
-    def _compile(self, call: _Call, watch: Any = None) -> _Version:
+    def _made(self) -> list[Version]:
+        """All versions for these options, in the order made."""
+        found = [v for (_, options), vs in self._versions.items() if options == self._options.compiled for v in vs]
+        return sorted(found, key=lambda v: v.number)
+
+    def _kept_or_compiled(self, call: Call) -> tuple[Version, Ready]:
+        """A version of the persistent cache, else a new one, which is kept there."""
+        lookup = SourceLookup(self.__wrapped__, call.key, self._options)
+        self._lookups.append((tuple(call.key), lookup))
+        for executable in lookup.executables():
+            version = Version(executable, lookup.checks, call)
+            ready = version.ready(call)
+            if ready is not None:
+                lookup.why = ""
+                return version, ready
+        graph, captured, facts = self._trace(call)
+        parameters, reason = self._parameters(call, graph)
+        executable, code = _compiled(graph, facts, self._options, parameters)
+        if reason:
+            executable.code = executable.code._replace(entry="", by_python=reason)
+        version = Version(executable, captured, call)
+        ready = version.ready(call)
+        if ready is None:
+            raise ValueError(version.failing(call))
+        lookup.keep(executable.signature, code)
+        return version, ready
+
+    def _trace(self, call: Call) -> tuple[Graph, list[Captured], tuple[StrideFact, ...]]:
+        from .frontend.staging import trace_function
+
         traced = trace_function(self.__wrapped__, call.arguments)
-        graph = traced.graph
-        facts = tuple(stride_fact(a) for a in _arrays(graph, call))
-        made = compiled(graph, facts, self._options, watch)
-        executable = made.executable
-        if executable.graph is not graph:
-            executable = executable.for_graph(graph)
-        return _Version(graph, executable, made.stages, tuple(traced.captured), facts)
+        facts = tuple(stride_fact(a) for a in call.arrays(Signature.of(traced.graph)))
+        return traced.graph, [*traced.captured], facts
 
-    def _run(self, version: _Version, call: _Call) -> Any:
-        executable, arrays = version.executable, call.arrays
+    def _parameters(self, call: Call, graph: Graph) -> tuple[tuple[Parameter, ...] | None, str]:
+        """The parameters for a native entry, or why there is to be none."""
+        if not knobs.NATIVE_ENTRY.get():
+            return None, "TXC_NATIVE_ENTRY is 0"
+        if problem():
+            return None, problem()
+        try:
+            return parameters_of(self._signature, call.arguments, Signature.of(graph)), ""
+        except NotNative as why:
+            return None, str(why)
+
+    def _run(self, version: Version, call: Call, ready: Ready, out: Any) -> Any:
+        executable, arrays, signature = version.executable, ready.arrays, version.signature
+        places = {} if out is None else destinations(signature.name, signature.structure, out)
+        direct = self._direct(version, ready, places)
         if executable.written:
+            call.check_written(signature, executable.written)
             arrays = separate(arrays, executable.written)
-        outputs = executable.run(call.prepared, arrays, self._options.threads)
-        if executable.written:
-            _write_back(executable, arrays, call, version.graph)
-        return structured(version.graph.structure, outputs, call.lazy)
+        outputs = executable.run(ready.prepared, arrays, self._options.threads, direct)
+        originals = call.write_back(signature, executable.written, arrays)
+        outputs = [originals[b] if b < len(arrays) else made for b, made in zip(executable.outputs, outputs)]
+        for number, array in places.items():
+            if outputs[number] is not array:
+                array[...] = outputs[number]
+                outputs[number] = array
+        return structured(signature.structure, outputs, call.lazy and not places, places)
+
+    def _direct(self, version: Version, ready: Ready, places: Mapping[int, np.ndarray]) -> dict[int, np.ndarray]:
+        """The user's arrays that compiled code can write to, by buffer; an error where one does not fit its result."""
+        executable = version.executable
+        direct: dict[int, np.ndarray] = {}
+        for number, array in places.items():
+            buffer = executable.outputs[number]
+            fresh = buffer in executable.fresh
+            if fresh:
+                shape, strides = ready.prepared.outputs[executable.fresh.index(buffer)]
+            else:
+                shape, strides = ready.arrays[buffer].shape, ()
+            check(version.signature.name, array, executable.buffers[buffer].dtype, shape)
+            others = [*ready.arrays, *direct.values()]
+            if fresh and buffer not in direct and takes_place(array, strides, others):
+                direct[buffer] = array
+        return direct
 
     def lower(self, *args: Any, **kwargs: Any) -> Lowered:
         """Every stage of the compilation for these arguments, as text; nothing is run."""
         from .watch import Watch
 
-        return Lowered(self._compile(self._bind(args, kwargs), Watch(keep_text=True)).stages)
+        graph, _, facts = self._trace(self._bind(args, kwargs))
+        return Lowered(stages_of(graph, facts, self._options, Watch(keep_text=True)))
 
     def graph(self, *args: Any, **kwargs: Any) -> Graph:
         """The expression graph for these arguments."""
-        return trace_function(self.__wrapped__, self._bind(args, kwargs).arguments).graph
+        return self._trace(self._bind(args, kwargs))[0]
 
     def explain(self, *args: Any, **kwargs: Any) -> str:
         """What was compiled for these arguments and why: facts, guards, evals with their figures, kernels."""
         from .explain import explain
 
         call = self._bind(args, kwargs)
-        version = self._version(call)
+        graph, captured, _ = self._trace(call)
         return explain(
             self.__wrapped__.__name__,
-            version.graph,
-            [f"{name}: {describe(k)}" for name, k in zip(_names(call.arguments), call.key, strict=True)],
-            [str(c) for c in version.captured],
+            graph,
+            [f"{name}: {describe(k)}" for name, k in zip(call.names(), call.key, strict=True)],
+            [str(c) for c in captured],
             self.lower(*args, **kwargs).stages,
         )
+
+    def explain_cache(self) -> str:
+        """For each look-up in the persistent cache: whether it was a hit, and why not.
+
+        A line each, in the order of the calls that had no code yet in this process; ``no look-ups`` where none had.
+        """
+        lines = []
+        for facts, lookup in self._lookups:
+            outcome = "hit, neither staged nor compiled"
+            if lookup.why:
+                nearest = f" ({explain_miss(lookup.key)})" if lookup.key is not None and not lookup.kept else ""
+                outcome = f"miss: {lookup.why}{nearest}{'; kept now' if lookup.kept else ''}"
+            lines.append(f"{'; '.join(describe(k) for k in facts) or 'no arguments'}: {outcome}")
+        return "\n".join(lines) or "no look-ups"
 
     def signatures(self) -> list[str]:
         """The facts for which there is code, a line each."""
         return ["; ".join(describe(k) for k in key[0]) for key in self._versions]
+
+    def explain_compile(self) -> str:
+        """Every version there is: why it was compiled, its facts and guards, and whether calls enter it directly."""
+        return describe_versions(self.__wrapped__.__name__, self._made())
 
 
 class Lowered:
@@ -211,101 +334,19 @@ def jit(function: Callable[..., Any] | None = None, **options: Any) -> Any:
     return Jitted(function, made)
 
 
-def _argument(name: str, value: Any, call: _Call) -> Argument:
-    """One argument and what it adds to the facts."""
-    if isinstance(value, Tensor):
-        call.lazy = True
-        value = np.asarray(value)
-    if isinstance(value, np.ndarray):
-        array = walkable(value)
-        element = dtype(array.dtype)
-        fact = stride_fact(array)
-        call.key.append(("array", element.name, array.ndim, fact))
-        return Argument(name, "array", array, original=value)
-    if isinstance(value, (bool, np.bool_)):
-        call.key.append(("bool",))
-        return Argument(name, "scalar", np.asarray(value, np.bool_), weak="bool" if isinstance(value, bool) else "")
-    if isinstance(value, int):
-        call.key.append(("int",))
-        return Argument(name, "int", int(value))
-    if isinstance(value, float):
-        call.key.append(("float",))
-        return Argument(name, "scalar", np.asarray(value, np.float64), weak="float")
-    if isinstance(value, np.generic):
-        call.key.append(("scalar", value.dtype.name))
-        return Argument(name, "scalar", np.asarray(value))
-    if isinstance(value, (tuple, list)):
-        call.key.append((type(value).__name__, len(value)))
-        items = [_argument(f"{name}.{i}", v, call) for i, v in enumerate(value)]
-        return Argument(name, type(value).__name__, items)
-    if isinstance(value, dict):
-        call.key.append(("dict", *value))
-        return Argument(name, "dict", {k: _argument(f"{name}.{k}", v, call) for k, v in value.items()})
-    call.key.append(("value", type(value).__name__, value_fact(value)))
-    return Argument(name, "value", value)
-
-
-def _names(arguments: Iterable[Argument]) -> Iterator[str]:
-    """The names of the facts of a call: containers, and what is in them."""
-    for argument in arguments:
-        yield argument.name
-        if argument.kind == "dict":
-            yield from _names(argument.value.values())
-        elif argument.kind in ("tuple", "list"):
-            yield from _names(argument.value)
-
-
-def _leaves(arguments: Sequence[Argument]) -> dict[str, Argument]:
-    found: dict[str, Argument] = {}
-    for argument in arguments:
-        if argument.kind == "dict":
-            items: dict[str, Argument] = argument.value
-            found.update(_leaves(list(items.values())))
-        elif argument.kind in ("tuple", "list"):
-            found.update(_leaves(argument.value))
-        else:
-            found[argument.name] = argument
-    return found
-
-
-def _arrays(graph: Graph, call: _Call) -> list[np.ndarray]:
-    """The arrays of the graph's tensor inputs: arguments by name, captured ones from where they were found."""
-    leaves = _leaves(call.arguments)
-    return [
-        walkable(np.asarray(i.source)) if i.hidden else leaves[i.name].value
-        for i in graph.inputs
-        if i.value is not None
-    ]
-
-
-def _integers(graph: Graph, call: _Call) -> list[int]:
-    leaves = _leaves(call.arguments)
-    return [leaves[i.name].value for i in graph.inputs if i.value is None]
-
-
-def _write_back(executable: Any, arrays: Sequence[np.ndarray], call: _Call, graph: Graph) -> None:
-    """Arguments that had to be copied to be walked get what was written into the copy."""
-    leaves = _leaves(call.arguments)
-    inputs = [i for i in graph.inputs if i.value is not None]
-    for position in executable.written:
-        argument = leaves.get(inputs[position].name)
-        if argument is not None and argument.original is not None and argument.original is not arrays[position]:
-            argument.original[...] = arrays[position]
-
-
-def structured(structure: Any, outputs: list[np.ndarray], lazy: bool) -> Any:
-    """The function's result in the form the user wrote."""
-    if isinstance(structure, bool) or structure is None:
-        return structure
+def structured(structure: Any, outputs: list[np.ndarray], lazy: bool, places: Container[int] = ()) -> Any:
+    """The function's result in the form the user wrote.  Outputs in `places` stay arrays, others may become scalars."""
+    if structure is None:
+        return None
     if isinstance(structure, int):
         array = outputs[structure]
         if lazy:
             from .frontend.tensor import asarray
 
             return asarray(array)
-        return array if array.ndim else array[()]
+        return array if array.ndim or structure in places else array[()]
     if isinstance(structure, Literal):
         return structure.value
     if isinstance(structure, dict):
-        return {k: structured(v, outputs, lazy) for k, v in structure.items()}
-    return type(structure)(structured(v, outputs, lazy) for v in structure)
+        return {k: structured(v, outputs, lazy, places) for k, v in structure.items()}
+    return type(structure)(structured(v, outputs, lazy, places) for v in structure)

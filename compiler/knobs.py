@@ -7,13 +7,18 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from dataclasses import dataclass
-from pathlib import Path
-from typing import Generic, TypeVar
+from typing import TYPE_CHECKING, Generic, TypeVar
 
+from ..runtime.store import DEFAULT_SIZE_MB, FOLDER_VARIABLE, SIZE_VARIABLE, default_folder, size_limit
 from ..runtime.threads import ENVIRONMENT_VARIABLE, default_threads
 
-__all__ = ["CC", "DUMP_IR", "KNOBS", "NUM_THREADS", "PASSES", "PRINT_IR", "TIME_PASSES", "VERIFY", "Knob", "KnobError"]
+if TYPE_CHECKING:
+    from pathlib import Path
+
+__all__ = [
+    "CACHE_DIR", "CACHE_SIZE_MB", "CC", "DUMP_IR", "KNOBS", "NATIVE_ENTRY", "NUM_THREADS", "PASSES", "PRINT_IR",
+    "TIME_PASSES", "VERIFY", "Knob", "KnobError",
+]  # fmt: skip
 
 T = TypeVar("T")
 
@@ -22,15 +27,12 @@ class KnobError(ValueError):
     """An environment variable whose text is not what its knob takes."""
 
 
-@dataclass(frozen=True)
 class Knob(Generic[T]):
     """One variable.  `read` turns its text into a value or raises ValueError; an empty text counts as unset."""
 
-    name: str
-    takes: str
-    default: T
-    doc: str
-    read: Callable[[str], T]
+    def __init__(self, name: str, takes: str, default: T, doc: str, read: Callable[[str], T]):
+        self.name, self.takes, self.default = name, takes, default
+        self.doc, self.read = doc, read
 
     def get(self) -> T:
         """Its value now.  Raises KnobError, which names the variable, its text and what it takes."""
@@ -68,6 +70,12 @@ def _one_of(*allowed: str) -> Callable[[str], str]:
     return read
 
 
+def _folder(text: str) -> Path:
+    from pathlib import Path  # which takes longer to import than a hit in the cache takes
+
+    return Path(text)
+
+
 NUM_THREADS = _knob(
     ENVIRONMENT_VARIABLE,
     "a positive integer",
@@ -76,11 +84,26 @@ NUM_THREADS = _knob(
     "Threads of a parallel loop where neither jit(threads=) nor a device says; unset: the CPUs of the affinity mask "
     "and cgroup.",
 )
+CACHE_DIR = _knob(
+    FOLDER_VARIABLE,
+    "a folder",
+    "",
+    lambda _: default_folder(),
+    "Where compiled code is kept for other processes: a folder of your own, mode 0700; 0: nowhere; unset: txc in your "
+    "cache folder.",
+)
+CACHE_SIZE_MB = _knob(
+    SIZE_VARIABLE,
+    "a positive integer",
+    DEFAULT_SIZE_MB,
+    lambda _: size_limit() >> 20,
+    f"Megabytes of compiled code that are kept; what was not used for longest goes first; unset: {DEFAULT_SIZE_MB}.",
+)
 DUMP_IR = _knob(
     "TXC_DUMP_IR",
     "a folder",
     None,
-    lambda text: Path(text),
+    _folder,
     "Every compilation writes each stage into a numbered folder below this one.",
 )
 PRINT_IR = _knob(
@@ -110,6 +133,13 @@ CC = _knob(
     "",
     str,
     "The C compiler that links exported shared libraries; unset: cc, the target's cross compiler, or PyPI's ziglang.",
+)
+NATIVE_ENTRY = _knob(
+    "TXC_NATIVE_ENTRY",
+    "0, 1, false or true",
+    True,
+    _bool,
+    "Calls of jitted functions enter machine code directly; with 0, for what is compiled then, they go through Python.",
 )
 PASSES = _knob(
     "TXC_PASSES",

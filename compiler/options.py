@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import difflib
 import re
-from dataclasses import dataclass, fields, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 from . import knobs
 
@@ -21,8 +19,7 @@ class OptionError(ValueError):
     code = "TX0401"
 
 
-@dataclass(frozen=True)
-class Options:
+class Options(NamedTuple):
     """`threads` 0 means: `TXC_NUM_THREADS`, else the CPUs there are.  `passes` holds options of passes, as text."""
 
     threads: int = 0
@@ -32,9 +29,11 @@ class Options:
     @staticmethod
     def of(base: Options | None = None, **given: Any) -> Options:
         """`base` (default: the knobs) with the given options.  Raises OptionError for what there is not."""
-        names = ("device", *(f.name for f in fields(Options)))
+        names = ("device", *Options._fields)
         for name in given:
             if name not in names:
+                import difflib
+
                 near = difflib.get_close_matches(name, names, 1)
                 hint = f"; did you mean {near[0]!r}?" if near else f"; there are {', '.join(names)}"
                 raise OptionError(f"jit has no option {name!r}{hint}")
@@ -45,7 +44,7 @@ class Options:
             given["threads"] = _threads(given["threads"])
         if "fastmath" in given:
             given["fastmath"] = _fastmath(given["fastmath"])
-        return replace(base if base is not None else Options(passes=knobs.PASSES.get()), **given)
+        return (base if base is not None else Options(passes=knobs.PASSES.get()))._replace(**given)
 
     @property
     def compiled(self) -> tuple[Any, ...]:

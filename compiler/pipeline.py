@@ -28,14 +28,19 @@ from ..passes.eval_insertion import EvalInsertionPass
 from ..passes.fusion import FusionPass
 from ..passes.layout_swap import LayoutSwapPass
 from ..passes.schedule_cpu import ScheduleCpuPass
-from ..runtime.call import NativeFunction
+from ..passes.work import work_of
+from ..runtime.native_call import outside
+from .call_parameters import CallSignature, NotNative
+from .call_plan import CallPlan, make_plan, stored_inputs
+from .codegen.entry import emit_entry, entry_name
 from .codegen.llvm import emit_llvm
 from .codegen.machine import compile_llvm, emit_asm, host_target, load_object
-from .codegen.target import Target
-from .executable import BufferSpec, Executable
+from .codegen.target import Target, object_name
+from .executable import BufferSpec, CodeSpec, Executable, load_native
 from .frontend.graph import Graph
 from .lowering import lower
 from .options import OptionError, Options
+from .signature import Signature
 from .stages import STAGES, check_stage
 from .watch import Observer, PassRecord, Watch
 
@@ -76,11 +81,13 @@ def run_stages(
     strides: Sequence[tuple[Dim, ...] | None] = (),
     target: Target | None = None,
     replaced: Callable[[ModulePass], ModulePass] = lambda p: p,
+    completed: Callable[[ModuleOp, str], str] = lambda _, text: text,
 ) -> Stages:
     """Compile a graph, or a module that is at stage `start`, as far as `stop_after`.
 
     `strides` are those of the graph's tensor inputs at run time (None: packed).  `replaced` may exchange a pass: tests
-    of the bisector put in one that is wrong.  Raises OptionError for unknown stages, passes and pass options.
+    of the bisector put in one that is wrong.  `completed` may add to the LLVM IR text what only the object needs.
+    Raises OptionError for unknown stages, passes and pass options.
     """
     options = options or Options.of()
     target = target or host_target()
@@ -104,7 +111,8 @@ def run_stages(
     if run.reaches("asm") and (run.wants_text or stop_after == "asm"):
         run.watched("asm", "assemble", lambda: emit_asm(run.llvm or "", target))
     if run.reaches("obj"):
-        run.object = run.watched("obj", "compile", lambda: compile_llvm(run.llvm or "", target))
+        text = completed(run.module_now(), run.llvm or "") if run.llvm else ""
+        run.object = run.watched("obj", "compile", lambda: compile_llvm(text, target))
 
     run.observer.finish()
     return Stages(program, run.module, run.llvm, run.object, tuple(run.observer.records))
@@ -172,26 +180,69 @@ def compile_graph(
     *,
     strides: Sequence[tuple[Dim, ...] | None] = (),
     watch: Watch | None = None,
+    signature: CallSignature | None = None,
 ) -> Compiled:
-    """Compile for this machine, load, and say how to call it.  Errors as of `run_stages`."""
-    stages = run_stages(graph, options, strides=strides, watch=watch)
+    """Compile for this machine, load, and say how to call it.  Errors as of `run_stages`.
+
+    With a `signature` the object also has an entry for calls from Python, or `CodeSpec.by_python` says why not.
+    """
+    entry = _EntryMaker(graph, signature)
+    stages = run_stages(graph, options, strides=strides, watch=watch, completed=entry.complete)
     assert stages.module is not None and stages.object is not None
     function = function_of(stages.module)
-    name = function.sym_name.data
-    loaded = load_object(stages.object, [name])
-    buffers = [_buffer_spec(a.type) for a in function.body.block.args]
     attributes = function.attributes
-    symbols: tuple[Dim, ...] = from_attr(attributes["tx.symbols"])
-    executable = Executable(
-        graph,
-        NativeFunction(loaded.addresses[name], len(buffers), len(symbols), keep=loaded),
-        symbols=symbols,
-        buffers=buffers,
-        outputs=from_attr(attributes["tx.outputs"]),
-        arena=from_attr(attributes["tx.arena"]),
-        thread_arena=from_attr(attributes["tx.thread_arena"]),
+    outputs: tuple[int, ...] = tuple(from_attr(attributes["tx.outputs"]))
+    name = function.sym_name.data
+    code = CodeSpec(
+        object_name(name),
+        _texts(from_attr(attributes["tx.symbols"])),
+        tuple(_buffer_spec(a.type) for a in function.body.block.args),
+        outputs,
+        tuple(sorted(stored_inputs(graph, outputs))),
+        str(from_attr(attributes["tx.arena"])),
+        str(from_attr(attributes["tx.thread_arena"])),
+        object_name(entry_name(name)) if entry.plan else "",
+        entry.reason,
     )
-    return Compiled(executable, stages)
+    native = load_native(load_object(stages.object, code.names, outside() if code.entry else None), code)
+    return Compiled(Executable(Signature.of(graph), code, native), stages)
+
+
+class _EntryMaker:
+    """Adds an entry for calls from Python to a module; then `plan` says what it does, or `reason` why there is none."""
+
+    def __init__(self, graph: Graph, signature: CallSignature | None):
+        self.graph, self.signature = graph, signature
+        self.plan: CallPlan | None = None
+        self.reason = "no Python function has it as its body"
+
+    def complete(self, module: ModuleOp, text: str) -> str:
+        """The LLVM IR text with the entry behind the kernel."""
+        if self.signature is None:
+            return text
+        try:
+            self.plan = self._plan(self.signature, function_of(module))
+        except NotNative as why:
+            self.reason = str(why)
+            return text
+        return emit_entry(self.plan, text)
+
+    def _plan(self, signature: CallSignature, function: func.FuncOp) -> CallPlan:
+        buffers = [a.type.data for a in function.body.block.args if isinstance(a.type, BufferType)]
+        inputs = len(signature.facts)
+        attributes = function.attributes
+        symbols: tuple[Dim, ...] = from_attr(attributes["tx.symbols"])
+        return make_plan(
+            self.graph,
+            signature,
+            symbols=symbols,
+            strides=[b.strides for b in buffers[:inputs]],
+            outputs=from_attr(attributes["tx.outputs"]),
+            made=[(b.dtype, b.dims, b.strides) for b in buffers[inputs:]],
+            arena=from_attr(attributes["tx.arena"]),
+            thread_arena=from_attr(attributes["tx.thread_arena"]),
+            work=work_of(function, [s.symbol for s in symbols if s.symbol is not None]),
+        )
 
 
 @dataclass(frozen=True)
@@ -210,7 +261,11 @@ def function_of(module: ModuleOp) -> func.FuncOp:
 def _buffer_spec(buffer: Attribute) -> BufferSpec:
     assert isinstance(buffer, BufferType)
     info = buffer.data
-    return BufferSpec(info.dtype.numpy, info.dims, info.strides)
+    return BufferSpec(info.dtype.numpy, _texts(info.dims), _texts(info.strides))
+
+
+def _texts(dims: Sequence[Dim]) -> tuple[str, ...]:
+    return tuple(map(str, dims))
 
 
 def with_strides(module: ModuleOp, strides: Sequence[tuple[Dim, ...] | None]) -> ModuleOp:

@@ -16,7 +16,7 @@ from .frontend.tx_calls import match_arguments
 from .frontend.tx_errors import load_text
 from .frontend.tx_language import TxFunction, TxModule, parse
 from .frontend.tx_types import Parameter
-from .jit import Lowered, compiled, structured
+from .jit import Lowered, compiled, packed, stages_of, structured
 from .options import Options
 
 __all__ = ["CompiledModule", "CompiledTx", "compile_source", "load"]
@@ -49,7 +49,7 @@ class CompiledTx:
         graph = self.graph
         arrays = [given[i.name] for i in graph.inputs if i.value is not None]
         integers = [given[i.name] for i in graph.inputs if i.value is None]
-        executable = compiled(graph, [stride_fact(a) for a in arrays], self._options).executable
+        executable = compiled(graph, [stride_fact(a) for a in arrays], self._options)
         if executable.written:
             arrays = separate(arrays, executable.written)
         try:
@@ -79,8 +79,7 @@ class CompiledTx:
         """Every stage of its compilation, for packed arguments."""
         from .watch import Watch
 
-        facts: list[Any] = [("packed",) for i in self.graph.inputs if i.value is not None]
-        return Lowered(compiled(self.graph, facts, self._options, Watch(keep_text=True)).stages)
+        return Lowered(stages_of(self.graph, packed(self.graph), self._options, Watch(keep_text=True)))
 
     def _bind(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
         """Arguments by name, each of its declared type."""

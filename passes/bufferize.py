@@ -8,7 +8,8 @@ through another map, and a loop-carried value that cannot be computed in place.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from xdsl.context import Context
@@ -78,8 +79,7 @@ def bufferize(function: func.FuncOp, in_place: bool = True) -> None:
     for op in list(old.ops):
         if op is not returned:
             walk.visit(op)
-    for value, target in zip(returned.operands, targets):
-        walk.copy(value, target)
+    walk.assign(returned, targets)
     new.add_op(func.ReturnOp())
     outputs = [list(new.args).index(t) for t in targets]  # pyright: ignore[reportArgumentType]
     function.detach_region(function.body)
@@ -126,14 +126,24 @@ class _Function:
     buffers: dict[SSAValue, SSAValue] = field(default_factory=dict)
     holds: dict[SSAValue, list[SSAValue]] = field(default_factory=dict)
     writable: set[SSAValue] = field(default_factory=set)
-    #: What the loops around carry: written at the end of an iteration, so nothing else may be there meanwhile.
-    carried: set[SSAValue] = field(default_factory=set)
+    #: What the regions around hand on: written by their end at the latest, so nothing else may be there meanwhile.
+    handed_on: set[SSAValue] = field(default_factory=set)
     wishes: dict[SSAValue, SSAValue] = field(default_factory=dict)
 
     def bind(self, value: SSAValue, buffer: SSAValue) -> None:
         """From now on the value is in the buffer."""
         self.buffers[value] = buffer
         self.holds.setdefault(buffer, []).append(value)
+
+    @contextmanager
+    def handing_on(self, buffers: Sequence[SSAValue]) -> Iterator[None]:
+        """While a region is walked that hands its values on in these buffers."""
+        added = set(buffers) - self.handed_on
+        self.handed_on |= added
+        try:
+            yield
+        finally:
+            self.handed_on -= added
 
     def is_busy(self, buffer: SSAValue, op: Operation) -> bool:
         """Whether a value in the buffer is still needed after `op`."""
@@ -161,12 +171,6 @@ class _Walk:
                 self.state.wishes[wished] = target
                 wished = _origin(wished, owner)
 
-    def copy(self, value: SSAValue, target: SSAValue) -> None:
-        """Make the target hold the value, unless it is there already."""
-        source = self.state.buffers[value]
-        if source is not target:
-            self._copy_buffer(source, target)
-
     def _copy_buffer(self, source: SSAValue, target: SSAValue) -> None:
         assert isinstance(source.type, BufferType)
         info = source.type.data
@@ -183,7 +187,7 @@ class _Walk:
         def is_free(holder: SSAValue) -> bool:
             held = self.state.holds.get(holder)
             # A buffer without a value yet is another result of this very op, or is being staged.
-            if held is None or holder in self.state.carried:
+            if held is None or holder in self.state.handed_on:
                 return False
             return not any(v in used or is_live_after(v, op) for v in held)
 
@@ -317,7 +321,8 @@ class _Walk:
         carried = self._enter_loop(op, op.inits)
         body = Block()
         walk = _Walk(self.state, body, [*self.ranges, LoopRange(op.symbol, lower, upper - 1)])
-        walk._loop_body(op.body.block, carried)
+        with self.state.handing_on(carried):
+            walk._loop_body(op.body.block, carried)
         self.block.add_op(kernel.ForOp(op.iv.data, lower, upper, step, [], body))
         self._leave_loop(op, carried)
 
@@ -332,13 +337,14 @@ class _Walk:
         # The body needs what the condition was asked of.
         kept = self.state.writable & set(carried)
         self.state.writable -= kept
-        for inner in op.condition.block.ops:
-            if inner is not last:
-                test.visit(inner)
-        test._yield_flag(last.values[0])
-        self.state.writable |= kept
         body = Block()
-        _Walk(self.state, body, self.ranges)._loop_body(op.body.block, carried)
+        with self.state.handing_on(carried):
+            for inner in op.condition.block.ops:
+                if inner is not last:
+                    test.visit(inner)
+            test._yield_flag(last.values[0])
+            self.state.writable |= kept
+            _Walk(self.state, body, self.ranges)._loop_body(op.body.block, carried)
         self.block.add_op(kernel.WhileOp([], condition, body))
         self._leave_loop(op, carried)
 
@@ -349,7 +355,8 @@ class _Walk:
         branches: list[Block] = []
         for region in op.regions:
             block = Block()
-            _Walk(self.state, block, self.ranges)._branch(region.block, targets)
+            with self.state.handing_on(targets):
+                _Walk(self.state, block, self.ranges)._branch(region.block, targets)
             branches.append(block)
         self.block.add_op(kernel.IfOp(flag.result, branches[0], branches[1], []))
         for result, target in zip(op.results, targets):
@@ -362,8 +369,7 @@ class _Walk:
         for op in old.ops:
             if op is not last:
                 self.visit(op)
-        for value, target in zip(last.values, targets):
-            self.copy(value, target)
+        self.assign(last, targets)
         self.block.add_op(kernel.YieldOp())
 
     def _yield_flag(self, value: SSAValue) -> None:
@@ -387,7 +393,6 @@ class _Walk:
                 target = self._allocate(_packed(result, _layout(result)), op)
             self._copy_buffer(source, target)
             carried.append(target)
-        self.state.carried.update(carried)
         return carried
 
     def _loop_body(self, old: Block, carried: Sequence[SSAValue]) -> None:
@@ -400,25 +405,27 @@ class _Walk:
         for op in old.ops:
             if op is not last:
                 self.visit(op)
-        self._assign_carried(last, carried)
+        self.assign(last, carried)
         self.block.add_op(kernel.YieldOp())
 
-    def _assign_carried(self, last: kernel.YieldOp, carried: Sequence[SSAValue]) -> None:
-        """All at once, as in ``a, b = b, a``: a source that is itself a target is saved first."""
+    def assign(self, last: Operation, targets: Sequence[SSAValue]) -> None:
+        """Bring what a block's last op hands on into the targets.
+
+        All at once, as in ``a, b = b, a``: a source that is itself a target is saved first.
+        """
         sources: list[SSAValue] = []
-        for value, target in zip(last.values, carried):
+        for value, target in zip(last.operands, targets):
             source = self.state.buffers[value]
-            if source is not target and source in carried:
+            if source is not target and source in targets:
                 saved = self._allocate(_packed(value), last)
                 self._copy_buffer(source, saved)
                 source = saved
             sources.append(source)
-        for source, target in zip(sources, carried):
+        for source, target in zip(sources, targets):
             if source is not target:
                 self._copy_buffer(source, target)
 
     def _leave_loop(self, op: Operation, carried: Sequence[SSAValue]) -> None:
-        self.state.carried.difference_update(carried)
         for result, buffer in zip(op.results, carried):
             self.state.bind(result, buffer)
 

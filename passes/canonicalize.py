@@ -72,7 +72,8 @@ class _Sweep:
                 op.results[0].replace_all_uses_with(found)
                 self.changed = True
                 return
-        if not self.cse:
+        # One memory for two values to be stored into would have to be copied.
+        if not self.cse or op.decl.name == "empty":
             return
         attributes = tuple(sorted((k, v) for k, v in op.attributes.items() if k != "loc"))
         key = (

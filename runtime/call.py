@@ -18,7 +18,7 @@ import numpy as np
 from .pool import get_pool
 from .threads import default_threads
 
-__all__ = ["NativeFunction", "RuntimeStruct"]
+__all__ = ["NativeFunction", "RuntimeStruct", "usual_threads"]
 
 #: Arenas start at, and worker arenas lie apart by, two cache lines: prefetchers fetch pairs.
 _LINE = 128
@@ -61,15 +61,16 @@ _PROTOTYPE = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p, ctypes.c_void_p, 
 
 
 @functools.lru_cache(maxsize=8)
-def _usual_threads(setting: str | None) -> int:
+def usual_threads(setting: str | None) -> int:
     """`default_threads`, asked once for each value of the environment variable: it reads files."""
     return default_threads()
 
 
 class NativeFunction:
-    """Machine code at an address; `keep` is what must live as long as the code may run."""
+    """Machine code at an address, and its entry (0: it has none); `keep` must live as long as the code may run."""
 
-    def __init__(self, address: int, buffers: int, symbols: int, keep: Any = None):
+    def __init__(self, address: int, buffers: int, symbols: int, keep: Any = None, entry: int = 0):
+        self.entry = entry
         self._function = _PROTOTYPE(address)
         self._pointers = ctypes.c_void_p * max(1, buffers)
         self._symbols = ctypes.c_int64 * max(1, symbols)
@@ -82,7 +83,7 @@ class NativeFunction:
 
         Raises RuntimeError where the code reports a failure, MemoryError where there is no memory for temporaries.
         """
-        threads = threads or _usual_threads(os.environ.get("TXC_NUM_THREADS"))
+        threads = threads or usual_threads(os.environ.get("TXC_NUM_THREADS"))
         pool = get_pool()
         stride = -(-thread_arena // _LINE) * _LINE
         arena = -(-arena // _LINE) * _LINE

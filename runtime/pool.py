@@ -14,22 +14,20 @@ A chunk function may call ``txc_parallel`` again (that region runs serially); it
 import atexit
 import ctypes
 import os
-import platform
 import threading
 import warnings
-from dataclasses import dataclass
+from typing import NamedTuple
 
-from .pool_ir import source
+from .pool_code import native_half
 from .pool_layout import MAX_WORKERS, SLICE_LIMIT, SPINS, State
-from .pool_waiting import has_futex, waiting_symbols
+from .pool_waiting import has_futex
 
 _GROW = ctypes.CFUNCTYPE(None, ctypes.c_int64)
 _WORKER = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int64)
 _STOP = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
 
 
-@dataclass(frozen=True)
-class PoolStats:
+class PoolStats(NamedTuple):
     """A glance at a pool: its worker threads, how many of them sleep, and the regions it ran in parallel.
 
     ``regions`` counts modulo 2^32, and each slice of a very large region; serial regions do not count.
@@ -56,9 +54,9 @@ class Pool:
         self._lock = threading.Lock()
         self._grow = _GROW(self._grow_from_native)
         # Threads may be in native code when the interpreter tears down its objects: neither the code and the pool's
-        # memory (see _compile) nor the callback is ever freed.
+        # memory (see native_half) nor the callback is ever freed.
         ctypes.pythonapi.Py_IncRef(ctypes.py_object(self._grow))
-        symbols = _compile(self._futex)
+        symbols = native_half(self._futex)
         self._worker = _WORKER(symbols["txc_worker"])
         self._stop = _STOP(symbols["txc_pool_stop"])
         self.address: int = symbols["txc_pool"]
@@ -162,28 +160,6 @@ def get_pool() -> Pool:
         if _shared is None:
             _shared = Pool()
         return _shared
-
-
-def _compile(futex: bool) -> dict[str, int]:
-    """Addresses of the native half's symbols; a new copy, memory included, with each call."""
-    import llvmlite.binding as llvm
-
-    llvm.initialize_native_target()
-    llvm.initialize_native_asmprinter()
-    module = llvm.parse_assembly(source(platform.machine(), futex))
-    module.verify()
-    target = llvm.Target.from_default_triple()
-    features = llvm.get_host_cpu_features().flatten()  # on AArch64, single-instruction atomics
-    # Level 0 compiles in a quarter of the time; a region, bound by its atomics, takes tens of nanoseconds more.
-    machine = target.create_target_machine(cpu=llvm.get_host_cpu_name(), features=features, opt=0)
-    engine = llvm.create_mcjit_compiler(module, machine)
-    for name, address in waiting_symbols(futex).items():
-        engine.add_global_mapping(module.get_function(name), address)
-    engine.finalize_object()
-    symbols = {name: engine.get_function_address(name) for name in ("txc_parallel", "txc_worker", "txc_pool_stop")}
-    symbols["txc_pool"] = engine.get_global_value_address("txc_pool")
-    engine.detach()  # the wrapper would free code that threads may still run
-    return symbols
 
 
 def _after_fork_in_child() -> None:

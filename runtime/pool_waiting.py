@@ -7,7 +7,6 @@ release it.
 import ctypes
 import platform
 import sys
-from string import Template
 
 from .pool_layout import Parker
 
@@ -73,8 +72,8 @@ def has_futex() -> bool:
 def waiting_source(machine: str, futex: bool) -> str:
     """IR of ``@block`` and ``@signal``, and declarations of what they call."""
     if futex:
-        return Template(_FUTEX).substitute(futex=_FUTEX_NUMBERS[machine])
-    return Template(_LOCK).substitute(lock=Parker.lock.offset)
+        return _FUTEX.replace("$futex", str(_FUTEX_NUMBERS[machine]))
+    return _LOCK.replace("$lock", str(Parker.lock.offset))
 
 
 def waiting_symbols(futex: bool) -> dict[str, int]:

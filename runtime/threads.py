@@ -3,7 +3,6 @@
 import os
 import re
 from collections.abc import Iterator, Mapping
-from pathlib import Path, PurePosixPath
 
 ENVIRONMENT_VARIABLE = "TXC_NUM_THREADS"
 
@@ -37,21 +36,29 @@ def _affinity_cpus() -> int:
     return os.cpu_count() or 1
 
 
-def cgroup_quota(proc: Path = Path("/proc/self")) -> float | None:
+# Paths are strings here: `pathlib` takes longer to import than all of this file takes to run.
+
+
+def cgroup_quota(proc: str | os.PathLike[str] = "/proc/self") -> float | None:
     """CPU time per unit of wall time that the cgroups (version 1 or 2) of this process allow; ``None``: no limit.
 
     A quota binds every descendant, so the smallest one between the process's own group and the mounted root counts.
     """
     try:
-        groups = (proc / "cgroup").read_text()
-        mounts = (proc / "mountinfo").read_text()
+        groups = _read(os.path.join(proc, "cgroup"))
+        mounts = _read(os.path.join(proc, "mountinfo"))
     except (OSError, UnicodeDecodeError):  # not Linux, or /proc is not mounted
         return None
     quotas = [quota for folder in _group_folders(groups, mounts) if (quota := _read_quota(folder)) is not None]
     return min(quotas, default=None)
 
 
-def _group_folders(groups: str, mounts: str) -> Iterator[Path]:
+def _read(path: str) -> str:
+    with open(path, encoding="utf-8") as file:
+        return file.read()
+
+
+def _group_folders(groups: str, mounts: str) -> Iterator[str]:
     """Every folder, from a group that governs CPU time up to its mount point, of each mounted hierarchy."""
     v1_path = v2_path = None
     for line in groups.splitlines():  # hierarchy-ID:controller-list:path, see cgroups(7)
@@ -76,15 +83,16 @@ def _group_folders(groups: str, mounts: str) -> Iterator[Path]:
             yield from _ancestors(_unescape(fields[3]), _unescape(fields[4]), path)
 
 
-def _ancestors(mount_root: str, mount_point: str, path: str) -> Iterator[Path]:
-    group, root = PurePosixPath(path), PurePosixPath(mount_root)
+def _ancestors(mount_root: str, mount_point: str, path: str) -> Iterator[str]:
     # In a container the mounted tree may begin below the path that /proc reports, or outside the reader's cgroup
     # namespace ("/../.."): then the mount point itself is all there is to see.
-    relative = group.relative_to(root) if group.is_relative_to(root) and ".." not in group.parts else PurePosixPath()
-    folder = Path(mount_point)
+    root = mount_root.rstrip("/")
+    inside = path == root or path.startswith(root + "/")
+    parts = [part for part in path[len(root) :].split("/") if part] if inside else []
+    folder = mount_point
     yield folder
-    for part in relative.parts:
-        folder /= part
+    for part in parts if ".." not in parts else ():
+        folder = os.path.join(folder, part)
         yield folder
 
 
@@ -93,14 +101,14 @@ def _unescape(field: str) -> str:
     return re.sub(r"\\([0-7]{3})", lambda match: chr(int(match[1], 8)), field)
 
 
-def _read_quota(folder: Path) -> float | None:
+def _read_quota(folder: str) -> float | None:
     """The quota in CPUs that one cgroup folder states: ``cpu.max`` in version 2, ``cpu.cfs_*_us`` in version 1."""
     try:
-        if (folder / "cpu.max").exists():
-            quota, period = (folder / "cpu.max").read_text().split()
+        if os.path.exists(os.path.join(folder, "cpu.max")):
+            quota, period = _read(os.path.join(folder, "cpu.max")).split()
         else:
-            quota = (folder / "cpu.cfs_quota_us").read_text()
-            period = (folder / "cpu.cfs_period_us").read_text()
+            quota = _read(os.path.join(folder, "cpu.cfs_quota_us"))
+            period = _read(os.path.join(folder, "cpu.cfs_period_us"))
         # "max" (version 2) and -1 (version 1) mean that there is no limit.
         return None if quota == "max" or int(quota) <= 0 else int(quota) / int(period)
     except (OSError, ValueError, ZeroDivisionError):  # no such file, or not in a form known to us: no limit known

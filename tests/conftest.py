@@ -1,5 +1,6 @@
-"""Hand-written IR text and its parser."""
+"""Hand-written IR text and its parser; no test but those of the cache sees what other processes kept."""
 
+import os
 from collections.abc import Callable
 
 import pytest
@@ -12,6 +13,9 @@ from xdsl.parser import Parser
 from txc.dialects.attributes import DimAttr, DimsAttr, DTypeAttr, MapAttr, OrderAttr
 from txc.dialects.kernel import KERNEL
 from txc.dialects.loop import LOOP
+
+# Here, before any test module is imported, so that subprocesses inherit it too.
+os.environ["TXC_CACHE_DIR"] = "0"
 
 
 @pytest.fixture(scope="session")

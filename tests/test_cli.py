@@ -192,3 +192,38 @@ def test_a_file_that_is_no_text(tmp_path: Path):
     done = compile_(path)
     assert done.returncode == 1
     assert done.stderr.startswith("error: ")
+
+
+def test_cache_says_what_is_kept_and_why_a_function_is_not(program: Path, tmp_path: Path):
+    folder = {"TXC_CACHE_DIR": str(tmp_path / "cache")}
+    assert (
+        "rows: miss: nothing is kept for a function of this name" in compile_("cache", "why", program, **folder).stdout
+    )
+    inputs = ("--input", "x=random:f32[3,5]", "--input", "beta=1.0")
+    assert compile_("run", program, *inputs, **folder).returncode == 0
+    why = compile_("cache", "why", program, **folder).stdout.splitlines()
+    assert why == ["rows: miss: nothing is kept for a function of this name", "softmax: hit"]
+    other = compile_("cache", "why", program, "--passes", "tx-fuse{rows=false}", **folder).stdout
+    assert "softmax: miss: it is kept with another options" in other
+    info = compile_("cache", "info", **folder).stdout
+    assert f"folder   {folder['TXC_CACHE_DIR']}" in info and "entries  2, " in info and "1 graphs" in info
+    assert compile_("cache", "clear", **folder).stdout == f"removed 2 entries of {folder['TXC_CACHE_DIR']}\n"
+    assert "entries  0, " in compile_("cache", "info", **folder).stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "environment", "message"),
+    [
+        (("cache",), {}, "error: the following arguments are required: info|clear|why"),
+        (("cache", "burn"), {}, "error: argument info|clear|why: invalid choice: 'burn'"),
+        (
+            ("cache", "info"),
+            {"TXC_CACHE_DIR": "0"},
+            "error: there is no cache: the cache is switched off (TXC_CACHE_DIR)",
+        ),
+        (("cache", "info"), {"TXC_CACHE_SIZE_MB": "0"}, "error: TXC_CACHE_SIZE_MB='0': it takes a positive integer"),
+    ],
+)
+def test_cache_errors(arguments: tuple[str, ...], environment: dict[str, str], message: str):
+    done = compile_(*arguments, **environment)
+    assert done.returncode != 0 and message in done.stderr

@@ -70,6 +70,10 @@ def test_the_check_sees_what_compiling_loads():
     assert {"xdsl", "llvmlite", "txc.passes", "txc.compiler.lowering"} <= set(found)
 
 
+def test_importing_txc_imports_nothing_else_of_it():
+    assert [m for m in _loaded(IMPORT) if m.startswith("txc.") or m == "numpy"] == []
+
+
 def test_scipy_and_ml_libraries_are_not_loaded():
     heavy = {"scipy", "torch", "jax", "rich", "pycuda"}
     assert not heavy & _loaded(IMPORT)

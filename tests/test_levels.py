@@ -1,8 +1,8 @@
 """Generated programs at every level: the interpreters and machine code agree.
 
-A seeded generator writes graphs of maps, views, reductions, contractions, stores and loops, several programs to a
-graph so that fusion, rows and buffer reuse meet across them.  From `fused` down all results are the same bits, on any
-number of threads and with any vector width; above, the order of sums is not fixed yet and results agree closely.
+A seeded generator writes graphs of maps, views, reductions, contractions, stores, loops and branches, several programs
+to a graph so that fusion, rows and buffer reuse meet across them.  From `fused` down all results are the same bits, on
+any number of threads and with any vector width; above, the order of sums is not fixed yet and results agree closely.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ import itertools
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import ml_dtypes
 import numpy as np
 import pytest
 
@@ -32,7 +33,7 @@ PROGRAMS = 8
 GRAPHS = 64
 SMALL = ((5, 18), (18,))
 LARGE = ((130, 67), (67,))
-DTYPES = (np.float32, np.float64, np.int32)
+DTYPES: tuple[Any, ...] = (np.float32, np.float64, np.int32, np.float16, ml_dtypes.bfloat16)
 
 #: A value and whether it is bitwise the same at every level, so that what is discontinuous may be applied to it.
 Made = tuple[Any, bool]
@@ -52,8 +53,8 @@ class Generator:
 
     def run(self, steps: int) -> Tensor:
         kinds = (self.unary, self.binary, self.view, self.reduction, self.normalise, self.contraction, self.store,
-                 self.loop, self.joined, self.compared)  # fmt: skip
-        weights = np.array([4, 5, 4, 3, 2, 1, 2, 1, 1, 1])
+                 self.loop, self.joined, self.compared, self.halved, self.branch)  # fmt: skip
+        weights = np.array([4, 5, 4, 3, 2, 1, 2, 1, 1, 1, 1, 1])
         while steps:
             made = kinds[self.rng.choice(len(kinds), p=weights / weights.sum())]()
             if made is not None:
@@ -123,7 +124,7 @@ class Generator:
         if name == "argmax" and not exact:
             return None
         given = {} if self.rng.random() < 0.2 else {"dims": (int(self.rng.integers(2)),)}
-        if name == "sum" and x.dtype.kind == "f":
+        if name == "sum" and x.dtype.kind != "i":
             return apply(name, x, **given) * 0.05, False
         return apply(name, x, **given), exact
 
@@ -171,6 +172,41 @@ class Generator:
         (result,) = self.trace.for_(0, 3, 1, body, (y,))
         return result, exact
 
+    def halved(self) -> Made | None:
+        """A while whose number of iterations depends on data, exactly."""
+        x, exact = self.matrix()
+        if x.dtype.kind == "i" or not exact:
+            return None
+
+        def body(carried: Sequence[Any]) -> tuple[Any, ...]:
+            y, rounds, rows = carried
+            return y * 0.5, rounds + 1, rows + y[0]
+
+        def large(carried: Sequence[Any]) -> Any:
+            return np.logical_and(apply("maximum", abs(carried[0])) > 0.75, carried[1] < 5)
+
+        y, rounds, rows = self.trace.while_(large, body, (x, 0, x[0]))
+        return (y + rounds) - rows * 0.25, True
+
+    def branch(self) -> Made | None:
+        """An if with stores, views and an inner if in its branches, on an exact condition."""
+        x, exact = self.matrix()
+        made = self.pick(lambda m: m[1] and m[0].ndim == 2)
+        if made is None or any(d.const is not None and d.const < 4 for d in x.dims):
+            return None
+        (test, _) = made
+
+        def then() -> tuple[Any, ...]:
+            y = x.copy()
+            y[1:] = x[:-1] * 2
+            return (y,)
+
+        def otherwise() -> tuple[Any, ...]:
+            return self.trace.if_(test[1, 1] > 0, lambda: (x[::-1] - 1,), lambda: (x * 1,))
+
+        (result,) = self.trace.if_(test[0, 0] > test[1, 0], then, otherwise)
+        return result, exact
+
     def joined(self) -> Made | None:
         x, exact = self.matrix()
         if self.rng.random() < 0.5:
@@ -206,6 +242,11 @@ def arrays_for(seed: int, sizes: Sequence[tuple[int, ...]]) -> list[np.ndarray]:
     return [rng.uniform(-3, 3, shape).astype(kind) for shape in shapes]
 
 
+def tolerance(kind: np.dtype[Any]) -> float:
+    """What a sum in another order, and what follows from it, may be off by, relative to the largest value."""
+    return 2000 * float(ml_dtypes.finfo(kind).eps) if kind.itemsize > 2 else 30 * float(ml_dtypes.finfo(kind).eps)
+
+
 class Levels:
     """One graph and how to run it at each level."""
 
@@ -224,7 +265,7 @@ class Levels:
             [a.shape for a in self.inputs], [tuple(s // a.itemsize for s in a.strides) for a in self.inputs], ()
         )
         assert prepared is not None
-        symbols = {str(d): n for d, n in zip(self.executable.symbols, prepared.symbols)}
+        symbols = {str(d): n for d, n in zip(self.executable.code.symbols, prepared.symbols)}
         found = [
             ("graph", graph_level.run_graph(self.graph, dict(zip((i.name for i in self.graph.inputs), self.inputs))))
         ]
@@ -253,11 +294,12 @@ def close(a: Sequence[np.ndarray], b: Sequence[np.ndarray]) -> str | None:
     for i, (x, y) in enumerate(zip(a, b, strict=True)):
         if x.shape != y.shape or x.dtype != y.dtype:
             return f"result {i} is {x.dtype}{x.shape} and {y.dtype}{y.shape}"
-        if x.dtype.kind != "f":
+        if x.dtype.kind in "biu":
             if not (x == y).all():
                 return f"result {i} differs"
             continue
-        allowed = 2000 * np.finfo(x.dtype).eps * (1 + np.max(np.abs(x), initial=0))
+        kind, x, y = x.dtype, x.astype(np.float64), y.astype(np.float64)
+        allowed = tolerance(kind) * (1 + np.max(np.abs(x), initial=0))
         if not (np.abs(x - y) <= allowed).all():
             return f"result {i} is off by {np.max(np.abs(x - y))}, {allowed} is allowed"
     return None

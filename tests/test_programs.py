@@ -436,6 +436,39 @@ def test_loops_that_exchange_what_they_carry(program: Callable[..., Any]) -> Non
             np.testing.assert_allclose(got, expected, rtol=1e-12)
 
 
+def joins(x, y):
+    return np.concatenate([x, y]), np.concatenate([y, x]), np.concatenate([x, x])
+
+
+def test_joined_results_are_written_where_they_belong() -> None:
+    x, y = np.random.default_rng(13).standard_normal((2, 3, 4))
+    run = txc.jit(joins)
+    for got, expected in zip(run(x, y), joins(x, y), strict=True):
+        np.testing.assert_array_equal(got, expected)
+    text = run.lower(x, y).as_text("buffers")
+    assert text.count("kernel.generic") == 6 and "loop.alloc" not in text
+
+
+def branches_exchange(x, y):
+    if x.sum() > y.sum():
+        x[0] = 1
+        x, y = y, x
+    else:
+        y[1] = 2
+        x, y = y * 2, x + y
+    return x, y
+
+
+def test_branches_that_exchange_what_they_hand_on() -> None:
+    run = txc.jit(branches_exchange)
+    x, y = np.random.default_rng(14).standard_normal((2, 3, 4))
+    for a, b in ((x, y), (y, x)):
+        mine, numpys = (a.copy(), b.copy()), (a.copy(), b.copy())
+        for got, expected in zip(run(*mine), branches_exchange(*numpys), strict=True):
+            np.testing.assert_allclose(got, expected)
+        np.testing.assert_array_equal(mine, numpys)
+
+
 def diffuse(u, steps):
     for _ in range(steps):
         u[1:-1] += 0.25 * (u[:-2] - 2 * u[1:-1] + u[2:])

@@ -76,7 +76,8 @@ class ReduceWriter(LoopWriter):
             width = 1
         if order.kind == "free":
             cost = emitted_cost(op.body.block)
-            groups = 1 if width == 1 else max(1, min(4, LIGHT_INSTRUCTIONS // cost))
+            # A power of two: lanes are combined by halves, and found by the low bits of the element's number.
+            groups = 1 if width == 1 else next((g for g in (4, 2) if g * cost <= LIGHT_INSTRUCTIONS), 1)
             return Fold(op, dtypes, identity, outer, width, groups)
         if order.lanes > 1 and self.vector is not None:
             raise EmitError("a reduction with lanes of its own inside a vector loop")

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-import struct
 import threading
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import lru_cache
-from typing import Any
+from typing import Any, Protocol
 
 import llvmlite.binding as llvm
 
+from ...runtime import loader
+from ...runtime.elf import read_elf
 from . import isolated
 from .target import Target, TargetError, object_name
 from .wasm_symbols import imported_functions
@@ -183,20 +184,26 @@ def emit_asm(text: str, target: Target) -> str:
     return _generate("asm", [text], None, target).decode()
 
 
-class LoadedObject:
+class LoadedObject(Protocol):
     """An object in memory, executable as long as this lives; `addresses` of the names asked for."""
 
-    def __init__(self, data: bytes, names: Iterable[str]):
+    addresses: dict[str, int]
+
+
+class _Jitted:
+    """An object that LLVM's own loader put into memory: of formats other than ELF."""
+
+    def __init__(self, data: bytes, names: Sequence[str], symbols: Mapping[str, int]):
         _initialize()
-        names = list(names)
-        defined = _elf_symbols(data)[0]
-        missing = [name for name in names if defined is not None and object_name(name) not in defined]
-        if missing:  # LLVM would end the process
-            raise TargetError(f"the object has no function {missing[0]!r}")
+        for symbol, address in symbols.items():
+            llvm.add_symbol(symbol, address)
         self._engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), _new_machine())
         self._engine.add_object_file(llvm.ObjectFileRef.from_data(data))
         self._engine.finalize_object()
-        self.addresses = {name: self._engine.get_function_address(object_name(name)) for name in names}
+        self.addresses = {name: self._engine.get_function_address(name) for name in names}
+        for name, address in self.addresses.items():
+            if not address:
+                raise TargetError(f"the object has no function {name!r}")
 
 
 def _new_machine() -> Any:
@@ -204,37 +211,29 @@ def _new_machine() -> Any:
     return llvm.Target.from_default_triple().create_target_machine(opt=0, jit=True)
 
 
-def load_object(data: bytes, names: Iterable[str]) -> LoadedObject:
-    """Load an object of this machine's; TargetError where it lacks one of `names`."""
-    return LoadedObject(data, names)
+def load_object(data: bytes, names: Iterable[str], symbols: Mapping[str, int] | None = None) -> LoadedObject:
+    """Load an object of this machine's; TargetError where it lacks one of `names` or cannot be loaded.
 
-
-def _elf_symbols(data: bytes) -> tuple[set[str] | None, set[str]]:
-    """The names that an ELF64 object (of this machine's byte order) defines and needs; of others, nothing is known."""
-    if data[:5] != b"\x7fELF\x02":
-        return None, set()
-    (table,) = struct.unpack_from("<Q", data, 40)
-    size, count, _ = struct.unpack_from("<HHH", data, 58)
-    sections = [struct.unpack_from("<IIQQQQIIQQ", data, table + i * size) for i in range(count)]
-    defined: set[str] = set()
-    needed: set[str] = set()
-    for _, kind, _, _, offset, length, link, *_ in sections:
-        if kind != 2:
-            continue
-        strings = sections[link][4]
-        for at in range(offset, offset + length, 24):
-            name, _, _, section = struct.unpack_from("<IBBH", data, at)
-            if name:
-                text = data[strings + name : data.index(b"\0", strings + name)].decode()
-                (defined if section else needed).add(text)
-    return defined, needed
+    `symbols` has the addresses of what it needs (default: functions of the C library).
+    """
+    symbols = loader.library_symbols() if symbols is None else symbols
+    spelled = {object_name(name): name for name in names}
+    try:
+        made = loader.LoadedObject if loader.can_load(data) else _Jitted
+        loaded = made(data, [*spelled], symbols)
+    except loader.LoaderError as error:
+        raise TargetError(str(error)) from error
+    loaded.addresses = {spelled[name]: address for name, address in loaded.addresses.items()}
+    return loaded
 
 
 def undefined_symbols(data: bytes) -> set[str]:
     """What an object needs from outside; the empty set where its format is neither ELF64 nor WebAssembly."""
     if data[:4] == b"\0asm":
         return imported_functions(data)
-    return _elf_symbols(data)[1]
+    if data[:5] != b"\x7fELF\x02":
+        return set()
+    return {s.name for s in read_elf(data).symbols if s.name and s.section is None and not s.absolute}
 
 
 def unexpected_symbols(data: bytes) -> set[str]:

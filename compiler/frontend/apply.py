@@ -159,10 +159,12 @@ def cast(t: Tensor, element: DType) -> Tensor:
 
 
 def common_dtype(tensors: Sequence[Tensor]) -> DType:
-    """NumPy 2's promotion: Python scalars are weak."""
+    """NumPy 2's promotion: Python scalars are weak, beside bf16 too (NumPy itself knows no weak ones there)."""
     try:
-        found = np.result_type(*(_WEAK[t.weak] if t.weak else t.element.numpy for t in tensors))
-        return dtype(found)
+        strong = [t.element.numpy for t in tensors if not t.weak]
+        if strong and (found := dtype(np.result_type(*strong))).is_float:
+            return found
+        return dtype(np.result_type(*strong, *(_WEAK[t.weak] for t in tensors if t.weak)))
     except TypeError as error:
         listed = ", ".join(str(t.element) for t in tensors)
         raise OpError(f"no common dtype of {listed}", "cast one of them", "TX0208") from error

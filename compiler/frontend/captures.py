@@ -14,92 +14,23 @@ from typing import Any
 
 import numpy as np
 
+from ..captured import CONTAINERS, MISSING, PLAIN, Captured, Place, snapshot
 from .staging_builtins import staging_error
 from .symint import SymInt
 from .tensor import Tensor
 
-__all__ = ["MISSING", "Captured", "Captures", "Root", "cell_content", "is_library"]
+__all__ = ["Captures", "Root", "is_library"]
 
-#: Stands for a variable or attribute without a value.
-MISSING: Any = type("Missing", (), {"__repr__": lambda _: "<no value>"})()
-
-_PLAIN = (bool, int, float, complex, str, bytes, type(None), np.generic, np.dtype)
-_CONTAINERS = (list, tuple, dict, set, frozenset)
 #: What is no fact: what modules, classes and libraries hold is taken as it is.
 _FIXED = (types.ModuleType, type, types.BuiltinFunctionType, np.ufunc)
 _LIBRARIES = ("numpy", "txc", "scipy", "math")
 _CHANGES = frozenset("append extend insert pop popitem remove clear update setdefault add discard sort reverse".split())
-
-#: A cell, or a dict and a name in it; then names of attributes.
-Place = tuple[Any, str | None, tuple[str, ...]]
 
 
 def is_library(thing: Any) -> bool:
     """Whether a function or module is one of those that are called, and read, as they are."""
     name = getattr(thing, "__name__" if isinstance(thing, types.ModuleType) else "__module__", None) or ""
     return name.partition(".")[0] in _LIBRARIES
-
-
-def cell_content(cell: types.CellType) -> Any:
-    """The value of a closure variable, or MISSING."""
-    try:
-        return cell.cell_contents
-    except ValueError:
-        return MISSING
-
-
-@dataclass(frozen=True, eq=False)
-class Captured:
-    """The fact that what `find` gives is `value`: the same array or object, an equal number, text or container of such.
-
-    `place` is where an identity check can look for it; None where identity says too little (containers) or there is
-    no such place.
-    """
-
-    text: str
-    value: Any
-    find: Callable[[], Any]
-    place: Place | None = None
-
-    def __call__(self) -> bool:
-        """Whether it holds now."""
-        return _same(self.value, self.find())
-
-    def __str__(self) -> str:
-        if isinstance(self.value, (*_PLAIN, *_CONTAINERS)):
-            return f"{self.text} = {_shown(self.value)}"
-        return f"{self.text} is the same {type(self.value).__name__}"
-
-
-def _shown(value: Any) -> str:
-    if isinstance(value, dict):
-        return f"{{{', '.join(f'{k!r}: {_shown(v)}' for k, v in value.items())}}}"
-    if isinstance(value, (list, tuple)):
-        return f"{type(value).__name__}({', '.join(map(_shown, value))})"
-    return repr(value) if isinstance(value, (*_PLAIN, set, frozenset)) else f"<{type(value).__name__}>"
-
-
-def _snapshot(value: Any) -> Any:
-    """A copy of the containers, not of what is in them."""
-    if isinstance(value, dict):
-        return {k: _snapshot(v) for k, v in value.items()}
-    if type(value) in (list, tuple, set, frozenset):
-        return type(value)(map(_snapshot, value))
-    return value
-
-
-def _same(a: Any, b: Any) -> bool:
-    if a is b:
-        return True
-    if type(a) is not type(b):
-        return False
-    if isinstance(a, dict):
-        return list(a) == list(b) and all(map(_same, a.values(), b.values()))
-    if isinstance(a, (list, tuple)):
-        return len(a) == len(b) and all(map(_same, a, b))
-    if isinstance(a, (*_PLAIN, set, frozenset, types.MethodType)):
-        return bool(a == b or (a != a and b != b))
-    return False
 
 
 @dataclass(frozen=True)
@@ -126,16 +57,16 @@ class Captures:
             self._know(root)
             return
         if key not in self.facts:
-            place = None if isinstance(value, _CONTAINERS) else root.place
-            self.facts[key] = Captured(root.text, _snapshot(value), root.find, place)
+            place = None if isinstance(value, CONTAINERS) else root.place
+            self.facts[key] = Captured(root.text, snapshot(value), root.find, place)
         self._know(root)
 
     def _know(self, root: Root) -> None:
         value = root.value
-        if isinstance(value, (*_PLAIN, Tensor, SymInt)) or id(value) in self._outside:
+        if isinstance(value, (*PLAIN, Tensor, SymInt)) or id(value) in self._outside:
             return
         self._outside[id(value)] = root
-        parts = value.values() if isinstance(value, dict) else value if isinstance(value, _CONTAINERS) else ()
+        parts = value.values() if isinstance(value, dict) else value if isinstance(value, CONTAINERS) else ()
         for part in parts:
             self._know(Root(part, f"a part of {root.text}", lambda part=part: part))
 

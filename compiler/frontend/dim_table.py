@@ -171,6 +171,17 @@ class DimTable:
             self._solve(a - b)
         return truth
 
+    def lowest(self, d: DimLike) -> Dim | None:
+        """The smallest value of `d` over the iterations of the loops around; None where it is not known.
+
+        All iterations must be there for certain: the ends of no loop vary with another, and none is empty in the
+        traced call, which becomes a fact.
+        """
+        for first, last in self.loops.values():
+            if self.varies(first) or self.varies(last) or self.decide(first, "<=", last, "a loop that runs") is False:
+                return None
+        return self._range(self.resolve(d))[0]
+
     def settle(self, a: DimLike, relation: str, b: DimLike, why: str = "") -> bool | None:
         """`decide`; where a declaration gives no hint, the comparison becomes a condition on the arguments.
 

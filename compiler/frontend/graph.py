@@ -17,6 +17,7 @@ from ...dialects.dims import Dim
 from ...dialects.index_map import IndexMap
 from ...dialects.registry import Op
 from ...dialects.types import TensorType
+from ..signature import Literal
 from .dim_table import DimTable, Guard
 
 __all__ = ["Block", "DimTable", "Graph", "Guard", "Input", "Literal", "Loc", "Node", "Value", "schedule"]
@@ -137,13 +138,6 @@ class Input:
     weak: str = ""
     #: Distance of neighbours along each dim, in elements; None where the array is packed.
     strides: tuple[Dim, ...] | None = None
-
-
-@dataclass(frozen=True)
-class Literal:
-    """A part of a function's result that is not computed: a Python value given back as it is."""
-
-    value: Any
 
 
 @dataclass

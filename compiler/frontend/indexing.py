@@ -15,7 +15,7 @@ from . import methods
 from .apply import apply, as_tensor, emit
 from .symint import SymInt, as_dim, is_integer
 from .tensor import Tensor
-from .trace import table
+from .trace import current, table
 
 __all__ = ["Masked", "get", "put"]
 
@@ -164,16 +164,36 @@ def _position(i: Dim, extent: Dim, axis: int, x: Tensor) -> Dim:
     i = facts.resolve(i)
     why = f"an index of dim {axis}"
     below = facts.settle(dim(0), "<=", i, why)
-    if below is None:
-        return i % extent  # varies with a loop and may be on either side of zero
+    if below is None:  # varies with a loop and may be on either side of zero
+        _check_iterations(i, extent, axis, x)
+        return i % extent
     offset = i if below else i + extent
     inside = facts.settle(offset, "<", extent, why) if below else facts.settle(dim(0), "<=", offset, why)
     if inside is None:
+        _check_iterations(i, extent, axis, x)
         return offset % extent
     if not inside:
         text = f"index {facts.describe(i)} is out of bounds for dim {axis} of {x.user_type}"
         raise OpError(text, f"the size there is {facts.describe(extent)}", "TX0251")
     return offset
+
+
+def _check_iterations(i: Dim, extent: Dim, axis: int, x: Tensor) -> None:
+    """Refuse an index that leaves the dim in some iteration of the loops around it.
+
+    Where the index may not be used in each, in a branch or a while, nothing is said: there an index outside means an
+    element inside, whichever.
+    """
+    facts, trace = table(), current()
+    if trace is not None and trace.uncertain:
+        return
+    for room in (i + extent, extent - 1 - i):
+        lowest = facts.lowest(room)
+        if lowest is None:
+            continue
+        if facts.settle(dim(0), "<=", lowest, f"an index of dim {axis} in a loop") is False:
+            text = f"index {i} is out of bounds for dim {axis} of {x.user_type} in some iteration of its loop"
+            raise OpError(text, f"the size there is {facts.describe(extent)}", "TX0251")
 
 
 def _bound(v: Any, extent: Dim, low: Dim, high: Dim, why: str) -> Dim:

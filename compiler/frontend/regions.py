@@ -143,9 +143,13 @@ def _among(t: Tensor, tensors: Iterable[Tensor]) -> bool:
 
 
 @contextmanager
-def _region(trace: Trace, types: Sequence[TensorType]) -> Iterator[Block]:
-    """A new open block; on leaving it every older tensor has the value from before again."""
+def _region(trace: Trace, types: Sequence[TensorType], certain: bool = False) -> Iterator[Block]:
+    """A new open block; on leaving it every older tensor has the value from before again.
+
+    `certain` where it runs in every iteration of the loops around it.
+    """
     block = Block(types, trace.block)
+    trace.uncertain += not certain
     trace.blocks.append(block)
     trace.writes.append({})
     trace.writers.append([])
@@ -153,6 +157,7 @@ def _region(trace: Trace, types: Sequence[TensorType]) -> Iterator[Block]:
         yield block
     finally:
         trace.blocks.pop()
+        trace.uncertain -= not certain
         trace.writers.pop()
         for owner, before in trace.writes.pop().items():
             owner._value = before
@@ -219,7 +224,7 @@ def for_(
             facts.loops[symbol] = (low, high - 1)
             initial = plan.initial()
             try:
-                with _values_kept(plan.written), _region(trace, [resolved(v) for v in initial]) as block:
+                with _values_kept(plan.written), _region(trace, [resolved(v) for v in initial], True) as block:
                     arguments = plan.arguments(block)
                     returned = body(item, arguments)
                     _own_writes(trace, block)
@@ -286,12 +291,14 @@ def if_(
                 "TX0294",
             )
         test = truth(cond).value
-        blocks, returned, finals = [], [], []
+        blocks, returned, ends, finals = [], [], [], []
         for branch in (then, otherwise):
             with _region(trace, ()) as block:
                 result = branch()
                 _own_writes(trace, block)
                 returned.append(list(result) if isinstance(result, (tuple, list)) else [result])
+                # What was stored into is as before once the branch is left.
+                ends.append([_as_it_is(r) for r in returned[-1]])
                 finals.append({t: t.value for t in trace.writes[-1]})
             blocks.append(block)
         if len(returned[0]) != len(returned[1]):
@@ -303,7 +310,7 @@ def if_(
             if a is b or (not isinstance(a, (Tensor, SymInt)) and type(a) is type(b) and a == b):
                 kept[i] = a
             else:
-                pairs.append((a, b))
+                pairs.append((ends[0][i], ends[1][i]))
         labels = [names[i] if i < len(names) else f"value {i}" for i in range(len(returned[0])) if i not in kept]
         joined = [_joined(trace, blocks, a, b, label) for (a, b), label in zip(pairs, labels)]
         for block, final, side in zip(blocks, finals, (0, 1)):
@@ -321,6 +328,11 @@ def if_(
             trace.note_write(t, t.value, t)
             t._value = r
         return tuple(kept[i] if i in kept else next(made) for i in range(len(returned[0])))
+
+
+def _as_it_is(x: Any) -> Any:
+    """A tensor of its own with the present value of a tensor."""
+    return Tensor(x.value, layout=x.layout, weak=x.weak, boxed=x.boxed) if isinstance(x, Tensor) else x
 
 
 @contextmanager

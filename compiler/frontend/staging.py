@@ -19,8 +19,10 @@ from typing import Any
 
 import numpy as np
 
+from ..argument import Argument
+from ..captured import MISSING, Captured, cell_content
 from ..diagnostics import TxcError, user_loc
-from .captures import MISSING, Captured, Captures, Root, cell_content, is_library
+from .captures import Captures, Root, is_library
 from .graph import Graph, Loc
 from .staging_ast import RUNTIME, rewrite
 from .staging_builtins import REPLACED, StagedRange, staging_error
@@ -35,6 +37,7 @@ __all__ = [
     "Traced",
     "Undefined",
     "as_arrays",
+    "is_staged",
     "refuse_undefined",
     "stage",
     "trace_function",
@@ -42,21 +45,6 @@ __all__ = [
 
 #: A range known while staging is written out up to this length; a longer one becomes a loop.
 UNROLL = 8
-
-
-@dataclass
-class Argument:
-    """An argument of the call that is traced.
-
-    `kind`: ``array``, ``scalar`` (rank 0 by value; `weak` as in `graph.Input`), ``int``, ``tuple``, ``list``, ``dict``
-    (of arguments), or ``value`` (any other Python object, taken as it is).  `original` is what the user passed.
-    """
-
-    name: str
-    kind: str
-    value: Any
-    weak: str = ""
-    original: Any = None
 
 
 @dataclass
@@ -138,7 +126,7 @@ def _symbolic(trace: Trace, argument: Argument, captures: Captures) -> Any:
     if argument.kind in ("tuple", "list"):
         items = [_symbolic(trace, v, captures) for v in value]
         return tuple(items) if argument.kind == "tuple" else items
-    captures.take(Root(value, name, lambda: value), ("argument", name))
+    captures.take(Root(value, name, lambda: value, (types.CellType(value), None, ())), ("argument", name))
     return value
 
 
@@ -153,6 +141,11 @@ def stage(function: Callable[..., Any], runtime: Runtime) -> Callable[..., Any]:
     made = factory(runtime, *cells)
     made.__defaults__, made.__kwdefaults__ = function.__defaults__, function.__kwdefaults__
     return made
+
+
+def is_staged(function: types.FunctionType) -> bool:
+    """Whether a call of it is staged, so that `Runtime` sees all that it reads from outside."""
+    return _factory(function) is not None and not is_library(function)
 
 
 @functools.lru_cache(maxsize=1024)

@@ -351,7 +351,7 @@ class _Stager(ast.NodeTransformer):
             return self.generic_visit(node)
         if isinstance(called, ast.Attribute):
             called.value = self.visit(called.value)
-        elif not isinstance(called, ast.Name):
+        else:
             called = self.visit(called)
         node.func = self.call("fn", called, called)
         node.args = [self.visit(a) for a in node.args]

@@ -73,6 +73,8 @@ class Trace:
         #: Lazy tensors used in the trace, as hidden arguments.
         self._adopted: dict[Value, Tensor] = {}
         self._loops = 0
+        #: How many branches and whiles are open: what is traced inside may not run.
+        self.uncertain = 0
         #: Whether comparisons of run-time ints are computed at run time instead of becoming facts.
         self.deferring = False
 

@@ -1,28 +1,41 @@
 """txc: a tensor compiler.  NumPy code under ``@txc.jit``, or a typed ``.tx`` file, becomes machine code."""
 
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from .compiler.diagnostics import TxcError
-from .compiler.frontend.tensor import Tensor, asarray
-from .compiler.jit import jit
-from .compiler.options import OptionError
-
 if TYPE_CHECKING:
+    from .compiler.diagnostics import TxcError
     from .compiler.export import export
+    from .compiler.frontend.tensor import Tensor, asarray
+    from .compiler.info import info
+    from .compiler.jit import jit
+    from .compiler.options import OptionError
     from .compiler.tx_module import compile_source, load
 
 __version__ = "0.1.0"
-__all__ = ["OptionError", "Tensor", "TxcError", "asarray", "compile_source", "export", "jit", "load"]
+__all__ = ["OptionError", "Tensor", "TxcError", "asarray", "compile_source", "export", "info", "jit", "load"]
+
+#: Each name's module is imported when the name is first used: a jitted function whose code the cache has needs neither
+#: the front end nor the op registry, which are most of what importing all of txc costs.
+_MODULES = {
+    "OptionError": "options",
+    "Tensor": "frontend.tensor",
+    "TxcError": "diagnostics",
+    "asarray": "frontend.tensor",
+    "compile_source": "tx_module",
+    "export": "export",
+    "info": "info",
+    "jit": "jit",
+    "load": "tx_module",
+}
 
 
 def __getattr__(name: str) -> Any:
-    # The `.tx` language is imported when it is first asked for: it is a fifth of what `import txc` would cost.
-    if name in ("compile_source", "load"):
-        from .compiler import tx_module
+    if name not in _MODULES:
+        raise AttributeError(f"module 'txc' has no attribute {name!r}")
+    found = globals()[name] = getattr(import_module(f".compiler.{_MODULES[name]}", __name__), name)
+    return found
 
-        return getattr(tx_module, name)
-    if name == "export":
-        from .compiler.export import export
 
-        return export
-    raise AttributeError(f"module 'txc' has no attribute {name!r}")
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

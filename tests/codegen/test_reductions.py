@@ -181,3 +181,21 @@ def test_a_reduction_in_a_reduction() -> None:
         run(text, [x, total], [n, m])
         rows = np.array([ordered_sum(r, parse_order("tree<32, 16>")) for r in x], np.float32)
         assert same_bits(total, np.asarray(ordered_sum(rows, parse_order("tree<32, 8>"))))
+
+
+@pytest.mark.parametrize("length", [1, 4, 7, 10, 14, 20, 40])
+def test_a_free_fold_of_a_body_of_any_length(length: int) -> None:
+    """How many vectors a step folds depends on the body's length; the lanes left over are found all the same."""
+    text = load("v0", 0, "i32[n] by [1]", "k") + "".join(
+        f"%v{i + 1} = arith.addi %v{i}, %v0 : i32\n" for i in range(length)
+    )
+    fold = reduce("r", "k", "n", text, f"%v{length}", "%c = arith.cmpi sgt, %a0, %b0 : i32\n"
+                  "%s = arith.select %c, %a0, %b0 : i32", "%s", types=["i32"], order="free",
+                  identity=["-2147483648 : i32"], vector=4)  # fmt: skip
+    module = function(["i32[n] by [1]", "i32[] by []"], fold + store("r", 1, "i32[] by []", ""))
+    for n in (1, 7, 9, 18, 31, 33):
+        for at in range(n):
+            x, out = np.zeros(n, np.int32), np.zeros((), np.int32)
+            x[at] = 5
+            run(module, [x, out], [n])
+            assert out == 5 * (length + 1), f"{at} of {n}"

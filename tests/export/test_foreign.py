@@ -105,7 +105,7 @@ def test_every_op(name: str, target: str, tmp_path: Path):
     machine = EMULATED[target].require()
     graph = every_op(name)
     arguments = special_values(name)
-    expected = compiled(graph, [("packed",)] * 4, Options.of()).executable(arguments)
+    expected = compiled(graph, [("packed",)] * 4, Options.of())(arguments)
     made = export_graph(every_op(name), named_target(target))
     assert unexpected_symbols(made.object) == set()
     got = call_from_c(made, arguments, tmp_path, machine)

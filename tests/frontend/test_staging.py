@@ -502,6 +502,45 @@ def step_of_unknown_sign(x, n):
     return x
 
 
+def walks(x, n):
+    for i in range(n):
+        x[i] = x[i] * 2
+    return x
+
+
+def walks_around(x, n):
+    for i in range(n):
+        x[i - 1] += x[i]
+    return x
+
+
+def looks_ahead(x, n):
+    for i in range(n):
+        if i < x.shape[0] - 1:
+            x[i] = x[i + 1]
+    return x
+
+
+def triangle(x, n):
+    y = x[1:] * 1
+    for i in range(n):
+        for j in range(i + 1, n):
+            y[i] += x[j]
+    return y
+
+
+@pytest.mark.parametrize("f", [walks, walks_around, looks_ahead, triangle], ids=lambda f: f.__name__)
+def test_an_index_stays_inside_in_every_iteration(f: Any):
+    jitted = txc.jit(f)
+    for n in (3, 0, 1, 2, -1):
+        mine, numpys = X.copy(), X.copy()
+        np.testing.assert_array_equal(jitted(mine, n), f(numpys, n))
+        np.testing.assert_array_equal(mine, numpys)
+    if f in (walks, walks_around):
+        with pytest.raises(TxcError, match=r"index iv0 is out of bounds for dim 0 of .* in some iteration of its loop"):
+            jitted(X.copy(), 4)
+
+
 def number_of_many(x):
     return x * float(x)
 

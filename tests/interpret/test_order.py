@@ -100,6 +100,7 @@ def test_a_mul_add_chain_rounds_products_too() -> None:
         return (p[0] + q[0],)
 
     assert str(order) == "chain<16, mul_add>"
+
     (found,) = fold(order, 40, lambda ks: (a[ks], b[ks]), add, (np.float32(0),))
     (products,) = fold(parse_order("chain<16>"), 40, lambda ks: (a[ks] * b[ks],), add, (np.float32(0),))
     assert found == products

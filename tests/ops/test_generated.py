@@ -90,7 +90,7 @@ class Program:
         return self.trace.array_input(f"x{len(self.facts)}", example)
 
     def compile(self) -> Executable:
-        return compiled(self.graph, self.facts, Options.of()).executable
+        return compiled(self.graph, self.facts, Options.of())
 
 
 def dtypes_of(op: type[Op]) -> list[str]:

@@ -1,0 +1,137 @@
+"""A call as Python sees it: its arguments taken apart, the facts they have, and what the call leaves in them."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from .argument import Argument
+from .facts import element_name, stride_fact, value_fact, walkable
+from .signature import Signature
+
+__all__ = ["Call", "take_apart"]
+
+
+class Call:
+    """The arguments in the order of the parameters, and the facts key: what selects code, an entry an argument."""
+
+    def __init__(self) -> None:
+        self.arguments: list[Argument] = []
+        self.key: list[Any] = []
+        #: Whether an argument was a lazy tensor: then so are the results.
+        self.lazy = False
+
+    def arrays(self, signature: Signature) -> list[np.ndarray]:
+        """The arrays of the inputs that are arrays: arguments by name, captured ones from where they were found."""
+        leaves = self.leaves()
+        return [walkable(np.asarray(i.source)) if i.hidden else leaves[i.name].value for i in signature.arrays]
+
+    def integers(self, signature: Signature) -> list[int]:
+        """The ints of the other inputs."""
+        leaves = self.leaves()
+        return [leaves[i.name].value for i in signature.integers]
+
+    def originals(self, signature: Signature) -> list[Any]:
+        """As `arrays`, but the objects that the user has, not copies that can be walked."""
+        leaves = self.leaves()
+        found = []
+        for given in signature.arrays:
+            leaf = None if given.hidden else leaves[given.name]
+            found.append(given.source if leaf is None else leaf.value if leaf.original is None else leaf.original)
+        return found
+
+    def leaves(self) -> dict[str, Argument]:
+        """The arguments by name; parts of a tuple, list or dict as ``name.part``."""
+        return {a.name: a for argument in self.arguments for a in _parts(argument)}
+
+    def names(self) -> Iterator[str]:
+        """The names of the facts in `key`: containers, and what is in them."""
+        return _names(self.arguments)
+
+    def check_written(self, signature: Signature, written: Sequence[int]) -> None:
+        """ValueError where an argument that is written in place is read-only."""
+        originals, inputs = self.originals(signature), signature.arrays
+        for position in written:
+            if not originals[position].flags.writeable:
+                which = f"{inputs[position].name} (shape {'×'.join(map(str, originals[position].shape))})"
+                raise ValueError(f"{signature.name} writes to {which}, which is read-only: pass a copy")
+
+    def write_back(self, signature: Signature, written: Sequence[int], arrays: Sequence[np.ndarray]) -> list[Any]:
+        """Give arrays that had to be copied to be walked what was written to the copy; the user's own, in order."""
+        originals = self.originals(signature)
+        for position in written:
+            if originals[position] is not arrays[position]:
+                originals[position][...] = arrays[position]
+        return originals
+
+
+def take_apart(arguments: dict[str, Any]) -> Call:
+    """A call of arguments by name.  TypeError for element types, OverflowError for ints that txc does not have."""
+    call = Call()
+    for name, value in arguments.items():
+        call.arguments.append(_argument(name, value, call))
+    return call
+
+
+def _parts(argument: Argument) -> Iterator[Argument]:
+    if argument.kind == "dict":
+        parts: dict[str, Argument] = argument.value
+        for part in parts.values():
+            yield from _parts(part)
+    elif argument.kind in ("tuple", "list"):
+        for part in argument.value:
+            yield from _parts(part)
+    else:
+        yield argument
+
+
+def _argument(name: str, value: Any, call: Call) -> Argument:
+    """One argument and what it adds to the facts."""
+    if _is_tensor(value):
+        call.lazy = True
+        value = np.asarray(value)
+    if isinstance(value, np.ndarray):
+        array = walkable(value)
+        call.key.append(("array", element_name(array), array.ndim, stride_fact(array)))
+        return Argument(name, "array", array, original=value)
+    if isinstance(value, np.generic):  # before float: np.float64 is one, but its type counts in promotion
+        call.key.append(("scalar", value.dtype.name))
+        return Argument(name, "scalar", np.asarray(value))
+    if isinstance(value, bool):
+        call.key.append(("bool",))
+        return Argument(name, "scalar", np.asarray(value, np.bool_), weak="bool")
+    if isinstance(value, int):
+        if not -(1 << 63) <= value < 1 << 63:
+            raise OverflowError(f"{name} = {value} does not fit into 64 bits: pass a float")
+        call.key.append(("int",))
+        return Argument(name, "int", int(value))
+    if isinstance(value, float):
+        call.key.append(("float",))
+        return Argument(name, "scalar", np.asarray(value, np.float64), weak="float")
+    if isinstance(value, (tuple, list)):
+        call.key.append((type(value).__name__, len(value)))
+        items = [_argument(f"{name}.{i}", v, call) for i, v in enumerate(value)]
+        return Argument(name, type(value).__name__, items)
+    if isinstance(value, dict):
+        call.key.append(("dict", *value))
+        return Argument(name, "dict", {k: _argument(f"{name}.{k}", v, call) for k, v in value.items()})
+    call.key.append(("value", type(value).__name__, value_fact(value)))
+    return Argument(name, "value", value)
+
+
+def _is_tensor(value: Any) -> bool:
+    """Whether it is a lazy tensor: there are none before the front end is imported."""
+    front_end = sys.modules.get(f"{__package__}.frontend.tensor")
+    return front_end is not None and isinstance(value, front_end.Tensor)
+
+
+def _names(arguments: Iterable[Argument]) -> Iterator[str]:
+    for argument in arguments:
+        yield argument.name
+        if argument.kind == "dict":
+            yield from _names(argument.value.values())
+        elif argument.kind in ("tuple", "list"):
+            yield from _names(argument.value)

@@ -1,0 +1,438 @@
+"""LLVM IR text of a native entry: the function between a call's Python objects and the kernel.
+
+``ptr @entry(ptr record, ptr args, i64 nargs, ptr kwnames)`` answers with a new reference; NULL and an exception; or
+MISS, having changed nothing, where the call is not for this version.  It checks in this order: captured values (whose
+attributes may run any code), kinds of arguments, sizes and guards.  `runtime/entry_ir.py` has what all entries share.
+All that lies outside is named by a symbol, so the text is the same in every process.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from ...dialects.dims import Call, Dim, Sym, dim
+from ...dialects.types import DType
+from ...runtime import native_layout as layout
+from ...runtime.entry_ir import DECLARATIONS, LIGHT
+from ...runtime.entry_layout import MISS, RecordStruct
+from ..call_plan import CallPlan, InputPlan, OutputPlan, Structure
+from .writer import quoted
+
+__all__ = ["emit_entry", "entry_name"]
+
+_TESTS = {"==": "eq", "!=": "ne", "<": "slt", "<=": "sle"}
+_MISS = f"inttoptr (i64 {MISS} to ptr)"
+_OVERFLOWING = {"+": "llvm.sadd.with.overflow.i64", "*": "llvm.smul.with.overflow.i64"}
+_DIVISIONS = {"//": "txc_floordiv", "%": "txc_floormod"}
+
+
+def entry_name(function: str) -> str:
+    """The symbol of a function's entry."""
+    return f"{function}.entry"
+
+
+def emit_entry(plan: CallPlan, module: str) -> str:
+    """The text of the module that holds the kernel, with the entry behind it."""
+    return _Entry(plan).text(module)
+
+
+class _Entry:
+    """Writes one entry from top to bottom."""
+
+    def __init__(self, plan: CallPlan):
+        self.plan = plan
+        self.lines: list[str] = []
+        self.allocas: list[str] = []
+        #: Declarations of what lies outside, by symbol.
+        self.used: dict[str, str] = {}
+        self.numbers: dict[Dim, str] = {}
+        self.symbols: dict[Sym, str] = {}
+        self.substitutions = dict(plan.substitutions)
+        #: Conditions that have to hold, and those that must not, since the last branch.
+        self.wanted: list[str] = []
+        self.wrong: list[str] = []
+        #: Sizes that are compared when all symbols are defined.
+        self.compared: list[tuple[Dim, str]] = []
+        self.objects: list[str] = []
+        self.pointers: list[str] = []
+        self.count = 0
+
+    def text(self, module: str) -> str:
+        name = quoted(entry_name(self.plan.name))
+        self._captured()
+        self._parameters()
+        self._arguments()
+        self._sizes()
+        self._overlaps()
+        held = self._outputs()
+        self._run(held)
+        self._results(held)
+        body = [*self.allocas, *self.lines]
+        head = f"define ptr {name}(ptr %record, ptr %args, i64 %nargs, ptr %kwnames) #0 {{\nentry:"
+        ends = f"miss:\n  ret ptr {_MISS}\nlost:\n  ret ptr null\n}}"
+        missing = [text for symbol, text in self.used.items() if f"@{symbol}(" not in module]
+        return "\n".join([module, *missing, head, *body, ends, ""])
+
+    # Writing
+
+    def ins(self, instruction: str) -> str:
+        name = f"%e{self.count}"
+        self.count += 1
+        self.lines.append(f"  {name} = {instruction}")
+        return name
+
+    def put(self, instruction: str) -> None:
+        self.lines.append(f"  {instruction}")
+
+    def block(self, label: str) -> None:
+        self.lines.append(f"{label}:")
+
+    def label(self, hint: str) -> str:
+        self.count += 1
+        return f"{hint}{self.count}"
+
+    def alloca(self, type_: str, name: str) -> str:
+        self.allocas.append(f"  %{name} = alloca {type_}, align 16")
+        return f"%{name}"
+
+    def call(self, name: str, *arguments: str) -> str:
+        """A call of a shared function."""
+        self.used[name] = DECLARATIONS[name]
+        result = DECLARATIONS[name].removeprefix("declare ").partition(" @")[0]
+        text = f"call {result} @{name}({', '.join(arguments)})"
+        if result == "void":
+            self.put(text)
+            return ""
+        return self.ins(text)
+
+    def outside(self, name: str) -> str:
+        """The address of a Python object that is the same in every process."""
+        self.used[name] = f"@{name} = external global i8"
+        return f"@{name}"
+
+    def load(self, base: str, offset: int, type_: str = "ptr") -> str:
+        at = self.ins(f"getelementptr i8, ptr {base}, i64 {offset}") if offset else base
+        return self.ins(f"load {type_}, ptr {at}")
+
+    def store(self, value: str, type_: str, base: str, index: int) -> None:
+        at = self.ins(f"getelementptr {type_}, ptr {base}, i64 {index}") if index else base
+        self.put(f"store {type_} {value}, ptr {at}")
+
+    def demand(self, *conditions: str, otherwise: str = "miss") -> None:
+        """Go on only where all conditions hold."""
+        held = conditions[0]
+        for condition in conditions[1:]:
+            held = self.ins(f"and i1 {held}, {condition}")
+        onward = self.label("on")
+        self.put(f"br i1 {held}, label %{onward}, label %{otherwise}")
+        self.block(onward)
+
+    def object(self, number: int) -> str:
+        if not self.objects:
+            self.objects.append(self.load("%record", RecordStruct.objects.offset))
+        return self.load(self.objects[0], 8 * number)
+
+    # Before the kernel runs
+
+    def _captured(self) -> None:
+        """Captured values are checked first; a record without any costs one load."""
+        count = self.load("%record", RecordStruct.captures.offset, "i64")
+        none = self.ins(f"icmp eq i64 {count}, 0")
+        self.put(f"br i1 {none}, label %same, label %captured")
+        self.block("captured")
+        same = self.call("txc_captured", "ptr %record")
+        self.put(f"br i1 {same}, label %same, label %miss")
+        self.block("same")
+
+    def _parameters(self) -> None:
+        """All arguments by position are taken from where the caller has them; others are put in order first."""
+        count = len(self.plan.parameters)
+        slots = self.alloca(f"[{max(1, count)} x ptr]", "slots")
+        full = self.ins(f"icmp eq i64 %nargs, {count}")
+        plain = self.ins("icmp eq ptr %kwnames, null")
+        simple = self.ins(f"and i1 {full}, {plain}")
+        self.put(f"br i1 {simple}, label %bound, label %bind")
+        self.block("bind")
+        fits = self.call("txc_bind", "ptr %record", "ptr %args", "i64 %nargs", "ptr %kwnames", f"ptr {slots}")
+        self.put(f"br i1 {fits}, label %bound, label %miss")
+        self.block("bound")
+        self.put(f"%given = phi ptr [ %args, %same ], [ {slots}, %bind ]")
+
+    def _arguments(self) -> None:
+        """Objects of the right kind, and where the kernel finds their data."""
+        plan = self.plan
+        of_input = {p.input: self.load("%given", 8 * n) for n, p in enumerate(plan.parameters) if p.input is not None}
+        hidden = [i for i, given in enumerate(plan.inputs) if given.hidden]
+        of_input |= {i: self.object(n) for n, i in enumerate(hidden)}
+        compared = [n for n, p in enumerate(plan.parameters) if p.input is None]
+        for number, n in enumerate(compared, len(hidden)):
+            self.demand(self.ins(f"icmp eq ptr {self.load('%given', 8 * n)}, {self.object(number)}"))
+        self.of_input = of_input
+        for i, given in enumerate(plan.inputs):
+            getattr(self, f"_{given.kind}")(i, given, of_input[i])
+
+    def _array(self, i: int, given: InputPlan, obj: str) -> None:
+        assert given.dtype is not None
+        kind, *rest = given.fact
+        mask, wanted = layout.ALIGNED | layout.C_CONTIGUOUS, layout.ALIGNED
+        if kind == "packed":
+            wanted |= layout.C_CONTIGUOUS
+        else:
+            mask |= layout.F_CONTIGUOUS
+            wanted |= layout.F_CONTIGUOUS if kind == "order" else 0
+        if given.stored:
+            mask, wanted = mask | layout.WRITEABLE, wanted | layout.WRITEABLE
+        arguments = (f"i64 {_numbers(given.dtype)}", f"i32 {len(given.dims)}", f"i32 {mask}", f"i32 {wanted}")
+        self.demand(self.call("txc_is_array", f"ptr {obj}", *arguments))
+        dims = self.load(obj, layout.ARRAY_DIMS) if given.dims else ""
+        for axis, d in enumerate(given.dims):
+            self._size(d, self.load(dims, 8 * axis, "i64"))
+        if kind == "strides":
+            self._strides(given, rest, self.load(obj, layout.ARRAY_STRIDES))
+        self.pointers.append(self.load(obj, layout.ARRAY_DATA))
+
+    def _strides(self, given: InputPlan, classes: Sequence[str], strides: str) -> None:
+        """Each stride is of its class; those that are symbols are passed in elements."""
+        assert given.dtype is not None
+        item = given.dtype.bytes
+        for axis, (expected, step) in enumerate(zip(classes, given.strides, strict=True)):
+            stride = self.load(strides, 8 * axis, "i64")
+            if expected != "s":
+                self.wanted.append(self.ins(f"icmp eq i64 {stride}, {item if expected == '1' else 0}"))
+                continue
+            self.wanted.append(self.ins(f"icmp ne i64 {stride}, 0"))
+            self.wanted.append(self.ins(f"icmp ne i64 {stride}, {item}"))
+            rest = self.ins(f"and i64 {stride}, {item - 1}")
+            self.wanted.append(self.ins(f"icmp eq i64 {rest}, 0"))
+            assert step.symbol is not None
+            self.symbols[step.symbol] = self.ins(f"ashr i64 {stride}, {item.bit_length() - 1}")
+
+    def _float(self, i: int, given: InputPlan, obj: str) -> None:
+        self._exact(obj, "PyFloat_Type")
+
+    def _scalar(self, i: int, given: InputPlan, obj: str) -> None:
+        assert given.dtype is not None
+        self._exact(obj, f"txc_type_{given.dtype.numpy.name}")
+
+    def _exact(self, obj: str, type_: str) -> None:
+        """An object of exactly this type, whose value follows its header."""
+        its = self.load(obj, layout.OBJECT_TYPE)
+        self.demand(self.ins(f"icmp eq ptr {its}, {self.outside(type_)}"))
+        self.pointers.append(self.ins(f"getelementptr i8, ptr {obj}, i64 {layout.SCALAR_VALUE}"))
+
+    def _bool(self, i: int, given: InputPlan, obj: str) -> None:
+        yes = self.ins(f"icmp eq ptr {obj}, {self.outside('_Py_TrueStruct')}")
+        no = self.ins(f"icmp eq ptr {obj}, {self.outside('_Py_FalseStruct')}")
+        self.demand(self.ins(f"or i1 {yes}, {no}"))
+        place = self.alloca("i8", f"bool{i}")
+        self.put(f"store i8 {self.ins(f'zext i1 {yes} to i8')}, ptr {place}")
+        self.pointers.append(place)
+
+    def _int(self, i: int, given: InputPlan, obj: str) -> None:
+        place = self.alloca("i64", f"int{i}")
+        self.demand(self.call("txc_integer", f"ptr {obj}", f"ptr {place}"))
+        self._size(given.dims[0], self.load(place, 0, "i64"))
+
+    def _size(self, d: Dim, value: str) -> None:
+        """A size, or an int, that an argument shows: it defines the symbol, or is compared when all are defined."""
+        if d.symbol is not None and d.symbol not in self.symbols:
+            self.symbols[d.symbol] = value
+        else:
+            self.compared.append((d, value))
+
+    def _sizes(self) -> None:
+        """Sizes that must be equal, guards, and the arithmetic for what comes later, which must not overflow."""
+        plan = self.plan
+        for d, value in self.compared:
+            self.wanted.append(self.ins(f"icmp eq i64 {value}, {self.number(d)}"))
+        for a, relation, b in plan.guards:
+            left, right = self.number(a), self.number(b)
+            if not (left == right and relation in ("==", "<=")):  # one was substituted for the other
+                self.wanted.append(self.ins(f"icmp {_TESTS[relation]} i64 {left}, {right}"))
+        work = dim(LIGHT + 1) if plan.work is None else plan.work
+        for d in (*plan.symbols, *(d for o in plan.outputs for d in o.dims), plan.arena, plan.thread_arena, work):
+            self.number(d)
+        self.work = self.number(work)
+        failed = [self.ins(f"xor i1 {bit}, true") for bit in self.wrong]
+        if self.wanted or failed:
+            self.demand(*self.wanted, *failed)
+
+    def number(self, d: Dim) -> str:
+        """The value of an expression."""
+        found = self.numbers.get(d)
+        if found is None:
+            found = self.numbers[d] = self._sum(d)
+        return found
+
+    def _sum(self, d: Dim) -> str:
+        if d.const is not None:
+            return str(d.const)
+        total = ""
+        for atoms, coefficient in d.terms:
+            product = "" if coefficient == 1 and atoms else str(coefficient)
+            for atom in atoms:
+                value = self._atom(atom)
+                product = self._checked("*", product, value) if product else value
+            total = self._checked("+", total, product) if total else product
+        return total
+
+    def _atom(self, atom: Sym | Call) -> str:
+        if isinstance(atom, Sym):
+            found = self.symbols.get(atom)
+            return self.number(self.substitutions[atom]) if found is None else found
+        a, b = self.number(atom.a), self.number(atom.b)
+        if atom.fn in ("min", "max"):
+            name = f"llvm.s{atom.fn}.i64"
+            self.used[name] = f"declare i64 @{name}(i64, i64)"
+            return self.ins(f"call i64 @{name}(i64 {a}, i64 {b})")
+        power = atom.b.const
+        if power is not None and power > 0 and power & (power - 1) == 0:
+            by = f"ashr i64 {a}, {power.bit_length() - 1}" if atom.fn == "//" else f"and i64 {a}, {power - 1}"
+            return self.ins(by)
+        return self._pair(self.call(_DIVISIONS[atom.fn], f"i64 {a}", f"i64 {b}"))
+
+    def _checked(self, sign: str, a: str, b: str) -> str:
+        name = _OVERFLOWING[sign]
+        self.used[name] = f"declare {{i64, i1}} @{name}(i64, i64)"
+        return self._pair(self.ins(f"call {{i64, i1}} @{name}(i64 {a}, i64 {b})"))
+
+    def _pair(self, pair: str) -> str:
+        value = self.ins(f"extractvalue {{i64, i1}} {pair}, 0")
+        self.wrong.append(self.ins(f"extractvalue {{i64, i1}} {pair}, 1"))
+        return value
+
+    def _overlaps(self) -> None:
+        """Compiled code takes what it writes to be disjoint from all else; Python makes snapshots where it is not."""
+        arrays = [(i, given) for i, given in enumerate(self.plan.inputs) if given.kind == "array"]
+        for i, written in arrays:
+            for j, other in arrays:
+                if written.stored and i != j and not (other.stored and j < i):
+                    assert written.dtype is not None and other.dtype is not None
+                    sizes = f"i64 {written.dtype.bytes}", f"i64 {other.dtype.bytes}"
+                    a, b = f"ptr {self.of_input[i]}", f"ptr {self.of_input[j]}"
+                    shared = self.call("txc_overlap", a, sizes[0], b, sizes[1])
+                    self.demand(self.ins(f"xor i1 {shared}, true"))
+
+    # The kernel
+
+    def _outputs(self) -> str:
+        """New arrays; room on the stack for results of rank 0.  The pointer to the array of references."""
+        outputs = self.plan.outputs
+        held = self.alloca(f"[{max(1, len(outputs))} x ptr]", "held")
+        for n in range(len(outputs)):
+            self.store("null", "ptr", held, n)
+        for n, output in enumerate(outputs):
+            if not output.dims:
+                self.pointers.append(self.alloca("[16 x i8]", f"scalar{n}"))
+                continue
+            made = self._empty(n, output)
+            self._keep(held, n, made)
+            self.pointers.append(self.load(made, layout.ARRAY_DATA))
+        return held
+
+    def _empty(self, n: int, output: OutputPlan) -> str:
+        rank, element = len(output.dims), output.dtype
+        dims = self.alloca(f"[{rank} x i64]", f"dims{n}")
+        for axis, d in enumerate(output.dims):
+            self.store(self.number(d), "i64", dims, axis)
+        strides, flags = "null", 0
+        if output.order == tuple(reversed(range(rank))) and rank > 1:
+            flags = layout.F_CONTIGUOUS
+        elif output.order != tuple(range(rank)):
+            strides = self._output_strides(n, output)
+        number = element.numpy.num
+        arguments = (f"i32 {rank}", f"ptr {dims}", f"i32 {number}", f"ptr {strides}", f"i32 {flags}")
+        return self.call("txc_empty", *arguments)
+
+    def _output_strides(self, n: int, output: OutputPlan) -> str:
+        # Not checked for overflow: NumPy refuses dims whose product does not fit.
+        place = self.alloca(f"[{len(output.dims)} x i64]", f"strides{n}")
+        running = str(output.dtype.bytes)
+        for axis in reversed(output.order):
+            self.store(running, "i64", place, axis)
+            running = self.ins(f"mul i64 {running}, {self.number(output.dims[axis])}")
+        return place
+
+    def _keep(self, held: str, n: int, made: str) -> None:
+        """Note a new reference; where there is none, give up those that were made before."""
+        self.store(made, "ptr", held, n)
+        self.demand(self.ins(f"icmp ne ptr {made}, null"), otherwise="release")
+
+    def _run(self, held: str) -> None:
+        plan = self.plan
+        pointers = self.alloca(f"[{max(1, len(self.pointers))} x ptr]", "pointers")
+        for n, pointer in enumerate(self.pointers):
+            self.store(pointer, "ptr", pointers, n)
+        symbols = self.alloca(f"[{max(1, len(plan.symbols))} x i64]", "symbols")
+        for n, d in enumerate(plan.symbols):
+            self.store(self.number(d), "i64", symbols, n)
+        done = self.call(
+            "txc_run", "ptr %record", f"ptr {quoted(plan.name)}", f"ptr {pointers}", f"ptr {symbols}",
+            f"i64 {self.work}", f"i64 {self.number(plan.arena)}", f"i64 {self.number(plan.thread_arena)}",
+        )  # fmt: skip
+        self.demand(done, otherwise="release" if plan.outputs else "lost")
+
+    # After it ran
+
+    def _results(self, held: str) -> None:
+        plan = self.plan
+        first = len(self.pointers) - len(plan.outputs)
+        for n, output in enumerate(plan.outputs):
+            if not output.dims:
+                number = output.dtype.numpy.num
+                self._keep(held, n, self.call("txc_scalar", f"ptr {self.pointers[first + n]}", f"i32 {number}"))
+        if plan.structure == ("buffer", first) and len(plan.outputs) == 1:
+            self.put(f"ret ptr {self.load(held, 0)}")
+        else:
+            made = self._result(plan.structure, held, first)
+            if plan.outputs:
+                self.call("txc_release", f"ptr {held}", f"i64 {len(plan.outputs)}")
+            self.put(f"ret ptr {made}")
+        if plan.outputs:
+            self.block("release")
+            self.call("txc_release", f"ptr {held}", f"i64 {len(plan.outputs)}")
+            self.put("br label %lost")
+
+    def _result(self, x: Structure, held: str, first: int) -> str:
+        """A new reference to a part of the result, or NULL with an exception."""
+        kind, *rest = x
+        if kind == "object":
+            return self._referred(self.object(rest[0]))
+        if kind == "buffer":
+            number = rest[0] - first
+            if number >= 0:
+                return self._referred(self.load(held, 8 * number))
+            position, given = self._argument(rest[0])
+            if not given.dims:
+                return self.call("txc_scalar_of", f"ptr {self.of_input[position]}")
+            return self._referred(self.of_input[position])
+        parts = [self._result(part, held, first) for part in rest[-1]]
+        items = self._array_of(parts)
+        if kind == "dict":
+            keys = self._array_of([self.object(k) for k in rest[0]])
+            return self.call("txc_dict", f"ptr {keys}", f"ptr {items}", f"i64 {len(parts)}")
+        return self.call(f"txc_{kind}", f"ptr {items}", f"i64 {len(parts)}")
+
+    def _argument(self, buffer: int) -> tuple[int, InputPlan]:
+        """The input that a buffer is."""
+        return [(i, given) for i, given in enumerate(self.plan.inputs) if given.kind != "int"][buffer]
+
+    def _array_of(self, values: Sequence[str]) -> str:
+        self.count += 1
+        place = self.alloca(f"[{max(1, len(values))} x ptr]", f"items{self.count}")
+        for n, value in enumerate(values):
+            self.store(value, "ptr", place, n)
+        return place
+
+    def _referred(self, obj: str) -> str:
+        self.used["Py_IncRef"] = "declare void @Py_IncRef(ptr)"
+        self.put(f"call void @Py_IncRef(ptr {obj})")
+        return obj
+
+
+def _numbers(element: DType) -> int:
+    """The set of NumPy's type numbers for an element type: on most systems two of C's integers are the same."""
+    codes = "?bBhHiIlLqQefd"
+    return sum(1 << np.dtype(c).num for c in codes if np.dtype(c) == element.numpy)

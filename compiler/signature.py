@@ -1,0 +1,146 @@
+"""What a call needs to know of a graph, without the graph: plain data that a file can hold and give back exactly.
+
+Dims are texts here (`str` of a `Dim`, which `parse_dim` reads back), so that neither the dims nor the op registry are
+imported where compiled code comes from the cache.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+if TYPE_CHECKING:
+    from .frontend.graph import Graph
+
+__all__ = ["InputSpec", "Literal", "NotPlain", "Signature", "plain_structure", "structure_of_plain"]
+
+
+class NotPlain(ValueError):
+    """A value that has no plain form; the text says which."""
+
+
+class Literal:
+    """A part of a function's result that is not computed: a Python value given back as it is."""
+
+    __slots__ = ("value",)
+
+    def __init__(self, value: Any):
+        self.value = value
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Literal) and type(other.value) is type(self.value) and other.value == self.value
+
+    def __hash__(self) -> int:
+        return hash((Literal, self.value))
+
+    def __repr__(self) -> str:
+        return f"Literal({self.value!r})"
+
+
+class InputSpec(NamedTuple):
+    """An argument: `kind` as in `graph.Input`; `dims` of an array, `symbol` of an int; `source` of a captured array."""
+
+    name: str
+    kind: str
+    dims: tuple[str, ...] = ()
+    symbol: str = ""
+    hidden: bool = False
+    source: Any = None
+
+
+class Signature(NamedTuple):
+    """Inputs, what follows for other symbols, the guards ``(lhs, relation, rhs, why)``, and the result's structure.
+
+    `structure` is as in `graph.Graph`.
+    """
+
+    name: str
+    inputs: tuple[InputSpec, ...]
+    substitutions: tuple[tuple[str, str], ...]
+    guards: tuple[tuple[str, str, str, str], ...]
+    structure: Any
+
+    @staticmethod
+    def of(graph: Graph) -> Signature:
+        """The signature of a graph."""
+        inputs = []
+        for i in graph.inputs:
+            dims = () if i.value is None else tuple(map(str, i.value.type.dims))
+            symbol = "" if i.symbol is None else str(i.symbol)
+            inputs.append(InputSpec(i.name, i.kind, dims, symbol, i.hidden, i.source))
+        table = graph.table
+        return Signature(
+            graph.name,
+            tuple(inputs),
+            tuple((s.name, str(value)) for s, value in table.substitutions.items()),
+            tuple((str(g.lhs), g.relation, str(g.rhs), g.why) for g in table.guards),
+            graph.structure,
+        )
+
+    @property
+    def arrays(self) -> tuple[InputSpec, ...]:
+        """The inputs that are passed as arrays, scalars included."""
+        return tuple(i for i in self.inputs if i.kind != "int")
+
+    @property
+    def integers(self) -> tuple[InputSpec, ...]:
+        """The inputs that are Python ints."""
+        return tuple(i for i in self.inputs if i.kind == "int")
+
+    def plain(self) -> dict[str, Any]:
+        """As JSON holds it, captured arrays left out.  NotPlain where the result has a value that JSON does not."""
+        return {
+            "name": self.name,
+            "inputs": [[i.name, i.kind, list(i.dims), i.symbol, i.hidden] for i in self.inputs],
+            "substitutions": [list(s) for s in self.substitutions],
+            "guards": [list(g) for g in self.guards],
+            "structure": plain_structure(self.structure),
+        }
+
+    @staticmethod
+    def of_plain(plain: Mapping[str, Any], sources: Mapping[str, Any]) -> Signature:
+        """Read back what `plain` made; `sources` are the captured arrays by the inputs' names."""
+        return Signature(
+            plain["name"],
+            tuple(
+                InputSpec(name, kind, tuple(dims), symbol, hidden, sources[name] if hidden else None)
+                for name, kind, dims, symbol, hidden in plain["inputs"]
+            ),
+            tuple((name, value) for name, value in plain["substitutions"]),
+            tuple((lhs, relation, rhs, why) for lhs, relation, rhs, why in plain["guards"]),
+            structure_of_plain(plain["structure"]),
+        )
+
+
+def plain_structure(structure: Any) -> Any:
+    """The structure of a result as JSON: ``[kind, …]``, kind one of output, none, literal, tuple, list, dict."""
+    if isinstance(structure, Literal):
+        return ["literal", _plain_literal(structure.value)]
+    if structure is None:
+        return ["none", None]
+    if type(structure) is int:
+        return ["output", structure]
+    if isinstance(structure, dict):
+        return ["dict", [[_plain_literal(k), plain_structure(v)] for k, v in structure.items()]]
+    if type(structure) in (tuple, list):
+        return [type(structure).__name__, [plain_structure(v) for v in structure]]
+    raise NotPlain(f"a result of type {type(structure).__name__} is not kept")
+
+
+def _plain_literal(value: Any) -> Any:
+    if value is None or type(value) in (bool, int, str) or (type(value) is float and value == value):
+        return value
+    raise NotPlain(f"the value {value!r} in the result, of type {type(value).__name__}, is not kept")
+
+
+def structure_of_plain(plain: Any) -> Any:
+    """Read back what `plain_structure` made."""
+    kind, value = plain
+    if kind == "literal":
+        return Literal(value)
+    if kind in ("output", "none"):
+        return value
+    if kind == "dict":
+        return {k: structure_of_plain(v) for k, v in value}
+    items = [structure_of_plain(v) for v in value]
+    return items if kind == "list" else tuple(items)

@@ -1,0 +1,67 @@
+"""The structs that native entries share with Python: records of versions, captured values, the usual threads."""
+
+from __future__ import annotations
+
+import ctypes
+
+__all__ = [
+    "CALLABLE_HEAD",
+    "CALLABLE_SIZE",
+    "CALLABLE_VECTORCALL",
+    "MISS",
+    "CapturedStruct",
+    "RecordStruct",
+    "ThreadsStruct",
+]
+
+#: A callable object: CPython's header, the vectorcall slot, the first record.
+CALLABLE_VECTORCALL, CALLABLE_HEAD, CALLABLE_SIZE = 16, 24, 32
+#: What an entry returns, instead of an object or NULL, where a call is not for its version.
+MISS = 1
+
+
+class RecordStruct(ctypes.Structure):
+    """What one version's entry is called with.  Pointers to Python objects are borrowed from the record's owner."""
+
+    _fields_ = [
+        ("next", ctypes.c_void_p),
+        ("entry", ctypes.c_void_p),
+        ("parallel", ctypes.c_void_p),
+        ("pool", ctypes.c_void_p),
+        ("threads", ctypes.c_int64),
+        ("parameters", ctypes.c_int64),
+        #: How many of the parameters may be given by position.
+        ("positional", ctypes.c_int64),
+        #: Interned names, NULL for a parameter that has to be given by position.
+        ("names", ctypes.c_void_p),
+        #: Default values, NULL where there is none.
+        ("defaults", ctypes.c_void_p),
+        ("objects", ctypes.c_void_p),
+        ("captures", ctypes.c_int64),
+        ("captured", ctypes.c_void_p),
+    ]
+
+
+class CapturedStruct(ctypes.Structure):
+    """A captured value that must be the same object still: in a cell (`name` NULL) or under a name in a dict."""
+
+    _fields_ = [
+        ("container", ctypes.c_void_p),
+        ("name", ctypes.c_void_p),
+        ("expected", ctypes.c_void_p),
+        ("attributes", ctypes.c_int64),
+        #: Names of attributes that lead from there to the value.
+        ("attribute_names", ctypes.c_void_p),
+    ]
+
+
+class ThreadsStruct(ctypes.Structure):
+    """The number of threads where nobody says, and the text of the environment variable that it was derived from."""
+
+    TEXT_BYTES = 32
+
+    _fields_ = [
+        ("threads", ctypes.c_int64),
+        ("is_set", ctypes.c_int64),
+        ("text", ctypes.c_char * TEXT_BYTES),
+    ]

@@ -1,0 +1,341 @@
+"""The persistent cache: what is a hit, what is not, and why; a hit imports no compiler."""
+
+import json
+import types
+from pathlib import Path
+
+import ml_dtypes
+import numpy as np
+import pytest
+
+import txc
+from txc.compiler.executable import BufferSpec, CodeSpec
+from txc.compiler.signature import InputSpec, Literal, NotPlain, Signature, plain_structure, structure_of_plain
+from txc.compiler.source_digest import Undigestible, digest_function
+
+from .conftest import python
+
+X = np.arange(12, dtype=np.float32).reshape(3, 4)
+
+SECOND = """
+import sys
+import numpy as np
+import txc
+
+@txc.jit
+def softmax(x, beta):
+    e = np.exp((x - x.max(axis=1, keepdims=True)) * beta)
+    return e / e.sum(axis=1, keepdims=True)
+
+x = np.arange(64 * 64, dtype=np.float32).reshape(64, 64) / 1000
+print(softmax(x, 1.0).tobytes().hex())
+print(softmax.explain_cache())
+print(*[m for m in sys.modules if m.split(".")[0] in ("txc", "xdsl", "llvmlite", "ml_dtypes")])
+"""
+
+
+def test_a_second_process_neither_stages_nor_compiles(tmp_path, folder):
+    (tmp_path / "program.py").write_text(SECOND)
+    first, second = (python(tmp_path / "program.py", folder).stdout.splitlines() for _ in range(2))
+    assert first[0] == second[0]
+    assert first[1] == "f32 array of rank 2, row-major; float: miss: nothing was stored under this key; kept now"
+    assert second[1] == "f32 array of rank 2, row-major; float: hit, neither staged nor compiled"
+    assert {"xdsl", "llvmlite", "txc.compiler.pipeline"} <= set(first[2].split())
+    loaded = second[2].split()
+    heavy = ("xdsl", "llvmlite", "ml_dtypes", "txc.dialects", "txc.passes", "txc.compiler.frontend")
+    assert [m for m in loaded if m.startswith(heavy)] == []
+    assert "txc.runtime.pool" in loaded
+
+
+def test_a_hit_gives_the_same_result_and_compiles_nothing(processes):
+    def f(x, n):
+        return x * n, [x.sum(axis=0), {"mean": x.mean()}], 7
+
+    first = processes.fresh(f)(X, 3)
+    again = processes.fresh(f)
+    second = again(X, 3)
+    assert processes.compiled == 1
+    assert again.explain_cache() == "f32 array of rank 2, row-major; int: hit, neither staged nor compiled"
+    assert second[2] == 7 and type(second[1][1]["mean"]) is np.float32
+    np.testing.assert_array_equal(first[0], second[0])
+    np.testing.assert_array_equal(first[1][0], second[1][0])
+
+
+def test_sizes_are_not_part_of_the_key_and_guards_are_checked(processes):
+    def f(x, y):
+        return x + y
+
+    processes.fresh(f)(X, X)
+    processes.fresh(f)(X, X[:1])  # a size of 1 broadcasts: another version
+    assert processes.compiled == 2
+    for y in (X, X[:1]):
+        for x in (X, np.concatenate([X, X])):
+            if len(y) == 1 or len(x) == len(y):
+                np.testing.assert_array_equal(processes.fresh(f)(x, y), x + y)
+    assert processes.compiled == 2
+    third = processes.fresh(f)
+    np.testing.assert_array_equal(third(X[:1], X), X[:1] + X)
+    assert processes.compiled == 3
+    assert "the versions that are kept have guards which these arguments do not meet" in third.explain_cache()
+
+
+def test_stores_into_arguments_and_strided_arguments_work_from_the_cache(processes):
+    def f(x, y):
+        x[1:] += y[:-1]
+
+    for _ in range(2):
+        x, y = X.copy(), np.asfortranarray(X)
+        processes.fresh(f)(x, y)
+        expected = X.copy()
+        expected[1:] += y[:-1]
+        np.testing.assert_array_equal(x, expected)
+    assert processes.compiled == 1
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("def f(x):\n    return x + 1", "def f(x):\n    return x + 2"),
+        ("A = 1.5\ndef f(x):\n    return x * A", "A = 2.5\ndef f(x):\n    return x * A"),
+        ("A = 1\ndef f(x):\n    return x * A", "A = 1.0\ndef f(x):\n    return x * A"),
+        ("def g(x): return x + 1\ndef f(x):\n    return g(x)", "def g(x): return x - 1\ndef f(x):\n    return g(x)"),
+        ("def g(x, a=1): return x + a\ndef f(x):\n    return g(x)",
+         "def g(x, a=2): return x + a\ndef f(x):\n    return g(x)"),
+        ("def make(a):\n    def f(x):\n        return x * a\n    return f\nf = make(2)",
+         "def make(a):\n    def f(x):\n        return x * a\n    return f\nf = make(3)"),
+        ("from numpy import add as op\ndef f(x):\n    return op(x, x)",
+         "from numpy import multiply as op\ndef f(x):\n    return op(x, x)"),
+        ("W = np.ones(4)\ndef f(x):\n    return x + W", "W = np.ones(4, np.float32)\ndef f(x):\n    return x + W"),
+        ("L = [{'a': 2}]\ndef f(x):\n    return x * L[0]['a']", "L = [{'a': 3}]\ndef f(x):\n    return x * L[0]['a']"),
+        ("T = (1, (2, 'add'))\ndef f(x):\n    return x + T[0]", "T = (3, (2, 'add'))\ndef f(x):\n    return x + T[0]"),
+    ],
+    ids=["code", "global", "type", "callee", "default", "closure", "import", "dtype", "list", "tuple"],
+)  # fmt: skip
+def test_what_the_function_refers_to_is_part_of_the_key(processes, define, before, after):
+    for source in (before, after):
+        f = define(source)["f"]
+        expected = f(X)
+        outcomes = []
+        for _ in range(2):
+            jitted = processes.fresh(f)
+            result = jitted(X)
+            assert result.dtype == expected.dtype
+            np.testing.assert_array_equal(result, expected)
+            outcomes.append(jitted.explain_cache().split(": ")[1])
+        assert outcomes == ["miss", "hit, neither staged nor compiled"]
+
+
+def test_a_user_module_counts_by_what_is_used_of_it(processes, define):
+    for value in (2.0, 3.0):
+        module = types.ModuleType("settings")
+        module.__dict__.update(define("def g(x): return x * 10", "settings"), scale=value, unused=object())
+        f = define("def f(x):\n    return m.g(x) * m.scale", m=module)["f"]
+        outcomes = []
+        for _ in range(2):
+            jitted = processes.fresh(f)
+            np.testing.assert_array_equal(jitted(X), f(X))
+            outcomes.append(jitted.explain_cache().split(": ")[1])
+        assert outcomes == ["miss", "hit, neither staged nor compiled"]
+
+
+def test_captured_arrays_are_read_at_each_call(processes, define):
+    source = "W = np.full(4, 2.0, np.float32)\ndef f(x):\n    return x * W"
+    processes.fresh(define(source)["f"])(X)
+    namespace = define(source.replace("2.0", "5.0"))
+    f = processes.fresh(namespace["f"])
+    np.testing.assert_array_equal(f(X), X * 5)
+    assert processes.compiled == 1 and "hit" in f.explain_cache()
+    namespace["W"][:] = 7
+    np.testing.assert_array_equal(f(X), X * 7)
+    namespace["W"] = np.full(4, 8, np.float32)
+    np.testing.assert_array_equal(f(X), X * 8)
+
+
+def test_a_global_that_changes_after_a_hit_is_noticed(processes, define):
+    source = "A = 2.0\ndef f(x):\n    return x * A"
+    processes.fresh(define(source)["f"])(X)
+    namespace = define(source)
+    f = processes.fresh(namespace["f"])
+    np.testing.assert_array_equal(f(X), X * 2)
+    assert processes.compiled == 1
+    namespace["A"] = 4.0
+    np.testing.assert_array_equal(f(X), X * 4)
+
+
+def test_a_list_that_changes_after_a_hit_is_noticed(processes, define):
+    source = "L = [2.0]\ndef f(x):\n    return x * L[0]"
+    processes.fresh(define(source)["f"])(X)
+    namespace = define(source)
+    f = processes.fresh(namespace["f"])
+    np.testing.assert_array_equal(f(X), X * 2)
+    assert processes.compiled == 1
+    namespace["L"][0] = 4.0
+    np.testing.assert_array_equal(f(X), X * 4)
+
+
+@pytest.mark.parametrize(
+    ("source", "reason"),
+    [
+        ("L = [np.ones(4)]\ndef f(x):\n    return x * L[0]", "'L' is a list, which cannot be judged by its content"),
+        ("class C:\n    a = 2\nc = C()\ndef f(x):\n    return x * c.a", "'c' is a C, which cannot be judged"),
+        ("def f(x):\n    return x * len(np.geterr())", "'np' has 'geterr', whose result does not follow"),
+        ("def f(x):\n    return x * len(np.random.__name__)", "'np' has 'random', whose result does not follow"),
+        ("from numpy.random import rand\ndef f(x):\n    return x if rand else -x", "'rand' is a "),
+        ("import time\ndef f(x):\n    return x * time.time()", "time.time is a builtin_function_or_method"),
+        ("def f(x):\n    import time\n    return x * time.time()", "f imports a module or sets a global"),
+        ("def f(x):\n    return x * getattr(np, 'pi')", "the function may call 'getattr'"),
+        ("f = lambda x: x + 1", "<lambda> is traced as it is, not staged"),
+        ("def g(x): return x\ng.a = 2\ndef f(x):\n    return g(x) * g.a", "'g' is a function with attributes"),
+        ("def f(x):\n    return x + np.asarray([1, 2, 3, 4], np.float32)", "captured0 is an array that is made while"),
+    ],
+)  # fmt: skip
+def test_what_cannot_be_judged_is_staged_in_every_process(processes, define, source, reason):
+    f = define(source)["f"]
+    processes.fresh(f)(X)
+    jitted = processes.fresh(f)
+    jitted(X)
+    said = jitted.explain_cache()
+    assert "miss: it is staged in every process: " in said and reason in said
+
+
+@pytest.mark.parametrize(
+    ("source", "reason"),
+    [
+        ("def f(x): return np.random.rand()", "'np' has 'random', whose result does not follow from the program"),
+        ("import numpy.random as r\ndef f(x): return r.rand()", "'r' has 'random', whose result"),
+        ("from numpy.random import rand\ndef f(x): return rand()", "'rand' is a method"),
+        ("from numpy import load as g\ndef f(x): return g('w.npy')", "'g' is a function, which cannot be judged"),
+        ("def f(x): return open('w')", "the function may call 'open'"),
+        (
+            "def f(x):\n    def g(): return f.__globals__\n    return g()",
+            "the function may use '__globals__', which reaches",
+        ),
+    ],
+)
+def test_what_does_not_follow_from_the_program_has_no_digest(define, source, reason):
+    with pytest.raises(Undigestible, match=reason):
+        digest_function(define(source)["f"])
+
+
+def test_a_function_whose_file_changed_is_not_kept_by_source(processes, define):
+    f = define("def f(x):\n    return x + 1")["f"]
+    path = Path(f.__code__.co_filename)
+    path.write_text(path.read_text().replace("+ 1", "+ 2"))
+    jitted = processes.fresh(f)
+    jitted(X)
+    assert "the source of f is not what it was compiled from" in jitted.explain_cache()
+
+
+def test_graphs_are_found_where_sources_are_not(processes, define):
+    source = "class C:\n    a = 2\nc = C()\ndef f(x):\n    return x * c.a"
+    for _ in range(2):
+        np.testing.assert_array_equal(processes.fresh(define(source)["f"])(X), X * 2)
+    assert processes.compiled == 1
+    np.testing.assert_array_equal(processes.fresh(define(source.replace("2", "3"))["f"])(X), X * 3)
+    assert processes.compiled == 2
+
+
+def test_methods_lazy_tensors_and_tx_functions_find_their_graphs(processes):
+    class C:
+        def __init__(self):
+            self.a = 3
+
+        def f(self, x):
+            return x * self.a
+
+    def lazy():
+        return np.asarray(txc.asarray(X) * 2 - 1)
+
+    text = "def f(x: f32[n, m]) -> f32[n]:\n    return x.sum([1])"
+    for _ in range(2):
+        np.testing.assert_array_equal(processes.fresh(C.f)(C(), X), X * 3)
+        np.testing.assert_array_equal(lazy(), X * 2 - 1)
+        processes.fresh(C.f)
+        np.testing.assert_array_equal(txc.compile_source(text).f(X), X.sum(axis=1))
+    assert processes.compiled == 3
+
+
+def test_options_are_part_of_the_key_but_threads_are_not(processes):
+    def f(x):
+        return x + 1
+
+    processes.fresh(f)(X)
+    processes.fresh(f, threads=1)(X)
+    assert processes.compiled == 1
+    processes.fresh(f, passes="tx-fuse{rows=false}")(X)
+    assert processes.compiled == 2
+
+
+def test_the_nearest_entry_says_what_differs(processes, define, store, monkeypatch):
+    processes.fresh(define("def f(x):\n    return x + 1")["f"])(X)
+    monkeypatch.setattr(type(store), "publish", lambda *_: False)
+    for source, options, changed in [
+        ("def f(x):\n    return x + 2", {}, "code"),
+        ("def f(x):\n    return x + 1", {"passes": "tx-fuse{rows=false}"}, "options"),
+        ("def f(y):\n    return y + 1", {"passes": "tx-fuse{rows=false}"}, "code, options"),
+    ]:
+        f = processes.fresh(define(source)["f"], **options)
+        f(X)
+        why = f"miss: nothing was stored under this key (it is kept with another {changed})"
+        assert f.explain_cache() == f"f32 array of rank 2, row-major: {why}"
+
+
+def test_a_compilation_that_is_watched_is_done(processes, monkeypatch, tmp_path):
+    def f(x):
+        return x + 1
+
+    processes.fresh(f)(X)
+    monkeypatch.setenv("TXC_DUMP_IR", str(tmp_path / "ir"))
+    watched = processes.fresh(f)
+    watched(X)
+    assert processes.compiled == 2 and list((tmp_path / "ir").iterdir())
+    assert watched.explain_cache().endswith("miss: TXC_DUMP_IR wants to see a compilation")
+
+
+def test_the_cache_can_be_switched_off(processes, monkeypatch, folder):
+    monkeypatch.setenv("TXC_CACHE_DIR", "0")
+
+    def f(x):
+        return x + 1
+
+    processes.fresh(f)(X)
+    again = processes.fresh(f)
+    again(X)
+    assert processes.compiled == 2 and not folder.exists()
+    assert again.explain_cache().endswith("miss: the cache is switched off (TXC_CACHE_DIR)")
+
+
+def test_a_bad_size_is_an_error(processes, monkeypatch):
+    monkeypatch.setenv("TXC_CACHE_SIZE_MB", "much")
+    with pytest.raises(ValueError, match="TXC_CACHE_SIZE_MB must be a positive integer, not 'much'"):
+        processes.fresh(lambda x: x + 1)(X)
+
+
+# Plain data
+
+
+@pytest.mark.parametrize(
+    "structure",
+    [0, None, Literal(True), Literal(1), Literal("a"), Literal(float("inf")), (0, [1, {"k": 2, 3: Literal(None)}]), []],
+)
+def test_structures_are_read_back_exactly(structure):
+    plain = json.loads(json.dumps(plain_structure(structure)))
+    found = structure_of_plain(plain)
+    assert found == structure and repr(found) == repr(structure)
+
+
+def test_a_result_that_json_does_not_hold_is_not_kept():
+    with pytest.raises(NotPlain, match=r"the value \(1, 2j\) in the result, of type tuple"):
+        plain_structure(Literal((1, 2j)))
+
+
+def test_signatures_and_code_are_read_back_exactly():
+    inputs = (InputSpec("x", "tensor", ("x.0", "2*n + 1")), InputSpec("n", "int", symbol="$n"),
+              InputSpec("captured0", "tensor", ("4",), hidden=True, source=X))  # fmt: skip
+    signature = Signature("f", inputs, (("m", "n*2"),), (("n", "<", "m", "slicing"),), (0, None))
+    plain = json.loads(json.dumps(signature.plain()))
+    assert Signature.of_plain(plain, {"captured0": X}) == signature
+    elements = (np.float32, ml_dtypes.bfloat16, np.bool_)
+    buffers = tuple(BufferSpec(np.dtype(e), ("n", "m"), ("m", "1")) for e in elements)
+    code = CodeSpec("f", ("n", "$s"), buffers, (1, 2), (0,), "4*n", "0")
+    assert CodeSpec.of_plain(json.loads(json.dumps(code.plain()))) == code

@@ -1,0 +1,122 @@
+"""Entries in other processes: from the cache, without known struct layouts, after a fork."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import textwrap
+from pathlib import Path
+
+import pytest
+
+from txc.runtime.native_layout import problem
+
+ROOT = Path(__file__).parent.parent.parent
+needs_entries = pytest.mark.skipif(bool(problem()), reason="calls go through Python")
+
+PROGRAM = """
+    import sys
+    import numpy as np
+    import txc
+
+    SCALE = 2.0
+    TABLE = np.arange(4.0)
+
+    @txc.jit
+    def f(x, n=3):
+        return {"a": x * SCALE + TABLE, "b": (x.sum(), n, "text")}
+
+    X = np.arange(4.0)
+    for n in (3, 4, 5):
+        found = f(X, n=n)
+        assert np.array_equal(found["a"], X * SCALE + TABLE), found
+        assert found["b"][0] == 6.0 and found["b"][1] == n and found["b"][2] == "text", found
+        SCALE = SCALE + 1
+"""
+
+
+def run(program: str, folder: Path, **environment: str) -> str:
+    """What a program prints in a process of its own; it must end well."""
+    path = folder / "program.py"
+    path.write_text(textwrap.dedent(PROGRAM) + textwrap.dedent(program), encoding="utf-8")
+    full = {**os.environ, "PYTHONPATH": str(ROOT / "src"), **environment}
+    done = subprocess.run([sys.executable, str(path)], capture_output=True, text=True, check=False, env=full)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+@needs_entries
+def test_code_of_the_cache_is_entered_directly(tmp_path):
+    program = """
+        print(f.explain_compile().count("enter machine code"), "llvmlite" in sys.modules, "xdsl" in sys.modules)
+    """
+    kept = tmp_path / "kept"
+    kept.mkdir(mode=0o700)
+    first = run(program, tmp_path, TXC_CACHE_DIR=str(kept))
+    assert first.split() == ["3", "True", "True"]
+    second = run(program, tmp_path, TXC_CACHE_DIR=str(kept))
+    assert second.split() == ["3", "False", "False"]
+
+
+def test_without_known_layouts_python_makes_every_call(tmp_path):
+    """A probe that fails costs speed only, and `txc.info` and `explain_compile` say so."""
+    text = (ROOT / "runtime" / "native_layout.py").read_text(encoding="utf-8")
+    assert "ARRAY_DATA, ARRAY_RANK" in text
+    program = """
+        print(txc.info())
+        print(f.explain_compile())
+    """
+    sabotage = """
+        import txc.runtime.native_layout as layout
+        layout.ARRAY_RANK = 28
+    """
+    path = tmp_path / "program.py"
+    body = textwrap.dedent(sabotage) + textwrap.dedent(PROGRAM) + textwrap.dedent(program)
+    path.write_text(body, encoding="utf-8")
+    environment = {**os.environ, "PYTHONPATH": str(ROOT / "src"), "TXC_CACHE_DIR": "0"}
+    done = subprocess.run([sys.executable, str(path)], capture_output=True, text=True, check=False, env=environment)
+    assert done.returncode == 0, done.stderr
+    reason = "an array's rank lies elsewhere than in known builds"
+    assert f"calls    go through Python: {reason}" in done.stdout
+    assert done.stdout.count(f"calls  by Python: {reason}") == 3
+
+
+@needs_entries
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="the system has no fork")
+def test_a_forked_child_calls_with_threads_of_its_own(tmp_path):
+    program = """
+        import os
+        @txc.jit(threads=2)
+        def g(x):
+            return np.exp(x).sum(axis=1)
+        big = np.ones((600, 300))
+        expected = g(big); g(big)
+        child = os.fork()
+        if child == 0:
+            os._exit(0 if all(np.array_equal(g(big), expected) for _ in range(5)) else 1)
+        print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), np.array_equal(g(big), expected))
+    """
+    assert run(program, tmp_path, TXC_CACHE_DIR="0").split() == ["0", "True"]
+
+
+@needs_entries
+def test_calls_while_the_interpreter_ends(tmp_path):
+    """Objects that outlive the modules call once more, and so does a daemon thread that is in the kernel."""
+    program = """
+        import threading
+        class Last:
+            def __del__(self, f=f, X=X, same=np.array_equal):
+                assert f(X)["b"][1] == 3
+        holder = Last()
+        sys.modules["kept"] = holder
+        big = np.ones((2000, 2000))
+        g = txc.jit(lambda x: np.exp(x).sum())
+        g(big)
+        def forever():
+            while True:
+                g(big)
+        threading.Thread(target=forever, daemon=True).start()
+        print("end")
+    """
+    assert run(program, tmp_path, TXC_CACHE_DIR="0").split() == ["end"]
