@@ -77,9 +77,10 @@ def test_the_plan_says_what_a_call_does(monkeypatch):
     [
         (lambda x: x + 1, (X,), {"x.0": 100, "x.1": 50}, 5000, 6000),
         (lambda x: x.sum(), (X,), {"x.0": 100, "x.1": 50}, 5000, 6000),
+        (lambda x, y: x @ y, (X, X.T.copy()), {"x.0": 64, "x.1": 64, "y.1": 64}, 64**3, 2 * 64**3),
         (lambda x: np.exp(x) / np.exp(x).sum(axis=1, keepdims=True), (X,), {"x.0": 10, "x.1": 20}, 200, 2000),
     ],
-    ids=["map", "reduction", "rows"],
+    ids=["map", "reduction", "contraction", "rows"],
 )
 def test_the_work_is_about_what_the_loops_do(monkeypatch, function, args, sizes, least, most):
     plan = made(monkeypatch, function, *args)[0]
@@ -87,8 +88,22 @@ def test_the_work_is_about_what_the_loops_do(monkeypatch, function, args, sizes,
     assert least <= plan.work.evaluate({sym(name).symbol: size for name, size in sizes.items()}) <= most
 
 
-def test_a_nest_of_many_tiles_is_work_without_bound(monkeypatch):
-    assert made(monkeypatch, lambda x, y: x @ y, X, X.T.copy())[0].work is None
+def test_loops_multiply_the_work_whichever_way_they_run(monkeypatch):
+    def up(x, n):
+        for _ in range(0, n, 2):
+            x = np.sin(x)
+        return x
+
+    def down(x, n):
+        for _ in range(n, 0, -2):
+            x = np.sin(x)
+        return x
+
+    sizes = {"x.0": 10, "x.1": 20, "$n": 100}
+    for function in (up, down):
+        work = made(monkeypatch, function, X, 50)[0].work
+        assert work is not None
+        assert 10_000 <= work.evaluate({sym(name).symbol: size for name, size in sizes.items()}) <= 30_000
 
 
 def test_a_loop_without_known_end_is_work_without_bound(monkeypatch):
