@@ -10,13 +10,15 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
+import numpy as np
+
 from ..dialects.dims import Dim, Sym, dim
 from ..dialects.types import DType
 from .frontend.graph import Graph, Input
 
 __all__ = [
-    "C_TYPES", "FIRST_SIZE_ERROR", "STATUS", "CArray", "CScalar", "CSignature", "CSize", "Condition", "ExportError",
-    "c_signature", "check_symbol", "condition_text", "dim_text",
+    "C_TYPES", "FIRST_SIZE_ERROR", "STATUS", "CArray", "CConstant", "CScalar", "CSignature", "CSize", "Condition",
+    "ExportError", "c_signature", "check_symbol", "condition_text", "dim_text",
 ]  # fmt: skip
 
 #: How each element type is written in C; the half-width floats are their bits.
@@ -87,6 +89,15 @@ class CScalar:
 
 
 @dataclass(frozen=True)
+class CConstant:
+    """An array of the program that the function was written in: its elements are in the object."""
+
+    name: str
+    data: bytes
+    buffer: int
+
+
+@dataclass(frozen=True)
 class CSize:
     """An ``int64_t`` that is a symbol of the function: an int argument, or (`implied`) a size that types mention."""
 
@@ -107,7 +118,7 @@ class Condition:
 
 @dataclass(frozen=True)
 class CSignature:
-    """`arguments` in the user's order, then `results`, then `sizes`.
+    """`arguments` in the user's order, then `results`, then `sizes`; `constants` are no parameters.
 
     `shape_sizes` are the symbols that memory, results' shapes and conditions depend on.
     """
@@ -119,6 +130,7 @@ class CSignature:
     sizes: tuple[CSize, ...]
     shape_sizes: tuple[CSize, ...]
     conditions: tuple[Condition, ...]
+    constants: tuple[CConstant, ...]
     #: For each value that the function returns: the array that holds it.
     returned: tuple[str, ...]
     #: Whether the object has a pool of threads of its own.
@@ -167,7 +179,11 @@ def c_signature(
     buffers = {id(given): n for n, given in enumerate(inputs)}
     written = {o for o in outputs if o < len(inputs)}
     arguments: list[CArray | CScalar | CSize] = []
+    constants: list[CConstant] = []
     for given in graph.inputs:
+        if given.hidden:
+            constants.append(_constant(given, buffers[id(given)], written))
+            continue
         name = unique(given.name)
         if given.value is None:
             assert given.symbol is not None and given.symbol.symbol is not None
@@ -193,8 +209,20 @@ def c_signature(
         sizes,
         (*(i for i in ints if i.symbol in needed), *sizes),
         conditions,
+        tuple(constants),
         tuple(by_buffer[o] for o in outputs[: graph.results]),
     )
+
+
+def _constant(given: Input, buffer: int, written: set[int]) -> CConstant:
+    """A captured array as bytes; ExportError where the function changes it."""
+    if buffer in written:
+        raise ExportError(
+            f"the function writes {given.name}, an array of the surrounding program, which is a constant in an object",
+            "make it a parameter",
+        )
+    source = np.asarray(given.source)
+    return CConstant(given.name, np.ascontiguousarray(source, source.dtype.newbyteorder("<")).tobytes(), buffer)
 
 
 def _user_dims(dims: tuple[Dim, ...], layout: str) -> tuple[Dim, ...]:

@@ -1,6 +1,6 @@
 """Export: a function as an object file, a shared library and a C header, with no Python and no txc at run time.
 
-``export(f, "f32[n, m], f32", "softmax", emit="so")`` writes ``softmax.so`` and ``softmax.h``.  The object holds the
+``export(f, "softmax", "x: f32[n, m], beta: f32")`` writes ``softmax.so`` and ``softmax.h``.  The object holds the
 compiled code of each version (`--target x86-64-v2+v3` asks for two) and, around it, the functions that C calls
 (`codegen/c_entry.py`); the header says how (`c_header.py`).
 """
@@ -63,12 +63,6 @@ def export_graph(
     symbol = check_symbol(symbol or graph.name)
     if target.versions[0].is_gpu:
         raise ExportError(f"C calls no code of {target.name}", "--emit=ptx shows what there is")
-    hidden = [i.name for i in graph.inputs if i.hidden]
-    if hidden:
-        raise ExportError(
-            f"{graph.name} uses arrays of the surrounding program, which an object file does not have",
-            "make them parameters of the function",
-        )
     options = options or Options.of()
     kept = ",".join(filter(None, (options.passes, "tx-swap-layout{keep-results=true}")))
     options = options._replace(passes=kept)
@@ -135,8 +129,9 @@ def export(
     """Write a function for C: an object (``emit="obj"``), a shared library (``"so"``) or the header alone; the paths.
 
     `function` is one of a `.tx` module, or a ``@txc.jit`` function with the types of its parameters in `signature`,
-    written as in `.tx`: ``"x: f32[n, m], beta: f32"``.  `target`, `cpu` and `threads` are those of the command line.
-    Raises ExportError, or TxcError where the function does not compile for these types.
+    written as in `.tx`: ``"x: f32[n, m], beta: f32"``; arrays that it captures become part of the object.
+    `target`, `cpu` and `threads` are those of the command line.  Raises ExportError, or TxcError where the function
+    does not compile for these types.
     """
     if emit not in EXPORTS:
         raise ExportError(f"there is no form {emit!r} to export", f"there are {', '.join(EXPORTS)}")

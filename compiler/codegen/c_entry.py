@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from ...dialects.dims import Dim
 from ...dialects.types import DType
-from ..c_signature import STATUS, CArray, CScalar, CSignature, CSize
+from ..c_signature import STATUS, CArray, CConstant, CScalar, CSignature, CSize
 from .cpu_level import emit_level_check
 from .llvm import ARENA, PARALLEL, POOL, THREAD_ARENA, THREAD_STRIDE, THREADS, attributes
 from .llvm_index import IndexWriter
@@ -183,7 +183,9 @@ class _Call(_Memory):
         """The array of pointers; numbers by value get memory of this frame."""
         s = self.signature
         given = [a for a in (*s.arguments, *s.results) if not isinstance(a, CSize)]
-        table = self.alloca("i64", max(1, len(given)))
+        table = self.alloca("i64", max(1, len(given) + len(s.constants)))
+        for constant in s.constants:
+            self.put(f"store ptr {self._constant(constant)}, ptr {self._slot(table, constant.buffer)}, align 8")
         for a in given:
             pointer = f"%{a.name}"
             if isinstance(a, CScalar):
@@ -191,6 +193,14 @@ class _Call(_Memory):
                 self.put(f"store {_memory_type(a.dtype)} %{a.name}, ptr {pointer}")
             self.put(f"store ptr {pointer}, ptr {self._slot(table, a.buffer)}, align 8")
         return table
+
+    def _constant(self, constant: CConstant) -> str:
+        """The elements of a captured array, as a global of the module."""
+        name = quoted(f"{self.signature.symbol}.{constant.name}")
+        text = "".join(f"\\{byte:02X}" for byte in constant.data)
+        kind = f"[{len(constant.data)} x i8]"
+        self.module.globals[name] = f'{name} = internal constant {kind} c"{text}", align 64'
+        return name
 
     def _runtime(self, threads: str) -> str:
         """The runtime struct: the caller's threads, and the arenas in the workspace."""

@@ -22,6 +22,8 @@ __all__ = ["declared_graph"]
 def declared_graph(function: Callable[..., Any], declaration: str) -> Graph:
     """The graph of `function` for parameters declared as in `.tx`; those left out have their defaults.
 
+    Arrays of the surrounding program are hidden inputs whose sizes are numbers.
+
     Raises TxcError for a declaration that is not one, or that the function does not take, and for what the function
     does not allow with sizes that are not known.
     """
@@ -38,7 +40,7 @@ def declared_graph(function: Callable[..., Any], declaration: str) -> Graph:
                 f"add {name} with its type, as {name}: f32[n]",
                 "TX0602",
             )
-    with Trace(function.__name__) as trace:
+    with Trace(function.__name__, fixed_captures=True) as trace:
         sizes: dict[str, Any] = {}
         values = {p.name: p.declare(trace, sizes) for p in parameters.values()}
         bound = inspect.BoundArguments(inspect.signature(function), values)  # pyright: ignore[reportArgumentType]

@@ -57,8 +57,10 @@ def table() -> DimTable:
 class Trace:
     """``with Trace("f") as t: x = t.array_input("x", a); graph = t.finish(f(x))``."""
 
-    def __init__(self, name: str = "function"):
+    def __init__(self, name: str = "function", *, fixed_captures: bool = False):
         self.name = name
+        #: Whether the sizes of captured arrays are numbers: they are where the arrays become part of the code.
+        self.fixed_captures = fixed_captures
         self.table = DimTable()
         self.inputs: list[Input] = []
         self.tensors: dict[int, Tensor] = {}
@@ -111,7 +113,9 @@ class Trace:
 
     def array_input(self, name: str, array: Any, *, layout: str = "row", hidden: bool = False) -> Tensor:
         """An argument like `array`: a symbol ``name.0``, ``name.1``, … for each dim, its size as the hint."""
-        dims = [self.table.declare(f"{name}.{i}", n, f"dim {i} of {name}") for i, n in enumerate(array.shape)]
+        dims: Sequence[DimLike] = array.shape
+        if not (hidden and self.fixed_captures):
+            dims = [self.table.declare(f"{name}.{i}", n, f"dim {i} of {name}") for i, n in enumerate(array.shape)]
         source = array if hidden else None
         return self.tensor_input(name, array.dtype, dims, layout=layout, hidden=hidden, source=source)
 

@@ -179,6 +179,8 @@ def test_a_list_that_changes_after_a_hit_is_noticed(processes, define):
         ("L = [np.ones(4)]\ndef f(x):\n    return x * L[0]", "'L' is a list, which cannot be judged by its content"),
         ("class C:\n    a = 2\nc = C()\ndef f(x):\n    return x * c.a", "'c' is a C, which cannot be judged"),
         ("def f(x):\n    return x * len(np.geterr())", "'np' has 'geterr', whose result does not follow"),
+        ("def f(x):\n    return x * len(np.random.__name__)", "'np' has 'random', whose result does not follow"),
+        ("from numpy.random import rand\ndef f(x):\n    return x if rand else -x", "'rand' is a "),
         ("import time\ndef f(x):\n    return x * time.time()", "time.time is a builtin_function_or_method"),
         ("def f(x):\n    import time\n    return x * time.time()", "f imports a module or sets a global"),
         ("def f(x):\n    return x * getattr(np, 'pi')", "the function may call 'getattr'"),

@@ -21,6 +21,7 @@ from .harness import Machine, call_from_c, same_bits
 SOFTMAX = EXAMPLES / "softmax.tx"
 SCALE = np.float32(3)
 TABLE = np.arange(4, dtype=np.float32)
+WEIGHTS = np.asfortranarray(np.random.default_rng(8).standard_normal((3, 4)).astype(np.float32))
 
 
 @txc.jit
@@ -32,7 +33,13 @@ def normalised(x, beta, axis=1):
 
 @txc.jit
 def looked_up(x):
-    return x + TABLE
+    return (x + TABLE) @ WEIGHTS.T
+
+
+@txc.jit
+def noted(x):
+    TABLE[0] = x[0]
+    return x
 
 
 def command(*arguments: object) -> subprocess.CompletedProcess[str]:
@@ -51,6 +58,15 @@ def test_a_jitted_function_for_declared_types(tmp_path: Path):
     assert same_bits(got, normalised(x, np.float32(2)))
 
 
+def test_captured_arrays_are_in_the_object(tmp_path: Path):
+    machine = Machine().require()
+    made = export_graph(declared_graph(looked_up.__wrapped__, "x: f32[n, m]"), named_target())
+    assert "x: float[n][4]" in made.header and "int64_t m" not in made.header
+    x = np.random.default_rng(0).standard_normal((5, 4)).astype(np.float32)
+    (got,) = call_from_c(made, (x,), tmp_path, machine)
+    assert same_bits(got, looked_up(x))
+
+
 def test_export_writes_an_object_and_its_header(tmp_path: Path):
     written = txc.export(normalised, tmp_path / "n", "x: f32[n, m], beta: f32", emit="obj", symbol="rows")
     assert written == [tmp_path / "n.o", tmp_path / "n.h"]
@@ -67,7 +83,8 @@ def test_export_writes_an_object_and_its_header(tmp_path: Path):
         (normalised, "x: f32[n, m], beta: f32, gamma: f32", {}, "normalised has no parameter 'gamma'"),
         (normalised, "x f32", {}, "'x f32' is no signature"),
         (normalised, "x: f32[n, m], beta: f33", {}, "there is no element type 'f33'"),
-        (looked_up, "x: f32[n, 4]", {}, "looked_up uses arrays of the surrounding program"),
+        (noted, "x: f32[n]", {}, "the function writes captured0, an array of the surrounding program"),
+        (looked_up, "x: f32[n, 5]", {}, "sizes 5 and 4 are not equal"),
         (np.exp, None, {}, "a ufunc cannot be exported"),
         (normalised, "x: f32[n, m], beta: f32", {"emit": "dll"}, "there is no form 'dll' to export"),
         (normalised, "x: f32[n, m], beta: f32", {"target": "sparc"}, "there is no target 'sparc'"),
@@ -147,6 +164,20 @@ def test_assembly_for_a_target(arguments: list[str], text: str, tmp_path: Path):
     done = command(tmp_path / "f.tx", *arguments)
     assert done.returncode == 0, done.stderr
     assert text in done.stdout
+
+
+@pytest.mark.parametrize("target", ["native", "aarch64"])
+def test_ziglang_links_where_there_is_no_c_compiler(target: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    pytest.importorskip("ziglang")
+    monkeypatch.setenv("PATH", "")
+    monkeypatch.setenv("HOME", str(tmp_path))
+    library, _ = txc.export(txc.load(SOFTMAX).softmax, tmp_path / "s", target=target)
+    assert {"softmax", "softmax_workspace"} <= _exported_names(library)
+
+
+def _exported_names(library: Path) -> set[str]:
+    """Names in the tables of strings of a shared library."""
+    return {word.decode(errors="replace") for word in library.read_bytes().split(b"\0")}
 
 
 def test_a_linker_that_fails_is_quoted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
