@@ -16,6 +16,7 @@ import sys
 from string import Template
 
 from . import native_layout as layout
+from .buffers import RECYCLED_ELEMENTS
 from .call import RuntimeStruct
 from .entry_layout import CALLABLE_HEAD, MISS, CapturedStruct, RecordStruct, ThreadsStruct
 
@@ -83,6 +84,8 @@ declare ptr @PyMem_RawMalloc(i64)
 declare void @PyMem_RawFree(ptr)
 declare ptr @PyEval_SaveThread()
 declare void @PyEval_RestoreThread(ptr)
+declare ptr @PyDataMem_SetHandler(ptr)
+@txc_buffer_handler = external global ptr
 declare ptr @PyArray_New(ptr, i32, ptr, i32, ptr, ptr, i32, i32, ptr)
 declare ptr @PyArray_DescrFromType(i32)
 declare ptr @PyArray_Scalar(ptr, ptr, ptr)
@@ -636,7 +639,45 @@ failed:
 """
 
 _RESULTS = """
+; Large arrays come from the lists of `buffers.py`: its handler is NumPy's while this one is made.
 define ptr @txc_empty(i32 %rank, ptr %dims, i32 %type, ptr %strides, i32 %flags) {
+entry:
+  %handler = load ptr, ptr @txc_buffer_handler
+  %recycling = icmp ne ptr %handler, null
+  br i1 %recycling, label %count, label %plain
+count:
+  %i = phi i32 [ 0, %entry ], [ %i.next, %more ]
+  %elements = phi i64 [ 1, %entry ], [ %product, %more ]
+  %counted = icmp eq i32 %i, %rank
+  br i1 %counted, label %judge, label %more
+more:
+  %dim.at = getelementptr i64, ptr %dims, i32 %i
+  %dim = load i64, ptr %dim.at
+  %product = mul i64 %elements, %dim
+  %i.next = add i32 %i, 1
+  br label %count
+judge:
+  %large = icmp uge i64 %elements, $recycled_elements
+  br i1 %large, label %recycle, label %plain
+recycle:
+  %before = call ptr @PyDataMem_SetHandler(ptr %handler)
+  %failed = icmp eq ptr %before, null
+  br i1 %failed, label %lost, label %make
+lost:
+  ret ptr null
+make:
+  %recycled = call ptr @PyArray_New(ptr @PyArray_Type, i32 %rank, ptr %dims, i32 %type, ptr %strides, ptr null, i32 0,
+                                    i32 %flags, ptr null)
+  %ours = call ptr @PyDataMem_SetHandler(ptr %before)
+  call void @Py_DecRef(ptr %before)
+  %kept = icmp eq ptr %ours, null
+  br i1 %kept, label %done, label %drop
+drop:
+  call void @Py_DecRef(ptr %ours)
+  br label %done
+done:
+  ret ptr %recycled
+plain:
   %made = call ptr @PyArray_New(ptr @PyArray_Type, i32 %rank, ptr %dims, i32 %type, ptr %strides, ptr null, i32 0,
                                 i32 %flags, ptr null)
   ret ptr %made
@@ -791,6 +832,7 @@ def source() -> str:
         "miss": MISS,
         "light": LIGHT,
         "kept_bytes": _KEPT_BYTES,
+        "recycled_elements": RECYCLED_ELEMENTS,
         "captured_bytes": ctypes.sizeof(CapturedStruct),
         "runtime_bytes": ctypes.sizeof(RuntimeStruct),
         "object_type": layout.OBJECT_TYPE,
