@@ -130,7 +130,7 @@ def test_the_command_writes_what_c_needs(tmp_path: Path):
         (["--emit=obj", "--target=x86-64-v2+avx"], "'x86-64-avx' is no x86-64 level"),
         (["--emit=llvm", "--target=x86-64-v2+v3"], "--emit=llvm shows code for one target"),
         (["--emit=obj", "--symbol=9"], "'9' is no name of a C function"),
-        (["--emit=obj", "-o", "/nowhere/x"], "cannot write /nowhere/x.h: No such file or directory"),
+        (["--emit=obj", "-o", "/nowhere/x"], "cannot write /nowhere/x.o: No such file or directory"),
         (["--emit=loops", "-o", "/nowhere/x"], "cannot write /nowhere/x: No such file or directory"),
         (["--emit=ptx", "--target=aarch64"], "--emit=ptx is for the target nvptx64, not aarch64"),
         (["--emit=ptx"], "no PTX of softmax: a GPU kernel has no temporaries in memory"),
