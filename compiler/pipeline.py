@@ -48,16 +48,6 @@ __all__ = [
     "PASSES", "Compiled", "Stages", "code_of", "compile_graph", "function_of", "parse_pass_options", "run_stages",
     "with_strides",
 ]  # fmt: skip
-    "PASSES",
-    "Compiled",
-    "Stages",
-    "code_of",
-    "compile_graph",
-    "function_of",
-    "parse_pass_options",
-    "run_stages",
-    "with_strides",
-]
 
 PASSES: dict[str, type[ModulePass]] = {
     p.name: p for p in (CanonicalizePass, LayoutSwapPass, EvalInsertionPass, FusionPass, BufferizePass, ScheduleCpuPass)

@@ -96,8 +96,8 @@ class Profile:
         """A table, a line a kernel."""
         top = self.ceilings
         title = (
-            f"{self.name}: {_time(self.seconds)} a call, median of {self.repeats}; {self.threads} thread(s), which copy "
-            f"{top.bytes_per_second / 1e9:.1f} GB/s and do {top.f32_flops_per_second / 1e9:.0f} (f32) or "
+            f"{self.name}: {_time(self.seconds)} a call, median of {self.repeats}; {self.threads} thread(s), which "
+            f"copy {top.bytes_per_second / 1e9:.1f} GB/s and do {top.f32_flops_per_second / 1e9:.0f} (f32) or "
             f"{top.f64_flops_per_second / 1e9:.0f} (f64) Gflop/s"
         )
         headings = ("kernel", "time", "of call", "MB", "Mflop", "GB/s", "of copy", "Gflop/s", "of FMA", "from")
@@ -121,8 +121,13 @@ class Profile:
             _percent(self.share_of_bandwidth(kernel)),
             _scaled(kernel.flops_per_second, 1e9),
             _percent(self.share_of_flops(kernel)),
-            ", ".join(os.path.basename(place) for place in kernel.places),
+            ", ".join(_lines(kernel.places)),
         )
+
+
+def _lines(places: Sequence[str]) -> list[str]:
+    """``file:line`` without folder and column, each once."""
+    return list(dict.fromkeys(os.path.basename(place).rpartition(":")[0] for place in places))
 
 
 def _time(seconds: float) -> str:
@@ -175,11 +180,9 @@ def profile_graph(
 
 
 def _row(op: Operation, seconds: float, env: dict[Sym, int]) -> KernelProfile:
-    figures = kernel_figures(op, env)
-    read, written, flops = (
-        (None,) * 3 if figures is None else (figures.bytes_read, figures.bytes_written, figures.flops)
-    )
-    return KernelProfile(kernel_label(op), _places(op), seconds, read, written, flops, float_bits(op))
+    known = kernel_figures(op, env)
+    figures = (None, None, None) if known is None else (known.bytes_read, known.bytes_written, known.flops)
+    return KernelProfile(kernel_label(op), _places(op), seconds, *figures, float_bits(op))
 
 
 def _places(op: Operation) -> tuple[str, ...]:

@@ -90,10 +90,8 @@ class CompiledTx:
 
     def _inputs(self, given: dict[str, Any]) -> tuple[list[np.ndarray], list[int]]:
         """Arrays and ints, each in the order of the graph's inputs."""
-        inputs = self.graph.inputs
-        return [given[i.name] for i in inputs if i.value is not None], [
-            given[i.name] for i in inputs if i.value is None
-        ]
+        values = [(i.value is None, given[i.name]) for i in self.graph.inputs]
+        return [v for is_int, v in values if not is_int], [v for is_int, v in values if is_int]
 
     def lower(self) -> Lowered:
         """Every stage of its compilation, for packed arguments."""

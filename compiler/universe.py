@@ -14,7 +14,5 @@ __all__ = ["UNIVERSE"]
 
 UNIVERSE = Universe(
     all_dialects={"tx": tx_dialect, "kernel": lambda: KERNEL, "loop": lambda: LOOP},
-    all_passes={
-        name: (lambda made=made: made) for name, made in {**PASSES, InstrumentPass.name: InstrumentPass}.items()
-    },
+    all_passes={p.name: (lambda made=p: made) for p in (*PASSES.values(), InstrumentPass)},
 )
