@@ -1,16 +1,23 @@
 """``f.profile``: what it says of known programs is exact; times are those of one call."""
 
 import itertools
+import os
 import re
+import subprocess
+import sys
+import textwrap
 
 import numpy as np
 import pytest
 
 import txc
+from txc.compiler import knobs
 from txc.compiler.ceilings import ceilings
 from txc.compiler.interpret.loops import run as run_loops
 from txc.compiler.pipeline import run_stages
 from txc.passes.instrument import InstrumentPass
+from txc.runtime import perf_map
+from txc.runtime.loader import can_load
 
 F32, F64 = 4, 8
 
@@ -189,3 +196,74 @@ def test_interpreters_know_clocks():
     arrays = [x, np.empty((3, 4)), np.empty(3), np.zeros(4, np.int64)]
     times = run_loops(module, arrays, symbols)[-1]
     assert all(a > 0 and a <= b for a, b in itertools.pairwise(times.tolist()))
+
+
+# Perf maps ------------------------------------------------------------------------------------------------------------
+
+
+def _perf_map_of(tmp_path, value: str) -> subprocess.CompletedProcess[str]:
+    """A fresh process that calls a function; it prints where its code is and its own lines of the perf map."""
+    program = tmp_path / "program.py"
+    program.write_text(
+        textwrap.dedent("""
+        import os
+        import numpy as np
+        import txc
+
+        @txc.jit
+        def plus_one(x):
+            return x + 1
+
+        plus_one(np.ones((64, 64)))
+        (version,) = plus_one._made()
+        native = version.executable.native
+        import ctypes
+        print(ctypes.cast(native._function, ctypes.c_void_p).value)
+        path = f"/tmp/perf-{os.getpid()}.map"
+        if os.path.exists(path):
+            print(open(path).read(), end="")
+            os.unlink(path)
+        """)
+    )
+    environment = {**os.environ, "TXC_PERF_MAP": value, "TXC_CACHE_DIR": str(tmp_path / "cache")}
+    command = [sys.executable, str(program)]
+    return subprocess.run(command, env=environment, capture_output=True, text=True, timeout=120)
+
+
+@pytest.mark.skipif(not can_load(b"\x7fELF"), reason="the loader is for ELF on processors it knows")
+def test_a_perf_map_names_functions_compiled_and_cached(tmp_path):
+    for _ in ("compiled", "from the cache"):
+        done = _perf_map_of(tmp_path, "1")
+        assert done.returncode == 0, done.stderr
+        address, *lines = done.stdout.splitlines()
+        found = [re.fullmatch(r"([0-9a-f]+) ([0-9a-f]+) txc:(\S+)", line) for line in lines]
+        assert found and all(found)
+        names = [m[3] for m in found if m and int(m[1], 16) <= int(address) < int(m[1], 16) + int(m[2], 16)]
+        assert names == ["plus_one"]
+        assert any(m[3].startswith("plus_one.") for m in found if m), "the body of its parallel loop has a name too"
+
+
+def test_without_the_knob_there_is_no_perf_map(tmp_path):
+    done = _perf_map_of(tmp_path, "")
+    assert done.returncode == 0, done.stderr
+    assert len(done.stdout.splitlines()) == 1
+
+
+def test_a_wrong_value_of_the_knob_is_an_error(tmp_path, monkeypatch):
+    done = _perf_map_of(tmp_path, "yes")
+    assert done.returncode and "TXC_PERF_MAP must be 0, 1, false or true, not 'yes'" in done.stderr
+    monkeypatch.setenv("TXC_PERF_MAP", "yes")
+    with pytest.raises(knobs.KnobError, match="TXC_PERF_MAP='yes': it takes 0, 1, false or true"):
+        knobs.PERF_MAP.get()
+
+
+def test_a_perf_map_follows_no_link(tmp_path, monkeypatch):
+    monkeypatch.setattr(perf_map, "perf_map_path", lambda: str(tmp_path / "map"))
+    write = perf_map.write_perf_map
+    write([perf_map.Function(0x1000, 16, "f")])
+    write([perf_map.Function(0x2000, 32, "g.i0")])
+    assert (tmp_path / "map").read_text() == "1000 10 txc:f\n2000 20 txc:g.i0\n"
+    (tmp_path / "map").rename(tmp_path / "victim")
+    (tmp_path / "map").symlink_to(tmp_path / "victim")
+    with pytest.raises(OSError):
+        write([perf_map.Function(0x3000, 16, "h")])
