@@ -33,8 +33,11 @@ if TYPE_CHECKING:
     from .cache import CodeKey
     from .captured import Captured
     from .frontend.graph import Graph
+    from .profile import Profile
 
-__all__ = ["Jitted", "Lowered", "compiled", "evaluate_graph", "jit", "packed", "stages_of", "structured"]
+__all__ = [
+    "Jitted", "Lowered", "compiled", "evaluate_graph", "jit", "packed", "stages_of", "strides_of", "structured",
+]  # fmt: skip
 
 _code: dict[Any, tuple[CodeSpec, NativeFunction, CodeKey | None]] = {}
 _code_lock = threading.Lock()
@@ -69,7 +72,7 @@ def _loaded_or_made(
     from .pipeline import compile_graph
 
     signature = None if parameters is None else CallSignature(parameters, tuple(facts))
-    made = compile_graph(graph, options, strides=_strides(graph, facts), signature=signature)
+    made = compile_graph(graph, options, strides=strides_of(graph, facts), signature=signature)
     executable, machine_code = made.executable, made.stages.object
     if key is not None and machine_code is not None:
         publish_code(key, executable.code, machine_code)
@@ -80,10 +83,11 @@ def stages_of(graph: Graph, facts: Sequence[StrideFact], options: Options, watch
     """The `pipeline.Stages` of a compilation that `watch` looks at; nothing is taken from a cache, nor kept."""
     from .pipeline import run_stages
 
-    return run_stages(graph, options, strides=_strides(graph, facts), watch=watch)
+    return run_stages(graph, options, strides=strides_of(graph, facts), watch=watch)
 
 
-def _strides(graph: Graph, facts: Sequence[StrideFact]) -> list[Any]:
+def strides_of(graph: Graph, facts: Sequence[StrideFact]) -> list[Any]:
+    """The run-time strides of a graph's tensor inputs, as `pipeline.run_stages` takes them."""
     from .strides import symbolic_strides
 
     inputs = [i for i in graph.inputs if i.value is not None]
@@ -286,6 +290,20 @@ class Jitted(NativeCallable):
             [str(c) for c in captured],
             self.lower(*args, **kwargs).stages,
         )
+
+    def profile(self, *args: Any, repeats: int = 20, **kwargs: Any) -> Profile:
+        """Where the time of such a call goes: time, bytes, flops and rates of each kernel; `print` it for a table.
+
+        It is the call of median length of `repeats`, results going to memory that is mapped already.  Arguments that
+        the function writes to are copied before each call and stay as they are.  ValueError where `repeats` is not a
+        positive int; errors as of a call.
+        """
+        from .profile import profile_graph
+
+        call = self._bind(args, kwargs)
+        graph, _, facts = self._trace(call)
+        signature = Signature.of(graph)
+        return profile_graph(graph, facts, self._options, call.arrays(signature), call.integers(signature), repeats)
 
     def explain_cache(self) -> str:
         """For each look-up in the persistent cache: whether it was a hit, and why not.

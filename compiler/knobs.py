@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Generic, TypeVar
 
 from ..runtime.buffers import DEFAULT_MB, limit
 from ..runtime.buffers import SIZE_VARIABLE as BUFFERS_VARIABLE
+from ..runtime.perf_map import PERF_MAP_VARIABLE, perf_map_wanted
 from ..runtime.store import DEFAULT_SIZE_MB, FOLDER_VARIABLE, SIZE_VARIABLE, default_folder, size_limit
 from ..runtime.threads import ENVIRONMENT_VARIABLE, default_threads
 
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "BUFFER_CACHE_MB", "CACHE_DIR", "CACHE_SIZE_MB", "CC", "DUMP_IR", "KNOBS", "NATIVE_ENTRY", "NUM_THREADS", "PASSES",
-    "PRINT_IR",
+    "PERF_MAP", "PRINT_IR",
     "TIME_PASSES", "VERIFY", "Knob", "KnobError",
 ]  # fmt: skip
 
@@ -123,7 +124,14 @@ PRINT_IR = _knob(
     _one_of("all", "change"),
     "Every compilation prints its IR to stderr: after all passes, or after those that changed something.",
 )
-TIME_PASSES = _knob(
+TIME_PERF_MAP = _knob(
+    PERF_MAP_VARIABLE,
+    "0, 1, false or true",
+    False,
+    lambda _: perf_map_wanted(),
+    "Functions are named to Linux's perf, in /tmp/perf-PID.map, when txc's own loader loads them (ELF objects).",
+)
+PASSES = _knob(
     "TXC_TIME_PASSES",
     "0, 1, false or true",
     False,

@@ -44,7 +44,10 @@ from .signature import Signature
 from .stages import STAGES, check_stage
 from .watch import Observer, PassRecord, Watch
 
-__all__ = ["PASSES", "Compiled", "Stages", "compile_graph", "parse_pass_options", "run_stages", "with_strides"]
+__all__ = [
+    "PASSES", "Compiled", "Stages", "code_of", "compile_graph", "function_of", "parse_pass_options", "run_stages",
+    "with_strides",
+]  # fmt: skip
 
 PASSES: dict[str, type[ModulePass]] = {
     p.name: p for p in (CanonicalizePass, LayoutSwapPass, EvalInsertionPass, FusionPass, BufferizePass, ScheduleCpuPass)
@@ -190,23 +193,28 @@ def compile_graph(
     entry = _EntryMaker(graph, signature)
     stages = run_stages(graph, options, strides=strides, watch=watch, completed=entry.complete)
     assert stages.module is not None and stages.object is not None
-    function = function_of(stages.module)
+    name = function_of(stages.module).sym_name.data
+    code = code_of(graph, stages.module)._replace(
+        entry=object_name(entry_name(name)) if entry.plan else "", by_python=entry.reason
+    )
+    native = load_native(load_object(stages.object, code.names, outside() if code.entry else None), code)
+    return Compiled(Executable(Signature.of(graph), code, native), stages)
+
+
+def code_of(graph: Graph, module: ModuleOp) -> CodeSpec:
+    """How the function of a module at stage `buffers` or `loops`, which a graph became, is called."""
+    function = function_of(module)
     attributes = function.attributes
     outputs: tuple[int, ...] = tuple(from_attr(attributes["tx.outputs"]))
-    name = function.sym_name.data
-    code = CodeSpec(
-        object_name(name),
+    return CodeSpec(
+        object_name(function.sym_name.data),
         _texts(from_attr(attributes["tx.symbols"])),
         tuple(_buffer_spec(a.type) for a in function.body.block.args),
         outputs,
         tuple(sorted(stored_inputs(graph, outputs))),
         str(from_attr(attributes["tx.arena"])),
         str(from_attr(attributes["tx.thread_arena"])),
-        object_name(entry_name(name)) if entry.plan else "",
-        entry.reason,
     )
-    native = load_native(load_object(stages.object, code.names, outside() if code.entry else None), code)
-    return Compiled(Executable(Signature.of(graph), code, native), stages)
 
 
 class _EntryMaker:

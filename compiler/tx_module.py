@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ..dialects.registry import OpError
 from .diagnostics import TxcError
+from .executable import GuardFailure
 from .facts import separate, stride_fact, walkable
 from .frontend.graph import Graph
 from .frontend.tx_calls import match_arguments
@@ -18,6 +19,9 @@ from .frontend.tx_language import TxFunction, TxModule, parse
 from .frontend.tx_types import Parameter
 from .jit import Lowered, compiled, packed, stages_of, structured
 from .options import Options
+
+if TYPE_CHECKING:
+    from .profile import Profile
 
 __all__ = ["CompiledModule", "CompiledTx", "compile_source", "load"]
 
@@ -47,8 +51,7 @@ class CompiledTx:
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         given = self._bind(args, kwargs)
         graph = self.graph
-        arrays = [given[i.name] for i in graph.inputs if i.value is not None]
-        integers = [given[i.name] for i in graph.inputs if i.value is None]
+        arrays, integers = self._inputs(given)
         executable = compiled(graph, [stride_fact(a) for a in arrays], self._options)
         if executable.written:
             arrays = separate(arrays, executable.written)
@@ -74,6 +77,21 @@ class CompiledTx:
     def _layouts(self, count: int) -> list[str]:
         declared = [r.layout for r in self.function.results or ()]
         return [*declared, *["row"] * count][:count]
+
+    def profile(self, *args: Any, repeats: int = 20, **kwargs: Any) -> Profile:
+        """Where the time of such a call goes, kernel by kernel: as `txc.jit` functions have it."""
+        from .profile import profile_graph
+
+        arrays, integers = self._inputs(self._bind(args, kwargs))
+        try:
+            return profile_graph(self.graph, [stride_fact(a) for a in arrays], self._options, arrays, integers, repeats)
+        except GuardFailure as error:
+            raise TxcError(f"{self.__name__}: {error}", code="TX0552") from error
+
+    def _inputs(self, given: dict[str, Any]) -> tuple[list[np.ndarray], list[int]]:
+        """Arrays and ints, each in the order of the graph's inputs."""
+        values = [(i.value is None, given[i.name]) for i in self.graph.inputs]
+        return [v for is_int, v in values if not is_int], [v for is_int, v in values if is_int]
 
     def lower(self) -> Lowered:
         """Every stage of its compilation, for packed arguments."""

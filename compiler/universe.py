@@ -7,11 +7,12 @@ from xdsl.universe import Universe
 from ..dialects.kernel import KERNEL
 from ..dialects.loop import LOOP
 from ..dialects.tx import tx_dialect
+from ..passes.instrument import InstrumentPass
 from .pipeline import PASSES
 
 __all__ = ["UNIVERSE"]
 
 UNIVERSE = Universe(
     all_dialects={"tx": tx_dialect, "kernel": lambda: KERNEL, "loop": lambda: LOOP},
-    all_passes={name: (lambda made=made: made) for name, made in PASSES.items()},
+    all_passes={p.name: (lambda made=p: made) for p in (*PASSES.values(), InstrumentPass)},
 )

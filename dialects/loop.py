@@ -44,8 +44,8 @@ from .dims import Dim, Sym, dim
 from .order import Order
 
 __all__ = [
-    "LOOP", "AllocOp", "BarrierOp", "BindOp", "BufferInfo", "ForOp", "IfOp", "IndexOp", "LoadOp", "ParallelOp",
-    "ReduceOp", "StoreOp", "WhileOp", "YieldOp",
+    "LOOP", "AllocOp", "BarrierOp", "BindOp", "BufferInfo", "ClockOp", "ForOp", "IfOp", "IndexOp", "LoadOp",
+    "ParallelOp", "ReduceOp", "StoreOp", "WhileOp", "YieldOp",
 ]  # fmt: skip
 
 
@@ -393,6 +393,24 @@ class BarrierOp(IRDLOperation):
     assembly_format = "attr-dict"
 
 
+@irdl_op_definition
+class ClockOp(IRDLOperation):
+    """Stores the time now, in nanoseconds of a clock that only runs forwards, as element `slot` of a buffer of i64."""
+
+    name = "loop.clock"
+    buffer = operand_def()
+    slot = attr_def(IntegerAttr)
+    assembly_format = "$buffer attr-dict `:` type($buffer)"
+
+    def __init__(self, buffer: SSAValue, slot: int):
+        Operation.__init__(self, operands=[buffer], attributes={"slot": _int(slot)})
+
+    def verify_(self) -> None:
+        info = self.buffer.type.data if isinstance(self.buffer.type, BufferType) else None
+        if info is None or info.rank != 1 or scalar_type(info.dtype) != i64:
+            raise VerifyException(f"times are stored in a buffer of i64 of rank 1, not in {self.buffer.type}")
+
+
 def _expect_yield(op: Operation, region: int, types: Sequence[Attribute]) -> None:
     last = op.regions[region].block.last_op
     if not isinstance(last, YieldOp):
@@ -407,6 +425,9 @@ def _expect_yield(op: Operation, region: int, types: Sequence[Attribute]) -> Non
 
 LOOP = Dialect(
     "loop",
-    [AllocOp, BarrierOp, BindOp, ForOp, IfOp, IndexOp, LoadOp, ParallelOp, ReduceOp, StoreOp, WhileOp, YieldOp],
+    [
+        AllocOp, BarrierOp, BindOp, ClockOp, ForOp, IfOp, IndexOp, LoadOp, ParallelOp, ReduceOp, StoreOp, WhileOp,
+        YieldOp,
+    ],
     [BufferType],
-)
+)  # fmt: skip

@@ -19,7 +19,7 @@ _UNDERSTOOD = WRITABLE | ALLOCATED | EXECUTABLE | _MERGE | _STRINGS | _INFO | _G
 _PROGBITS, _SYMTAB, _STRTAB, _RELA, _NOBITS, _NOTE, _REL = 1, 2, 3, 4, 8, 7, 9
 _UNWIND = 0x70000001
 _UNDEFINED, _ABSOLUTE, _RESERVED = 0, 0xFFF1, 0xFF00
-_THREAD_LOCAL_SYMBOL, _INDIRECT_SYMBOL = 6, 10
+_FUNCTION_SYMBOL, _THREAD_LOCAL_SYMBOL, _INDIRECT_SYMBOL = 2, 6, 10
 _LOCAL, _WEAK = 0, 2
 #: No object of ours comes near; a damaged length would otherwise ask for all memory.
 _LARGEST = 1 << 30
@@ -40,7 +40,10 @@ class Section(NamedTuple):
 
 
 class Symbol(NamedTuple):
-    """`section` is None where the symbol has to come from outside (or, `absolute`, is a number)."""
+    """`section` is None where the symbol has to come from outside (or, `absolute`, is a number).
+
+    `size` is in bytes, and `function` says that they are machine code.
+    """
 
     name: str
     section: int | None
@@ -48,6 +51,8 @@ class Symbol(NamedTuple):
     absolute: bool
     weak: bool
     local: bool
+    size: int
+    function: bool
 
 
 class Relocation(NamedTuple):
@@ -151,7 +156,7 @@ def _symbols(data: bytes, headers: list[_Header], sections: list[Section], table
         raise LoaderError("the symbol table is damaged")
     strings = headers[table.link]
     found = []
-    for at, info, _, index, value, _ in struct.iter_unpack("<IBBHQQ", content):
+    for at, info, _, index, value, size in struct.iter_unpack("<IBBHQQ", content):
         name = _text(data, strings, at) if at else ""
         kind, binding = info & 15, info >> 4
         if kind in (_THREAD_LOCAL_SYMBOL, _INDIRECT_SYMBOL):
@@ -163,7 +168,8 @@ def _symbols(data: bytes, headers: list[_Header], sections: list[Section], table
             if sections[index].size and value > sections[index].size:
                 raise LoaderError(f"symbol {name!r} lies outside its section")
             section = index
-        found.append(Symbol(name, section, value, index == _ABSOLUTE, binding == _WEAK, binding == _LOCAL))
+        how = index == _ABSOLUTE, binding == _WEAK, binding == _LOCAL
+        found.append(Symbol(name, section, value, *how, size, kind == _FUNCTION_SYMBOL))
     return found
 
 

@@ -15,6 +15,7 @@ from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 from .elf import EXECUTABLE, WRITABLE, ElfObject, LoaderError, Symbol, read_elf
+from .perf_map import Function, perf_map_wanted, write_perf_map
 from .relocate import GOT_BYTES, MACHINES, STUB_BYTES, Machine, Place
 
 __all__ = ["Image", "LoadedObject", "LoaderError", "can_load", "library_symbols", "link"]
@@ -43,11 +44,14 @@ class _Layout(NamedTuple):
 
 
 class Image(NamedTuple):
-    """A linked object: the bytes to put at the address it was linked for, and the addresses of what it defines."""
+    """A linked object: the bytes to put at the address it was linked for, the addresses of what it defines for others,
+    and all its functions.
+    """
 
     content: bytearray
     segments: list[Segment]
     addresses: dict[str, int]
+    functions: list[Function]
 
 
 def can_load(data: bytes) -> bool:
@@ -67,6 +71,7 @@ class LoadedObject:
 
     LoaderError where the object is damaged, of another machine, has a relocation that is not known, needs a name that
     is not in `symbols` (default: `library_symbols`), or lacks one of `names`; MemoryError where there is no memory.
+    With ``TXC_PERF_MAP=1`` its functions are also named to Linux's `perf`; OSError where that file cannot be written.
     """
 
     def __init__(self, data: bytes, names: Iterable[str], symbols: Mapping[str, int] | None = None):
@@ -88,6 +93,8 @@ class LoadedObject:
         memory[:] = bytes(image.content)
         for segment in image.segments:
             _protect(start, segment)
+        if perf_map_wanted():
+            write_perf_map(image.functions)
 
     def keep_forever(self) -> None:
         """For code that threads may run while the interpreter takes its objects apart: it is never unmapped."""
@@ -188,7 +195,12 @@ def _link(elf: ElfObject, machine: Machine, layout: _Layout, start: int, symbols
         for s in elf.symbols
         if s.section in layout.sections and s.name and not s.local
     }
-    return Image(content, layout.segments, addresses)
+    functions = [
+        Function(start + layout.sections[s.section] + s.value, s.size, s.name)
+        for s in elf.symbols
+        if s.function and s.section in layout.sections
+    ]
+    return Image(content, layout.segments, addresses, functions)
 
 
 def _address(elf: ElfObject, layout: _Layout, start: int, symbols: Mapping[str, int], index: int) -> int:

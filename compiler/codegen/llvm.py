@@ -15,7 +15,7 @@ from xdsl.ir import Operation, SSAValue
 
 from ...dialects.attributes import BufferType, DimsAttr
 from ...dialects.dims import Dim, Sym
-from ...dialects.loop import AllocOp, BarrierOp, ParallelOp
+from ...dialects.loop import AllocOp, BarrierOp, ClockOp, ParallelOp
 from .lanes import Reg
 from .llvm_reduce import ReduceWriter
 from .target import Target
@@ -23,6 +23,8 @@ from .writer import EmitError, Module, llvm_type, quoted
 
 __all__ = ["CpuFunction", "EmitError", "emit_llvm"]
 
+#: `CLOCK_MONOTONIC` of `clock_gettime`.
+MONOTONIC, MONOTONIC_APPLE = 1, 6
 #: At least this many chunks a thread where the grain allows it, and fewer than twice as many.
 CHUNKS_PER_THREAD = 8
 PARALLEL, POOL, THREADS, ARENA, THREAD_ARENA, THREAD_STRIDE = (8 * i for i in range(6))
@@ -107,6 +109,24 @@ class CpuFunction(ReduceWriter):
                 moved = self.ins(f"mul i64 %worker, {self.runtime(THREAD_STRIDE, 'i64')}", entry)
                 base = self.ins(f"getelementptr i8, ptr {base}, i64 {moved}", entry)
         self.buffers[op.result] = self.pointer(base, "i8", offset)
+
+    def other(self, op: Operation) -> None:
+        if isinstance(op, ClockOp):
+            self.clock(op)
+        else:
+            super().other(op)
+
+    def clock(self, op: ClockOp) -> None:
+        """The C library's clock: cycle counters count at rates of their own, and some processors guard theirs."""
+        number = MONOTONIC_APPLE if "apple" in self.target.triple else MONOTONIC
+        self.declare("clock_gettime", "i32", ["i32", "ptr"])
+        now = self.alloca("i64", 2)
+        self.ins(f"call i32 @clock_gettime(i32 {number}, ptr {now})")
+        seconds = self.ins(f"load i64, ptr {now}, align 8")
+        rest = self.ins(f"load i64, ptr {self.ins(f'getelementptr i64, ptr {now}, i64 1')}, align 8")
+        total = self.add(self.mul(seconds, "1000000000"), rest)
+        at = self.ins(f"getelementptr i64, ptr {self.buffer(op.buffer)}, i64 {op.slot.value.data}")
+        self.put(f"store i64 {total}, ptr {at}, align 8")
 
     # Parallel loops
 
@@ -223,6 +243,9 @@ class GpuKernel(CpuFunction):
 
     def allocate(self, op: AllocOp) -> None:
         raise EmitError("a GPU kernel has no temporaries in memory")
+
+    def clock(self, op: ClockOp) -> None:
+        raise EmitError("a GPU kernel is timed from outside")
 
     def parallel(self, op: ParallelOp) -> None:
         registers = {"gpu_block": ("ctaid", "nctaid"), "gpu_thread": ("tid", "ntid")}.get(op.kind.data)

@@ -6,6 +6,7 @@ Parallel iterators become leading axes of arrays: an iterator bound while the ba
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -15,9 +16,9 @@ import numpy as np
 from xdsl.ir import Block, Operation, SSAValue
 
 from ...dialects.attributes import BufferType, DimsAttr, write_dims
-from ...dialects.dims import Dim, Sym
+from ...dialects.dims import Dim, Sym, dim
 from ...dialects.kernel import ReadOp
-from ...dialects.loop import AllocOp, BindOp, IndexOp, LoadOp, StoreOp
+from ...dialects.loop import AllocOp, BindOp, ClockOp, IndexOp, LoadOp, StoreOp
 from .bodies import InterpretError, Scalars
 from .memory import Arena, Memory, evaluate
 
@@ -130,6 +131,8 @@ class Frame:
                 self.env[Sym(op.symbol.data)] = self.values[op.value]
             case AllocOp():
                 self.memory[op.result] = self._alloc(op)
+            case ClockOp():
+                self.store(op.buffer, (dim(op.slot.value.data),), np.asarray(time.monotonic_ns()))
             case _ if not op.regions and len(op.results) == 1:
                 self.values[op.results[0]] = self.scalars.compute(op, [self.values[v] for v in op.operands])
             case _:

@@ -1,0 +1,86 @@
+"""What this machine can do at best, measured: bytes copied and FMAs on registers, for a number of threads."""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import NamedTuple
+
+import numpy as np
+
+from .codegen.llvm import attributes
+from .codegen.machine import compile_llvm, host_target, load_object
+
+__all__ = ["Ceilings", "ceilings", "copy_bandwidth", "fma_peak"]
+
+#: Independent chains of FMAs: two a cycle with a latency of four or five cycles, and they fit into 16 registers.
+_CHAINS = 12
+_COPIED, _ITERATIONS, _SAMPLES = 64 << 20, 1_000_000, 5
+
+
+class Ceilings(NamedTuple):
+    """Bytes read and written a second by copies; operations a second of f32 and f64 FMAs, an FMA being two."""
+
+    bytes_per_second: float
+    f32_flops_per_second: float
+    f64_flops_per_second: float
+
+    def flops_per_second(self, bits: int) -> float:
+        """The ceiling for kernels whose widest float has so many bits."""
+        return self.f64_flops_per_second if bits > 32 else self.f32_flops_per_second
+
+
+@functools.lru_cache(maxsize=16)
+def ceilings(threads: int) -> Ceilings:
+    """Measured at the first call for each number of threads, which takes some tenths of a second."""
+    return Ceilings(copy_bandwidth(threads), fma_peak(threads, 32), fma_peak(threads, 64))
+
+
+def copy_bandwidth(threads: int, size: int = _COPIED, samples: int = _SAMPLES) -> float:
+    """Bytes read and written a second by copies of `size` bytes into memory that is mapped already."""
+    source, target = np.ones(size, np.uint8), np.ones(size, np.uint8)
+    parts = [slice(i * size // threads, (i + 1) * size // threads) for i in range(threads)]
+    return 2 * size / _shortest(lambda i: np.copyto(target[parts[i]], source[parts[i]]), threads, samples)
+
+
+def fma_peak(threads: int, bits: int, iterations: int = _ITERATIONS, samples: int = _SAMPLES) -> float:
+    """Operations a second of independent FMAs on registers, of floats of 32 or 64 bits."""
+    lanes = host_target().vector_bits // bits
+    loaded = load_object(compile_llvm(_fma_loop(lanes, bits), host_target()), ["peak"])
+    peak = ctypes.CFUNCTYPE(None, ctypes.c_int64, ctypes.c_void_p)(loaded.addresses["peak"])
+    buffers = [np.full(lanes, 1e-3, f"f{bits // 8}") for _ in range(threads)]
+    seconds = _shortest(lambda i: peak(iterations, buffers[i].ctypes.data), threads, samples)
+    return 2 * threads * iterations * _CHAINS * lanes / seconds
+
+
+def _fma_loop(lanes: int, bits: int) -> str:
+    """``peak(n, p)``: n rounds of `_CHAINS` FMAs on vectors; their sum goes to p, so that none is dead."""
+    vector, name = f"<{lanes} x {'float' if bits == 32 else 'double'}>", f"llvm.fma.v{lanes}f{bits}"
+    chains = range(_CHAINS)
+    phis = "".join(f"  %a{i} = phi {vector} [ %x, %entry ], [ %b{i}, %loop ]\n" for i in chains)
+    call = f"call {vector} @{name}({vector} %x, {vector} %x, {vector}"
+    body = "".join(f"  %b{i} = {call} %a{i})\n" for i in chains)
+    total = "".join(f"  %s{i + 1} = fadd {vector} %s{i}, %b{i}\n" for i in chains)
+    return (
+        f"declare {vector} @{name}({vector}, {vector}, {vector})\n"
+        f"define void @peak(i64 %n, ptr %p) #0 {{\nentry:\n"
+        f"  %x = load {vector}, ptr %p, align {bits // 8}\n  br label %loop\n"
+        f"loop:\n  %i = phi i64 [ 0, %entry ], [ %j, %loop ]\n{phis}{body}"
+        f"  %j = add i64 %i, 1\n  %more = icmp slt i64 %j, %n\n  br i1 %more, label %loop, label %done\n"
+        f"done:\n  %s0 = fadd {vector} %x, %x\n{total}"
+        f"  store {vector} %s{_CHAINS}, ptr %p, align {bits // 8}\n  ret void\n}}\n{attributes(host_target())}"
+    )
+
+
+def _shortest(part: Callable[[int], object], threads: int, samples: int) -> float:
+    """The shortest time for all parts, one a thread: a ceiling is what the machine can do at best."""
+    with ThreadPoolExecutor(threads) as pool:
+        times = []
+        for _ in range(samples + 1):
+            start = time.perf_counter()
+            list(pool.map(part, range(threads)))
+            times.append(time.perf_counter() - start)
+    return min(times[1:])
