@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 __all__ = [
-    "CACHE_DIR", "CACHE_SIZE_MB", "CC", "DUMP_IR", "KNOBS", "NATIVE_ENTRY", "NUM_THREADS", "PASSES", "PERF_MAP", "PRINT_IR",
-    "TIME_PASSES", "VERIFY", "Knob", "KnobError",
+    "CACHE_DIR", "CACHE_SIZE_MB", "CC", "DUMP_IR", "KNOBS", "NATIVE_ENTRY", "NUM_THREADS", "PASSES", "PERF_MAP",
+    "PRINT_IR", "TIME_PASSES", "VERIFY", "Knob", "KnobError",
 ]  # fmt: skip
 
 T = TypeVar("T")
@@ -114,14 +114,7 @@ PRINT_IR = _knob(
     _one_of("all", "change"),
     "Every compilation prints its IR to stderr: after all passes, or after those that changed something.",
 )
-TIME_PERF_MAP = _knob(
-    PERF_MAP_VARIABLE,
-    "0, 1, false or true",
-    False,
-    lambda _: perf_map_wanted(),
-    "Functions are named to Linux's perf, in /tmp/perf-PID.map, when txc's own loader loads them (ELF objects).",
-)
-PASSES = _knob(
+TIME_PASSES = _knob(
     "TXC_TIME_PASSES",
     "0, 1, false or true",
     False,
@@ -148,6 +141,13 @@ NATIVE_ENTRY = _knob(
     True,
     _bool,
     "Calls of jitted functions enter machine code directly; with 0, for what is compiled then, they go through Python.",
+)
+PERF_MAP = _knob(
+    PERF_MAP_VARIABLE,
+    "0, 1, false or true",
+    False,
+    lambda _: perf_map_wanted(),
+    "Functions are named to Linux's perf, in /tmp/perf-PID.map, when txc's own loader loads them (ELF objects).",
 )
 PASSES = _knob(
     "TXC_PASSES",
