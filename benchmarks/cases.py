@@ -13,7 +13,7 @@ import sys
 import tempfile
 import time
 import types
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -217,22 +217,27 @@ def _column_sum(quick: bool) -> Case:
     return _sum(column_sum, "column_sum", quick)
 
 
-def _call(function: Callable[..., Any], quick: bool, *args: Any, numba: str = "", **keywords: Any) -> Case:
-    """A call on 4 elements: the time is the call's own."""
-    compiled = txc.jit(function)
+def _call(function: Callable[..., Any], quick: bool, *args: Any, **keywords: Any) -> Case:
+    """A call on 4 elements: the time is the call's own.  JAX and PyTorch have arrays of their own already."""
     inner = 100 if quick else 5000
-    made = Case({"txc": Contestant(lambda: compiled(*args, **keywords), inner=inner)})
-    made.contestants["numpy"] = Contestant(lambda: function(*args, **keywords), inner=inner)
-    loop = numba_loop(numba, *args) if numba else None
-    if loop is not None:
-        made.contestants["numba"] = Contestant(loop, inner=inner)
-    jax = optional("jax")
-    if jax is None:
-        made.missing.append("jax")
-    else:
-        traced = jax.jit(for_jax(jax, function))
-        held = [jax.numpy.asarray(x) if isinstance(x, np.ndarray) else x for x in args]
-        made.contestants["jax"] = Contestant(lambda: traced(*held, **keywords), inner=inner)
+    made = Case({})
+
+    def add(name: str, call: Callable[..., Any], arguments: Sequence[Any] = args) -> None:
+        made.contestants[name] = Contestant(lambda: call(*arguments, **keywords), inner=inner)
+
+    def as_arrays_of(convert: Callable[[Any], Any]) -> list[Any]:
+        return [convert(x) if isinstance(x, np.ndarray) else x for x in args]
+
+    add("txc", txc.jit(function))
+    add("numpy", function)
+    jax, torch = optional("jax"), optional("torch")
+    if optional("numba") is not None:
+        add("numba", getattr(importlib.import_module("numba_loops"), function.__name__))
+    if jax is not None:
+        add("jax", jax.jit(for_jax(jax, function)), as_arrays_of(jax.numpy.asarray))
+    if torch is not None:
+        add("torch.compile", torch.compile(function), as_arrays_of(torch.from_numpy))
+    made.missing = [name for name in ("numba", "jax", "torch") if optional(name) is None]
     return made
 
 
@@ -251,7 +256,7 @@ def with_scalars(x, s, n=3):
 @case
 def call(quick: bool) -> Case:
     """What a call costs: the sum of two arrays of 4 elements, which NumPy does in one call of its own."""
-    return _call(add, quick, f32(4), f32(4), numba="add")
+    return _call(add, quick, f32(4), f32(4))
 
 
 @case
@@ -297,7 +302,7 @@ def first_call(peer: str, name: str) -> Callable[[], Any]:
 def forget(peer: str) -> Callable[[], Any]:
     """A function that makes a peer forget what it compiled."""
     if peer == "txc":
-        return sys.modules["txc.compiler.jit"]._code.clear
+        return importlib.import_module("txc.compiler.jit")._code.clear
     return importlib.import_module("jax").clear_caches
 
 

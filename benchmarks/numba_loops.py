@@ -56,3 +56,18 @@ def column_sum(x):
 @numba.njit
 def add(a, b):
     return a + b
+
+
+@numba.njit
+def fused(x, y):
+    return x * 2 - y / 3
+
+
+@numba.njit
+def four(a, b, c, d):
+    return a * b + c * d
+
+
+@numba.njit
+def with_scalars(x, s, n=3):
+    return x * s + n

@@ -79,6 +79,10 @@ def _same(a: Any, b: Any) -> bool:
         return list(a) == list(b) and all(map(_same, a.values(), b.values()))
     if isinstance(a, (list, tuple)):
         return len(a) == len(b) and all(map(_same, a, b))
+    if isinstance(a, float):
+        return a.hex() == b.hex()  # 0.0 and -0.0 differ
+    if isinstance(a, np.generic):
+        return a.dtype == b.dtype and a.tobytes() == b.tobytes()
     if isinstance(a, (*PLAIN, set, frozenset, types.MethodType)):
         return bool(a == b or (a != a and b != b))
     return False

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..runtime.buffers import empty
 from ..runtime.call import NativeFunction
 from .signature import Signature
 
@@ -157,8 +158,8 @@ def _empty(dtype: np.dtype[Any], shape: tuple[int, ...], strides: tuple[int, ...
     """An array of packed strides (in elements), whatever the order of its dims."""
     order = sorted(range(len(shape)), key=lambda d: (-strides[d], d))
     if order == list(range(len(shape))):
-        return np.empty(shape, dtype)
-    made = np.empty([shape[d] for d in order], dtype)
+        return empty(shape, dtype)
+    made = empty([shape[d] for d in order], dtype)
     return made.transpose(np.argsort(order))
 
 

@@ -103,16 +103,14 @@ def write_export(exported: Exported, emit: str, output: Path) -> list[Path]:
     path = output if output.suffix == suffix else output.with_name(output.name + suffix)
     header = path.with_suffix(".h")
     try:
-        header.write_text(exported.header, encoding="ascii")
-        if emit == "header":
-            return [header]
         if emit == "obj":
             path.write_bytes(exported.object)
-        else:
+        elif emit == "so":
             link_shared(exported.object, path, exported.target)
+        header.write_text(exported.header, encoding="ascii")
     except OSError as error:
         raise ExportError(f"cannot write {error.filename or path}: {error.strerror or error}") from None
-    return [path, header]
+    return [header] if emit == "header" else [path, header]
 
 
 def export(

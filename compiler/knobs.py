@@ -9,6 +9,8 @@ import os
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Generic, TypeVar
 
+from ..runtime.buffers import DEFAULT_MB, limit
+from ..runtime.buffers import SIZE_VARIABLE as BUFFERS_VARIABLE
 from ..runtime.perf_map import PERF_MAP_VARIABLE, perf_map_wanted
 from ..runtime.store import DEFAULT_SIZE_MB, FOLDER_VARIABLE, SIZE_VARIABLE, default_folder, size_limit
 from ..runtime.threads import ENVIRONMENT_VARIABLE, default_threads
@@ -17,8 +19,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 __all__ = [
-    "CACHE_DIR", "CACHE_SIZE_MB", "CC", "DUMP_IR", "KNOBS", "NATIVE_ENTRY", "NUM_THREADS", "PASSES", "PERF_MAP",
-    "PRINT_IR", "TIME_PASSES", "VERIFY", "Knob", "KnobError",
+    "BUFFER_CACHE_MB", "CACHE_DIR", "CACHE_SIZE_MB", "CC", "DUMP_IR", "KNOBS", "NATIVE_ENTRY", "NUM_THREADS", "PASSES",
+    "PERF_MAP", "PRINT_IR", "TIME_PASSES", "VERIFY", "Knob", "KnobError",
 ]  # fmt: skip
 
 T = TypeVar("T")
@@ -84,6 +86,13 @@ NUM_THREADS = _knob(
     lambda _: default_threads(),
     "Threads of a parallel loop where neither jit(threads=) nor a device says; unset: the CPUs of the affinity mask "
     "and cgroup.",
+)
+BUFFER_CACHE_MB = _knob(
+    BUFFERS_VARIABLE,
+    "an integer from 0 on",
+    DEFAULT_MB,
+    lambda _: limit() >> 20,
+    f"Megabytes of large results' memory that are kept to be used again; 0: none; unset: {DEFAULT_MB}.",
 )
 CACHE_DIR = _knob(
     FOLDER_VARIABLE,

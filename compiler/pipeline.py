@@ -84,13 +84,13 @@ def run_stages(
     strides: Sequence[tuple[Dim, ...] | None] = (),
     target: Target | None = None,
     replaced: Callable[[ModulePass], ModulePass] = lambda p: p,
-    completed: Callable[[ModuleOp, str], str] = lambda _, text: text,
+    completed: Callable[[ModuleOp, str, Dim | None], str] = lambda _, text, __: text,
 ) -> Stages:
     """Compile a graph, or a module that is at stage `start`, as far as `stop_after`.
 
     `strides` are those of the graph's tensor inputs at run time (None: packed).  `replaced` may exchange a pass: tests
-    of the bisector put in one that is wrong.  `completed` may add to the LLVM IR text what only the object needs.
-    Raises OptionError for unknown stages, passes and pass options.
+    of the bisector put in one that is wrong.  `completed` may add to the LLVM IR text what only the object needs; it is
+    also told the work (`passes/work.py`).  Raises OptionError for unknown stages, passes and pass options.
     """
     options = options or Options.of()
     target = target or host_target()
@@ -108,13 +108,14 @@ def run_stages(
     run.passes("evals", EvalInsertionPass)
     run.passes("fused", FusionPass, has_fma=target.has_fma)
     run.passes("buffers", BufferizePass)
+    work = work_of(function_of(run.module_now())) if run.reaches("obj") and run.reaches("buffers") else None
     run.passes("loops", ScheduleCpuPass, vector_bits=min(target.vector_bits, ScheduleCpuPass.vector_bits))
     if run.reaches("llvm"):
         run.llvm = run.watched("llvm", "emit", lambda: emit_llvm(run.module_now(), target))
     if run.reaches("asm") and (run.wants_text or stop_after == "asm"):
         run.watched("asm", "assemble", lambda: emit_asm(run.llvm or "", target))
     if run.reaches("obj"):
-        text = completed(run.module_now(), run.llvm or "") if run.llvm else ""
+        text = completed(run.module_now(), run.llvm, work) if run.llvm else ""
         run.object = run.watched("obj", "compile", lambda: compile_llvm(text, target))
 
     run.observer.finish()
@@ -224,18 +225,18 @@ class _EntryMaker:
         self.plan: CallPlan | None = None
         self.reason = "no Python function has it as its body"
 
-    def complete(self, module: ModuleOp, text: str) -> str:
-        """The LLVM IR text with the entry behind the kernel."""
+    def complete(self, module: ModuleOp, text: str, work: Dim | None) -> str:
+        """The LLVM IR text with the entry behind the kernel, which has so much work to do."""
         if self.signature is None:
             return text
         try:
-            self.plan = self._plan(self.signature, function_of(module))
+            self.plan = self._plan(self.signature, function_of(module), work)
         except NotNative as why:
             self.reason = str(why)
             return text
         return emit_entry(self.plan, text)
 
-    def _plan(self, signature: CallSignature, function: func.FuncOp) -> CallPlan:
+    def _plan(self, signature: CallSignature, function: func.FuncOp, work: Dim | None) -> CallPlan:
         buffers = [a.type.data for a in function.body.block.args if isinstance(a.type, BufferType)]
         inputs = len(signature.facts)
         attributes = function.attributes
@@ -249,7 +250,7 @@ class _EntryMaker:
             made=[(b.dtype, b.dims, b.strides) for b in buffers[inputs:]],
             arena=from_attr(attributes["tx.arena"]),
             thread_arena=from_attr(attributes["tx.thread_arena"]),
-            work=work_of(function, [s.symbol for s in symbols if s.symbol is not None]),
+            work=work if work is None or work.symbols() <= {s.symbol for s in symbols} else None,
         )
 
 

@@ -1,14 +1,14 @@
-"""How much a `loops` function has to do: an estimate by which a call decides about threads and the GIL."""
+"""How much a function has to do: an estimate by which a call decides about threads and the GIL."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 
 from xdsl.dialects import func
 from xdsl.ir import Block, Operation
 
 from ..dialects.dims import Dim, Sym, dim
-from ..dialects.loop import ForOp, ParallelOp, ReduceOp, WhileOp
+from ..dialects.kernel import ForOp, GenericOp, WhileOp
 
 __all__ = ["work_of"]
 
@@ -16,12 +16,10 @@ __all__ = ["work_of"]
 _MOST_TERMS = 6
 
 
-def work_of(function: func.FuncOp, known: Iterable[Sym]) -> Dim | None:
-    """The iterations of the innermost loops, over the `known` symbols; None where no bound is known or it is long."""
+def work_of(function: func.FuncOp) -> Dim | None:
+    """The points of all loop nests of a function with `kernel` ops; None where no bound is known or it is long."""
     total = _block(function.body.block, {})
-    if total is None or len(total.terms) > _MOST_TERMS or not total.symbols() <= set(known):
-        return None
-    return total
+    return total if total is not None and len(total.terms) <= _MOST_TERMS else None
 
 
 def _block(block: Block, first: Mapping[Sym, Dim]) -> Dim | None:
@@ -38,14 +36,15 @@ def _block(block: Block, first: Mapping[Sym, Dim]) -> Dim | None:
 def _operation(op: Operation, first: Mapping[Sym, Dim]) -> Dim | None:
     if isinstance(op, WhileOp):
         return None
-    if not isinstance(op, (ForOp, ParallelOp, ReduceOp)):
-        parts = [_block(b, first) for region in op.regions for b in region.blocks]
-        return None if None in parts else sum((p for p in parts if p is not None), dim(0))
-    # Every iteration is taken to be as long as the first: exact for tiles, all but the last.
-    lower = op.lower.data.substitute(first)
-    upper, step = op.upper.data.substitute(first), op.step.data.substitute(first)
-    trips = (upper - lower + step - 1) // step
-    inner = _block(op.block, {**first, op.symbol: lower})
-    if inner is None:
-        return None
-    return trips * inner if inner.terms else trips
+    if isinstance(op, GenericOp):
+        points = dim(1)
+        for extent in op.extents.data:
+            points = points * extent.substitute(first)
+        return points
+    if isinstance(op, ForOp):
+        # Every iteration is taken to be as long as the first.
+        lower, upper = op.lower.data.substitute(first), op.upper.data.substitute(first)
+        inner, step = _block(op.regions[0].block, {**first, Sym(op.iv.data): lower}), op.step.data
+        return None if inner is None or not step.const else (upper - lower) // step * inner
+    parts = [_block(b, first) for region in op.regions for b in region.blocks]
+    return None if None in parts else sum((p for p in parts if p is not None), dim(0))

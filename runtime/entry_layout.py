@@ -8,6 +8,7 @@ __all__ = [
     "CALLABLE_HEAD",
     "CALLABLE_SIZE",
     "CALLABLE_VECTORCALL",
+    "EXPORTED",
     "MISS",
     "CapturedStruct",
     "RecordStruct",
@@ -65,3 +66,24 @@ class ThreadsStruct(ctypes.Structure):
         ("is_set", ctypes.c_int64),
         ("text", ctypes.c_char * TEXT_BYTES),
     ]
+
+
+#: What entries call, with its type.
+EXPORTED = {
+    "txc_bind": "i1 (ptr, ptr, i64, ptr, ptr)",
+    "txc_captured": "i1 (ptr)",
+    "txc_is_array": "i1 (ptr, i64, i32, i32, i32)",
+    "txc_integer": "i1 (ptr, ptr)",
+    "txc_overlap": "i1 (ptr, i64, ptr, i64)",
+    "txc_floordiv": "{i64, i1} (i64, i64)",
+    "txc_floormod": "{i64, i1} (i64, i64)",
+    "txc_empty": "ptr (i32, ptr, i32, ptr, i32)",
+    "txc_run": "i1 (ptr, ptr, ptr, ptr, i64, i64, i64)",
+    "txc_scalar": "ptr (ptr, i32)",
+    "txc_scalar_of": "ptr (ptr)",
+    "txc_tuple": "ptr (ptr, i64)",
+    "txc_list": "ptr (ptr, i64)",
+    "txc_dict": "ptr (ptr, ptr, i64)",
+    "txc_release": "void (ptr, i64)",
+    "txc_vectorcall": "ptr (ptr, ptr, i64, ptr)",
+}

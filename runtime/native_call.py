@@ -17,7 +17,7 @@ from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
-from . import native_layout
+from . import buffers, native_layout
 from .call import usual_threads
 from .entry_layout import (
     CALLABLE_HEAD,
@@ -176,6 +176,7 @@ def install(target: Any, record: Record) -> None:
     head = ctypes.c_void_p.from_address(id(target) + CALLABLE_HEAD)
     slot = ctypes.c_void_p.from_address(id(target) + CALLABLE_VECTORCALL)
     function = _shared()["txc_vectorcall"]
+    buffers.use_setting()
     record.struct.next = head.value
     head.value = ctypes.addressof(record.struct)
     slot.value = function
@@ -196,7 +197,7 @@ _PYTHON_FUNCTIONS = (
     "PyMem_RawMalloc", "PyMem_RawFree", "PyEval_SaveThread", "PyEval_RestoreThread",
 )  # fmt: skip
 #: Indices into NumPy's table of functions.
-_NUMPY_FUNCTIONS = {"PyArray_DescrFromType": 45, "PyArray_Scalar": 60, "PyArray_New": 93}
+_NUMPY_FUNCTIONS = {"PyArray_DescrFromType": 45, "PyArray_Scalar": 60, "PyArray_New": 93, "PyDataMem_SetHandler": 304}
 _SCALAR_TYPES = ("bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float16",
                  "float32", "float64")  # fmt: skip
 
@@ -244,6 +245,7 @@ def _interpreter() -> Mapping[str, int]:
         "txc_count_threads": id(_count_threads),
         "txc_threads_variable": ctypes.addressof(_variable),
         "txc_usual": ctypes.addressof(_usual),
+        "txc_buffer_handler": buffers.current_handler(),
     }
     return found
 

@@ -21,7 +21,6 @@ import numpy as np
 
 from ..argument import Argument
 from ..captured import MISSING, Captured, cell_content
-from ..diagnostics import TxcError, user_loc
 from .captures import Captures, Root, is_library
 from .graph import Graph, Loc
 from .staging_ast import RUNTIME, rewrite
@@ -29,13 +28,13 @@ from .staging_builtins import REPLACED, StagedRange, staging_error
 from .symint import SymInt, is_integer, sym_max
 from .tensor import Tensor
 from .trace import Trace, require
+from .undefined import Undefined
 
 __all__ = [
     "Argument",
     "Runtime",
     "StagedRange",
     "Traced",
-    "Undefined",
     "as_arrays",
     "is_staged",
     "refuse_undefined",
@@ -53,33 +52,6 @@ class Traced:
 
     graph: Graph
     captured: list[Captured] = field(default_factory=list)
-
-
-class Undefined:
-    """Stands for a variable that has no value: passed on freely, an error where it is used."""
-
-    def __init__(self, name: str):
-        self.name = name
-
-    def __repr__(self) -> str:
-        return f"<{self.name} has no value here>"
-
-    def error(self, loc: Loc | None) -> TxcError:
-        text = f"{self.name!r} has no value here: it is set in only one branch, or in a loop that may not run"
-        return TxcError(text, loc, f"give {self.name} a value before", "TX0319")
-
-    def _used(self, *_: Any) -> Any:
-        raise self.error(user_loc())
-
-    def __getattr__(self, attribute: str) -> Any:
-        if attribute.startswith("__") or attribute == "dtype":
-            raise AttributeError(attribute)
-        return self._used()
-
-    __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = __truediv__ = __rtruediv__ = _used
-    __pow__ = __rpow__ = __mod__ = __rmod__ = __floordiv__ = __rfloordiv__ = __matmul__ = __rmatmul__ = _used
-    __lt__ = __le__ = __gt__ = __ge__ = __neg__ = __abs__ = __invert__ = __bool__ = __len__ = __iter__ = _used
-    __getitem__ = __setitem__ = __call__ = __float__ = __int__ = __index__ = __array_ufunc__ = _used
 
 
 def trace_function(function: Callable[..., Any], arguments: Sequence[Argument]) -> Traced:

@@ -20,7 +20,7 @@ from ...dialects.types import DTYPES
 from ..diagnostics import TxcError, at, located
 from .graph import Graph, Loc
 from .methods import reduce
-from .staging import Runtime, StagedRange, Undefined
+from .staging import Runtime, StagedRange
 from .staging_ast import Counting, assigned_names, counting
 from .symint import SymInt
 from .tensor import Tensor
@@ -29,6 +29,7 @@ from .tx_calls import bind_arguments, match_arguments, typed_results
 from .tx_errors import fail, location, nearest
 from .tx_names import COMPARE, CONSTANTS, FUNCTIONS, IN_PLACE, binary
 from .tx_types import Annotation, Parameter, read_annotation
+from .undefined import Undefined
 
 __all__ = ["Parameter", "TxFunction", "TxModule", "parse", "read_parameters"]
 

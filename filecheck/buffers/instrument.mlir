@@ -7,7 +7,7 @@
 // CHECK-NEXT: "kernel.generic"(%x, %y)
 // CHECK: loop.clock %times {slot = 1 : i64}
 // CHECK-NEXT: "kernel.for"()
-// CHECK-NOT: loop.clock
+// CHECK-NEXT: "kernel.generic"(%y, %y)
 // CHECK: loop.clock %times {slot = 2 : i64}
 // CHECK-NEXT: func.return
 func.func @f(%x: !loop.buffer<"f32[n] by [1]">, %y: !loop.buffer<"f32[n] by [1]">) attributes {tx.symbols = #tx.dims<"n">} {

@@ -60,7 +60,7 @@ def test_every_flipped_byte_is_a_miss(store, folder):
             assert store.read("entry").metadata is None
 
 
-@pytest.mark.parametrize("kind", ["code", "source", "pool"])
+@pytest.mark.parametrize("kind", ["code", "source", "runtime"])
 def test_a_damaged_entry_is_compiled_again(processes, folder, kind):
     from txc.runtime.pool import Pool
 
@@ -73,7 +73,7 @@ def test_a_damaged_entry_is_compiled_again(processes, folder, kind):
         _right(processes)
         Pool().stop()
         assert path.read_bytes()[:8] == b"txcache\n"
-    assert processes.compiled == {"code": 5, "source": 1, "pool": 1}[kind]
+    assert processes.compiled == {"code": 5, "source": 1, "runtime": 1}[kind]
 
 
 def test_an_entry_of_another_key_is_not_used(processes, folder, store):

@@ -66,7 +66,7 @@ def test_every_function_of_every_example_has_a_case():
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_object(name: str, tmp_path: Path):
+def test_object_and_shared_library(name: str, tmp_path: Path):
     HERE.require()
     function, arguments = case(name)
     made = exported(function)
@@ -74,17 +74,9 @@ def test_object(name: str, tmp_path: Path):
     expected = reference(function, arguments)
     got = call_from_c(made, arguments, tmp_path, HERE, threaded=name in THREADED)
     assert len(got) == len(expected) and all(map(same_bits, got, expected))
-
-
-@pytest.mark.parametrize("name", CASES)
-def test_shared_library(name: str, tmp_path: Path):
-    HERE.require()
-    function, arguments = case(name)
-    made = exported(function)
     library, header = write_export(made, "so", tmp_path / "library")
     assert (library.name, header.name) == ("library.so", "library.h")
-    got = call_from_c(made, arguments, tmp_path, HERE, library=library)
-    assert all(map(same_bits, got, reference(function, arguments)))
+    assert all(map(same_bits, call_from_c(made, arguments, tmp_path, HERE, library=library), expected))
 
 
 @pytest.mark.parametrize(("program", "arguments"), PROGRAMS.values(), ids=PROGRAMS)

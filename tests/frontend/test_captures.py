@@ -19,6 +19,7 @@ MODULE: Any = types.ModuleType("settings")
 SPACE: Any = types.SimpleNamespace(a=1.0, inner=types.SimpleNamespace(b=2.0), array=np.ones(3))
 SET = {1, 2}
 FACTOR = 2.0
+ZERO = 0.0
 GENERATOR = np.random.default_rng(1)
 
 
@@ -112,6 +113,18 @@ def test_a_change_is_noticed(f: Any, change: Any, monkeypatch: pytest.MonkeyPatc
     for _ in range(2):
         np.testing.assert_array_equal(jitted(X), f(X))
     assert sum(map(len, jitted._versions.values())) == (1 if change is nothing else 2)
+
+
+def test_a_zero_of_the_other_sign_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+    f = txc.jit(lambda x: np.copysign(x, ZERO))
+    monkeypatch.setitem(globals(), "ZERO", 0.0)
+    assert f(np.ones(2)).tolist() == [1, 1]
+    monkeypatch.setitem(globals(), "ZERO", -0.0)
+    assert f(np.ones(2)).tolist() == [-1, -1]
+    monkeypatch.setitem(globals(), "ZERO", np.float32(0))
+    assert f(np.ones(2)).tolist() == [1, 1]
+    monkeypatch.setitem(globals(), "ZERO", np.float32(-0.0))
+    assert f(np.ones(2)).tolist() == [-1, -1]
 
 
 def test_a_list_that_changes_in_place_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:

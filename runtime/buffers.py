@@ -1,0 +1,159 @@
+"""Memory of large results, used again: an allocation handler for NumPy (NEP 49) with lists of free blocks.
+
+A fresh 40 MB result costs more in page faults than in arithmetic.  An array made by `empty` gives its memory back to
+the lists when NumPy frees it, so when neither it nor a view of it is left; the next result of about that size gets it.
+The handler is NumPy's current one only while `empty` allocates: no other array of the program is concerned.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+import os
+from typing import Any
+
+import numpy as np
+
+from .buffers_ir import STATE_BYTES
+from .loader import LoadedObject, can_load, library_symbols
+
+__all__ = [
+    "DEFAULT_MB", "RECYCLED_ELEMENTS", "SIZE_VARIABLE", "BufferHandler", "current_handler", "empty", "kept_bytes",
+    "limit", "use_setting",
+]  # fmt: skip
+
+SIZE_VARIABLE, DEFAULT_MB = "TXC_BUFFER_CACHE_MB", 256
+#: Smaller arrays come from malloc's own lists, whose pages are mapped already.
+_SMALLEST = 256 << 10
+_FUNCTIONS = ("malloc", "calloc", "realloc", "free")
+#: What native entries go by, which do not know the size of an element.
+RECYCLED_ELEMENTS = _SMALLEST // 4
+#: The capsule that NumPy takes, or 0: native entries read it.
+_current = ctypes.c_void_p()
+#: Places in NumPy's table of C functions.
+_SET_HANDLER = 304
+
+
+def limit() -> int:
+    """``TXC_BUFFER_CACHE_MB`` in bytes; 0: nothing is kept.  ValueError for a text that is no integer from 0 on."""
+    text = os.environ.get(SIZE_VARIABLE, "").strip()
+    if not text:
+        return DEFAULT_MB << 20
+    if not (text.isascii() and text.isdecimal()):
+        raise ValueError(f"{SIZE_VARIABLE} must be an integer from 0 on, not {text!r}")
+    return int(text) << 20
+
+
+class _Allocator(ctypes.Structure):
+    _fields_ = [("context", ctypes.c_void_p), *((name, ctypes.c_void_p) for name in _FUNCTIONS)]
+
+
+class _Handler(ctypes.Structure):
+    """NumPy's ``PyDataMem_Handler``, version 1."""
+
+    _fields_ = [("name", ctypes.c_char * 127), ("version", ctypes.c_uint8), ("allocator", _Allocator)]
+
+
+class BufferHandler:
+    """The handler: `address` of NumPy's struct, `capsule` that NumPy takes.  It lives as long as the process."""
+
+    def __init__(self) -> None:
+        from .kept_code import kept_object
+
+        names = (*(f"txc_buffer_{name}" for name in _FUNCTIONS), "txc_buffers")
+        code = kept_object("txc_buffers", _source)
+        loaded = LoadedObject(code, names, library_symbols(("aligned_alloc", "free", "madvise", "memcpy", "memset")))
+        loaded.keep_forever()  # arrays that it made may be freed when the interpreter ends
+        self._state = loaded.addresses["txc_buffers"]
+        functions = [loaded.addresses[name] for name in names[:-1]]
+        self._struct = _Handler(b"txc", 1, _Allocator(self._state, *functions))
+        ctypes.pythonapi.Py_IncRef(ctypes.py_object(self._struct))
+        self.address = ctypes.addressof(self._struct)
+        new_capsule = ctypes.pythonapi.PyCapsule_New
+        new_capsule.restype, new_capsule.argtypes = (
+            ctypes.py_object,
+            [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p],
+        )
+        self._name = b"mem_handler"
+        ctypes.pythonapi.Py_IncRef(ctypes.py_object(self._name))
+        self.capsule: Any = new_capsule(self.address, self._name, None)
+        self.set = _numpy_function(_SET_HANDLER)
+        if hasattr(os, "register_at_fork"):
+            os.register_at_fork(after_in_child=self._after_fork_in_child)
+
+    def set_limit(self, size: int) -> None:
+        """How many bytes of free blocks are kept from now on."""
+        ctypes.c_int64.from_address(self._state + 8).value = size
+
+    def kept(self) -> int:
+        """Bytes of the free blocks."""
+        return ctypes.c_int64.from_address(self._state + 16).value
+
+    def _after_fork_in_child(self) -> None:
+        """Another thread may have held the lock: the child begins with empty lists (its copies of them are lost)."""
+        ctypes.memset(self._state, 0, STATE_BYTES)
+
+
+def _source() -> str:
+    from .buffers_ir import source
+
+    return source()
+
+
+def _numpy_function(index: int) -> Any:
+    """A function ``object f(object)`` of NumPy's C API."""
+    from numpy._core import _multiarray_umath  # pyright: ignore[reportAttributeAccessIssue]
+
+    pointer_of = ctypes.pythonapi.PyCapsule_GetPointer
+    pointer_of.restype, pointer_of.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
+    table = pointer_of(_multiarray_umath._ARRAY_API, None)
+    address = ctypes.c_size_t.from_address(table + index * ctypes.sizeof(ctypes.c_void_p)).value
+    return ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.py_object)(address)
+
+
+@functools.lru_cache(maxsize=1)
+def _handler() -> BufferHandler | None:
+    """None where machine code is loaded by LLVM: results are NumPy's own allocations there."""
+    return BufferHandler() if can_load(b"\x7fELF") else None
+
+
+def kept_bytes() -> int:
+    """How many bytes wait to be used again."""
+    handler = _handler()
+    return 0 if handler is None else handler.kept()
+
+
+def current_handler() -> int:
+    """Where native code finds the handler's capsule, or null while nothing is recycled."""
+    return ctypes.addressof(_current)
+
+
+def use_setting() -> BufferHandler | None:
+    """The handler with the limit that the environment says now, also for native calls; None where nothing is kept.
+
+    Native calls do not look at the environment: they go by what this said last, which is when a version was made or
+    a call went through Python.
+    """
+    most = limit()
+    handler = _handler() if most else None
+    if handler is not None:
+        handler.set_limit(most)
+    _current.value = None if handler is None else id(handler.capsule)
+    return handler
+
+
+def empty(shape: tuple[int, ...] | list[int], dtype: np.dtype[Any]) -> np.ndarray:
+    """`np.empty` in row-major order; memory of large arrays is recycled."""
+    size = dtype.itemsize
+    for n in shape:
+        size *= n
+    if size < _SMALLEST:
+        return np.empty(shape, dtype)
+    handler = use_setting()
+    if handler is None:
+        return np.empty(shape, dtype)
+    before = handler.set(handler.capsule)
+    try:
+        return np.empty(shape, dtype)
+    finally:
+        handler.set(before)

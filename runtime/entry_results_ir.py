@@ -1,0 +1,178 @@
+"""What native entries share to make results: arrays, scalars and containers; LLVM IR that `entry_ir.py` fills in."""
+
+__all__ = ["RESULTS", "SEQUENCE"]
+
+RESULTS = """
+; Large arrays come from the lists of `buffers.py`: its handler is NumPy's while this one is made.
+define ptr @txc_empty(i32 %rank, ptr %dims, i32 %type, ptr %strides, i32 %flags) {
+entry:
+  %handler = load ptr, ptr @txc_buffer_handler
+  %recycling = icmp ne ptr %handler, null
+  br i1 %recycling, label %count, label %plain
+count:
+  %i = phi i32 [ 0, %entry ], [ %i.next, %more ]
+  %elements = phi i64 [ 1, %entry ], [ %product, %more ]
+  %counted = icmp eq i32 %i, %rank
+  br i1 %counted, label %judge, label %more
+more:
+  %dim.at = getelementptr i64, ptr %dims, i32 %i
+  %dim = load i64, ptr %dim.at
+  %product = mul i64 %elements, %dim
+  %i.next = add i32 %i, 1
+  br label %count
+judge:
+  %large = icmp uge i64 %elements, $recycled_elements
+  br i1 %large, label %recycle, label %plain
+recycle:
+  %before = call ptr @PyDataMem_SetHandler(ptr %handler)
+  %failed = icmp eq ptr %before, null
+  br i1 %failed, label %lost, label %make
+lost:
+  ret ptr null
+make:
+  %recycled = call ptr @PyArray_New(ptr @PyArray_Type, i32 %rank, ptr %dims, i32 %type, ptr %strides, ptr null, i32 0,
+                                    i32 %flags, ptr null)
+  %ours = call ptr @PyDataMem_SetHandler(ptr %before)
+  call void @Py_DecRef(ptr %before)
+  %kept = icmp eq ptr %ours, null
+  br i1 %kept, label %done, label %drop
+drop:
+  call void @Py_DecRef(ptr %ours)
+  br label %done
+done:
+  ret ptr %recycled
+plain:
+  %made = call ptr @PyArray_New(ptr @PyArray_Type, i32 %rank, ptr %dims, i32 %type, ptr %strides, ptr null, i32 0,
+                                i32 %flags, ptr null)
+  ret ptr %made
+}
+
+; A NumPy scalar of the bytes at %data.
+define ptr @txc_scalar(ptr %data, i32 %type) {
+entry:
+  %descr = call ptr @PyArray_DescrFromType(i32 %type)
+  %none = icmp eq ptr %descr, null
+  br i1 %none, label %lost, label %make
+lost:
+  ret ptr null
+make:
+  %made = call ptr @PyArray_Scalar(ptr %data, ptr %descr, ptr null)
+  call void @Py_DecRef(ptr %descr)
+  ret ptr %made
+}
+
+; The scalar that an array of rank 0 holds: NumPy has more than one type for some element types.
+define ptr @txc_scalar_of(ptr %array) {
+  %descr.at = getelementptr i8, ptr %array, i64 $array_descr
+  %descr = load ptr, ptr %descr.at
+  %data.at = getelementptr i8, ptr %array, i64 $array_data
+  %data = load ptr, ptr %data.at
+  %made = call ptr @PyArray_Scalar(ptr %data, ptr %descr, ptr %array)
+  ret ptr %made
+}
+
+define void @txc_release(ptr %items, i64 %count) {
+entry:
+  br label %next
+next:
+  %i = phi i64 [ 0, %entry ], [ %i.next, %on ]
+  %done = icmp eq i64 %i, %count
+  br i1 %done, label %out, label %one
+one:
+  %at = getelementptr ptr, ptr %items, i64 %i
+  %item = load ptr, ptr %at
+  %i.next = add i64 %i, 1
+  %none = icmp eq ptr %item, null
+  br i1 %none, label %on, label %drop
+drop:
+  call void @Py_DecRef(ptr %item)
+  br label %on
+on:
+  br label %next
+out:
+  ret void
+}
+
+define internal i1 @complete(ptr %items, i64 %count) {
+entry:
+  br label %next
+next:
+  %i = phi i64 [ 0, %entry ], [ %i.next, %one ]
+  %done = icmp eq i64 %i, %count
+  br i1 %done, label %yes, label %one
+one:
+  %at = getelementptr ptr, ptr %items, i64 %i
+  %item = load ptr, ptr %at
+  %i.next = add i64 %i, 1
+  %none = icmp eq ptr %item, null
+  br i1 %none, label %no, label %next
+yes:
+  ret i1 true
+no:
+  ret i1 false
+}
+
+$tuple
+$list
+
+; A dict of borrowed keys and of items, which are taken over.
+define ptr @txc_dict(ptr %keys, ptr %items, i64 %count) {
+entry:
+  %whole = call i1 @complete(ptr %items, i64 %count)
+  br i1 %whole, label %make, label %lost
+make:
+  %made = call ptr @PyDict_New()
+  %refused = icmp eq ptr %made, null
+  br i1 %refused, label %lost, label %next
+next:
+  %i = phi i64 [ 0, %make ], [ %i.next, %one ]
+  %done = icmp eq i64 %i, %count
+  br i1 %done, label %out, label %one
+one:
+  %key.at = getelementptr ptr, ptr %keys, i64 %i
+  %key = load ptr, ptr %key.at
+  %at = getelementptr ptr, ptr %items, i64 %i
+  %item = load ptr, ptr %at
+  %status = call i32 @PyDict_SetItem(ptr %made, ptr %key, ptr %item)
+  %i.next = add i64 %i, 1
+  %failed = icmp ne i32 %status, 0
+  br i1 %failed, label %drop, label %next
+drop:
+  call void @Py_DecRef(ptr %made)
+  br label %lost
+lost:
+  call void @txc_release(ptr %items, i64 %count)
+  ret ptr null
+out:
+  call void @txc_release(ptr %items, i64 %count)
+  ret ptr %made
+}
+"""
+
+#: A tuple or list of items, which are taken over.
+SEQUENCE = """
+define ptr @txc_$kind(ptr %items, i64 %count) {
+entry:
+  %whole = call i1 @complete(ptr %items, i64 %count)
+  br i1 %whole, label %make, label %lost
+make:
+  %made = call ptr @Py${Kind}_New(i64 %count)
+  %refused = icmp eq ptr %made, null
+  br i1 %refused, label %lost, label %next
+lost:
+  call void @txc_release(ptr %items, i64 %count)
+  ret ptr null
+next:
+  %i = phi i64 [ 0, %make ], [ %i.next, %one ]
+  %done = icmp eq i64 %i, %count
+  br i1 %done, label %out, label %one
+one:
+  %at = getelementptr ptr, ptr %items, i64 %i
+  %item = load ptr, ptr %at
+  call i32 @Py${Kind}_SetItem(ptr %made, i64 %i, ptr %item)
+  %i.next = add i64 %i, 1
+  br label %next
+out:
+  ret ptr %made
+}
+"""
