@@ -17,7 +17,6 @@ import statistics
 import subprocess
 import sys
 import time
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -97,68 +96,6 @@ def measure(name: str, quick: bool, repeats: int, patience: float) -> dict[str, 
     }
 
 
-# Rooflines ------------------------------------------------------------------------------------------------------------
-
-
-def copy_bandwidth(threads: int, quick: bool, repeats: int) -> float:
-    """Bytes read and written a second by copies into memory that is mapped already."""
-    import numpy as np
-
-    n = (1 << 20) if quick else (1 << 25)
-    source, target = np.ones(n, np.float32), np.ones(n, np.float32)
-    parts = [slice(i * n // threads, (i + 1) * n // threads) for i in range(threads)]
-    return 2 * source.nbytes / _parallel(lambda i: np.copyto(target[parts[i]], source[parts[i]]), threads, repeats)
-
-
-def fma_peak(threads: int, quick: bool, repeats: int) -> float:
-    """f32 operations a second of a loop of independent FMAs on registers, 12 vectors of 8 lanes."""
-    import ctypes
-
-    import llvmlite.binding as llvm
-
-    llvm.initialize_native_target()
-    llvm.initialize_native_asmprinter()
-    lanes = range(12)
-    vector = "<8 x float>"
-    phis = "".join(f"%a{i} = phi {vector} [ zeroinitializer, %e ], [ %b{i}, %l ]\n" for i in lanes)
-    fma = f"call {vector} @llvm.fma.v8f32({vector} %x, {vector} %x, {vector} "
-    body = "".join(f"%b{i} = {fma}%a{i})\n" for i in lanes)
-    total = "".join(f"%s{i + 1} = fadd {vector} %s{i}, %b{i + 1}\n" for i in range(11))
-    text = f"""declare {vector} @llvm.fma.v8f32({vector}, {vector}, {vector})
-define void @peak(i64 %n, ptr %p) {{
-e: %x = load {vector}, ptr %p, align 4
-br label %l
-l: %i = phi i64 [ 0, %e ], [ %j, %l ]
-{phis}{body}%j = add i64 %i, 1
-%c = icmp slt i64 %j, %n
-br i1 %c, label %l, label %d
-d: %s0 = fadd {vector} %b0, zeroinitializer
-{total}store {vector} %s11, ptr %p, align 4
-ret void }}"""
-    machine = llvm.Target.from_default_triple().create_target_machine(
-        cpu=llvm.get_host_cpu_name(), features=llvm.get_host_cpu_features().flatten(), opt=3
-    )
-    engine = llvm.create_mcjit_compiler(llvm.parse_assembly(text), machine)
-    engine.finalize_object()
-    peak = ctypes.CFUNCTYPE(None, ctypes.c_int64, ctypes.c_void_p)(engine.get_function_address("peak"))
-    buffers = [(ctypes.c_float * 8)(*[1e-3] * 8) for _ in range(threads)]
-    n = 10**5 if quick else 10**7
-    seconds = _parallel(lambda i: peak(n, ctypes.addressof(buffers[i])), threads, repeats)
-    return threads * n * 12 * 8 * 2 / seconds
-
-
-def _parallel(part: Any, threads: int, repeats: int) -> float:
-    """The shortest time for all parts, one a thread: a roofline is what the machine can do at best."""
-    with ThreadPoolExecutor(threads) as pool:
-        times = []
-        for _ in range(repeats + 1):
-            wait_for_quiet(0.2)
-            start = time.perf_counter()
-            list(pool.map(part, range(threads)))
-            times.append(time.perf_counter() - start)
-    return min(times[1:])
-
-
 # The process that measures, and the one that asks it ------------------------------------------------------------------
 
 
@@ -168,9 +105,12 @@ def worker(args: argparse.Namespace) -> None:
     if hasattr(os, "sched_setaffinity"):
         os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[-threads:])
     sys.path.insert(0, str(Path(__file__).parent))
+    from txc.compiler.ceilings import copy_bandwidth, fma_peak
+
+    wait_for_quiet(args.patience)
     roofs = {
-        "B": copy_bandwidth(threads, args.quick, args.repeats),
-        "flop": fma_peak(threads, args.quick, args.repeats),
+        "B": copy_bandwidth(threads, (4 << 20) if args.quick else (128 << 20), args.repeats),
+        "flop": fma_peak(threads, 32, 10**5 if args.quick else 10**7, args.repeats),
     }
     records = []
     for name in args.cases:

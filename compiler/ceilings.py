@@ -18,7 +18,7 @@ __all__ = ["Ceilings", "ceilings", "copy_bandwidth", "fma_peak"]
 
 #: Independent chains of FMAs: two a cycle with a latency of four or five cycles, and they fit into 16 registers.
 _CHAINS = 12
-_COPIED, _ITERATIONS, _SAMPLES = 64 << 20, 1_000_000, 5
+_COPIED, _ITERATIONS, _SAMPLES = 64 << 20, 1_000_000, 15
 
 
 class Ceilings(NamedTuple):
