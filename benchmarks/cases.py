@@ -161,7 +161,16 @@ def f32(*shape: int) -> np.ndarray:
 
 @case
 def contraction(quick: bool) -> Case:
-    """n³ f32 contraction, packing included; NumPy is OpenBLAS."""
+    """n³ f32 contraction, packing included; NumPy is OpenBLAS.  Eight calls in a row a sample: threads are awake."""
+    n = 128 if quick else 1024
+    made = ours_and_peers(matmul, f32(n, n), f32(n, n), inner=8)
+    made.work, made.unit = 2.0 * n**3, "flop"
+    return made
+
+
+@case
+def contraction_after_a_pause(quick: bool) -> Case:
+    """The same, one call a sample: threads have slept before it."""
     n = 128 if quick else 1024
     made = ours_and_peers(matmul, f32(n, n), f32(n, n))
     made.work, made.unit = 2.0 * n**3, "flop"

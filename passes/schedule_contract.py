@@ -29,6 +29,8 @@ __all__ = ["is_contraction", "schedule_contraction"]
 ROW_BLOCK = 96
 #: So many panels of the right operand are worked on at a time.
 PANEL_GROUP = 32
+#: So many panels are packed side by side.
+PANELS_PACKED = 16
 #: Blocks of K that are packed before the rows are worked on: two joins of the threads for all of them.
 BLOCKS_AT_ONCE = 8
 
@@ -160,8 +162,11 @@ class _Contraction:
         return [point[Sym(f"d{i}")] for i in range(self.nest.n_parallel)]
 
     def _pack(self, block: Block, packed: SSAValue, first: Dim, last: Dim) -> None:
-        """``packed[b - first, p, kk, j] = right[p * panel + j, b * depth + kk]`` for the blocks `first` to `last`."""
-        number, panel, kk, j = (self.writer.fresh() for _ in range(4))
+        """``packed[b - first, p, kk, j] = right[p * panel + j, b * depth + kk]`` for the blocks `first` to `last`.
+
+        Several panels at once, so that a row of the right operand is read in pieces of more than a cache line.
+        """
+        group, number, panel, kk, j = (self.writer.fresh() for _ in range(5))
         body = Block()
         point = self._point(dim(0), panel * self.panel + j, number * self.depth + kk)
         value = self.writer.factor(self.nest, 1, point, body)
@@ -169,13 +174,14 @@ class _Contraction:
         columns = minimum(self.n - panel * self.panel, self.panel)
         depth = minimum(self.k - number * self.depth, self.depth)
         made = loop.ForOp(str(j), 0, columns, body, vector=self.width, unroll=self.copies)
-        for iterator, lower, upper in ((kk, dim(0), depth), (number, first, last)):
+        panels = (panel, group, minimum(self.panels, group + PANELS_PACKED))
+        for iterator, lower, upper in (panels, (kk, dim(0), depth), (number, first, last)):
             inner = Block()
             inner.add_ops([made, loop.YieldOp()])
             made = loop.ForOp(str(iterator), lower, upper, inner)
         outer = Block()
         outer.add_ops([made, loop.YieldOp()])
-        block.add_op(loop.ParallelOp(str(panel), 0, self.panels, outer))
+        block.add_op(loop.ParallelOp(str(group), 0, self.panels, outer, step=PANELS_PACKED))
 
     def _multiply(self, block: Block, packed: SSAValue, first: Dim, last: Dim, sums: SSAValue | None) -> None:
         """Tasks of a block of rows by a group of panels; each goes through the blocks `first` to `last` of K."""
