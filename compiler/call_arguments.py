@@ -125,7 +125,8 @@ def _argument(name: str, value: Any, call: Call) -> Argument:
 def _is_tensor(value: Any) -> bool:
     """Whether it is a lazy tensor: there are none before the front end is imported."""
     front_end = sys.modules.get(f"{__package__}.frontend.tensor")
-    return front_end is not None and isinstance(value, front_end.Tensor)
+    kind = getattr(front_end, "Tensor", None)  # another thread may be importing it now
+    return kind is not None and isinstance(value, kind)
 
 
 def _names(arguments: Iterable[Argument]) -> Iterator[str]:

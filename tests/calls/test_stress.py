@@ -1,0 +1,73 @@
+"""Many threads, many functions, many exits: nothing hangs, and every result is right."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import threading
+
+import numpy as np
+
+import txc
+
+FUNCTIONS, THREADS, CALLS = 50, 16, 10_000
+
+#: A process that ends while its pool sleeps, spins or has just worked.
+EXIT = """
+import numpy as np, txc
+@txc.jit(threads=3)
+def f(x):
+    return np.sqrt(x) + 1
+x = np.ones((256, 1024), np.float32)
+assert (f(x) == 2).all() and (f(x) == 2).all()
+print("done", flush=True)
+"""
+
+
+def _function(number: int) -> object:
+    scope: dict[str, object] = {"np": np}
+    exec(f"def f{number}(x, y):\n    return x * {number} + np.abs(y) - {number}", scope)
+    return scope[f"f{number}"]
+
+
+def test_sixteen_threads_call_fifty_functions() -> None:
+    plain = [_function(n) for n in range(FUNCTIONS)]
+    jitted = [txc.jit(f, threads=2) for f in plain]
+    sizes = [3, 64, 1000, 40_000]  # the last releases the GIL and asks for the pool
+    rng = np.random.default_rng(0)
+    data = [tuple(rng.standard_normal((2, n)).astype(np.float32)) for n in sizes]
+    expected = [[f(x, y) for x, y in data] for f in plain]  # type: ignore[operator]
+    wrong: list[object] = []
+
+    def work(seed: int) -> None:
+        try:
+            call(seed)
+        except BaseException as error:
+            wrong.append(error)
+
+    def call(seed: int) -> None:
+        mine = np.random.default_rng(seed)
+        for n, kind in zip(mine.integers(FUNCTIONS, size=CALLS), mine.choice(4, size=CALLS, p=[0.6, 0.2, 0.19, 0.01])):
+            if not np.array_equal(jitted[n](*data[kind]), expected[n][kind]):
+                wrong.append((n, kind))
+
+    threads = [threading.Thread(target=work, args=(seed,), daemon=True) for seed in range(THREADS)]
+    for t in threads:
+        t.start()
+    for t in threads:
+        t.join(600)
+    assert not any(t.is_alive() for t in threads), "a caller hangs"
+    assert wrong == []
+
+
+def test_a_hundred_interpreters_exit_with_a_live_pool(tmp_path: object) -> None:
+    environment = {**os.environ, "TXC_CACHE_DIR": f"{tmp_path}/cache"}
+    for first in range(0, 100, 4):
+        running = [
+            subprocess.Popen([sys.executable, "-c", EXIT], env=environment, stdout=subprocess.PIPE, text=True)
+            for _ in range(first, first + 4)
+        ]
+        for process in running:
+            printed, _ = process.communicate(timeout=120)
+            assert (process.returncode, printed) == (0, "done\n")
