@@ -6,6 +6,9 @@ import os
 import subprocess
 import sys
 import threading
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -25,8 +28,8 @@ print("done", flush=True)
 """
 
 
-def _function(number: int) -> object:
-    scope: dict[str, object] = {"np": np}
+def _function(number: int) -> Callable[..., Any]:
+    scope: dict[str, Any] = {"np": np}
     exec(f"def f{number}(x, y):\n    return x * {number} + np.abs(y) - {number}", scope)
     return scope[f"f{number}"]
 
@@ -37,7 +40,7 @@ def test_sixteen_threads_call_fifty_functions() -> None:
     sizes = [3, 64, 1000, 40_000]  # the last releases the GIL and asks for the pool
     rng = np.random.default_rng(0)
     data = [tuple(rng.standard_normal((2, n)).astype(np.float32)) for n in sizes]
-    expected = [[f(x, y) for x, y in data] for f in plain]  # type: ignore[operator]
+    expected = [[f(x, y) for x, y in data] for f in plain]
     wrong: list[object] = []
 
     def work(seed: int) -> None:
@@ -61,7 +64,7 @@ def test_sixteen_threads_call_fifty_functions() -> None:
     assert wrong == []
 
 
-def test_a_hundred_interpreters_exit_with_a_live_pool(tmp_path: object) -> None:
+def test_a_hundred_interpreters_exit_with_a_live_pool(tmp_path: Path) -> None:
     environment = {**os.environ, "TXC_CACHE_DIR": f"{tmp_path}/cache"}
     for first in range(0, 100, 4):
         running = [
