@@ -286,6 +286,39 @@ def constant_bound(expr: Dim) -> int | None:
     return min(bounds, default=None)
 
 
+def bounds_over(expr: Dim, symbol: Sym, first: Dim, last: Dim) -> tuple[Dim, Dim] | None:
+    """The least and the greatest value, or bounds of them, where ``first <= symbol <= last``; None where not known.
+
+    Each occurrence of the symbol counts on its own, so ``i - i // 2`` gets a wider range than it has.
+    """
+    low, high = dim(0), dim(0)
+    for mono, coeff in expr.terms:
+        least, most = dim(1), dim(1)
+        varying = [a for a in mono if symbol in _of_atom(a).symbols()]
+        for atom in mono:
+            found = _atom_bounds(atom, symbol, first, last) if atom in varying else (_of_atom(atom), _of_atom(atom))
+            if found is None or not (found[0].nonneg or (len(varying) == 1 and atom in varying)):
+                return None
+            least, most = least * found[0], most * found[1]
+        ends = (least * coeff, most * coeff)
+        low, high = low + ends[coeff < 0], high + ends[coeff > 0]
+    return low, high
+
+
+def _atom_bounds(atom: Atom, symbol: Sym, first: Dim, last: Dim) -> tuple[Dim, Dim] | None:
+    if isinstance(atom, Sym):
+        return first, last
+    a, b = bounds_over(atom.a, symbol, first, last), bounds_over(atom.b, symbol, first, last)
+    if a is None or b is None:
+        return None
+    if atom.fn in ("min", "max"):
+        pick = minimum if atom.fn == "min" else maximum
+        return pick(a[0], b[0]), pick(a[1], b[1])
+    if symbol in atom.b.symbols() or not atom.b.nonneg:
+        return None
+    return (a[0] // atom.b, a[1] // atom.b) if atom.fn == "//" else (dim(0), atom.b - 1)
+
+
 def linear_in(expr: Dim, symbols: Iterable[Sym]) -> tuple[dict[Sym, Dim], Dim] | None:
     """``(coefficients, rest)`` with ``expr == sum(coefficient * symbol) + rest`` and no listed symbol left in either.
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from xdsl.ir import SSAValue
 
 from ..dialects.attributes import BufferInfo
-from ..dialects.dims import Dim, Sym, dim, linear_in, maximum
+from ..dialects.dims import Dim, Sym, bounds_over, dim, linear_in, maximum
 
 __all__ = ["ALIGNMENT", "Arena", "LoopRange", "aligned_bytes"]
 
@@ -27,21 +27,28 @@ class LoopRange:
 def aligned_bytes(info: BufferInfo, ranges: list[LoopRange]) -> Dim:
     """The bytes a buffer needs at most, whatever the iterators of the loops around it, rounded up to a cache line.
 
-    Raises ValueError for a size that is not linear in such an iterator: its largest value is then unknown.
+    Raises ValueError for a size of which no bound over such an iterator is known.
     """
     elements = dim(1)
     for d in info.dims:
         elements = elements * d
     for loop in reversed(ranges):
-        if loop.symbol not in elements.symbols():
-            continue
-        if linear_in(elements, [loop.symbol]) is None:
-            raise ValueError(
-                f"a temporary of {elements} elements changes size in the loop over {loop.symbol}: no bound is known"
-            )
-        ends = (elements.substitute({loop.symbol: loop.first}), elements.substitute({loop.symbol: loop.last}))
-        elements = maximum(0, maximum(*ends))
+        if loop.symbol in elements.symbols():
+            elements = maximum(0, _largest(elements, loop))
     return (elements * info.dtype.bytes + (ALIGNMENT - 1)) // ALIGNMENT * ALIGNMENT
+
+
+def _largest(elements: Dim, loop: LoopRange) -> Dim:
+    """A bound over all iterations."""
+    if linear_in(elements, [loop.symbol]) is not None:  # a coefficient's sign need not be known
+        ends = (elements.substitute({loop.symbol: loop.first}), elements.substitute({loop.symbol: loop.last}))
+        return maximum(*ends)
+    bounds = bounds_over(elements, loop.symbol, loop.first, loop.last)
+    if bounds is None:
+        raise ValueError(
+            f"a temporary of {elements} elements changes size in the loop over {loop.symbol}: no bound is known"
+        )
+    return bounds[1]
 
 
 class Arena:

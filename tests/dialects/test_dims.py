@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from txc.dialects.dims import (
     Dim,
     Sym,
+    bounds_over,
     constant_bound,
     dim,
     expand_mods,
@@ -110,6 +111,26 @@ def test_constant_bound_is_never_exceeded(e: Dim, env):
             assert bounded.evaluate(env) <= bound
     assert constant_bound(minimum(sym("n"), 3)) == 3
     assert constant_bound(sym("n")) is None and constant_bound(2 * minimum(sym("n"), 3)) is None
+
+
+@given(expressions(), ENVIRONMENTS)
+def test_bounds_over_a_range_hold_for_all_of_it(e: Dim, env):
+    for first, last in ((dim(0), sym("m")), (sym("m"), 2 * sym("m") + 3)):
+        bounds = bounds_over(e, Sym("n"), first, last)
+        if bounds is None:
+            continue
+        low, high = (b.evaluate(env) for b in bounds)
+        for n in range(first.evaluate(env), last.evaluate(env) + 1):
+            assert low <= e.evaluate({**env, Sym("n"): n}) <= high
+
+
+def test_bounds_of_what_temporaries_in_loops_are_made_of():
+    n, i = sym("n"), sym("i")
+    assert bounds_over(i // 1024 + 1, Sym("i"), dim(0), n - 1) == (dim(1), (n - 1) // 1024 + 1)
+    assert bounds_over(n - i // 2, Sym("i"), dim(0), n) == (n - n // 2, n)
+    assert bounds_over(i * i, Sym("i"), dim(0), n) == (dim(0), n * n)
+    assert bounds_over(n // i, Sym("i"), dim(1), n) is None
+    assert bounds_over((i - n) * i, Sym("i"), dim(0), n) is not None
 
 
 def test_equal_polynomials_are_one_object():
