@@ -146,9 +146,11 @@ class LoopWriter(MemoryWriter):
         *,
         trips: int | None = None,
         bound: Dim | None = None,
+        until: bool = False,
     ) -> tuple[str, list[Reg]]:
         """A loop with `symbol` as its iterator, carrying `inits`; where it stopped, and the last carried values.
 
+        With `until` the body gives a condition besides, the last value, which ends the loop.
         `trips` is their number where known; `bound` the iterator's upper bound if the lower is not negative.
         """
         saved = self.symbols.get(symbol), self.bounds.get(symbol)
@@ -175,7 +177,8 @@ class LoopWriter(MemoryWriter):
             self.bounds[symbol] = bound
         else:
             self.bounds.pop(symbol, None)
-        last = [Reg(c.lanes, self.spread(r, c.lanes), r.dtype) for c, r in zip(carried, body(carried))]
+        given = body(carried)
+        last = [Reg(c.lanes, self.spread(r, c.lanes), r.dtype) for c, r in zip(carried, given)]
         self.frames.pop()
         del self.scopes[depth:]
         self._restore(symbol, *saved)
@@ -183,7 +186,10 @@ class LoopWriter(MemoryWriter):
             return self.add(lower, step), last
         next_ = self.ins(f"add nsw i64 {iv}, {step}")
         latch = self.block
-        self.branch_if(self.ins(f"icmp slt i64 {next_}, {upper}"), loop, after)
+        more = self.ins(f"icmp slt i64 {next_}, {upper}")
+        if until:
+            more = self.ins(f"select i1 {self._uniform(given[-1])}, i1 false, i1 {more}")
+        self.branch_if(more, loop, after)
         phis.append(f"  {iv} = phi i64 [{lower}, %{before}], [{next_}, %{latch}]")
         for c, start, end in zip(carried, first, last):
             ty = self.register_type(c)
@@ -233,7 +239,8 @@ class LoopWriter(MemoryWriter):
         inits = [Reg(self.lanes, self.spread(r, self.lanes), r.dtype) for r in map(self.value, op.inits)]
         _, outs = self.counted(
             op.symbol, self.index(lower), self.index(upper), self.index(step),
-            lambda carried: self.region(op.block, carried), inits, trips=trips, bound=bound,
+            lambda carried: self.region(op.block, carried), inits, trips=trips if op.until is None else None,
+            bound=bound, until=op.until is not None,
         )  # fmt: skip
         self.values.update(zip(op.outs, outs))
 
