@@ -10,8 +10,8 @@ from collections.abc import Callable, Sequence
 from functools import cache
 from typing import Any
 
-from xdsl.dialects import arith, builtin, math
-from xdsl.ir import Attribute, Block, Operation, SSAValue
+from xdsl.dialects import arith, builtin, math, scf
+from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
 from .attributes import scalar_type
 from .dims import Dim
@@ -166,6 +166,35 @@ class BodyBuilder(ScalarBuilder):
 
     def rare(self, condition: Value, slow: Callable[[], Value], fast: Value) -> Value:
         return self.select(condition, slow(), fast)
+
+    def iterate(
+        self, active: Value, states: Sequence[Value], step: Callable[..., tuple[Value, Sequence[Value]]], limit: int
+    ) -> tuple[Value, ...]:
+        """An `scf.while`, which in a body runs in every lane for as long as that lane's condition holds."""
+        first = [active, self.constant(0, DTYPES["i32"]), *states]
+        types = [v.ref.type for v in first]
+
+        def region(fill: Callable[[list[Value]], tuple[type[Operation], list[Value]]]) -> Region:
+            block = Block(arg_types=types)
+            outside, self.block = self.block, block
+            known, self._constants = self._constants, dict(self._constants)
+            terminator, given = fill([self.wrap(a, v.dtype) for a, v in zip(block.args, first)])
+            block.add_op(terminator.create(operands=[v.ref for v in given]))
+            self.block, self._constants = outside, known
+            return Region(block)
+
+        def before(values: list[Value]) -> tuple[type[Operation], list[Value]]:
+            return scf.ConditionOp, [values[0] & (values[1] < limit), *values]
+
+        def after(values: list[Value]) -> tuple[type[Operation], list[Value]]:
+            again, found = step(*values[2:])
+            return scf.YieldOp, [again, values[1] + 1, *found]
+
+        loop = scf.WhileOp.create(
+            operands=[v.ref for v in first], result_types=types, regions=[region(before), region(after)]
+        )
+        self.block.add_op(loop)
+        return tuple(self.wrap(r, v.dtype) for r, v in zip(loop.results[2:], states))
 
     def op(self, name: str, *operands: Value) -> Value:
         decl = find_op(name)

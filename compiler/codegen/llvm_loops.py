@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from xdsl.dialects import func
+from xdsl.dialects import func, scf
 from xdsl.ir import Block, Operation, SSAValue
 
 from ...dialects.attributes import BufferInfo
@@ -25,7 +25,7 @@ from ...dialects.loop import (
     YieldOp,
 )  # fmt: skip
 from ...dialects.types import DTYPES
-from .lanes import Lane, Reg
+from .lanes import Lane, Reg, union
 from .llvm_memory import MemoryWriter
 from .writer import EmitError, llvm_type, vector_type
 
@@ -46,7 +46,7 @@ class LoopWriter(MemoryWriter):
         self._handlers: dict[type[Operation], Callable[[Any], None]] = {
             LoadOp: self._load, StoreOp: self._store, ForOp: self.for_loop, ReduceOp: self.reduce, IndexOp: self._index,
             BindOp: self._bind, AllocOp: self.allocate, ParallelOp: self.parallel, IfOp: self._if, WhileOp: self._while,
-            CallOp: self._call_op, func.ReturnOp: lambda op: None,
+            CallOp: self._call_op, scf.WhileOp: self._while_in_lanes, func.ReturnOp: lambda op: None,
         }  # fmt: skip
 
     def unknown_value(self, value: SSAValue) -> Reg:
@@ -77,8 +77,8 @@ class LoopWriter(MemoryWriter):
             handler = handlers.get(type(op))
             if handler is not None:
                 handler(op)
-            elif isinstance(op, YieldOp):
-                result = [self.value(v) for v in op.values]
+            elif isinstance(op, YieldOp | scf.YieldOp | scf.ConditionOp):
+                result = [self.value(v) for v in op.operands]
             elif op.name.startswith(("arith.", "math.")):
                 values[op.results[0]] = self.arithmetic(op, [self.value(o) for o in op.operands])
             else:
@@ -104,6 +104,25 @@ class LoopWriter(MemoryWriter):
 
     def _call_op(self, op: CallOp) -> None:
         self.values[op.result] = self.arithmetic(op, [self.value(o) for o in op.operands])
+
+    def _while_in_lanes(self, op: scf.WhileOp) -> None:
+        first = [self.value(v) for v in op.operands]
+        lanes = union([*(r.lanes for r in first), *self._lanes_within(op)])
+        wide = [Reg(lanes, self.spread(r, lanes), r.dtype) for r in first]
+
+        def before(carried: list[Reg]) -> tuple[Reg, list[Reg]]:
+            more, *passed = self.region(op.before_region.block, carried)
+            return more, passed
+
+        passed = self.loop_in_lanes(wide, before, lambda regs: self.region(op.after_region.block, regs))
+        self.values.update(zip(op.results, passed))
+
+    def _lanes_within(self, op: scf.WhileOp) -> Iterator[tuple[Lane, ...]]:
+        """The lane dims of what a loop takes from outside."""
+        for inner in op.walk():
+            if isinstance(inner, IndexOp | LoadOp):
+                yield self.lanes
+            yield from (self.value(v).lanes for v in inner.operands if not op.is_ancestor(v.owner))
 
     def _bind(self, op: BindOp) -> None:
         symbol, value = Sym(op.symbol.data), self.value(op.value)
@@ -413,7 +432,7 @@ def emitted_cost(block: Block) -> int:
     """A rough count of the instructions of one copy of a body; a body with a loop in it counts as long."""
     total = 1
     for op in block.walk():
-        if isinstance(op, ForOp | ReduceOp):
+        if isinstance(op, ForOp | ReduceOp | scf.WhileOp):
             return LONG_BODY * 10
         total += 25 if op.name.startswith(("math.", "kernel.")) else 1
     return total
