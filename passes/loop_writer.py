@@ -13,6 +13,7 @@ from ..dialects import kernel, loop
 from ..dialects.attributes import BufferInfo, BufferType, dim_attr
 from ..dialects.dims import Dim, Sym, dim, expand_mods, linear_in, simplify, sym
 from ..dialects.index_map import IndexMap
+from .locations import carry_loc
 from .memory import LoopRange, aligned_bytes
 from .nest_builder import BOUND
 
@@ -153,6 +154,7 @@ class LoopWriter:
             else:
                 made = _cloned(op, values)
             block.add_op(made)
+            carry_loc(op, block, made.prev_op)
             values.update(zip(op.results, made.results))
         raise AssertionError("a body ends in kernel.yield")
 

@@ -72,6 +72,7 @@ class LoadedObject:
     LoaderError where the object is damaged, of another machine, has a relocation that is not known, needs a name that
     is not in `symbols` (default: `library_symbols`), or lacks one of `names`; MemoryError where there is no memory.
     With ``TXC_PERF_MAP=1`` its functions are also named to Linux's `perf`; OSError where that file cannot be written.
+    An object with debug information is shown to gdb (`gdb.py`).
     """
 
     def __init__(self, data: bytes, names: Iterable[str], symbols: Mapping[str, int] | None = None):
@@ -95,6 +96,10 @@ class LoadedObject:
             _protect(start, segment)
         if perf_map_wanted():
             write_perf_map(image.functions)
+        if any(section.name == ".debug_line" for section in elf.sections):
+            from .gdb import register
+
+            register(data, {n: start + at for n, at in layout.sections.items()}, self._anchor)
 
     def keep_forever(self) -> None:
         """For code that threads may run while the interpreter takes its objects apart: it is never unmapped."""
