@@ -344,8 +344,8 @@ def jit(function: Callable[..., Any] | None = None, **options: Any) -> Any:
     """Compile a function of NumPy code: ``@txc.jit`` or ``@txc.jit(device="cpu:4")``.
 
     Options: `device` (``"cpu"``, ``"cpu:N"``), `threads`, `fastmath` (a set of rewrites to allow), `passes` (options of
-    passes as text), `debug` (True: debug information for gdb).  OptionError for others.  The result is called like the function; arrays give arrays, lazy tensors
-    give lazy tensors.
+    passes as text), `debug` (True: debug information for gdb).  OptionError for others.  The result is called like the
+    function; arrays give arrays, lazy tensors give lazy tensors.
     """
     made = Options.of(**options)
     if function is None:

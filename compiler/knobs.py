@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 __all__ = [
-    "BUFFER_CACHE_MB", "CACHE_DIR", "CACHE_SIZE_MB", "CC", "DUMP_IR", "GDB", "KNOBS", "NATIVE_ENTRY", "NUM_THREADS", "PASSES",
-    "PERF_MAP", "PRINT_IR", "TIME_PASSES", "VERIFY", "Knob", "KnobError",
+    "BUFFER_CACHE_MB", "CACHE_DIR", "CACHE_SIZE_MB", "CC", "DUMP_IR", "GDB", "KNOBS", "NATIVE_ENTRY", "NUM_THREADS",
+    "PASSES", "PERF_MAP", "PRINT_IR", "TIME_PASSES", "VERIFY", "Knob", "KnobError",
 ]  # fmt: skip
 
 T = TypeVar("T")

@@ -50,9 +50,9 @@ class Options(NamedTuple):
             given["fastmath"] = _fastmath(given["fastmath"])
         if "debug" in given and not isinstance(given["debug"], bool):
             raise OptionError(f"debug must be True or False, not {given['debug']!r}")
-        return (base if base is not None else Options(passes=knobs.PASSES.get(), debug=knobs.GDB.get()))._replace(
-            **given
-        )
+        if base is None:
+            base = Options(passes=knobs.PASSES.get(), debug=knobs.GDB.get())
+        return base._replace(**given)
 
     @property
     def compiled(self) -> tuple[Any, ...]:

@@ -38,7 +38,7 @@ def is_inlined(op: Operation | Block) -> bool:
 class NestBuilder:
     """Collects inputs and body of one nest.  `materialised(value)` is the kernel-level tensor of a value, or None.
 
-    With `locations` each scalar op has the ``loc`` of the tensor op that it computes; `root` is the one whose nest it is.
+    With `locations` each scalar op has the ``loc`` of the tensor op that it computes; the nest is that of `root`.
     """
 
     def __init__(

@@ -1,4 +1,4 @@
-"""Debug information: code says which of the user's lines it comes from, and gdb stops at them, in C's process and ours."""
+"""Debug information: it says which of the user's lines code is of; gdb stops there, in C's process and in Python's."""
 
 import gc
 import os

@@ -81,7 +81,7 @@ class DebugInfo:
         )
 
     def _location(self, place: Place, scope: str, home: str) -> str:
-        """Where an instruction of function `scope` comes from, which may be another file than the function's, `home`."""
+        """Where an instruction of function `scope` comes from: its file may be another than the function's, `home`."""
         if place.filename != home:
             file = self._file(place.filename)
             scope = self._node(f"!DILexicalBlockFile(scope: {scope}, file: {file}, discriminator: 0)")
