@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import ClassVar
 
-from xdsl.dialects.builtin import ArrayAttr, IntegerAttr, IntegerType, StringAttr, i64
+from xdsl.dialects.builtin import ArrayAttr, IntegerAttr, IntegerType, StringAttr, UnitAttr, i64
 from xdsl.ir import Attribute, Block, Dialect, Operation, Region, SSAValue
 from xdsl.irdl import (
     IRDLOperation,
@@ -285,15 +285,30 @@ class LoadOp(_Access):
 
 @irdl_op_definition
 class StoreOp(_Access):
-    """Writes an element of a buffer; nothing happens where a guard is negative."""
+    """Writes an element of a buffer; nothing happens where a guard is negative.
+
+    ``streaming``: no loop nearby reads it back, so it may go past the caches where the buffer is too large for them.
+    """
 
     name = "loop.store"
     value = operand_def()
     buffer = operand_def()
+    streaming = opt_attr_def(UnitAttr)
     assembly_format = "$value `,` $buffer attr-dict `:` type($value) `,` type($buffer)"
 
-    def __init__(self, value: SSAValue, buffer: SSAValue, index: Sequence[Dim], guards: Sequence[Dim] = ()):
-        Operation.__init__(self, operands=[value, buffer], attributes=_access(index, guards))
+    def __init__(
+        self,
+        value: SSAValue,
+        buffer: SSAValue,
+        index: Sequence[Dim],
+        guards: Sequence[Dim] = (),
+        *,
+        streaming: bool = False,
+    ):
+        attributes = _access(index, guards)
+        if streaming:
+            attributes["streaming"] = UnitAttr()
+        Operation.__init__(self, operands=[value, buffer], attributes=attributes)
 
     def verify_(self) -> None:
         self._verify_access(self.buffer, self.value.type)

@@ -107,7 +107,8 @@ class LoopWriter:
 
     def store(self, nest: kernel.GenericOp, values: Sequence[SSAValue], point: Point, block: Block) -> None:
         for value, out, index in zip(values, nest.outs, nest.maps_out()):
-            block.add_op(loop.StoreOp(value, out, [e.substitute(point) for e in index.exprs]))
+            streaming = not nest.is_reduction and _only_written(out, nest)
+            block.add_op(loop.StoreOp(value, out, [e.substitute(point) for e in index.exprs], streaming=streaming))
 
     def merge(self, nest: kernel.GenericOp) -> Block:
         """A copy of the nest's merge region, as a block for `loop.reduce`."""
@@ -155,6 +156,13 @@ class LoopWriter:
             block.add_op(made)
             values.update(zip(op.results, made.results))
         raise AssertionError("a body ends in kernel.yield")
+
+
+def _only_written(buffer: SSAValue, nest: kernel.GenericOp) -> bool:
+    """Whether a nest, with the others of its rows, uses a buffer no more than to write it once."""
+    parent = nest.parent_op()
+    around = parent if isinstance(parent, kernel.RowsOp) else nest
+    return sum(around.is_ancestor(use.operation) for use in buffer.uses) == 1
 
 
 def _slice(value: SSAValue) -> set[SSAValue]:

@@ -190,9 +190,16 @@ class CpuFunction(ReduceWriter):
         begin = child.add(first, child.mul("%chunk", size))
         stop = child.intrinsic("smin", "i64", "i64", [("i64", child.add(begin, size)), ("i64", last)])
         child.counted(op.symbol, begin, stop, child.index(op.step.data), lambda _: child.region(op.block), bound=bound)
+        child.fence()
         child.put("ret void")
         child.finish("internal void", "ptr noalias readonly %context, i64 %chunk, i64 %worker")
         return child
+
+    def fence(self) -> None:
+        """Stores past the caches are ordered by nothing else."""
+        if self.streamed:
+            self.declare("llvm.x86.sse.sfence", "void", [])
+            self.put("call void @llvm.x86.sse.sfence()")
 
     def finish(self, result: str, parameters: str) -> None:
         """Hand the function's text to the module."""
@@ -212,6 +219,7 @@ class CpuFunction(ReduceWriter):
                 raise EmitError(f"argument {i} of {self.name} is a {argument.type}, not a buffer")
             self.buffers[argument] = self._field("%args", 8 * i, "ptr")
         self.region(op.body.block)
+        self.fence()
         self.put("ret i32 0")
         self.finish("i32", "ptr noalias readonly %args, ptr noalias readonly %symbols, ptr noalias readonly %runtime")
 
