@@ -13,6 +13,7 @@ from ..dialects import kernel, loop
 from ..dialects.attributes import BufferInfo, BufferType, dim_attr
 from ..dialects.dims import Dim, Sym, dim, expand_mods, linear_in, simplify, sym
 from ..dialects.index_map import IndexMap
+from .locations import carry_loc
 from .memory import LoopRange, aligned_bytes
 from .nest_builder import BOUND
 
@@ -141,7 +142,9 @@ class LoopWriter:
                 return [values.get(v, v) for v in op.values]
             if needed is not None and not any(r in needed for r in op.results):
                 continue
-            block.add_op(self._copied(op, values, where))
+            made = self._copied(op, values, where)
+            block.add_op(made)
+            carry_loc(op, block, made.prev_op)
         raise AssertionError("a body ends in kernel.yield")
 
     def _copied(self, op: Operation, values: dict[SSAValue, SSAValue], where: dict[Sym, Dim]) -> Operation:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from xdsl.dialects import func, scf
+from xdsl.dialects.builtin import StringAttr
 from xdsl.ir import Block, Operation, SSAValue
 
 from ...dialects.attributes import BufferInfo
@@ -25,6 +26,7 @@ from ...dialects.loop import (
     YieldOp,
 )  # fmt: skip
 from ...dialects.types import DTYPES
+from .debug_info import Place
 from .lanes import Lane, Reg, union
 from .llvm_memory import MemoryWriter
 from .writer import EmitError, llvm_type, vector_type
@@ -43,6 +45,7 @@ class LoopWriter(MemoryWriter):
         super().__init__(module)
         self.values: dict[SSAValue, Reg] = {}
         self._bound_here: list[Sym] = []
+        self._place: Place | None = None
         self._handlers: dict[type[Operation], Callable[[Any], None]] = {
             LoadOp: self._load, StoreOp: self._store, ForOp: self.for_loop, ReduceOp: self.reduce, IndexOp: self._index,
             BindOp: self._bind, AllocOp: self.allocate, ParallelOp: self.parallel, IfOp: self._if, WhileOp: self._while,
@@ -73,7 +76,10 @@ class LoopWriter(MemoryWriter):
         self._bound_here = []
         result: list[Reg] = []
         values, handlers = self.values, self._handlers
+        debug, place = self.module.debug is not None, self._place
         for op in block.ops:
+            if debug:
+                self.place(op)
             handler = handlers.get(type(op))
             if handler is not None:
                 handler(op)
@@ -88,7 +94,19 @@ class LoopWriter(MemoryWriter):
             self.symbols.pop(symbol, None)
             self.varying_symbols.pop(symbol, None)
         self._bound_here = bound
+        self._go_to(place)
         return result
+
+    def place(self, op: Operation) -> None:
+        """What follows comes from the op's line; from the line of what is around it where it has none."""
+        loc = op.attributes.get("loc")
+        if isinstance(loc, StringAttr):
+            self._go_to(Place.of(loc.data))
+
+    def _go_to(self, place: Place | None) -> None:
+        if place is not None and place != self._place:
+            self.out.append(place)
+            self._place = place
 
     def other(self, op: Operation) -> None:
         raise EmitError(f"no machine code is known for {op.name} on this target")
