@@ -175,7 +175,7 @@ class Jitted(NativeCallable):
             if version not in self._records and not version.executable.native.linked and not wanted:
                 self._records[version] = None
                 return
-            record = self._records[version] = version.record(self._signature, self._options.threads)
+            record = self._records[version] = version.record(self._signature, self._takes_out, self._options.threads)
             install(self, record)
 
     def _bind(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Call:
@@ -239,7 +239,7 @@ class Jitted(NativeCallable):
         from .call_parameters import NotNative, parameters_of
 
         try:
-            return parameters_of(self._signature, call.arguments, Signature.of(graph)), ""
+            return parameters_of(self._signature, call.arguments, Signature.of(graph), self._takes_out), ""
         except NotNative as why:
             return None, str(why)
 
