@@ -67,11 +67,11 @@ def open_cache() -> tuple[Store | None, str]:
 def code_key(
     graph: Graph, facts: Sequence[Any], options: Options, parameters: Sequence[Any] | None = None
 ) -> CodeKey | None:
-    """The key of a graph's machine code; None where the cache is not used.
+    """The key of a graph's machine code; None where the cache is not used, or the code says which lines it is from.
 
     `parameters` are those of the Python function for whose calls the code has an entry.
     """
-    if open_cache()[0] is None:
+    if options.debug or open_cache()[0] is None:
         return None
     parts = {"kind": "code", "function": graph.name, "graph": graph.key(), "facts": repr(tuple(facts))}
     parts["parameters"] = repr(parameters)
@@ -79,7 +79,7 @@ def code_key(
 
 
 def _options(options: Options) -> dict[str, str]:
-    fastmath, passes = options.compiled
+    fastmath, passes, _ = options.compiled
     entry = knobs.NATIVE_ENTRY.get() is not False and not native_layout.problem()
     return {"options": f"fastmath={sorted(fastmath)} passes={passes!r} entry={entry}"}
 
@@ -129,6 +129,8 @@ class SourceLookup:
         self.digest: SourceDigest | None = None
         self._function = function
         self._store, self.why = open_cache()
+        if options.debug:
+            self._store, self.why = None, "debug information names lines, which the keys of the cache do not hold"
         if self._store is None:
             return
         try:

@@ -52,7 +52,8 @@ def _compiled(
     graph: Graph, facts: Sequence[StrideFact], options: Options, parameters: tuple[Parameter, ...] | None = None
 ) -> tuple[Executable, CodeKey | None]:
     """And what other processes look it up by.  With the Python function's `parameters` it may have an entry."""
-    key = (graph.key(), graph.name, tuple(facts), options.compiled, parameters)
+    places = tuple(node.loc for node in graph.walk()) if options.debug else ()
+    key = (graph.key(), graph.name, tuple(facts), options.compiled, parameters, places)
     with _code_lock:
         found = _code.get(key)
         if found is None:
@@ -362,8 +363,8 @@ def jit(function: Callable[..., Any] | None = None, **options: Any) -> Any:
     """Compile a function of NumPy code: ``@txc.jit`` or ``@txc.jit(device="cpu:4")``.
 
     Options: `device` (``"cpu"``, ``"cpu:N"``), `threads`, `fastmath` (a set of rewrites to allow), `passes` (options of
-    passes as text).  OptionError for others.  The result is called like the function; arrays give arrays, lazy tensors
-    give lazy tensors.
+    passes as text), `debug` (True: debug information for gdb).  OptionError for others.  The result is called like the
+    function; arrays give arrays, lazy tensors give lazy tensors.
     """
     made = Options.of(**options)
     if function is None:

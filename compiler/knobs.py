@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 __all__ = [
-    "BUFFER_CACHE_MB", "CACHE_DIR", "CACHE_SIZE_MB", "CC", "DUMP_IR", "KNOBS", "NATIVE_ENTRY", "NUM_THREADS", "PASSES",
-    "PERF_MAP", "PRINT_IR", "TIME_PASSES", "VERIFY", "Knob", "KnobError",
+    "BUFFER_CACHE_MB", "CACHE_DIR", "CACHE_SIZE_MB", "CC", "DUMP_IR", "GDB", "KNOBS", "NATIVE_ENTRY", "NUM_THREADS",
+    "PASSES", "PERF_MAP", "PRINT_IR", "TIME_PASSES", "VERIFY", "Knob", "KnobError",
 ]  # fmt: skip
 
 T = TypeVar("T")
@@ -158,6 +158,14 @@ PERF_MAP = _knob(
     False,
     lambda _: perf_map_wanted(),
     "Functions are named to Linux's perf, in /tmp/perf-PID.map, when txc's own loader loads them (ELF objects).",
+)
+GDB = _knob(
+    "TXC_GDB",
+    "0, 1, false or true",
+    False,
+    _bool,
+    "Functions decorated then are compiled as with jit(debug=True): gdb stops at their lines and shows them. Code with "
+    "debug information is not kept for other processes.",
 )
 PASSES = _knob(
     "TXC_PASSES",

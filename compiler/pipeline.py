@@ -106,12 +106,12 @@ def run_stages(
     run.passes("canonical", CanonicalizePass)
     run.passes("layout", LayoutSwapPass)
     run.passes("evals", EvalInsertionPass)
-    run.passes("fused", FusionPass, has_fma=target.has_fma)
+    run.passes("fused", FusionPass, has_fma=target.has_fma, locations=options.debug)
     run.passes("buffers", BufferizePass)
     work = work_of(function_of(run.module_now())) if run.reaches("obj") and run.reaches("buffers") else None
     run.passes("loops", ScheduleCpuPass, vector_bits=min(target.vector_bits, ScheduleCpuPass.vector_bits))
     if run.reaches("llvm"):
-        run.llvm = run.watched("llvm", "emit", lambda: emit_llvm(run.module_now(), target))
+        run.llvm = run.watched("llvm", "emit", lambda: emit_llvm(run.module_now(), target, options.debug))
     if run.reaches("asm") and (run.wants_text or stop_after == "asm"):
         run.watched("asm", "assemble", lambda: emit_asm(run.llvm or "", target))
     if run.reaches("obj"):

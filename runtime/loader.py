@@ -73,6 +73,7 @@ class LoadedObject:
     is not in `symbols` (default: `library_symbols`), or lacks one of `names`; MemoryError where there is no memory.
     The function `left_out` is not linked, so what only it needs may be missing, and nobody may call it.
     With ``TXC_PERF_MAP=1`` its functions are also named to Linux's `perf`; OSError where that file cannot be written.
+    An object with debug information is shown to gdb (`gdb.py`).
     """
 
     def __init__(self, data: bytes, names: Iterable[str], symbols: Mapping[str, int] | None = None, left_out: str = ""):
@@ -97,6 +98,10 @@ class LoadedObject:
             _protect(start, segment)
         if perf_map_wanted():
             write_perf_map(image.functions)
+        if any(section.name == ".debug_line" for section in elf.sections):
+            from .gdb import register
+
+            register(data, {n: start + at for n, at in layout.sections.items()}, self._anchor)
 
     def keep_forever(self) -> None:
         """For code that threads may run while the interpreter takes its objects apart: it is never unmapped."""
