@@ -25,7 +25,7 @@ from ...dialects.loop import (
     YieldOp,
 )  # fmt: skip
 from ...dialects.types import DTYPES
-from .lanes import Lane, Reg
+from .lanes import ComplexReg, Lane, Reg
 from .llvm_memory import MemoryWriter
 from .writer import EmitError, llvm_type, vector_type
 
@@ -81,6 +81,8 @@ class LoopWriter(MemoryWriter):
                 result = [self.value(v) for v in op.values]
             elif op.name.startswith(("arith.", "math.")):
                 values[op.results[0]] = self.arithmetic(op, [self.value(o) for o in op.operands])
+            elif op.name.startswith("complex."):
+                values[op.results[0]] = _complex_part(op, [self.value(o) for o in op.operands])
             else:
                 self.other(op)
         del self.scopes[scopes:]
@@ -400,6 +402,16 @@ class LoopWriter(MemoryWriter):
         self.branch(test)
         self.frames.pop()
         self.start(after)
+
+
+def _complex_part(op: Operation, operands: Sequence[Reg]) -> Reg:
+    """``complex.create``, ``complex.re`` and ``complex.im``: names for registers, no instruction."""
+    if op.name == "complex.create":
+        return ComplexReg(*operands)
+    (x,) = operands
+    if not isinstance(x, ComplexReg) or op.name not in ("complex.re", "complex.im"):
+        raise EmitError(f"bodies take complex values apart by complex.re and complex.im, and do not hold {op.name}")
+    return x.re if op.name == "complex.re" else x.im
 
 
 def emitted_cost(block: Block) -> int:

@@ -125,7 +125,7 @@ class Text:
                 self.env[Sym(op.symbol.data)] = cast
             case CallOp():
                 self._expand(op)
-            case _ if op.name.startswith(("arith.", "math.")) and len(op.results) == 1 and not op.regions:
+            case _ if op.name.startswith(("arith.", "math.", "complex.")) and len(op.results) == 1 and not op.regions:
                 self.names[op.results[0]] = self.define(self._generic(op))
             case _:
                 raise ExportError(f"{op.name} has no upstream form here")
