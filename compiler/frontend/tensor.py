@@ -163,7 +163,24 @@ class Tensor:
 
     @property
     def real(self) -> Tensor:
-        return self
+        """The real part, which can be stored into; a real tensor itself."""
+        return Part(self, "real") if self.element.is_complex else self
+
+    @real.setter
+    def real(self, new: Any) -> None:
+        self.real[...] = new
+
+    @property
+    def imag(self) -> Tensor:
+        """The imaginary part, which can be stored into; zeros for a real tensor."""
+        return Part(self, "imag") if self.element.is_complex else applying.apply("imag", self)
+
+    @imag.setter
+    def imag(self, new: Any) -> None:
+        if not self.element.is_complex:
+            with located():
+                raise OpError(f"{self.user_type} has no imaginary part to store into", code="TX0221")
+        self.imag[...] = new
 
     def dimensions(self) -> tuple[int | SymInt, ...]:
         return self.shape
@@ -230,10 +247,14 @@ class Tensor:
                 parts = (index.extents, index.exprs, index.guards)
                 known = IndexMap(*(tuple(facts.resolve(d) for d in part) for part in parts))
                 (after,) = applying.emit(OPS["insert"], (before, target[1].value), {"map": known})
-            trace = current()
-            if trace is not None:
-                trace.note_write(owner, before, self)
-            owner._value = after
+            owner.replace(after, before, self)
+
+    def replace(self, after: Value, before: Value, through: Tensor) -> None:
+        """Give an owner of storage another value than `before`, stored `through` it or a view of it."""
+        trace = current()
+        if trace is not None:
+            trace.note_write(self, before, through)
+        self._value = after
 
     # Methods and operators.
 
@@ -355,6 +376,29 @@ class Tensor:
         return self // other, self % other
 
 
+class Part(Tensor):
+    """The real or the imaginary part of a complex tensor; a store replaces that part."""
+
+    __slots__ = ("_which", "_whole")
+
+    def __init__(self, whole: Tensor, which: str):
+        super().__init__(_part(whole, which).value, layout=whole.layout, boxed=whole.boxed)
+        self._whole, self._which = whole, which
+
+    @property
+    def value(self) -> Value:
+        return _part(self._whole, self._which).value
+
+    def replace(self, after: Value, before: Value, through: Tensor) -> None:
+        new = Tensor(after, layout=self.layout)
+        parts = [new if which == self._which else _part(self._whole, which) for which in ("real", "imag")]
+        self._whole.store(applying.apply("complex", *parts))
+
+
+def _part(whole: Tensor, which: str) -> Tensor:
+    return applying.apply(which, whole)
+
+
 class _Shape(Tensor):
     """Stands for the target of a store while shapes are matched."""
 
@@ -380,7 +424,7 @@ def _node(t: Tensor) -> Any:
 
 
 def _foreign(x: Any) -> bool:
-    return isinstance(x, (str, bytes, type(None), dict, set, complex))
+    return isinstance(x, (str, bytes, type(None), dict, set))
 
 
 def _in_place(target: Tensor, result: Any) -> Any:

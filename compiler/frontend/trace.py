@@ -120,7 +120,7 @@ class Trace:
         return self.tensor_input(name, array.dtype, dims, layout=layout, hidden=hidden, source=source)
 
     def scalar_input(self, name: str, element: Any = "f64", weak: str = "float") -> Tensor:
-        """A rank-0 argument by value; `weak` is ``float`` or ``bool`` for a Python scalar, ``""`` for a NumPy one."""
+        """A rank-0 argument by value; `weak`: ``float``, ``complex``, ``bool`` (Python's), or ``""`` (NumPy's)."""
         return self.tensor_input(name, element, kind="scalar", weak=weak)
 
     def int_input(self, name: str, hint: int | None = None) -> SymInt:
