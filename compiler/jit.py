@@ -213,12 +213,12 @@ class Jitted(NativeCallable):
     def _kept_or_compiled(self, call: Call) -> tuple[Version, Ready]:
         """A version of the persistent cache, else a new one, which is kept there."""
         lookup = SourceLookup(self.__wrapped__, call.key, self._options)
-        self._lookups.append((tuple(call.key), lookup))
         for executable in lookup.executables():
             version = Version(executable, lookup.checks, call)
             ready = version.ready(call)
             if ready is not None:
                 lookup.why = ""
+                self._lookups.append((version.key, lookup))
                 return version, ready
         graph, captured, facts = self._trace(call)
         parameters, reason = self._parameters(call, graph)
@@ -230,6 +230,7 @@ class Jitted(NativeCallable):
         if ready is None:
             raise ValueError(version.failing(call))
         lookup.keep(executable.signature, code)
+        self._lookups.append((version.key, lookup))  # not before: calls that fail leave nothing behind
         return version, ready
 
     def _trace(self, call: Call) -> tuple[Graph, list[Captured], tuple[StrideFact, ...]]:
