@@ -136,6 +136,9 @@ def _argument(name: str, value: Any, call: Call) -> Argument:
     if isinstance(value, float):
         call.key.append(("float",))
         return Argument(name, "scalar", np.asarray(value, np.float64), weak="float")
+    if isinstance(value, complex):
+        call.key.append(("complex",))
+        return Argument(name, "scalar", np.asarray(value, np.complex128), weak="complex")
     if isinstance(value, (tuple, list)):
         call.key.append((type(value).__name__, len(value)))
         items = [_argument(f"{name}.{i}", v, call) for i, v in enumerate(value)]

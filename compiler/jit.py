@@ -20,6 +20,7 @@ from ..runtime.native_layout import problem
 from . import knobs
 from .cache import SourceLookup, code_key, explain_miss, load_code, publish_code
 from .call_arguments import Call, take_apart
+from .devices import threads_here
 from .executable import CodeSpec, Executable
 from .facts import StrideFact, describe, separate, stride_fact, walkable
 from .options import Options
@@ -100,11 +101,21 @@ def packed(graph: Graph) -> list[StrideFact]:
     return [("packed",) for i in graph.inputs if i.value is not None]
 
 
-def evaluate_graph(graph: Graph, options: Options | None = None) -> list[np.ndarray]:
-    """Run a graph whose inputs are all captured arrays: what a lazy expression becomes."""
-    options = options or Options.of()
-    arrays = [walkable(np.asarray(i.source)) for i in graph.inputs]
-    return compiled(graph, [stride_fact(a) for a in arrays], options)(arrays, (), options.threads)
+def evaluate_graph(graph: Graph, integers: Sequence[int] = (), options: Options | None = None) -> list[np.ndarray]:
+    """Run a graph whose arrays are all captured: what a lazy expression becomes.
+
+    What it writes to an input is in the input's own array when this returns.
+    """
+    options = options or Options.of(threads=threads_here())
+    originals = [i.source for i in graph.inputs if i.kind != "int"]
+    arrays = [walkable(np.asarray(a)) for a in originals]
+    executable = compiled(graph, [stride_fact(a) for a in arrays], options)
+    arrays = separate(arrays, executable.written)
+    outputs = executable(arrays, integers, options.threads)
+    for position in executable.written:
+        if arrays[position] is not originals[position]:
+            originals[position][...] = arrays[position]
+    return outputs
 
 
 @callable_directly
