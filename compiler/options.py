@@ -16,13 +16,15 @@ FASTMATH = ("reassoc",)
 class Options(NamedTuple):
     """`threads` 0 means: `TXC_NUM_THREADS`, else the CPUs there are.  `passes` holds options of passes, as text.
 
-    With `debug` the code says for debuggers which of the user's lines it comes from.
+    With `debug` the code says for debuggers which of the user's lines it comes from.  `donate` names parameters
+    (`donation.py`).
     """
 
     threads: int = 0
     fastmath: frozenset[str] = frozenset()
     passes: str = ""
     debug: bool = False
+    donate: tuple[str, ...] = ()
 
     @staticmethod
     def of(base: Options | None = None, **given: Any) -> Options:
@@ -44,6 +46,8 @@ class Options(NamedTuple):
             given["fastmath"] = _fastmath(given["fastmath"])
         if "debug" in given and not isinstance(given["debug"], bool):
             raise OptionError(f"debug must be True or False, not {given['debug']!r}")
+        if "donate" in given:
+            given["donate"] = _donate(given["donate"])
         if base is None:
             base = Options(passes=knobs.PASSES.get(), debug=knobs.GDB.get())
         return base._replace(**given)
@@ -51,7 +55,7 @@ class Options(NamedTuple):
     @property
     def compiled(self) -> tuple[Any, ...]:
         """The part that compiled code depends on; the number of threads is not in it."""
-        return self.fastmath, self.passes, self.debug
+        return self.fastmath, self.passes, self.debug, self.donate
 
 
 def _threads(value: Any) -> int:
@@ -60,6 +64,13 @@ def _threads(value: Any) -> int:
     if isinstance(value, bool) or not isinstance(value, int) or value < 0:
         raise OptionError(f"threads must be a positive integer, not {value!r}")
     return value
+
+
+def _donate(value: Any) -> tuple[str, ...]:
+    names = (value,) if isinstance(value, str) else tuple(value) if isinstance(value, (tuple, list)) else None
+    if names is None or not all(isinstance(name, str) for name in names):
+        raise OptionError(f"donate must be the name of a parameter or a tuple of names, not {value!r}")
+    return names
 
 
 def _fastmath(value: Any) -> frozenset[str]:
