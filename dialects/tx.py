@@ -409,7 +409,7 @@ def order_of(decl: type[Op], operands: Sequence[TensorType], params: Mapping[str
 def contract_order(operands: Sequence[TensorType], pairs: Sequence[tuple[int, int]]) -> Order:
     """Exact types: free.  One FMA chain where both operands have free dims, else a sum's order with FMA."""
     a, b = operands
-    if not a.dtype.is_float:
+    if a.dtype.is_integer or a.dtype.kind == "bool":
         return FREE
     if a.rank > len(pairs) and b.rank > len(pairs):
         return CHAIN_FMA
