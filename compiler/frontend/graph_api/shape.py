@@ -211,7 +211,9 @@ class _Shape:
         if isinstance(other, _Shape):
             return self._sizes == other._sizes
         if isinstance(other, (tuple, list)):
-            return self._sizes is not None and self.as_list() == [d.value if isinstance(d, Dimension) else d for d in other]
+            return self._sizes is not None and self.as_list() == [
+                d.value if isinstance(d, Dimension) else d for d in other
+            ]
         return NotImplemented
 
     __hash__ = None  # type: ignore[assignment]  # they change
