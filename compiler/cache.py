@@ -79,9 +79,9 @@ def code_key(
 
 
 def _options(options: Options) -> dict[str, str]:
-    fastmath, passes, _ = options.compiled
+    fastmath, passes, _, most = options.compiled
     entry = knobs.NATIVE_ENTRY.get() and not native_layout.problem()
-    return {"options": f"fastmath={sorted(fastmath)} passes={passes!r} entry={entry}"}
+    return {"options": f"fastmath={sorted(fastmath)} passes={passes!r} entry={entry} temporaries={most}"}
 
 
 def _key(kind: str, parts: dict[str, str]) -> CodeKey:
