@@ -80,7 +80,7 @@ def code_key(
 
 def _options(options: Options) -> dict[str, str]:
     fastmath, passes, _, most = options.compiled
-    entry = knobs.NATIVE_ENTRY.get() and not native_layout.problem()
+    entry = knobs.NATIVE_ENTRY.get() is not False and not native_layout.problem()
     return {"options": f"fastmath={sorted(fastmath)} passes={passes!r} entry={entry} temporaries={most}"}
 
 
@@ -96,13 +96,14 @@ def load_code(key: CodeKey) -> Cached | None:
     if found is None or found.metadata is None or found.metadata.get("key") != key.parts:
         return None
     code = CodeSpec.of_plain(found.metadata["code"])
-    return Cached(code, load_native(_loaded(found.payload, code), code))
+    machine_code = found.payload
+    # Without the entry, as what that stands on costs more than the first call, which may stay the only one.
+    loaded = LoadedObject(machine_code, [code.function], left_out=code.entry)
+    return Cached(code, load_native(loaded, code, lambda: _with_entry(machine_code, code)))
 
 
-def _loaded(machine_code: bytes, code: CodeSpec) -> LoadedObject:
-    """The object in memory; one with an entry also needs what CPython and NumPy have."""
-    if not code.entry:
-        return LoadedObject(machine_code, code.names)
+def _with_entry(machine_code: bytes, code: CodeSpec) -> LoadedObject:
+    """The object in memory with its entry, which needs what CPython and NumPy have."""
     from ..runtime.native_call import outside
 
     return LoadedObject(machine_code, code.names, outside())

@@ -52,7 +52,7 @@ KNOBS: dict[str, Knob[object]] = {}
 
 
 def _knob(name: str, takes: str, default: T, read: Callable[[str], T], doc: str) -> Knob[T]:
-    made = Knob(name, takes, default, doc, read)
+    made: Knob[T] = Knob(name, takes, default, doc, read)
     KNOBS[name] = made  # type: ignore[assignment]
     return made
 
@@ -147,9 +147,10 @@ CC = _knob(
 NATIVE_ENTRY = _knob(
     "TXC_NATIVE_ENTRY",
     "0, 1, false or true",
-    True,
+    None,
     _bool,
-    "Calls of jitted functions enter machine code directly; with 0, for what is compiled then, they go through Python.",
+    "Calls of jitted functions enter machine code directly; with 0, for what is compiled then, they go through Python; "
+    "unset: as with 1, but code of the cache takes one call more, since a process may call it once.",
 )
 PERF_MAP = _knob(
     PERF_MAP_VARIABLE,

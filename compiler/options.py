@@ -2,21 +2,15 @@
 
 from __future__ import annotations
 
-import re
 from typing import Any, NamedTuple
 
 from . import knobs
+from .devices import OptionError, parse_device
 
 __all__ = ["FASTMATH", "OptionError", "Options", "parse_device"]
 
 #: Rewrites that change results and must therefore be allowed by name.
 FASTMATH = ("reassoc",)
-
-
-class OptionError(ValueError):
-    """An option, pass or device that does not exist, or a value it does not take."""
-
-    code = "TX0401"
 
 
 class Options(NamedTuple):
@@ -62,14 +56,6 @@ class Options(NamedTuple):
     def compiled(self) -> tuple[Any, ...]:
         """The part that compiled code depends on; the number of threads is not in it."""
         return self.fastmath, self.passes, self.debug, self.max_temp_bytes
-
-
-def parse_device(device: str) -> int:
-    """The threads of ``cpu`` (0: as many as there are) or ``cpu:N``.  Raises OptionError for any other device."""
-    match = re.fullmatch(r"cpu(?::([0-9]+))?", device) if isinstance(device, str) else None
-    if match is None or (match[1] is not None and int(match[1]) == 0):
-        raise OptionError(f"there is no device {device!r}: txc runs on 'cpu' and, with N threads, on 'cpu:N'")
-    return int(match[1] or 0)
 
 
 def _threads(value: Any) -> int:

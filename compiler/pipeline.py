@@ -195,7 +195,9 @@ def compile_graph(
     assert stages.module is not None and stages.object is not None
     name = function_of(stages.module).sym_name.data
     code = code_of(graph, stages.module)._replace(
-        entry=object_name(entry_name(name)) if entry.plan else "", by_python=entry.reason
+        work="" if entry.work is None else str(entry.work),
+        entry=object_name(entry_name(name)) if entry.plan else "",
+        by_python=entry.reason,
     )
     native = load_native(load_object(stages.object, code.names, outside() if code.entry else None), code)
     return Compiled(Executable(Signature.of(graph), code, native), stages)
@@ -218,40 +220,47 @@ def code_of(graph: Graph, module: ModuleOp) -> CodeSpec:
 
 
 class _EntryMaker:
-    """Adds an entry for calls from Python to a module; then `plan` says what it does, or `reason` why there is none."""
+    """Adds an entry for calls from Python to a module; then `plan` says what it does, or `reason` why there is none.
+
+    `work` estimates the kernel's iterations, where its symbols tell.
+    """
 
     def __init__(self, graph: Graph, signature: CallSignature | None, options: Options):
         self.graph, self.signature, self.most = graph, signature, options.max_temp_bytes
         self.plan: CallPlan | None = None
+        self.work: Dim | None = None
         self.reason = "no Python function has it as its body"
 
     def complete(self, module: ModuleOp, text: str, work: Dim | None) -> str:
         """The LLVM IR text with the entry behind the kernel, which has so much work to do."""
+        function = function_of(module)
+        symbols: tuple[Dim, ...] = from_attr(function.attributes["tx.symbols"])
+        if work is not None and work.symbols() <= {s.symbol for s in symbols}:
+            self.work = work
         if self.signature is None:
             return text
         try:
-            self.plan = self._plan(self.signature, function_of(module), work)
+            self.plan = self._plan(self.signature, function)
         except NotNative as why:
             self.reason = str(why)
             return text
         return emit_entry(self.plan, text)
 
-    def _plan(self, signature: CallSignature, function: func.FuncOp, work: Dim | None) -> CallPlan:
+    def _plan(self, signature: CallSignature, function: func.FuncOp) -> CallPlan:
         buffers = [a.type.data for a in function.body.block.args if isinstance(a.type, BufferType)]
         inputs = len(signature.facts)
         attributes = function.attributes
-        symbols: tuple[Dim, ...] = from_attr(attributes["tx.symbols"])
         arena, thread_arena = from_attr(attributes["tx.arena"]), from_attr(attributes["tx.thread_arena"])
         plan = make_plan(
             self.graph,
             signature,
-            symbols=symbols,
+            symbols=from_attr(attributes["tx.symbols"]),
             strides=[b.strides for b in buffers[:inputs]],
             outputs=from_attr(attributes["tx.outputs"]),
             made=[(b.dtype, b.dims, b.strides) for b in buffers[inputs:]],
             arena=arena,
             thread_arena=thread_arena,
-            work=work if work is None or work.symbols() <= {s.symbol for s in symbols} else None,
+            work=self.work,
         )
         if self.most is None:
             return plan

@@ -325,8 +325,9 @@ class _Walk:
         body = Block()
         walk = _Walk(self.state, body, [*self.ranges, LoopRange(op.symbol, lower, upper - 1)])
         with self.state.handing_on(carried):
-            walk._loop_body(op.body.block, carried)
-        self.block.add_op(kernel.ForOp(op.iv.data, lower, upper, step, [], body))
+            walk._loop_body(op.body.block, carried, op.ends_at)
+        until = None if op.ends_at is None else 0
+        self.block.add_op(kernel.ForOp(op.iv.data, lower, upper, step, [], body, until))
         self._leave_loop(op, carried)
 
     def _visit_while(self, op: kernel.WhileOp) -> None:
@@ -398,8 +399,11 @@ class _Walk:
             carried.append(target)
         return carried
 
-    def _loop_body(self, old: Block, carried: Sequence[SSAValue]) -> None:
-        """The body of a loop: next values are computed in place where they can be, else copied over at its end."""
+    def _loop_body(self, old: Block, carried: Sequence[SSAValue], until: int | None = None) -> None:
+        """The body of a loop: next values are computed in place where they can be, else copied over at its end.
+
+        It yields the carried flag number `until`, where there is one.
+        """
         for argument, buffer in zip(old.args, carried):
             self.state.bind(argument, buffer)
         last = old.last_op
@@ -409,7 +413,11 @@ class _Walk:
             if op is not last:
                 self.visit(op)
         self.assign(last, carried)
-        self.block.add_op(kernel.YieldOp())
+        if until is None:
+            self.block.add_op(kernel.YieldOp())
+        else:
+            flag = loop.LoadOp(carried[until], [])
+            self.block.add_ops([flag, kernel.YieldOp(flag.result)])
 
     def assign(self, last: Operation, targets: Sequence[SSAValue]) -> None:
         """Bring what a block's last op hands on into the targets.

@@ -171,13 +171,13 @@ class NestBuilder:
 
     def finish_map(self, result: Value, result_types: Sequence[Attribute]) -> GenericOp:
         """The nest of an elementwise expression."""
-        self.block.add_op(YieldOp(result.ref))
+        self.block.add_op(YieldOp(self.builder.ssa(result)))
         identity = self.index([sym(f"d{i}") for i in range(len(self.extents))])
         return GenericOp(self.ins, (), self.extents, self.maps, [identity], self.block, result_types)
 
     def finish_store(self, result: Value, base: SSAValue, store: IndexMap) -> GenericOp:
         """The nest that stores an expression into a view of `base`."""
-        self.block.add_op(YieldOp(result.ref))
+        self.block.add_op(YieldOp(self.builder.ssa(result)))
         return GenericOp(self.ins, [base], self.extents, self.maps, [store], self.block, [base.type])
 
     def finish_reduction(
@@ -204,7 +204,7 @@ class NestBuilder:
         finishing = Block(arg_types=types)
         self.enter(finishing)
         folded = tuple(self.builder.wrap(a, d) for a, (_, d) in zip(finishing.args, states))
-        finishing.add_op(YieldOp(*[v.ref for v in finish(self.builder, folded)]))
+        finishing.add_op(YieldOp(*[self.builder.ssa(v) for v in finish(self.builder, folded)]))
         parallel = len(self.extents) - 1
         out = self.index([sym(f"d{i}") for i in range(parallel)])
         return GenericOp(

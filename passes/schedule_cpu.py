@@ -94,7 +94,7 @@ class _Schedule:
         self.writer.ranges.append(LoopRange(op.symbol, lower, upper - 1))
         body = self._inner(op.body.block)
         self.writer.ranges.pop()
-        block.add_op(loop.ForOp(op.iv.data, lower, upper, body, step=step))
+        block.add_op(loop.ForOp(op.iv.data, lower, upper, body, step=step, until=op.until is not None))
 
     def _nest(self, nest: kernel.GenericOp, block: Block, done: dict[Sym, Dim], serial: bool) -> None:
         before = block.last_op

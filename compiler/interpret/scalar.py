@@ -43,7 +43,7 @@ class NumpyScalarBuilder(ScalarBuilder):
             result = compute(dtype, *(v.ref for v in operands))
         return Value(self, np.asarray(result).astype(dtype.numpy, copy=False), dtype)
 
-    def constant(self, value: float | int | bool, dtype: DType) -> Value:
+    def literal(self, value: float | int | bool, dtype: DType) -> Value:
         if dtype.is_integer:
             wrapped = int(value) & ((1 << dtype.bits) - 1)
             bits = np.asarray(wrapped, np.dtype(f"uint{dtype.bits}"))
@@ -55,6 +55,18 @@ class NumpyScalarBuilder(ScalarBuilder):
 
     def rare(self, condition: Value, slow: Callable[[], Value], fast: Value) -> Value:
         return self.select(condition, slow(), fast) if condition.ref.any() else fast
+
+    def iterate(
+        self, active: Value, states: Sequence[Value], step: Callable[..., tuple[Value, Sequence[Value]]], limit: int
+    ) -> tuple[Value, ...]:
+        states = tuple(states)
+        for _ in range(limit):
+            if not active.ref.any():
+                break
+            again, found = step(*states)
+            states = tuple(self.select(active, new, old) for new, old in zip(found, states, strict=True))
+            active = active & again
+        return states
 
     def op(self, name: str, *operands: Value) -> Value:
         found = find_op(name)
