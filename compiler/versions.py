@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import inspect
 import itertools
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from ..runtime.native_call import CapturedObject, Record
 from .call_arguments import Call
-from .call_parameters import result_objects
 from .captured import Captured
 from .executable import Executable
 from .facts import describe, stride_fact
@@ -82,6 +81,8 @@ class Version:
 
     def record(self, signature: inspect.Signature, threads: int) -> Record:
         """What a callable needs to call it directly."""
+        from .call_parameters import result_objects
+
         parameters = signature.parameters.values()
         by_position = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
         hidden = [i.source for i in self.signature.inputs if i.hidden]
@@ -111,8 +112,11 @@ def why_not(versions: Sequence[Version], call: Call) -> str:
     return "the facts were new: other arguments"
 
 
-def describe_versions(name: str, versions: Sequence[Version]) -> str:
-    """Each version, in the order made: why it was compiled, its facts, its guards, and who calls it."""
+def describe_versions(name: str, versions: Sequence[Version], waiting: Collection[Version] = ()) -> str:
+    """Each version, in the order made: why it was compiled, its facts, its guards, and who calls it.
+
+    Those `waiting` came from the cache and have been called once.
+    """
     if not versions:
         return f"{name}: nothing is compiled yet"
     lines = []
@@ -121,5 +125,6 @@ def describe_versions(name: str, versions: Sequence[Version]) -> str:
         lines += [f"  fact   {describe(fact)}" for fact in version.key]
         lines += [f"  guard  {a} {relation} {b}  ({why})" for a, relation, b, why in version.signature.guards]
         lines += [f"  guard  {captured}" for captured in version.captured]
-        lines.append(f"  calls  {'by Python: ' + version.by_python if version.by_python else 'enter machine code'}")
+        who = "enter machine code after the next one" if version in waiting else "enter machine code"
+        lines.append(f"  calls  {'by Python: ' + version.by_python if version.by_python else who}")
     return "\n".join(lines)

@@ -17,16 +17,13 @@ from string import Template
 
 from . import native_layout as layout
 from .buffers import RECYCLED_ELEMENTS
-from .call import RuntimeStruct
+from .call import LIGHT, RuntimeStruct
 from .entry_arguments_ir import ARGUMENTS, DISPATCH
 from .entry_layout import CALLABLE_HEAD, EXPORTED, MISS, CapturedStruct, RecordStruct, ThreadsStruct
 from .entry_results_ir import RESULTS, SEQUENCE
 from .entry_run_ir import KEPT_BYTES, RUNNING
 
-__all__ = ["DECLARATIONS", "LIGHT", "source"]
-
-#: Iterations up to which a kernel runs on the caller's thread and keeps the GIL: a few microseconds.
-LIGHT = 1 << 14
+__all__ = ["DECLARATIONS", "source"]
 
 
 def _declaration(name: str, type_: str) -> str:

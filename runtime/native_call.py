@@ -28,7 +28,6 @@ from .entry_layout import (
     ThreadsStruct,
 )
 from .loader import library_symbols
-from .pool import get_pool
 from .threads import ENVIRONMENT_VARIABLE
 
 __all__ = ["CapturedObject", "NativeCallable", "Record", "callable_directly", "install", "outside", "remove_all"]
@@ -133,6 +132,8 @@ class Record:
         threads: int,
         keep: Any,
     ):
+        from .pool import get_pool  # which a process that makes no native call can do without
+
         pool = get_pool()
         interned = [None if n is None else sys.intern(n) for n in names]
         self._held: list[Any] = [interned, defaults, objects, captured, keep]

@@ -15,7 +15,8 @@ import numpy as np
 from ...dialects.dims import Call, Dim, Sym, dim
 from ...dialects.types import DType
 from ...runtime import native_layout as layout
-from ...runtime.entry_ir import DECLARATIONS, LIGHT
+from ...runtime.call import LIGHT
+from ...runtime.entry_ir import DECLARATIONS
 from ...runtime.entry_layout import MISS, RecordStruct
 from ..call_plan import CallPlan, InputPlan, OutputPlan, Structure
 from .writer import quoted
