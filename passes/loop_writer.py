@@ -51,7 +51,7 @@ def accesses(nest: kernel.GenericOp) -> list[Access]:
         info = buffer_info(value)
         address = simplify(expand_mods(info.address(index.exprs)), extents)
         split = linear_in(address, extents)
-        found.append(Access(split and split[0], n >= len(nest.ins), info.dtype.bytes * 8, bool(index.guards)))
+        found.append(Access(split and split[0], n >= len(nest.ins), info.dtype.part.bytes * 8, bool(index.guards)))
     return found
 
 
