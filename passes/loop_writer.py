@@ -109,6 +109,10 @@ class LoopWriter:
         for value, out, index in zip(values, nest.outs, nest.maps_out()):
             block.add_op(loop.StoreOp(value, out, [e.substitute(point) for e in index.exprs]))
 
+    def combine(self, nest: kernel.GenericOp, states: Sequence[SSAValue], block: Block) -> list[SSAValue]:
+        """The nest's `merge` of older and newer states, appended to the block."""
+        return self._copy(nest.merge, states, {}, block)
+
     def merge(self, nest: kernel.GenericOp) -> Block:
         """A copy of the nest's merge region, as a block for `loop.reduce`."""
         source = nest.merge.block

@@ -21,6 +21,7 @@ from .schedule_contract import is_contraction, schedule_contraction
 from .schedule_map import Lanes, schedule_map
 from .schedule_reduce import schedule_reduction
 from .schedule_rows import schedule_rows
+from .schedule_scan import schedule_scan
 
 __all__ = ["ScheduleCpuPass"]
 
@@ -96,6 +97,8 @@ class _Schedule:
     def _nest(self, nest: kernel.GenericOp, block: Block, done: dict[Sym, Dim], serial: bool) -> None:
         if not nest.is_reduction:
             schedule_map(self.writer, nest, block, self.lanes, done, serial)
+        elif nest.is_scan:
+            schedule_scan(self.writer, nest, block, self.lanes, done, serial)
         elif is_contraction(nest) and not done:
             schedule_contraction(self.writer, nest, block, self.lanes)
         else:

@@ -14,7 +14,7 @@ import numpy as np
 
 from ...dialects.dims import Dim
 from ...dialects.index_map import IndexMap
-from ...dialects.registry import OPS, Op, OpError, Reduction, View
+from ...dialects.registry import OPS, Op, OpError, Reduction, Scan, View
 from ...dialects.types import DType, TensorType
 from ..diagnostics import located, user_loc
 from . import numpy_dispatch
@@ -85,7 +85,7 @@ class Tensor:
         made = Tensor.__new__(Tensor)
         made.layout, made.weak, made.boxed = parent.layout, "", False
         if parent.layout == "col" and parent.ndim > 1:
-            attrs = applying.mirrored(op.name, op.params, attrs, [parent])[0]
+            attrs = applying.mirrored(op, attrs, [parent])[0]
         made._value, made._parent, made._op, made._attrs, made._loc = None, parent, op, attrs, user_loc()
         made._cached = None
         (made._type,) = op.infer([parent.type], attrs)
@@ -415,6 +415,8 @@ def _call_method(found: Any, self: Tensor, args: tuple[Any, ...], kwargs: dict[s
             return found(self, *args, **kwargs)
         if issubclass(found, Reduction):
             return methods.reduce(found.name, self, *args, **kwargs)
+        if issubclass(found, Scan):
+            return methods.scan(found.name, self, *args, **kwargs)
         # Operands come first, then parameters in the order of their declaration.
         others = max(0, found.arity - 1)
         params = dict(zip(found.params, args[others:]))
