@@ -47,6 +47,10 @@ class Call:
         """The arguments by name; parts of a tuple, list or dict as ``name.part``."""
         return {a.name: a for argument in self.arguments for a in _parts(argument)}
 
+    def objects(self) -> list[Any]:
+        """What a call that is like this one has again: objects that code depends on, and keys of dicts."""
+        return list(_objects(self.arguments))
+
     def names(self) -> Iterator[str]:
         """The names of the facts in `key`: containers, and what is in them."""
         return _names(self.arguments)
@@ -86,6 +90,17 @@ def _parts(argument: Argument) -> Iterator[Argument]:
             yield from _parts(part)
     else:
         yield argument
+
+
+def _objects(arguments: Iterable[Argument]) -> Iterator[Any]:
+    for argument in arguments:
+        if argument.kind == "value":
+            yield argument.value
+        elif argument.kind == "dict":
+            yield from argument.value
+            yield from _objects(argument.value.values())
+        elif argument.kind in ("tuple", "list"):
+            yield from _objects(argument.value)
 
 
 def _argument(name: str, value: Any, call: Call) -> Argument:

@@ -20,11 +20,15 @@ class OptionError(ValueError):
 
 
 class Options(NamedTuple):
-    """`threads` 0 means: `TXC_NUM_THREADS`, else the CPUs there are.  `passes` holds options of passes, as text."""
+    """`threads` 0 means: `TXC_NUM_THREADS`, else the CPUs there are.  `passes` holds options of passes, as text.
+
+    With `debug` the code says for debuggers which of the user's lines it comes from.
+    """
 
     threads: int = 0
     fastmath: frozenset[str] = frozenset()
     passes: str = ""
+    debug: bool = False
 
     @staticmethod
     def of(base: Options | None = None, **given: Any) -> Options:
@@ -44,12 +48,16 @@ class Options(NamedTuple):
             given["threads"] = _threads(given["threads"])
         if "fastmath" in given:
             given["fastmath"] = _fastmath(given["fastmath"])
-        return (base if base is not None else Options(passes=knobs.PASSES.get()))._replace(**given)
+        if "debug" in given and not isinstance(given["debug"], bool):
+            raise OptionError(f"debug must be True or False, not {given['debug']!r}")
+        if base is None:
+            base = Options(passes=knobs.PASSES.get(), debug=knobs.GDB.get())
+        return base._replace(**given)
 
     @property
     def compiled(self) -> tuple[Any, ...]:
         """The part that compiled code depends on; the number of threads is not in it."""
-        return self.fastmath, self.passes
+        return self.fastmath, self.passes, self.debug
 
 
 def parse_device(device: str) -> int:

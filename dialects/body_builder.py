@@ -10,8 +10,8 @@ from collections.abc import Callable, Sequence
 from functools import cache
 from typing import Any
 
-from xdsl.dialects import arith, builtin, math
-from xdsl.ir import Attribute, Block, Operation, SSAValue
+from xdsl.dialects import arith, builtin, math, scf
+from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
 from .attributes import scalar_type
 from .dims import Dim
@@ -67,22 +67,28 @@ def scalar_constant(value: float | int | bool, element: DType) -> Attribute:
 
 
 class BodyBuilder(ScalarBuilder):
-    """Appends to `block`; a `Value.ref` is an SSA value.  Equal constants of a block are one op."""
+    """Appends to `block`; a `Value.ref` is an SSA value.  Equal constants of a block are one op.
 
-    def __init__(self, block: Block, has_fma: bool = True):
-        self.block, self.has_fma = block, has_fma
+    `loc` is the user's line that what is appended comes from: its attribute of that name.
+    """
+
+    def __init__(self, block: Block, has_fma: bool = True, loc: Attribute | None = None):
+        self.block, self.has_fma, self.loc = block, has_fma, loc
         self._constants: dict[tuple[Any, ...], SSAValue] = {}
 
     def wrap(self, ssa: SSAValue, element: DType) -> Value:
         return Value(self, ssa, element)
 
-    def _append(self, op: Operation) -> SSAValue:
+    def append(self, op: Operation) -> SSAValue:
+        """An op of one result, added; its result."""
+        if self.loc is not None:
+            op.attributes["loc"] = self.loc
         self.block.add_op(op)
         return op.results[0]
 
     def _make(self, op: type[Operation], operands: Sequence[Value], element: DType, **properties: Attribute) -> Value:
         made = op.create(operands=[x.ref for x in operands], result_types=[scalar_type(element)], properties=properties)
-        return Value(self, self._append(made), element)
+        return Value(self, self.append(made), element)
 
     def constant(self, value: float | int | bool, dtype: DType) -> Value:
         attribute = scalar_constant(value, dtype)
@@ -90,12 +96,12 @@ class BodyBuilder(ScalarBuilder):
         found = self._constants.get(key)
         if found is None:
             op = arith.ConstantOp.create(result_types=[scalar_type(dtype)], properties={"value": attribute})
-            found = self._constants[key] = self._append(op)
+            found = self._constants[key] = self.append(op)
         return Value(self, found, dtype)
 
     def index(self, expr: Dim) -> Value:
         """The value of an index expression, as i64."""
-        return Value(self, self._append(IndexOp(expr)), DTYPES["i64"])
+        return Value(self, self.append(IndexOp(expr)), DTYPES["i64"])
 
     def emit(self, name: str, operands: Sequence[Value], dtype: DType) -> Value:
         source = operands[0].dtype
@@ -140,7 +146,7 @@ class BodyBuilder(ScalarBuilder):
         else:
             sign = "" if name in ("eq", "ne") else "s" if source.is_signed else "u"
             op = arith.CmpiOp(operands[0].ref, operands[1].ref, sign + name)
-        return Value(self, self._append(op), DTYPES["bool"])
+        return Value(self, self.append(op), DTYPES["bool"])
 
     def _cast(self, x: Value, to: DType) -> Value:
         source = x.dtype
@@ -167,6 +173,35 @@ class BodyBuilder(ScalarBuilder):
     def rare(self, condition: Value, slow: Callable[[], Value], fast: Value) -> Value:
         return self.select(condition, slow(), fast)
 
+    def iterate(
+        self, active: Value, states: Sequence[Value], step: Callable[..., tuple[Value, Sequence[Value]]], limit: int
+    ) -> tuple[Value, ...]:
+        """An `scf.while`, which in a body runs in every lane for as long as that lane's condition holds."""
+        first = [active, self.constant(0, DTYPES["i32"]), *states]
+        types = [v.ref.type for v in first]
+
+        def region(fill: Callable[[list[Value]], tuple[type[Operation], list[Value]]]) -> Region:
+            block = Block(arg_types=types)
+            outside, self.block = self.block, block
+            known, self._constants = self._constants, dict(self._constants)
+            terminator, given = fill([self.wrap(a, v.dtype) for a, v in zip(block.args, first)])
+            block.add_op(terminator.create(operands=[v.ref for v in given]))
+            self.block, self._constants = outside, known
+            return Region(block)
+
+        def before(values: list[Value]) -> tuple[type[Operation], list[Value]]:
+            return scf.ConditionOp, [values[0] & (values[1] < limit), *values]
+
+        def after(values: list[Value]) -> tuple[type[Operation], list[Value]]:
+            again, found = step(*values[2:])
+            return scf.YieldOp, [again, values[1] + 1, *found]
+
+        loop = scf.WhileOp.create(
+            operands=[v.ref for v in first], result_types=types, regions=[region(before), region(after)]
+        )
+        self.block.add_op(loop)
+        return tuple(self.wrap(r, v.dtype) for r, v in zip(loop.results[2:], states))
+
     def op(self, name: str, *operands: Value) -> Value:
         decl = find_op(name)
         assert issubclass(decl, Map), f"{name} is no map"
@@ -182,5 +217,5 @@ class BodyBuilder(ScalarBuilder):
         if decl.mlir is not None:
             result = self._make(_math_op(decl.mlir), widened, wide, fastmath=arith.FastMathFlagsAttr("none"))
         else:
-            result = Value(self, self._append(CallOp(decl.name, [x.ref for x in widened], scalar_type(wide))), wide)
+            result = Value(self, self.append(CallOp(decl.name, [x.ref for x in widened], scalar_type(wide))), wide)
         return self.cast(result, element)

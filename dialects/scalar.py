@@ -2,7 +2,8 @@
 
 A body such as ``def scalar(b, x): return x / (b.op("exp", -x) + 1.0)`` is run once by whoever needs it: the fusion
 pass (the builder appends `arith` and `math` ops), the code generator (it prints LLVM IR for whole vectors), the
-interpreters (it computes on NumPy arrays).  A builder implements `emit`, `constant`, `rare` and `op`; all else is here.
+interpreters (it computes on NumPy arrays).  A builder implements `emit`, `constant`, `rare`, `iterate` and `op`; all
+else is here.
 
 Every operation is IEEE 754 in the operands' type; nothing is contracted or re-associated unless `fma` is written.
 """
@@ -140,6 +141,17 @@ class ScalarBuilder(ABC):
         """``slow()`` where `condition` holds, else `fast`; skips the slow code where no lane needs it.
 
         `slow` must be free of side effects and defined for every lane.
+        """
+
+    @abstractmethod
+    def iterate(
+        self, active: Value, states: Sequence[Value], step: Callable[..., tuple[Value, Sequence[Value]]], limit: int
+    ) -> tuple[Value, ...]:
+        """A loop in every lane: while `active`, and `limit` times at most, ``active, states = step(*states)``.
+
+        Gives the last states.  Those of a lane that is done stay as they are while other lanes go on, so the result
+        of a lane never depends on its neighbours.  `step` must be free of side effects; it runs for as long as any
+        lane is active.
         """
 
     @abstractmethod

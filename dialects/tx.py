@@ -274,7 +274,10 @@ class _Region(TxOp):
 
 @irdl_op_definition
 class ForOp(_Region):
-    """``tx.for {iv, lower, upper, step}``: iterations in order; block arguments are the carried values."""
+    """``tx.for {iv, lower, upper, step}``: iterations in order; block arguments are the carried values.
+
+    With ``until`` it ends after an iteration whose carried value of that number, a rank-0 bool, is true.
+    """
 
     name = "tx.for"
     ins = var_operand_def()
@@ -291,6 +294,12 @@ class ForOp(_Region):
         """Lower bound (inclusive), upper bound (exclusive) and step."""
         a = self.attributes
         return from_attr(a["lower"]), from_attr(a["upper"]), from_attr(a["step"])
+
+    @property
+    def until(self) -> int | None:
+        """The number of the carried value that ends the loop."""
+        found = self.attributes.get("until")
+        return None if found is None else from_attr(found)
 
     @property
     def block(self) -> Block:
@@ -310,6 +319,8 @@ class ForOp(_Region):
         types = [v.type for v in self.operands]
         if [r.type for r in self.results] != types:
             raise VerifyException(f"initial values and results of {self.name} must have the same types")
+        if self.until is not None and (self.until >= len(types) or types[self.until] != _BOOL_SCALAR):
+            raise VerifyException(f"'until' of {self.name} is the number of a carried rank-0 bool")
         self._verify_args(0, types, "the body")
         self._verify_yield(0, types, "the body")
 

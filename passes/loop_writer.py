@@ -13,6 +13,7 @@ from ..dialects import kernel, loop
 from ..dialects.attributes import BufferInfo, BufferType, dim_attr
 from ..dialects.dims import Dim, Sym, dim, expand_mods, linear_in, simplify, sym
 from ..dialects.index_map import IndexMap
+from .locations import carry_loc
 from .memory import LoopRange, aligned_bytes
 from .nest_builder import BOUND
 
@@ -107,7 +108,8 @@ class LoopWriter:
 
     def store(self, nest: kernel.GenericOp, values: Sequence[SSAValue], point: Point, block: Block) -> None:
         for value, out, index in zip(values, nest.outs, nest.maps_out()):
-            block.add_op(loop.StoreOp(value, out, [e.substitute(point) for e in index.exprs]))
+            streaming = not nest.is_reduction and _only_written(out, nest)
+            block.add_op(loop.StoreOp(value, out, [e.substitute(point) for e in index.exprs], streaming=streaming))
 
     def combine(self, nest: kernel.GenericOp, states: Sequence[SSAValue], block: Block) -> list[SSAValue]:
         """The nest's `merge` of older and newer states, appended to the block."""
@@ -119,7 +121,7 @@ class LoopWriter:
         block = Block(arg_types=[a.type for a in source.args])
         values: dict[SSAValue, SSAValue] = dict(zip(source.args, block.args))
         for op in source.ops:
-            block.add_op(_cloned(op, values))
+            block.add_op(self._copied(op, values, {}))
         return block
 
     def _load(self, buffer: SSAValue, index: IndexMap, point: Point, block: Block) -> SSAValue:
@@ -144,21 +146,40 @@ class LoopWriter:
                 return [values.get(v, v) for v in op.values]
             if needed is not None and not any(r in needed for r in op.results):
                 continue
-            if isinstance(op, kernel.ReadOp):
-                guards = op.guards.data if op.guards is not None else ()
-                index = [e.substitute(where) for e in op.index.data]
-                made: Operation = loop.LoadOp(op.source, index, [g.substitute(where) for g in guards])
-            elif isinstance(op, loop.IndexOp):
-                made = loop.IndexOp(op.expr.data.substitute(where))
-            elif isinstance(op, loop.BindOp):
-                fresh = sym(f"{BOUND}{next(self.counter)}.")
-                where[Sym(op.symbol.data)] = fresh
-                made = loop.BindOp(values.get(op.value, op.value), str(fresh))
-            else:
-                made = _cloned(op, values)
+            made = self._copied(op, values, where)
             block.add_op(made)
-            values.update(zip(op.results, made.results))
+            carry_loc(op, block, made.prev_op)
         raise AssertionError("a body ends in kernel.yield")
+
+    def _copied(self, op: Operation, values: dict[SSAValue, SSAValue], where: dict[Sym, Dim]) -> Operation:
+        """A body's op at a point; `values` and `where` learn what it defines."""
+        if isinstance(op, kernel.ReadOp):
+            guards = op.guards.data if op.guards is not None else ()
+            index = [e.substitute(where) for e in op.index.data]
+            made: Operation = loop.LoadOp(op.source, index, [g.substitute(where) for g in guards])
+        elif isinstance(op, loop.IndexOp):
+            made = loop.IndexOp(op.expr.data.substitute(where))
+        elif isinstance(op, loop.BindOp):
+            fresh = sym(f"{BOUND}{next(self.counter)}.")
+            where[Sym(op.symbol.data)] = fresh
+            made = loop.BindOp(values.get(op.value, op.value), str(fresh))
+        else:
+            made = _cloned(op, values)
+            for region in op.regions:
+                block = Block(arg_types=[a.type for a in region.block.args])
+                values.update(zip(region.block.args, block.args))
+                made.add_region(Region(block))
+                for inner in region.block.ops:
+                    block.add_op(self._copied(inner, values, where))
+        values.update(zip(op.results, made.results))
+        return made
+
+
+def _only_written(buffer: SSAValue, nest: kernel.GenericOp) -> bool:
+    """Whether a nest, with the others of its rows, uses a buffer no more than to write it once."""
+    parent = nest.parent_op()
+    around = parent if isinstance(parent, kernel.RowsOp) else nest
+    return sum(around.is_ancestor(use.operation) for use in buffer.uses) == 1
 
 
 def _slice(value: SSAValue) -> set[SSAValue]:
@@ -170,18 +191,16 @@ def _slice(value: SSAValue) -> set[SSAValue]:
         if v not in found:
             found.add(v)
             if isinstance(v.owner, Operation):
-                stack.extend(v.owner.operands)
+                stack.extend(o for inner in v.owner.walk() for o in inner.operands)
     return found
 
 
 def _cloned(op: Operation, values: dict[SSAValue, SSAValue]) -> Operation:
     if isinstance(op, kernel.YieldOp):
         return loop.YieldOp(*[values.get(v, v) for v in op.values])
-    made = type(op).create(
+    return type(op).create(
         operands=[values.get(v, v) for v in op.operands],
         result_types=[r.type for r in op.results],
         properties=dict(op.properties),
         attributes=dict(op.attributes),
     )
-    values.update(zip(op.results, made.results))
-    return made

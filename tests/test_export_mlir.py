@@ -72,6 +72,10 @@ def integers(x):
     return (x // 3) % 5 + x.astype(np.int64)
 
 
+def divisors(x):
+    return np.gcd(x, 12)
+
+
 def single(*shape: int) -> np.ndarray:
     return np.random.default_rng(sum(shape)).normal(size=shape).astype(np.float32)
 
@@ -90,6 +94,7 @@ PROGRAMS = [
     (joined, [single(3, 4)]),
     (integers, [BYTES.view(np.int8).astype(np.int32)]),
     (integers, [BYTES]),
+    (divisors, [BYTES.view(np.int8).astype(np.int32)]),
 ]
 EVERY = pytest.mark.parametrize(("program", "arrays"), PROGRAMS, ids=lambda p: p.__name__ if callable(p) else "")
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from xdsl.dialects import func
+from xdsl.dialects import func, scf
+from xdsl.dialects.builtin import StringAttr
 from xdsl.ir import Block, Operation, SSAValue
 
 from ...dialects.attributes import BufferInfo
@@ -26,7 +27,8 @@ from ...dialects.loop import (
     YieldOp,
 )  # fmt: skip
 from ...dialects.types import DTYPES
-from .lanes import Lane, Reg
+from .debug_info import Place
+from .lanes import Lane, Reg, union
 from .llvm_memory import MemoryWriter
 from .writer import EmitError, llvm_type, vector_type
 
@@ -44,11 +46,12 @@ class LoopWriter(MemoryWriter):
         super().__init__(module)
         self.values: dict[SSAValue, Reg] = {}
         self._bound_here: list[Sym] = []
+        self._place: Place | None = None
         self._handlers: dict[type[Operation], Callable[[Any], None]] = {
             LoadOp: self._load, StoreOp: self._store, ForOp: self.for_loop, ReduceOp: self.reduce, ScanOp: self.scan,
             IndexOp: self._index,
             BindOp: self._bind, AllocOp: self.allocate, ParallelOp: self.parallel, IfOp: self._if, WhileOp: self._while,
-            CallOp: self._call_op, func.ReturnOp: lambda op: None,
+            CallOp: self._call_op, scf.WhileOp: self._while_in_lanes, func.ReturnOp: lambda op: None,
         }  # fmt: skip
 
     def unknown_value(self, value: SSAValue) -> Reg:
@@ -78,12 +81,15 @@ class LoopWriter(MemoryWriter):
         self._bound_here = []
         result: list[Reg] = []
         values, handlers = self.values, self._handlers
+        debug, place = self.module.debug is not None, self._place
         for op in block.ops:
+            if debug:
+                self.place(op)
             handler = handlers.get(type(op))
             if handler is not None:
                 handler(op)
-            elif isinstance(op, YieldOp):
-                result = [self.value(v) for v in op.values]
+            elif isinstance(op, YieldOp | scf.YieldOp | scf.ConditionOp):
+                result = [self.value(v) for v in op.operands]
             elif op.name.startswith(("arith.", "math.")):
                 values[op.results[0]] = self.arithmetic(op, [self.value(o) for o in op.operands])
             else:
@@ -93,7 +99,19 @@ class LoopWriter(MemoryWriter):
             self.symbols.pop(symbol, None)
             self.varying_symbols.pop(symbol, None)
         self._bound_here = bound
+        self._go_to(place)
         return result
+
+    def place(self, op: Operation) -> None:
+        """What follows comes from the op's line; from the line of what is around it where it has none."""
+        loc = op.attributes.get("loc")
+        if isinstance(loc, StringAttr):
+            self._go_to(Place.of(loc.data))
+
+    def _go_to(self, place: Place | None) -> None:
+        if place is not None and place != self._place:
+            self.out.append(place)
+            self._place = place
 
     def other(self, op: Operation) -> None:
         raise EmitError(f"no machine code is known for {op.name} on this target")
@@ -109,6 +127,25 @@ class LoopWriter(MemoryWriter):
 
     def _call_op(self, op: CallOp) -> None:
         self.values[op.result] = self.arithmetic(op, [self.value(o) for o in op.operands])
+
+    def _while_in_lanes(self, op: scf.WhileOp) -> None:
+        first = [self.value(v) for v in op.operands]
+        lanes = union([*(r.lanes for r in first), *self._lanes_within(op)])
+        wide = [Reg(lanes, self.spread(r, lanes), r.dtype) for r in first]
+
+        def before(carried: list[Reg]) -> tuple[Reg, list[Reg]]:
+            more, *passed = self.region(op.before_region.block, carried)
+            return more, passed
+
+        passed = self.loop_in_lanes(wide, before, lambda regs: self.region(op.after_region.block, regs))
+        self.values.update(zip(op.results, passed))
+
+    def _lanes_within(self, op: scf.WhileOp) -> Iterator[tuple[Lane, ...]]:
+        """The lane dims of what a loop takes from outside."""
+        for inner in op.walk():
+            if isinstance(inner, IndexOp | LoadOp):
+                yield self.lanes
+            yield from (self.value(v).lanes for v in inner.operands if not op.is_ancestor(v.owner))
 
     def _bind(self, op: BindOp) -> None:
         symbol, value = Sym(op.symbol.data), self.value(op.value)
@@ -132,9 +169,11 @@ class LoopWriter(MemoryWriter):
         *,
         trips: int | None = None,
         bound: Dim | None = None,
+        until: bool = False,
     ) -> tuple[str, list[Reg]]:
         """A loop with `symbol` as its iterator, carrying `inits`; where it stopped, and the last carried values.
 
+        With `until` the body gives a condition besides, the last value, which ends the loop.
         `trips` is their number where known; `bound` the iterator's upper bound if the lower is not negative.
         """
         saved = self.symbols.get(symbol), self.bounds.get(symbol)
@@ -161,7 +200,8 @@ class LoopWriter(MemoryWriter):
             self.bounds[symbol] = bound
         else:
             self.bounds.pop(symbol, None)
-        last = [Reg(c.lanes, self.spread(r, c.lanes), r.dtype) for c, r in zip(carried, body(carried))]
+        given = body(carried)
+        last = [Reg(c.lanes, self.spread(r, c.lanes), r.dtype) for c, r in zip(carried, given)]
         self.frames.pop()
         del self.scopes[depth:]
         self._restore(symbol, *saved)
@@ -169,7 +209,10 @@ class LoopWriter(MemoryWriter):
             return self.add(lower, step), last
         next_ = self.ins(f"add nsw i64 {iv}, {step}")
         latch = self.block
-        self.branch_if(self.ins(f"icmp slt i64 {next_}, {upper}"), loop, after)
+        more = self.ins(f"icmp slt i64 {next_}, {upper}")
+        if until:
+            more = self.ins(f"select i1 {self._uniform(given[-1])}, i1 false, i1 {more}")
+        self.branch_if(more, loop, after)
         phis.append(f"  {iv} = phi i64 [{lower}, %{before}], [{next_}, %{latch}]")
         for c, start, end in zip(carried, first, last):
             ty = self.register_type(c)
@@ -219,7 +262,8 @@ class LoopWriter(MemoryWriter):
         inits = [Reg(self.lanes, self.spread(r, self.lanes), r.dtype) for r in map(self.value, op.inits)]
         _, outs = self.counted(
             op.symbol, self.index(lower), self.index(upper), self.index(step),
-            lambda carried: self.region(op.block, carried), inits, trips=trips, bound=bound,
+            lambda carried: self.region(op.block, carried), inits, trips=trips if op.until is None else None,
+            bound=bound, until=op.until is not None,
         )  # fmt: skip
         self.values.update(zip(op.outs, outs))
 
@@ -411,7 +455,7 @@ def emitted_cost(block: Block) -> int:
     """A rough count of the instructions of one copy of a body; a body with a loop in it counts as long."""
     total = 1
     for op in block.walk():
-        if isinstance(op, ForOp | ReduceOp | ScanOp):
+        if isinstance(op, ForOp | ReduceOp | ScanOp | scf.WhileOp):
             return LONG_BODY * 10
         total += 25 if op.name.startswith(("math.", "kernel.")) else 1
     return total

@@ -8,7 +8,7 @@ from typing import Any
 from xdsl.ir import SSAValue
 
 from ...dialects.attributes import BufferInfo
-from ...dialects.dims import Dim, simplify
+from ...dialects.dims import Dim, dim, simplify
 from ...dialects.loop import LoadOp, StoreOp
 from ...dialects.types import DTYPES, DType
 from .lanes import Lane, Reg, copies, count_of, positions, union, width_of
@@ -33,6 +33,8 @@ class MemoryWriter(ScalarWriter):
         self.mask: str | None = None
         #: Where one body serves whole and partial vectors: the elements left from the vector's first on.
         self.left: str | None = None
+        #: Whether a store went past the caches: other threads see it after a fence only.
+        self.streamed = False
         self._vector_masks: set[str] = set()
         self._scratch: str | None = None
 
@@ -129,13 +131,15 @@ class MemoryWriter(ScalarWriter):
             return load(mask)
         return self._partial(width, lambda: load(mask), lambda tail: load(self._conjunction(mask, tail, width)), ty)
 
-    def _store_row(self, ty: str, value: str, pointer: str, mask: str | None, backwards: bool, align: int) -> None:
+    def _store_row(
+        self, ty: str, value: str, pointer: str, mask: str | None, backwards: bool, align: int, streaming: str | None
+    ) -> None:
         """To adjacent elements; those that a mask leaves out stay as they are."""
         width = int(ty[1:].partition(" ")[0])
 
         def store(mask: str | None) -> str:
             if mask is None:
-                self.put(f"store {ty} {value}, ptr {pointer}, align {align}")
+                self._store_whole(ty, [(value, pointer)], align, streaming)
             else:
                 mask = self._reversed(mask, "i1", width) if backwards else mask
                 arguments = [(ty, value), ("ptr", f"align {align} {pointer}"), (f"<{width} x i1>", mask)]
@@ -146,6 +150,54 @@ class MemoryWriter(ScalarWriter):
             store(mask)
         else:
             self._partial(width, lambda: store(mask), lambda tail: store(self._conjunction(mask, tail, width)))
+
+    def _store_whole(self, ty: str, rows: Sequence[tuple[str, str]], align: int, streaming: str | None) -> None:
+        """Whole vectors to their places; past the caches where `streaming` (`_streaming`) and the places allow it."""
+
+        def store(suffix: str) -> None:
+            for value, pointer in rows:
+                self.put(f"store {ty} {value}, ptr {pointer}, {suffix}")
+
+        if streaming is None:
+            store(f"align {align}")
+            return
+        width, _, element = ty[1:-1].partition(" x ")
+        low = "0"
+        for _, pointer in rows:
+            address = self.ins(f"ptrtoint ptr {pointer} to i64")
+            low = address if low == "0" else self.ins(f"or i64 {low}, {address}")
+        past, usual, after = self.label("past"), self.label("usual"), self.label("stored")
+        self.branch_if(self.ins(f"icmp eq i64 {self.ins(f'and i64 {low}, {streaming}')}, 0"), past, usual)
+        self.start(past)
+        store(f"align {int(width) * self._align(element)}, !nontemporal !{{i32 1}}")
+        self.streamed = True
+        self.branch(after)
+        self.start(usual)
+        store(f"align {align}")
+        self.branch(after)
+        self.start(after)
+
+    def _streaming(self, op: StoreOp, info: BufferInfo, vector_bytes: int) -> str | None:
+        """The address bits that must be 0 for a store past the caches: those of its alignment, or all in small buffers.
+
+        None where the operation or the target has no such stores.
+        """
+        least = self.target.streaming_bytes
+        if op.streaming is None or not least or vector_bytes * 8 not in (128, 256, 512):
+            return None
+        size = dim(info.dtype.bytes)
+        for extent in info.dims:
+            size = size * extent
+        aligned = str(vector_bytes - 1)
+        if size.const is not None:
+            return aligned if size.const >= least else None
+        scope = self.scopes[self.depth(size)]
+        found = scope.streaming.get((size, vector_bytes))
+        if found is None:
+            large = self.ins(f"icmp sge i64 {self.index(size)}, {least}", scope.prelude)
+            found = self.ins(f"select i1 {large}, i64 {aligned}, i64 -1", scope.prelude)
+            scope.streaming[size, vector_bytes] = found
+        return found
 
     def _gather(self, base: str, storage: str, offsets: str, mask: str | None, width: int) -> str:
         ty, align = vector_type(width, storage), self._align(storage)
@@ -180,6 +232,7 @@ class MemoryWriter(ScalarWriter):
             raise EmitError(f"a store to one element from all lanes of {self.vector}: {op}")
         masks, from_offsets = self._masks(guard, lanes), positions(along, lanes)
         ty = vector_type(width, storage)
+        streaming, rows = self._streaming(op, info, width * align), []
         for i, (copy, reg) in enumerate(zip(copies(lanes), self.spread(value, lanes))):
             mask = masks[i]
             if parts is None:
@@ -205,7 +258,11 @@ class MemoryWriter(ScalarWriter):
                 pointer = self.pointer(base, storage, where)
                 if mask is not None and not self._is_vector_mask(mask):
                     pointer, mask = self._or_scratch(mask, pointer), None
-                self._store_row(ty, reg, pointer, self._both(mask, width), stride.const == -1, align)
+                both = self._both(mask, width)
+                if both is None and self.left is None:
+                    rows.append((reg, pointer))
+                else:
+                    self._store_row(ty, reg, pointer, both, stride.const == -1, align, streaming)
                 continue
             pointer, both = self.pointer(base, storage, where), self._both(mask, width)
             if both is not None:
@@ -214,6 +271,8 @@ class MemoryWriter(ScalarWriter):
             for k in range(width):
                 element = self.ins(f"extractelement {ty} {reg}, i64 {k}")
                 self.put(f"store {storage} {element}, ptr {self.pointer(pointer, storage, stride * k)}, align {align}")
+        if rows:
+            self._store_whole(ty, rows, align, streaming)
 
     def _partial(self, width: int, whole: Callable[[], str], partial: Callable[[str], str], ty: str = "") -> str:
         """`whole()` for a whole vector, `partial(mask)` for the last one, where one body serves both.

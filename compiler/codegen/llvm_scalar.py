@@ -22,7 +22,7 @@ from .writer import EmitError, llvm_type, vector_type
 
 __all__ = ["LlvmScalarBuilder", "ScalarWriter", "literal"]
 
-BOOL = DTYPES["bool"]
+BOOL, I32 = DTYPES["bool"], DTYPES["i32"]
 
 
 def literal(value: float | int | bool, dtype: DType) -> str:
@@ -112,6 +112,41 @@ class ScalarWriter(Converter):
             regs = [self.ins(f"select i1 {condition.regs[0]}, {ty} {x}, {ty} {y}") for x, y in pairs]
             return Reg(lanes, regs, a.dtype)
         return self.apply((condition, a, b), a.dtype, one)
+
+    def loop_in_lanes(
+        self,
+        first: Sequence[Reg],
+        before: Callable[[list[Reg]], tuple[Reg, list[Reg]]],
+        after: Callable[[list[Reg]], list[Reg]],
+    ) -> list[Reg]:
+        """``scf.while`` in every lane: `before` gives whether to go on and what to pass to `after`, or to the result.
+
+        It runs until no lane goes on.  A lane that is done keeps its values, from which `before` finds it done again,
+        passing the same: so what is passed last is right for all lanes.  The registers of `first` must vary along all
+        lanes that anything in the loop varies along.
+        """
+        entered = self.block
+        head, body, done = self.label("lanes"), self.label("step"), self.label("left")
+        self.branch(head)
+        self.start(head)
+        types = [vector_type(r.width, llvm_type(r.dtype)) for r in first]
+        carried = [Reg(r.lanes, [self.fresh() for _ in r.regs], r.dtype) for r in first]
+        phis: list[Any] = []
+        self.out.append(phis)
+        self.frames.append({})
+        more, passed = before(carried)
+        self.branch_if(self.any_lane(more), body, done)
+        self.start(body)
+        yielded = after(passed)
+        for ty, c, start, new in zip(types, carried, first, yielded, strict=True):
+            kept = self.select_regs(more, Reg(c.lanes, self.spread(new, c.lanes), c.dtype), c)
+            starts = (self.lit(s, start.width, llvm_type(start.dtype)) for s in start.regs)
+            for name, s, n in zip(c.regs, starts, kept.regs, strict=True):
+                phis.append(f"  {name} = phi {ty} [{s}, %{entered}], [{n}, %{self.block}]")
+        self.branch(head)
+        self.frames.pop()
+        self.start(done)
+        return passed
 
     # Operations of a body
 
@@ -377,6 +412,31 @@ class LlvmScalarBuilder(ScalarBuilder):
         ty = vector_type(width_of(lanes), llvm_type(quick.dtype))
         phis = [w.ins(f"phi {ty} [{s}, %{after}], [{q}, %{before}]") for s, q in zip(regs, quick.regs)]
         return Value(self, Reg(lanes, phis, quick.dtype), fast.dtype)
+
+    def iterate(
+        self, active: Value, states: Sequence[Value], step: Callable[..., tuple[Value, Sequence[Value]]], limit: int
+    ) -> tuple[Value, ...]:
+        w = self.writer
+        count = self.constant(0, I32)
+        first = [v.ref for v in (active, *states)]
+        lanes = union([r.lanes for r in first])
+        wide = [Reg(lanes, w.spread(r, lanes), r.dtype) for r in first]
+
+        def values(regs: Sequence[Reg]) -> list[Value]:
+            return [Value(self, r, r.dtype) for r in regs]
+
+        def before(regs: list[Reg]) -> tuple[Reg, list[Reg]]:
+            going, n = values(regs[:2])
+            return (going & (n < limit)).ref, regs
+
+        def after(regs: list[Reg]) -> list[Reg]:
+            n, *current = values(regs[1:])
+            again, found = step(*current)
+            return [again.ref, (n + 1).ref, *(v.ref for v in found)]
+
+        count = Reg(lanes, w.spread(count.ref, lanes), I32)
+        last = w.loop_in_lanes([wide[0], count, *wide[1:]], before, after)
+        return tuple(values(last[2:]))
 
 
 def _number(attribute: Attribute) -> float | int:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from xdsl.dialects import func
+from xdsl.dialects import func, scf
 from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
@@ -125,6 +125,8 @@ class Text:
                 self.env[Sym(op.symbol.data)] = cast
             case CallOp():
                 self._expand(op)
+            case scf.WhileOp():
+                self._while(op)
             case _ if op.name.startswith(("arith.", "math.")) and len(op.results) == 1 and not op.regions:
                 self.names[op.results[0]] = self.define(self._generic(op))
             case _:
@@ -148,12 +150,33 @@ class Text:
         self.body(block, [self.of(v) for v in op.args])
         self.names[op.result] = self.of(result.ref)
 
+    def _while(self, op: scf.WhileOp) -> None:
+        before, after = op.before_region.block, op.after_region.block
+        carried, passed = ([self.fresh() for _ in block.args] for block in (before, after))
+        result = self.fresh()
+        inits = ", ".join(f"{c} = {self.of(v)}" for c, v in zip(carried, op.operands))
+        types, results = (", ".join(str(v.type) for v in values) for values in (op.operands, op.results))
+        with self.scope(f"{result}:{len(op.results)} = scf.while ({inits}) : ({types}) -> ({results}) {{", None):
+            self.body(before, carried)
+            condition, *given = map(self.of, _last(before).operands)
+            self.line(f"scf.condition({condition}) {', '.join(given)} : {results}")
+        with self.scope("} do {"):
+            self.line(f"^bb0({', '.join(f'{p}: {v.type}' for p, v in zip(passed, after.args))}):")
+            self.body(after, passed)
+            self.line(f"scf.yield {', '.join(map(self.of, _last(after).operands))} : {types}")
+        self.bind(op.results, [f"{result}#{i}" for i in range(len(op.results))])
+
     def body(self, block: Block, args: Sequence[str]) -> None:
-        """Export the ops of a straight-line body, its terminator excepted."""
+        """Export the ops of a body, its terminator excepted."""
         self.bind(block.args, args)
         for op in block.ops:
-            if not op.name.endswith(".yield"):
+            if not op.name.endswith((".yield", ".condition")):
                 self.scalar(op)
+
+
+def _last(block: Block) -> Operation:
+    assert block.last_op is not None
+    return block.last_op
 
 
 def free_symbols(function: func.FuncOp) -> list[Sym]:

@@ -181,12 +181,12 @@ class Trace:
 
     def for_(
         self, lower: Any, upper: Any, step: Any, body: Callable[..., Any], carried: Sequence[Any] = (),
-        names: Sequence[str] = (),
+        names: Sequence[str] = (), stop: str | None = None,
     ) -> tuple[Any, ...]:  # fmt: skip
         """See `regions.for_`."""
         from . import regions
 
-        return regions.for_(self, lower, upper, step, body, carried, names)
+        return regions.for_(self, lower, upper, step, body, carried, names, stop)
 
     def while_(
         self, cond: Callable[..., Any], body: Callable[..., Any], carried: Sequence[Any] = (), names: Sequence[str] = ()

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
+from xdsl.dialects import scf
 from xdsl.ir import Block, Operation, SSAValue
 
 from ...dialects.attributes import BufferType, DimsAttr, write_dims
@@ -133,14 +134,27 @@ class Frame:
                 self.memory[op.result] = self._alloc(op)
             case ClockOp():
                 self.store(op.buffer, (dim(op.slot.value.data),), np.asarray(time.monotonic_ns()))
+            case scf.WhileOp():
+                self.values.update(zip(op.results, self._while(op)))
             case _ if not op.regions and len(op.results) == 1:
                 self.values[op.results[0]] = self.scalars.compute(op, [self.values[v] for v in op.operands])
             case _:
                 return False
         return True
 
+    def _while(self, op: scf.WhileOp) -> tuple[Array, ...]:
+        """A loop at every point: those that are done keep their values while others go on."""
+        carried = tuple(self.values[v] for v in op.operands)
+        while True:
+            more, *passed = self.run_body(op.before_region.block, carried)
+            running = more if self.active is None else more & self.active
+            if not np.any(running):
+                return tuple(passed)
+            found = self.run_body(op.after_region.block, tuple(passed))
+            carried = tuple(np.where(running, new, old) for new, old in zip(found, carried, strict=True))
+
     def run_body(self, block: Block, args: list[Array] | tuple[Array, ...]) -> tuple[Array, ...]:
-        """Run a straight-line body on its block arguments and give what it yields."""
+        """Run a body on its block arguments and give what it yields."""
         self.values.update(zip(block.args, args, strict=True))
         last = block.last_op
         assert last is not None

@@ -56,6 +56,18 @@ class NumpyScalarBuilder(ScalarBuilder):
     def rare(self, condition: Value, slow: Callable[[], Value], fast: Value) -> Value:
         return self.select(condition, slow(), fast) if condition.ref.any() else fast
 
+    def iterate(
+        self, active: Value, states: Sequence[Value], step: Callable[..., tuple[Value, Sequence[Value]]], limit: int
+    ) -> tuple[Value, ...]:
+        states = tuple(states)
+        for _ in range(limit):
+            if not active.ref.any():
+                break
+            again, found = step(*states)
+            states = tuple(self.select(active, new, old) for new, old in zip(found, states, strict=True))
+            active = active & again
+        return states
+
     def op(self, name: str, *operands: Value) -> Value:
         found = find_op(name)
         if not issubclass(found, Map):

@@ -175,3 +175,30 @@ def test_expanded_maps(name: str, element: str) -> None:
     compare(body, operands, expected, dtype, "native", vector=8, unroll=2)
     if decl.arity == 1:
         compare(body, [first[:1]], expected[:1], dtype, "native", vector=1)
+
+
+def collatz(b: BodyBuilder | NumpyScalarBuilder, x: Value) -> Value:
+    """Steps until 1, in lanes that need between none and a hundred of them, but no more than 60."""
+
+    def step(n: Value, steps: Value) -> tuple[Value, list[Value]]:
+        n = b.select((n & 1).differs(0), n * 3 + 1, n >> 1)
+        return n > 1, [n, steps + 1]
+
+    return b.iterate(x > 1, [x, b.constant(0, x.dtype)], step, 60)[1]
+
+
+@pytest.mark.parametrize(("vector", "unroll"), [(8, 1), (4, 3), (1, 1)])
+def test_a_loop_runs_in_each_lane_for_as_long_as_it_needs(vector: int, unroll: int) -> None:
+    x = np.arange(-3, 74, dtype=np.int64)
+
+    def steps(n: int) -> int:
+        count = 0
+        while n > 1 and count < 60:
+            n, count = (3 * n + 1 if n % 2 else n // 2), count + 1
+        return count
+
+    expected = np.array([steps(int(n)) for n in x])
+    assert expected.max() == 60 and expected.min() == 0
+    interpreter = NumpyScalarBuilder()
+    assert np.array_equal(collatz(interpreter, interpreter.value(x)).ref, expected)
+    compare(lambda b, values: collatz(b, values[0]), [x], expected, DTYPES["i64"], "native", vector, unroll)
