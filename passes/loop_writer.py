@@ -123,6 +123,10 @@ class LoopWriter:
             (value,) = self._copy(op.merge, [there.result, value], where, block)
         block.add_op(loop.StoreOp(value, op.base, index, guards))
 
+    def combine(self, nest: kernel.GenericOp, states: Sequence[SSAValue], block: Block) -> list[SSAValue]:
+        """The nest's `merge` of older and newer states, appended to the block."""
+        return self._copy(nest.merge, states, {}, block)
+
     def merge(self, nest: kernel.GenericOp) -> Block:
         """A copy of the nest's merge region, as a block for `loop.reduce`."""
         source = nest.merge.block

@@ -18,7 +18,7 @@ from ...dialects.dims import Dim, Sym
 from ...dialects.loop import AllocOp, BarrierOp, ClockOp, ParallelOp
 from .debug_info import DebugInfo
 from .lanes import Reg
-from .llvm_reduce import ReduceWriter
+from .llvm_scan import ScanWriter
 from .target import Target, object_name
 from .writer import EmitError, Module, llvm_type, quoted
 
@@ -31,7 +31,7 @@ CHUNKS_PER_THREAD = 8
 PARALLEL, POOL, THREADS, ARENA, THREAD_ARENA, THREAD_STRIDE = (8 * i for i in range(6))
 
 
-class CpuFunction(ReduceWriter):
+class CpuFunction(ScanWriter):
     """A function, or the outlined body of a parallel loop of `parent`."""
 
     def __init__(self, module: Module, name: str, parent: CpuFunction | None = None):

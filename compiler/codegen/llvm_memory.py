@@ -16,7 +16,7 @@ from .lanes import ComplexReg, Lane, Reg, copies, count_of, positions, union, wi
 from .llvm_scalar import ScalarWriter
 from .writer import EmitError, llvm_type, vector_type
 
-__all__ = ["MemoryWriter"]
+__all__ = ["MemoryWriter", "storage_type"]
 
 BOOL, I64 = DTYPES["bool"], DTYPES["i64"]
 
