@@ -29,9 +29,9 @@ from .scalar import ScalarBuilder, Value
 from .types import DTYPES, DType, TensorType, dtype, tensor_type
 
 __all__ = [
-    "INEXACT", "OPS", "REQUIRED", "Composite", "Map", "Op", "OpError", "Param", "Reduction", "Scan", "Structural", "View",
-    "axes", "axis", "bool_param", "choice", "dims_param", "dtype_param", "find_op", "float_param", "int_param", "ints",
-    "op",
+    "INEXACT", "OPS", "REQUIRED", "Composite", "Map", "Op", "OpError", "Param", "Reduction", "Scan", "Structural",
+    "View", "axes", "axis", "bool_param", "choice", "dims_param", "dtype_param", "find_op", "float_param", "int_param",
+    "ints", "op",
 ]  # fmt: skip
 
 

@@ -1,4 +1,4 @@
-"""`txc.graph`: symbolic graphs, sessions, shapes and tensors in protocol buffers, as the TensorFlow tensor notes have them."""
+"""`txc.graph`: symbolic graphs and sessions, shapes, slices and tensors in protocol buffers, as TensorFlow's notes say."""
 
 from ....dialects.registry import OPS as _OPS
 from . import initializers
