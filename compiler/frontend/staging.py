@@ -23,6 +23,7 @@ from ..argument import Argument
 from ..captured import MISSING, Captured, cell_content
 from .captures import Captures, Root, is_library
 from .graph import Graph, Loc
+from .numpy_dispatch import library_function
 from .staging_ast import RUNTIME, rewrite
 from .staging_builtins import REPLACED, StagedRange, staging_error
 from .symint import SymInt, is_integer, sym_max
@@ -241,7 +242,7 @@ class Runtime:
         if isinstance(called, Jitted):
             called = called.__wrapped__
         if isinstance(called, types.FunctionType):
-            return called if is_library(called) else stage(called, self)
+            return library_function(called) if is_library(called) else stage(called, self)
         method = inspect.getattr_static(called, "__call__", None)
         if isinstance(method, types.FunctionType) and not is_library(method):
             return functools.partial(self.fn(method), called)
