@@ -67,11 +67,11 @@ def open_cache() -> tuple[Store | None, str]:
 def code_key(
     graph: Graph, facts: Sequence[Any], options: Options, parameters: Sequence[Any] | None = None
 ) -> CodeKey | None:
-    """The key of a graph's machine code; None where the cache is not used.
+    """The key of a graph's machine code; None where the cache is not used, or the code says which lines it is from.
 
     `parameters` are those of the Python function for whose calls the code has an entry.
     """
-    if open_cache()[0] is None:
+    if options.debug or open_cache()[0] is None:
         return None
     parts = {"kind": "code", "function": graph.name, "graph": graph.key(), "facts": repr(tuple(facts))}
     parts["parameters"] = repr(parameters)
@@ -79,8 +79,8 @@ def code_key(
 
 
 def _options(options: Options) -> dict[str, str]:
-    fastmath, passes = options.compiled
-    entry = knobs.NATIVE_ENTRY.get() and not native_layout.problem()
+    fastmath, passes, _ = options.compiled
+    entry = knobs.NATIVE_ENTRY.get() is not False and not native_layout.problem()
     return {"options": f"fastmath={sorted(fastmath)} passes={passes!r} entry={entry}"}
 
 
@@ -96,13 +96,14 @@ def load_code(key: CodeKey) -> Cached | None:
     if found is None or found.metadata is None or found.metadata.get("key") != key.parts:
         return None
     code = CodeSpec.of_plain(found.metadata["code"])
-    return Cached(code, load_native(_loaded(found.payload, code), code))
+    machine_code = found.payload
+    # Without the entry, as what that stands on costs more than the first call, which may stay the only one.
+    loaded = LoadedObject(machine_code, [code.function], left_out=code.entry)
+    return Cached(code, load_native(loaded, code, lambda: _with_entry(machine_code, code)))
 
 
-def _loaded(machine_code: bytes, code: CodeSpec) -> LoadedObject:
-    """The object in memory; one with an entry also needs what CPython and NumPy have."""
-    if not code.entry:
-        return LoadedObject(machine_code, code.names)
+def _with_entry(machine_code: bytes, code: CodeSpec) -> LoadedObject:
+    """The object in memory with its entry, which needs what CPython and NumPy have."""
     from ..runtime.native_call import outside
 
     return LoadedObject(machine_code, code.names, outside())
@@ -128,6 +129,8 @@ class SourceLookup:
         self.digest: SourceDigest | None = None
         self._function = function
         self._store, self.why = open_cache()
+        if options.debug:
+            self._store, self.why = None, "debug information names lines, which the keys of the cache do not hold"
         if self._store is None:
             return
         try:

@@ -47,6 +47,10 @@ class Call:
         """The arguments by name; parts of a tuple, list or dict as ``name.part``."""
         return {a.name: a for argument in self.arguments for a in _parts(argument)}
 
+    def objects(self) -> list[Any]:
+        """What a call that is like this one has again: objects that code depends on, and keys of dicts."""
+        return list(_objects(self.arguments))
+
     def names(self) -> Iterator[str]:
         """The names of the facts in `key`: containers, and what is in them."""
         return _names(self.arguments)
@@ -88,6 +92,17 @@ def _parts(argument: Argument) -> Iterator[Argument]:
         yield argument
 
 
+def _objects(arguments: Iterable[Argument]) -> Iterator[Any]:
+    for argument in arguments:
+        if argument.kind == "value":
+            yield argument.value
+        elif argument.kind == "dict":
+            yield from argument.value
+            yield from _objects(argument.value.values())
+        elif argument.kind in ("tuple", "list"):
+            yield from _objects(argument.value)
+
+
 def _argument(name: str, value: Any, call: Call) -> Argument:
     """One argument and what it adds to the facts."""
     if _is_tensor(value):
@@ -111,6 +126,9 @@ def _argument(name: str, value: Any, call: Call) -> Argument:
     if isinstance(value, float):
         call.key.append(("float",))
         return Argument(name, "scalar", np.asarray(value, np.float64), weak="float")
+    if isinstance(value, complex):
+        call.key.append(("complex",))
+        return Argument(name, "scalar", np.asarray(value, np.complex128), weak="complex")
     if isinstance(value, (tuple, list)):
         call.key.append((type(value).__name__, len(value)))
         items = [_argument(f"{name}.{i}", v, call) for i, v in enumerate(value)]

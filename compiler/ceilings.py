@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from .codegen.llvm import attributes
-from .codegen.machine import compile_llvm, host_target, load_object
+from .codegen.machine import LoadedObject, compile_llvm, host_target, load_object
 
 __all__ = ["Ceilings", "ceilings", "copy_bandwidth", "fma_peak"]
 
@@ -40,20 +40,56 @@ def ceilings(threads: int) -> Ceilings:
 
 
 def copy_bandwidth(threads: int, size: int = _COPIED, samples: int = _SAMPLES) -> float:
-    """Bytes read and written a second by copies of `size` bytes into memory that is mapped already."""
-    source, target = np.ones(size, np.uint8), np.ones(size, np.uint8)
-    parts = [slice(i * size // threads, (i + 1) * size // threads) for i in range(threads)]
-    return 2 * size / _shortest(lambda i: np.copyto(target[parts[i]], source[parts[i]]), threads, samples)
+    """Bytes read and written a second by copies of `size` bytes into memory that is mapped already.
+
+    A sample copies small sizes, which the caches hold, many times over.
+    """
+    copies = ctypes.CFUNCTYPE(None, *[ctypes.c_int64] * 4)(_loaded(_COPIES + attributes(host_target()), "copies"))
+    share, rounds = size // threads, max(1, _COPIED // size)
+    buffers = [(np.ones(share, np.uint8), np.ones(share, np.uint8)) for _ in range(threads)]
+
+    def part(i: int) -> None:
+        target, source = buffers[i]
+        copies(rounds, target.ctypes.data, source.ctypes.data, share)
+
+    return 2 * share * threads * rounds / _shortest(part, threads, samples)
 
 
 def fma_peak(threads: int, bits: int, iterations: int = _ITERATIONS, samples: int = _SAMPLES) -> float:
     """Operations a second of independent FMAs on registers, of floats of 32 or 64 bits."""
     lanes = host_target().vector_bits // bits
-    loaded = load_object(compile_llvm(_fma_loop(lanes, bits), host_target()), ["peak"])
-    peak = ctypes.CFUNCTYPE(None, ctypes.c_int64, ctypes.c_void_p)(loaded.addresses["peak"])
+    peak = ctypes.CFUNCTYPE(None, ctypes.c_int64, ctypes.c_void_p)(_loaded(_fma_loop(lanes, bits), "peak"))
     buffers = [np.full(lanes, 1e-3, f"f{bits // 8}") for _ in range(threads)]
     seconds = _shortest(lambda i: peak(iterations, buffers[i].ctypes.data), threads, samples)
     return 2 * threads * iterations * _CHAINS * lanes / seconds
+
+
+#: ``copies(rounds, target, source, size)``: so many copies, one after another, by the C library.
+_COPIES = """declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)
+define void @copies(i64 %rounds, ptr %to, ptr %from, i64 %size) #0 {
+entry:
+  br label %loop
+loop:
+  %i = phi i64 [ 0, %entry ], [ %j, %loop ]
+  call void @llvm.memcpy.p0.p0.i64(ptr %to, ptr %from, i64 %size, i1 false)
+  %j = add i64 %i, 1
+  %more = icmp slt i64 %j, %rounds
+  br i1 %more, label %loop, label %done
+done:
+  ret void
+}
+"""
+
+
+@functools.cache
+def _loaded(text: str, name: str) -> int:
+    """The address of a function of an LLVM IR text, which stays loaded."""
+    loaded = load_object(compile_llvm(text, host_target()), [name])
+    _kept.append(loaded)
+    return loaded.addresses[name]
+
+
+_kept: list[LoadedObject] = []
 
 
 def _fma_loop(lanes: int, bits: int) -> str:

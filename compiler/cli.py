@@ -140,6 +140,7 @@ def _parser(running: bool) -> _Parser:
     parser.add_argument("--print-ir-after-change", action="store_true", help="only after passes that changed it")
     parser.add_argument("--time-passes", action="store_true", help="print how long every pass took")
     parser.add_argument("--verify", action="store_true", help="verify the IR, dominance included, after every pass")
+    parser.add_argument("-g", "--debug", action="store_true", help="debug information: which lines code comes from")
     parser.add_argument("--passes", metavar="OPTIONS", default="", help="options of passes: 'tx-fuse{rows=false}'")
     return parser
 
@@ -159,6 +160,8 @@ class _Request:
         options = Options.of(device=given.device)
         if given.passes:
             options = Options.of(options, passes=given.passes)
+        if given.debug:
+            options = Options.of(options, debug=True)
         printing = "change" if given.print_ir_after_change else "all" if given.print_ir_after_all else ""
         base = Watch.from_knobs()
         watch = Watch(

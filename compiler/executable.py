@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..runtime.buffers import empty
-from ..runtime.call import NativeFunction
+from ..runtime.call import LIGHT, NativeFunction
 from .signature import Signature
 
 __all__ = ["BufferSpec", "CodeSpec", "Executable", "GuardFailure", "Prepared", "load_native"]
@@ -37,7 +37,8 @@ class CodeSpec(NamedTuple):
 
     `function` is its name in the object; `symbols` are passed in this order; `outputs` are numbers of `buffers`, of
     which `written` are arguments written in place; `arena` and `thread_arena` are bytes of temporaries, for all and for
-    each thread.  `entry` is the name of the entry for calls from Python; where it is empty, `by_python` says why.
+    each thread.  `work` estimates the iterations of the kernel; empty: no bound is known.  `entry` is the name
+    of the entry for calls from Python; where that is empty, `by_python` says why.
     """
 
     function: str
@@ -47,6 +48,7 @@ class CodeSpec(NamedTuple):
     written: tuple[int, ...]
     arena: str
     thread_arena: str
+    work: str = ""
     entry: str = ""
     by_python: str = "no Python function has it as its body"
 
@@ -71,11 +73,18 @@ class CodeSpec(NamedTuple):
         return CodeSpec(**{**fields, "buffers": buffers})
 
 
-def load_native(loaded: Any, code: CodeSpec) -> NativeFunction:
-    """The function of an object in memory, which it keeps there."""
-    addresses = loaded.addresses
-    entry = addresses[code.entry] if code.entry else 0
-    return NativeFunction(addresses[code.function], len(code.buffers), len(code.symbols), keep=loaded, entry=entry)
+def load_native(loaded: Any, code: CodeSpec, whole: Callable[[], Any] | None = None) -> NativeFunction:
+    """The function of an object in memory, which it keeps there.
+
+    `whole` loads the object with its entry, where that was left out.
+    """
+
+    def entry() -> tuple[int, Any]:
+        linked = loaded if whole is None else whole()
+        return linked.addresses[code.entry], linked
+
+    given = 0 if not code.entry else entry if whole is not None else entry()[0]
+    return NativeFunction(loaded.addresses[code.function], len(code.buffers), len(code.symbols), loaded, given)
 
 
 def _dtype(name: str) -> np.dtype[Any]:
@@ -93,6 +102,8 @@ class Prepared(NamedTuple):
     outputs: tuple[tuple[tuple[int, ...], tuple[int, ...]], ...]
     arena: int
     thread_arena: int
+    #: There is so little to do that one thread does it.
+    light: bool
 
 
 class Executable:
@@ -150,6 +161,7 @@ class Executable:
         made = zip(self.fresh, prepared.outputs)
         fresh = [given[b] if b in given else _empty(self.buffers[b].dtype, *form) for b, form in made]
         held = [*arrays, *fresh]
+        threads = 1 if prepared.light else threads
         self.native([a.ctypes.data for a in held], prepared.symbols, prepared.arena, prepared.thread_arena, threads)
         return [held[o] for o in self.outputs]
 
@@ -176,7 +188,7 @@ class _Preparation:
         self.lines: list[str] = []
 
     def compile(self) -> Callable[..., Any]:
-        """``prepare(shapes, strides, integers) -> (symbols, outputs, arena, thread_arena)`` or None."""
+        """``prepare(shapes, strides, integers)``, which gives the fields of `Prepared`, or None."""
         code = self.code
         sizes = self._bind_inputs()
         for symbol, value in self.signature.substitutions:
@@ -185,7 +197,9 @@ class _Preparation:
         checks = [f"{size} == {self._text(d)}" for d, size in sizes]
         checks += [f"{self._text(lhs)} {relation} {self._text(rhs)}" for lhs, relation, rhs, _ in self.signature.guards]
         outputs = "".join(f"({self._tuple(s.dims)}, {self._tuple(s.strides)}), " for s in self.fresh)
-        result = f"{self._tuple(code.symbols)}, ({outputs}), {self._text(code.arena)}, {self._text(code.thread_arena)}"
+        light = f"{self._text(code.work)} <= {LIGHT}" if code.work else "False"
+        sizes_of_memory = f"{self._text(code.arena)}, {self._text(code.thread_arena)}"
+        result = f"{self._tuple(code.symbols)}, ({outputs}), {sizes_of_memory}, {light}"
         body = [*self.lines, *(f"if not ({check}): return None" for check in checks), f"return {result}"]
         source = "def prepare(shapes, strides, integers):\n" + "".join(f"    {line}\n" for line in body)
         scope: dict[str, Any] = {}

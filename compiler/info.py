@@ -39,6 +39,6 @@ def info() -> Info:
 
     versions = {"txc": sys.modules[__name__.partition(".")[0]].__version__, "python": platform.python_version()}
     versions |= {name: metadata.version(name) for name in ("numpy", "xdsl", "llvmlite")}
-    reason = problem() if knobs.NATIVE_ENTRY.get() else "TXC_NATIVE_ENTRY is 0"
+    reason = "TXC_NATIVE_ENTRY is 0" if knobs.NATIVE_ENTRY.get() is False else problem()
     target = host_target()
     return Info(versions, f"{target.triple} {target.cpu}", default_threads(), not reason, reason)

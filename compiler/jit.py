@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import functools
 import inspect
-import threading
 import types
+from _thread import allocate_lock  # `threading.Lock`, without the rest of that module
 from collections.abc import Callable, Container, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -20,17 +20,17 @@ from ..runtime.native_layout import problem
 from . import knobs
 from .cache import SourceLookup, code_key, explain_miss, load_code, publish_code
 from .call_arguments import Call, take_apart
-from .call_parameters import CallSignature, NotNative, Parameter, parameters_of
+from .devices import threads_here
 from .executable import CodeSpec, Executable
 from .facts import StrideFact, describe, separate, stride_fact, walkable
 from .options import Options
-from .out_argument import check, destinations, takes_place
 from .signature import Literal, Signature
 from .versions import Ready, Version, describe_versions, why_not
 
 if TYPE_CHECKING:
     from ..runtime.call import NativeFunction
     from .cache import CodeKey
+    from .call_parameters import Parameter
     from .captured import Captured
     from .frontend.graph import Graph
     from .profile import Profile
@@ -40,8 +40,8 @@ __all__ = [
 ]  # fmt: skip
 
 _code: dict[Any, tuple[CodeSpec, NativeFunction, CodeKey | None]] = {}
-_code_lock = threading.Lock()
-_install_lock = threading.Lock()
+_code_lock = allocate_lock()
+_install_lock = allocate_lock()
 
 
 def compiled(graph: Graph, facts: Sequence[StrideFact], options: Options) -> Executable:
@@ -53,7 +53,8 @@ def _compiled(
     graph: Graph, facts: Sequence[StrideFact], options: Options, parameters: tuple[Parameter, ...] | None = None
 ) -> tuple[Executable, CodeKey | None]:
     """And what other processes look it up by.  With the Python function's `parameters` it may have an entry."""
-    key = (graph.key(), graph.name, tuple(facts), options.compiled, parameters)
+    places = tuple(node.loc for node in graph.walk()) if options.debug else ()
+    key = (graph.key(), graph.name, tuple(facts), options.compiled, parameters, places)
     with _code_lock:
         found = _code.get(key)
         if found is None:
@@ -69,6 +70,7 @@ def _loaded_or_made(
     cached = None if key is None else load_code(key)
     if cached is not None:
         return cached.code, cached.native, key
+    from .call_parameters import CallSignature
     from .pipeline import compile_graph
 
     signature = None if parameters is None else CallSignature(parameters, tuple(facts))
@@ -99,11 +101,21 @@ def packed(graph: Graph) -> list[StrideFact]:
     return [("packed",) for i in graph.inputs if i.value is not None]
 
 
-def evaluate_graph(graph: Graph, options: Options | None = None) -> list[np.ndarray]:
-    """Run a graph whose inputs are all captured arrays: what a lazy expression becomes."""
-    options = options or Options.of()
-    arrays = [walkable(np.asarray(i.source)) for i in graph.inputs]
-    return compiled(graph, [stride_fact(a) for a in arrays], options)(arrays, (), options.threads)
+def evaluate_graph(graph: Graph, integers: Sequence[int] = (), options: Options | None = None) -> list[np.ndarray]:
+    """Run a graph whose arrays are all captured: what a lazy expression becomes.
+
+    What it writes to an input is in the input's own array when this returns.
+    """
+    options = options or Options.of(threads=threads_here())
+    originals = [i.source for i in graph.inputs if i.kind != "int"]
+    arrays = [walkable(np.asarray(a)) for a in originals]
+    executable = compiled(graph, [stride_fact(a) for a in arrays], options)
+    arrays = separate(arrays, executable.written)
+    outputs = executable(arrays, integers, options.threads)
+    for position in executable.written:
+        if arrays[position] is not originals[position]:
+            originals[position][...] = arrays[position]
+    return outputs
 
 
 @callable_directly
@@ -116,7 +128,8 @@ class Jitted(NativeCallable):
 
     #: Outside of ``__dict__``, as records must live as long as the native part refers to them.
     __slots__ = ("__dict__", "__weakref__", "_records")
-    _records: dict[Version, Record] | None
+    #: None for a version that is entered directly from its next call but one on.
+    _records: dict[Version, Record | None] | None
 
     def __init__(self, function: Callable[..., Any], options: Options, shared: Jitted | None = None):
         functools.update_wrapper(self, function)
@@ -161,14 +174,21 @@ class Jitted(NativeCallable):
         return self._run(version, call, ready, out)
 
     def _install(self, version: Version) -> None:
-        """Let later calls that fit a version go to its machine code directly."""
-        if version.by_python or not knobs.NATIVE_ENTRY.get():
+        """Let later calls that fit a version go to its machine code directly.
+
+        Code of the cache is linked for that when it is called again: a process that calls it once is done sooner.
+        """
+        wanted = knobs.NATIVE_ENTRY.get()
+        if version.by_python or wanted is False:
             return
         with _install_lock:
-            if self._records is not None and version not in self._records:
-                record = version.record(self._signature, self._options.threads)
-                self._records[version] = record
-                install(self, record)
+            if self._records is None or self._records.get(version) is not None:
+                return
+            if version not in self._records and not version.executable.native.linked and not wanted:
+                self._records[version] = None
+                return
+            record = self._records[version] = version.record(self._signature, self._takes_out, self._options.threads)
+            install(self, record)
 
     def _bind(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Call:
         bound = self._signature.bind(*args, **kwargs)
@@ -224,19 +244,21 @@ class Jitted(NativeCallable):
 
     def _parameters(self, call: Call, graph: Graph) -> tuple[tuple[Parameter, ...] | None, str]:
         """The parameters for a native entry, or why there is to be none."""
-        if not knobs.NATIVE_ENTRY.get():
+        if knobs.NATIVE_ENTRY.get() is False:
             return None, "TXC_NATIVE_ENTRY is 0"
         if problem():
             return None, problem()
+        from .call_parameters import NotNative, parameters_of
+
         try:
-            return parameters_of(self._signature, call.arguments, Signature.of(graph)), ""
+            return parameters_of(self._signature, call.arguments, Signature.of(graph), self._takes_out), ""
         except NotNative as why:
             return None, str(why)
 
     def _run(self, version: Version, call: Call, ready: Ready, out: Any) -> Any:
         executable, arrays, signature = version.executable, ready.arrays, version.signature
-        places = {} if out is None else destinations(signature.name, signature.structure, out)
-        direct = self._direct(version, ready, places)
+        places = {} if out is None else _destinations(signature, out)
+        direct = self._direct(version, ready, places) if places else {}
         if executable.written:
             call.check_written(signature, executable.written)
             arrays = separate(arrays, executable.written)
@@ -251,6 +273,8 @@ class Jitted(NativeCallable):
 
     def _direct(self, version: Version, ready: Ready, places: Mapping[int, np.ndarray]) -> dict[int, np.ndarray]:
         """The user's arrays that compiled code can write to, by buffer; an error where one does not fit its result."""
+        from .out_argument import check, takes_place
+
         executable = version.executable
         direct: dict[int, np.ndarray] = {}
         for number, array in places.items():
@@ -325,7 +349,14 @@ class Jitted(NativeCallable):
 
     def explain_compile(self) -> str:
         """Every version there is: why it was compiled, its facts and guards, and whether calls enter it directly."""
-        return describe_versions(self.__wrapped__.__name__, self._made())
+        waiting = [version for version, record in (self._records or {}).items() if record is None]
+        return describe_versions(self.__wrapped__.__name__, self._made(), waiting)
+
+
+def _destinations(signature: Signature, out: Any) -> dict[int, np.ndarray]:
+    from .out_argument import destinations
+
+    return destinations(signature.name, signature.structure, out)
 
 
 class Lowered:
@@ -343,8 +374,8 @@ def jit(function: Callable[..., Any] | None = None, **options: Any) -> Any:
     """Compile a function of NumPy code: ``@txc.jit`` or ``@txc.jit(device="cpu:4")``.
 
     Options: `device` (``"cpu"``, ``"cpu:N"``), `threads`, `fastmath` (a set of rewrites to allow), `passes` (options of
-    passes as text).  OptionError for others.  The result is called like the function; arrays give arrays, lazy tensors
-    give lazy tensors.
+    passes as text), `debug` (True: debug information for gdb).  OptionError for others.  The result is called like the
+    function; arrays give arrays, lazy tensors give lazy tensors.
     """
     made = Options.of(**options)
     if function is None:

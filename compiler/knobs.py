@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 __all__ = [
-    "BUFFER_CACHE_MB", "CACHE_DIR", "CACHE_SIZE_MB", "CC", "DUMP_IR", "KNOBS", "NATIVE_ENTRY", "NUM_THREADS", "PASSES",
-    "PERF_MAP", "PRINT_IR", "TIME_PASSES", "VERIFY", "Knob", "KnobError",
+    "BUFFER_CACHE_MB", "CACHE_DIR", "CACHE_SIZE_MB", "CC", "DUMP_IR", "GDB", "KNOBS", "NATIVE_ENTRY", "NUM_THREADS",
+    "PASSES", "PERF_MAP", "PRINT_IR", "TIME_PASSES", "VERIFY", "Knob", "KnobError",
 ]  # fmt: skip
 
 T = TypeVar("T")
@@ -52,7 +52,7 @@ KNOBS: dict[str, Knob[object]] = {}
 
 
 def _knob(name: str, takes: str, default: T, read: Callable[[str], T], doc: str) -> Knob[T]:
-    made = Knob(name, takes, default, doc, read)
+    made: Knob[T] = Knob(name, takes, default, doc, read)
     KNOBS[name] = made  # type: ignore[assignment]
     return made
 
@@ -147,9 +147,10 @@ CC = _knob(
 NATIVE_ENTRY = _knob(
     "TXC_NATIVE_ENTRY",
     "0, 1, false or true",
-    True,
+    None,
     _bool,
-    "Calls of jitted functions enter machine code directly; with 0, for what is compiled then, they go through Python.",
+    "Calls of jitted functions enter machine code directly; with 0, for what is compiled then, they go through Python; "
+    "unset: as with 1, but code of the cache takes one call more, since a process may call it once.",
 )
 PERF_MAP = _knob(
     PERF_MAP_VARIABLE,
@@ -157,6 +158,14 @@ PERF_MAP = _knob(
     False,
     lambda _: perf_map_wanted(),
     "Functions are named to Linux's perf, in /tmp/perf-PID.map, when txc's own loader loads them (ELF objects).",
+)
+GDB = _knob(
+    "TXC_GDB",
+    "0, 1, false or true",
+    False,
+    _bool,
+    "Functions decorated then are compiled as with jit(debug=True): gdb stops at their lines and shows them. Code with "
+    "debug information is not kept for other processes.",
 )
 PASSES = _knob(
     "TXC_PASSES",

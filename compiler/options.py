@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from typing import Any, NamedTuple
 
 from . import knobs
+from .devices import OptionError, parse_device
 
 __all__ = ["FASTMATH", "OptionError", "Options", "parse_device"]
 
@@ -13,18 +13,16 @@ __all__ = ["FASTMATH", "OptionError", "Options", "parse_device"]
 FASTMATH = ("reassoc",)
 
 
-class OptionError(ValueError):
-    """An option, pass or device that does not exist, or a value it does not take."""
-
-    code = "TX0401"
-
-
 class Options(NamedTuple):
-    """`threads` 0 means: `TXC_NUM_THREADS`, else the CPUs there are.  `passes` holds options of passes, as text."""
+    """`threads` 0 means: `TXC_NUM_THREADS`, else the CPUs there are.  `passes` holds options of passes, as text.
+
+    With `debug` the code says for debuggers which of the user's lines it comes from.
+    """
 
     threads: int = 0
     fastmath: frozenset[str] = frozenset()
     passes: str = ""
+    debug: bool = False
 
     @staticmethod
     def of(base: Options | None = None, **given: Any) -> Options:
@@ -44,20 +42,16 @@ class Options(NamedTuple):
             given["threads"] = _threads(given["threads"])
         if "fastmath" in given:
             given["fastmath"] = _fastmath(given["fastmath"])
-        return (base if base is not None else Options(passes=knobs.PASSES.get()))._replace(**given)
+        if "debug" in given and not isinstance(given["debug"], bool):
+            raise OptionError(f"debug must be True or False, not {given['debug']!r}")
+        if base is None:
+            base = Options(passes=knobs.PASSES.get(), debug=knobs.GDB.get())
+        return base._replace(**given)
 
     @property
     def compiled(self) -> tuple[Any, ...]:
         """The part that compiled code depends on; the number of threads is not in it."""
-        return self.fastmath, self.passes
-
-
-def parse_device(device: str) -> int:
-    """The threads of ``cpu`` (0: as many as there are) or ``cpu:N``.  Raises OptionError for any other device."""
-    match = re.fullmatch(r"cpu(?::([0-9]+))?", device) if isinstance(device, str) else None
-    if match is None or (match[1] is not None and int(match[1]) == 0):
-        raise OptionError(f"there is no device {device!r}: txc runs on 'cpu' and, with N threads, on 'cpu:N'")
-    return int(match[1] or 0)
+        return self.fastmath, self.passes, self.debug
 
 
 def _threads(value: Any) -> int:

@@ -106,12 +106,12 @@ def run_stages(
     run.passes("canonical", CanonicalizePass)
     run.passes("layout", LayoutSwapPass)
     run.passes("evals", EvalInsertionPass)
-    run.passes("fused", FusionPass, has_fma=target.has_fma)
+    run.passes("fused", FusionPass, has_fma=target.has_fma, locations=options.debug)
     run.passes("buffers", BufferizePass)
     work = work_of(function_of(run.module_now())) if run.reaches("obj") and run.reaches("buffers") else None
     run.passes("loops", ScheduleCpuPass, vector_bits=min(target.vector_bits, ScheduleCpuPass.vector_bits))
     if run.reaches("llvm"):
-        run.llvm = run.watched("llvm", "emit", lambda: emit_llvm(run.module_now(), target))
+        run.llvm = run.watched("llvm", "emit", lambda: emit_llvm(run.module_now(), target, options.debug))
     if run.reaches("asm") and (run.wants_text or stop_after == "asm"):
         run.watched("asm", "assemble", lambda: emit_asm(run.llvm or "", target))
     if run.reaches("obj"):
@@ -195,7 +195,9 @@ def compile_graph(
     assert stages.module is not None and stages.object is not None
     name = function_of(stages.module).sym_name.data
     code = code_of(graph, stages.module)._replace(
-        entry=object_name(entry_name(name)) if entry.plan else "", by_python=entry.reason
+        work="" if entry.work is None else str(entry.work),
+        entry=object_name(entry_name(name)) if entry.plan else "",
+        by_python=entry.reason,
     )
     native = load_native(load_object(stages.object, code.names, outside() if code.entry else None), code)
     return Compiled(Executable(Signature.of(graph), code, native), stages)
@@ -218,39 +220,46 @@ def code_of(graph: Graph, module: ModuleOp) -> CodeSpec:
 
 
 class _EntryMaker:
-    """Adds an entry for calls from Python to a module; then `plan` says what it does, or `reason` why there is none."""
+    """Adds an entry for calls from Python to a module; then `plan` says what it does, or `reason` why there is none.
+
+    `work` estimates the kernel's iterations, where its symbols tell.
+    """
 
     def __init__(self, graph: Graph, signature: CallSignature | None):
         self.graph, self.signature = graph, signature
         self.plan: CallPlan | None = None
+        self.work: Dim | None = None
         self.reason = "no Python function has it as its body"
 
     def complete(self, module: ModuleOp, text: str, work: Dim | None) -> str:
         """The LLVM IR text with the entry behind the kernel, which has so much work to do."""
+        function = function_of(module)
+        symbols: tuple[Dim, ...] = from_attr(function.attributes["tx.symbols"])
+        if work is not None and work.symbols() <= {s.symbol for s in symbols}:
+            self.work = work
         if self.signature is None:
             return text
         try:
-            self.plan = self._plan(self.signature, function_of(module), work)
+            self.plan = self._plan(self.signature, function)
         except NotNative as why:
             self.reason = str(why)
             return text
         return emit_entry(self.plan, text)
 
-    def _plan(self, signature: CallSignature, function: func.FuncOp, work: Dim | None) -> CallPlan:
+    def _plan(self, signature: CallSignature, function: func.FuncOp) -> CallPlan:
         buffers = [a.type.data for a in function.body.block.args if isinstance(a.type, BufferType)]
         inputs = len(signature.facts)
         attributes = function.attributes
-        symbols: tuple[Dim, ...] = from_attr(attributes["tx.symbols"])
         return make_plan(
             self.graph,
             signature,
-            symbols=symbols,
+            symbols=from_attr(attributes["tx.symbols"]),
             strides=[b.strides for b in buffers[:inputs]],
             outputs=from_attr(attributes["tx.outputs"]),
             made=[(b.dtype, b.dims, b.strides) for b in buffers[inputs:]],
             arena=from_attr(attributes["tx.arena"]),
             thread_arena=from_attr(attributes["tx.thread_arena"]),
-            work=work if work is None or work.symbols() <= {s.symbol for s in symbols} else None,
+            work=self.work,
         )
 
 

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import inspect
 import itertools
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from ..runtime.native_call import CapturedObject, Record
 from .call_arguments import Call
-from .call_parameters import result_objects
 from .captured import Captured
 from .executable import Executable
 from .facts import describe, stride_fact
@@ -36,8 +35,9 @@ class Version:
     def __init__(self, executable: Executable, captured: Sequence[Captured], call: Call):
         self.executable, self.captured = executable, tuple(captured)
         self.key = tuple(call.key)
-        #: Python objects that a parameter must be, in the order of the parameters.
-        self.values = tuple(a.value for a in call.arguments if a.kind == "value")
+        self._objects = call.objects()
+        #: How many arguments ``*name`` collects, by name, among other tuples.
+        self._lengths = {a.name: len(a.value) for a in call.arguments if a.kind == "tuple"}
         self._captured_facts = self._facts_of_captured(call.arrays(self.signature))
         self.why = ""
         #: Later versions have larger ones.
@@ -80,17 +80,29 @@ class Version:
         shapes = [a.shape for a in arrays]
         return self.executable.failing_guard(shapes, call.integers(self.signature))
 
-    def record(self, signature: inspect.Signature, threads: int) -> Record:
+    def record(self, signature: inspect.Signature, takes_out: bool, threads: int) -> Record:
         """What a callable needs to call it directly."""
-        parameters = signature.parameters.values()
-        by_position = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+        from .call_parameters import OUT, result_objects
+
+        names: list[str | None] = []
+        defaults: list[tuple[bool, Any]] = []
+        positional = 0
+        for p in signature.parameters.values():
+            collected = p.kind is p.VAR_POSITIONAL
+            count = self._lengths[p.name] if collected else int(p.kind is not p.VAR_KEYWORD)
+            names += [None if collected or p.kind is p.POSITIONAL_ONLY else p.name] * count
+            defaults += [(p.default is not p.empty, p.default)] * count
+            positional += 0 if p.kind is p.KEYWORD_ONLY else count
+        if takes_out:
+            names.append(OUT)
+            defaults.append((True, None))
         hidden = [i.source for i in self.signature.inputs if i.hidden]
         return Record(
             self.executable.native.entry,
-            [None if p.kind is inspect.Parameter.POSITIONAL_ONLY else p.name for p in parameters],
-            sum(p.kind in by_position for p in parameters),
-            [(p.default is not p.empty, p.default) for p in parameters],
-            [*hidden, *self.values, *result_objects(self.signature.structure)],
+            names,
+            positional,
+            defaults,
+            [*hidden, *self._objects, *result_objects(self.signature.structure)],
             [CapturedObject(*c.place, c.value) for c in self.captured if c.place is not None],
             threads,
             self,
@@ -111,8 +123,11 @@ def why_not(versions: Sequence[Version], call: Call) -> str:
     return "the facts were new: other arguments"
 
 
-def describe_versions(name: str, versions: Sequence[Version]) -> str:
-    """Each version, in the order made: why it was compiled, its facts, its guards, and who calls it."""
+def describe_versions(name: str, versions: Sequence[Version], waiting: Collection[Version] = ()) -> str:
+    """Each version, in the order made: why it was compiled, its facts, its guards, and who calls it.
+
+    Those `waiting` came from the cache and have been called once.
+    """
     if not versions:
         return f"{name}: nothing is compiled yet"
     lines = []
@@ -121,5 +136,6 @@ def describe_versions(name: str, versions: Sequence[Version]) -> str:
         lines += [f"  fact   {describe(fact)}" for fact in version.key]
         lines += [f"  guard  {a} {relation} {b}  ({why})" for a, relation, b, why in version.signature.guards]
         lines += [f"  guard  {captured}" for captured in version.captured]
-        lines.append(f"  calls  {'by Python: ' + version.by_python if version.by_python else 'enter machine code'}")
+        who = "enter machine code after the next one" if version in waiting else "enter machine code"
+        lines.append(f"  calls  {'by Python: ' + version.by_python if version.by_python else who}")
     return "\n".join(lines)

@@ -11,6 +11,7 @@ from functools import cache
 from typing import Any
 
 from xdsl.dialects import arith, builtin, math, scf
+from xdsl.dialects import complex as complex_dialect
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
 from .attributes import scalar_type
@@ -18,7 +19,7 @@ from .dims import Dim
 from .kernel import CallOp
 from .loop import IndexOp
 from .registry import Map, find_op
-from .scalar import ScalarBuilder, Value
+from .scalar import ComplexValue, ScalarBuilder, Value
 from .types import DTYPES, DType
 
 __all__ = ["BodyBuilder", "scalar_constant"]
@@ -44,6 +45,7 @@ _INTEGER = {
 }
 _SIGNED = {"div": arith.DivSIOp, "rem": arith.RemSIOp, "shr": arith.ShRSIOp}
 _UNSIGNED = {"div": arith.DivUIOp, "rem": arith.RemUIOp, "shr": arith.ShRUIOp}
+_EXACT = {"fastmath": arith.FastMathFlagsAttr("none")}
 _ORDERED = {"lt": "olt", "le": "ole", "gt": "ogt", "ge": "oge", "eq": "oeq", "ne": "une"}
 
 
@@ -67,35 +69,56 @@ def scalar_constant(value: float | int | bool, element: DType) -> Attribute:
 
 
 class BodyBuilder(ScalarBuilder):
-    """Appends to `block`; a `Value.ref` is an SSA value.  Equal constants of a block are one op."""
+    """Appends to `block`; a `Value.ref` is an SSA value.  Equal constants of a block are one op.
 
-    def __init__(self, block: Block, has_fma: bool = True):
-        self.block, self.has_fma = block, has_fma
+    `loc` is the user's line that what is appended comes from: its attribute of that name.
+    """
+
+    def __init__(self, block: Block, has_fma: bool = True, loc: Attribute | None = None):
+        self.block, self.has_fma, self.loc = block, has_fma, loc
         self._constants: dict[tuple[Any, ...], SSAValue] = {}
 
     def wrap(self, ssa: SSAValue, element: DType) -> Value:
-        return Value(self, ssa, element)
+        """The body's view of an SSA value; of a complex one, which exists only at the edges of a body, its parts."""
+        if not element.is_complex:
+            return Value(self, ssa, element)
+        part = scalar_type(element.part)
+        re, im = (
+            Value(self, self.append(op.create(operands=[ssa], result_types=[part], properties=_EXACT)), element.part)
+            for op in (complex_dialect.ReOp, complex_dialect.ImOp)
+        )
+        return ComplexValue(self, re, im)
 
-    def _append(self, op: Operation) -> SSAValue:
+    def ssa(self, x: Value) -> SSAValue:
+        """The SSA value of a scalar, for what ends a body."""
+        if not isinstance(x, ComplexValue):
+            return x.ref
+        made = complex_dialect.CreateOp.create(operands=[x.re.ref, x.im.ref], result_types=[scalar_type(x.dtype)])
+        return self.append(made)
+
+    def append(self, op: Operation) -> SSAValue:
+        """An op of one result, added; its result."""
+        if self.loc is not None:
+            op.attributes["loc"] = self.loc
         self.block.add_op(op)
         return op.results[0]
 
     def _make(self, op: type[Operation], operands: Sequence[Value], element: DType, **properties: Attribute) -> Value:
         made = op.create(operands=[x.ref for x in operands], result_types=[scalar_type(element)], properties=properties)
-        return Value(self, self._append(made), element)
+        return Value(self, self.append(made), element)
 
-    def constant(self, value: float | int | bool, dtype: DType) -> Value:
+    def literal(self, value: float | int | bool, dtype: DType) -> Value:
         attribute = scalar_constant(value, dtype)
         key = (str(attribute), dtype.name)
         found = self._constants.get(key)
         if found is None:
             op = arith.ConstantOp.create(result_types=[scalar_type(dtype)], properties={"value": attribute})
-            found = self._constants[key] = self._append(op)
+            found = self._constants[key] = self.append(op)
         return Value(self, found, dtype)
 
     def index(self, expr: Dim) -> Value:
         """The value of an index expression, as i64."""
-        return Value(self, self._append(IndexOp(expr)), DTYPES["i64"])
+        return Value(self, self.append(IndexOp(expr)), DTYPES["i64"])
 
     def emit(self, name: str, operands: Sequence[Value], dtype: DType) -> Value:
         source = operands[0].dtype
@@ -140,7 +163,7 @@ class BodyBuilder(ScalarBuilder):
         else:
             sign = "" if name in ("eq", "ne") else "s" if source.is_signed else "u"
             op = arith.CmpiOp(operands[0].ref, operands[1].ref, sign + name)
-        return Value(self, self._append(op), DTYPES["bool"])
+        return Value(self, self.append(op), DTYPES["bool"])
 
     def _cast(self, x: Value, to: DType) -> Value:
         source = x.dtype
@@ -211,5 +234,5 @@ class BodyBuilder(ScalarBuilder):
         if decl.mlir is not None:
             result = self._make(_math_op(decl.mlir), widened, wide, fastmath=arith.FastMathFlagsAttr("none"))
         else:
-            result = Value(self, self._append(CallOp(decl.name, [x.ref for x in widened], scalar_type(wide))), wide)
+            result = Value(self, self.append(CallOp(decl.name, [x.ref for x in widened], scalar_type(wide))), wide)
         return self.cast(result, element)

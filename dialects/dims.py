@@ -316,7 +316,7 @@ def _atom_bounds(atom: Atom, symbol: Sym, first: Dim, last: Dim) -> tuple[Dim, D
         return pick(a[0], b[0]), pick(a[1], b[1])
     if symbol in atom.b.symbols() or not atom.b.nonneg:
         return None
-    return (a[0] // atom.b, a[1] // atom.b) if atom.fn == "//" else (dim(0), atom.b - 1)
+    return (a[0] // atom.b, a[1] // atom.b) if atom.fn == "//" else (dim(0), dim(atom.b - 1))
 
 
 def linear_in(expr: Dim, symbols: Iterable[Sym]) -> tuple[dict[Sym, Dim], Dim] | None:

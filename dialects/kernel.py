@@ -320,7 +320,11 @@ class RowsOp(IRDLOperation):
 
 @irdl_op_definition
 class ForOp(IRDLOperation):
-    """A sequential loop around kernels; on tensors it carries values, on buffers it carries nothing."""
+    """A sequential loop around kernels; on tensors it carries values, on buffers it carries nothing.
+
+    With ``until`` it ends after an iteration that yields true: on tensors the carried value of that number, a rank-0
+    bool; on buffers the only value that the body yields, an i1.
+    """
 
     name = "kernel.for"
     inits = var_operand_def()
@@ -328,20 +332,31 @@ class ForOp(IRDLOperation):
     lower = attr_def(DimAttr)
     upper = attr_def(DimAttr)
     step = attr_def(DimAttr)
+    until = opt_attr_def(IntegerAttr)
     results_ = var_result_def()
     body = region_def("single_block")
 
-    def __init__(self, iv: str, lower: Dim, upper: Dim, step: Dim, inits: Sequence[SSAValue], body: Block):
-        attributes = {
+    def __init__(
+        self, iv: str, lower: Dim, upper: Dim, step: Dim, inits: Sequence[SSAValue], body: Block,
+        until: int | None = None,
+    ):  # fmt: skip
+        attributes: dict[str, Attribute] = {
             "iv": string_attr(iv),
             "lower": dim_attr(dim(lower)),
             "upper": dim_attr(dim(upper)),
             "step": dim_attr(dim(step)),
         }
+        if until is not None:
+            attributes["until"] = IntegerAttr(until, i64)
         types = [v.type for v in inits]
         Operation.__init__(
             self, operands=list(inits), result_types=types, attributes=attributes, regions=[Region(body)]
         )
+
+    @property
+    def ends_at(self) -> int | None:
+        """The number of the yielded value that ends the loop."""
+        return None if self.until is None else self.until.value.data
 
     @property
     def symbol(self) -> Sym:
@@ -349,7 +364,11 @@ class ForOp(IRDLOperation):
 
     def verify_(self) -> None:
         types = [v.type for v in self.inits]
-        _expect(self.body.block, types, types, "loop")
+        yielded = _terminator(self.body.block, "loop").values
+        flag = [] if self.ends_at is None or types else [IntegerType(1)]
+        _expect(self.body.block, types, types + flag, "loop")
+        if self.ends_at is not None:
+            _expect_condition(yielded[self.ends_at : self.ends_at + 1])
         if [r.type for r in self.results_] != types:
             raise VerifyException("a loop's results have the types of its initial values")
         if self.step.data.const is not None and self.step.data.const <= 0:

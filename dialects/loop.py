@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import ClassVar
 
-from xdsl.dialects.builtin import ArrayAttr, IntegerAttr, IntegerType, StringAttr, i64
+from xdsl.dialects.builtin import ArrayAttr, IntegerAttr, IntegerType, StringAttr, UnitAttr, i64
 from xdsl.ir import Attribute, Block, Dialect, Operation, Region, SSAValue
 from xdsl.irdl import (
     IRDLOperation,
@@ -135,13 +135,15 @@ class ParallelOp(_Ranged):
 class ForOp(_Ranged):
     """A loop.  With ``vector`` and ``unroll`` (product > 1) its iterations are independent and run as lanes.
 
-    Without lanes, iterations run in order and may carry values (`inits`, block arguments, yield, results).
+    Without lanes, iterations run in order and may carry values (`inits`, block arguments, yield, results).  With
+    ``until`` the body yields an i1 besides, the last value: the loop ends after an iteration where it is true.
     """
 
     name = "loop.for"
     inits = var_operand_def()
     vector = attr_def(IntegerAttr)
     unroll = attr_def(IntegerAttr)
+    until = opt_attr_def(UnitAttr)
     outs = var_result_def()
     body = region_def("single_block")
 
@@ -156,8 +158,11 @@ class ForOp(_Ranged):
         step: Dim | int = 1,
         vector: int = 1,
         unroll: int = 1,
+        until: bool = False,
     ):
         attributes = _range(iv, lower, upper, step) | {"vector": _int(vector), "unroll": _int(unroll)}
+        if until:
+            attributes["until"] = UnitAttr()
         Operation.__init__(
             self,
             operands=list(inits),
@@ -175,13 +180,15 @@ class ForOp(_Ranged):
         types = tuple(v.type for v in self.inits)
         if self.lanes > 1 and types:
             raise VerifyException("a loop with lanes carries no values; use loop.reduce")
+        if self.lanes > 1 and self.until is not None:
+            raise VerifyException("a loop with lanes has no 'until'")
         if self.lanes > 1 and self.step.data.const != 1:
             raise VerifyException("a loop with lanes has step 1")
         if self.vector.value.data < 1 or self.unroll.value.data < 1:
             raise VerifyException("'vector' and 'unroll' are at least 1")
         if tuple(a.type for a in self.block.args) != types or tuple(r.type for r in self.outs) != types:
             raise VerifyException("initial values, block arguments and results must have the same types")
-        _expect_yield(self, 0, types)
+        _expect_yield(self, 0, types if self.until is None else (*types, IntegerType(1)))
 
 
 @irdl_op_definition
@@ -285,15 +292,30 @@ class LoadOp(_Access):
 
 @irdl_op_definition
 class StoreOp(_Access):
-    """Writes an element of a buffer; nothing happens where a guard is negative."""
+    """Writes an element of a buffer; nothing happens where a guard is negative.
+
+    ``streaming``: no loop nearby reads it back, so it may go past the caches where the buffer is too large for them.
+    """
 
     name = "loop.store"
     value = operand_def()
     buffer = operand_def()
+    streaming = opt_attr_def(UnitAttr)
     assembly_format = "$value `,` $buffer attr-dict `:` type($value) `,` type($buffer)"
 
-    def __init__(self, value: SSAValue, buffer: SSAValue, index: Sequence[Dim], guards: Sequence[Dim] = ()):
-        Operation.__init__(self, operands=[value, buffer], attributes=_access(index, guards))
+    def __init__(
+        self,
+        value: SSAValue,
+        buffer: SSAValue,
+        index: Sequence[Dim],
+        guards: Sequence[Dim] = (),
+        *,
+        streaming: bool = False,
+    ):
+        attributes = _access(index, guards)
+        if streaming:
+            attributes["streaming"] = UnitAttr()
+        Operation.__init__(self, operands=[value, buffer], attributes=attributes)
 
     def verify_(self) -> None:
         self._verify_access(self.buffer, self.value.type)

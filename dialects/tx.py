@@ -262,7 +262,10 @@ class _Region(TxOp):
 
 @irdl_op_definition
 class ForOp(_Region):
-    """``tx.for {iv, lower, upper, step}``: iterations in order; block arguments are the carried values."""
+    """``tx.for {iv, lower, upper, step}``: iterations in order; block arguments are the carried values.
+
+    With ``until`` it ends after an iteration whose carried value of that number, a rank-0 bool, is true.
+    """
 
     name = "tx.for"
     ins = var_operand_def()
@@ -279,6 +282,12 @@ class ForOp(_Region):
         """Lower bound (inclusive), upper bound (exclusive) and step."""
         a = self.attributes
         return from_attr(a["lower"]), from_attr(a["upper"]), from_attr(a["step"])
+
+    @property
+    def until(self) -> int | None:
+        """The number of the carried value that ends the loop."""
+        found = self.attributes.get("until")
+        return None if found is None else from_attr(found)
 
     @property
     def block(self) -> Block:
@@ -298,6 +307,8 @@ class ForOp(_Region):
         types = [v.type for v in self.operands]
         if [r.type for r in self.results] != types:
             raise VerifyException(f"initial values and results of {self.name} must have the same types")
+        if self.until is not None and (self.until >= len(types) or types[self.until] != _BOOL_SCALAR):
+            raise VerifyException(f"'until' of {self.name} is the number of a carried rank-0 bool")
         self._verify_args(0, types, "the body")
         self._verify_yield(0, types, "the body")
 
@@ -398,7 +409,7 @@ def order_of(decl: type[Op], operands: Sequence[TensorType], params: Mapping[str
 def contract_order(operands: Sequence[TensorType], pairs: Sequence[tuple[int, int]]) -> Order:
     """Exact types: free.  One FMA chain where both operands have free dims, else a sum's order with FMA."""
     a, b = operands
-    if not a.dtype.is_float:
+    if a.dtype.is_integer or a.dtype.kind == "bool":
         return FREE
     if a.rank > len(pairs) and b.rank > len(pairs):
         return CHAIN_FMA

@@ -32,6 +32,7 @@ from ..dialects.attributes import (
 from ..dialects.dims import Dim, dim, maximum, packed_strides
 from ..dialects.index_map import IndexMap, identity_map
 from .liveness import is_live_after, uses_inside
+from .locations import carry_loc
 from .memory import Arena, LoopRange, aligned_bytes
 
 __all__ = ["BufferizePass", "bufferize"]
@@ -157,8 +158,9 @@ class _Walk:
         self.state, self.block, self.ranges = state, block, ranges
 
     def visit(self, op: Operation) -> None:
-        name = op.name.split(".")[1]
+        name, before = op.name.split(".")[1], self.block.last_op
         getattr(self, f"_visit_{name}")(op)
+        carry_loc(op, self.block, before)
 
     def wish(self, values: Sequence[SSAValue], targets: Sequence[SSAValue], block: Block) -> None:
         """Ask that values computed in `block`, and what they update or start from, be computed in the targets."""
@@ -292,6 +294,7 @@ class _Walk:
         inside = _Walk(self.state, body, self.ranges)
         offset = dim(0)
         for nest in op.nests:
+            before = self.block.last_op
             targets: list[SSAValue] = []
             for value in nest.results:
                 if value in outer:
@@ -304,13 +307,13 @@ class _Walk:
                 self.block.add_op(made)
                 offset = offset + aligned_bytes(info, self.ranges)
                 targets.append(made.result)
+            carry_loc(nest, self.block, before)
             made_nest = inside._emit_nest(nest, targets)
             for value, target in zip(nest.results, targets):
                 self.state.bind(value, target)
             _drop_shared(made_nest, op.n_shared)
         body.add_op(kernel.YieldOp())
         rows = kernel.RowsOp(op.n_shared, body, [])
-        rows.attributes.update({k: v for k, v in op.attributes.items() if k == "loc"})
         self.block.add_op(rows)
         for inner, result in leaving.items():
             self.state.bind(result, outer[inner])
@@ -322,8 +325,9 @@ class _Walk:
         body = Block()
         walk = _Walk(self.state, body, [*self.ranges, LoopRange(op.symbol, lower, upper - 1)])
         with self.state.handing_on(carried):
-            walk._loop_body(op.body.block, carried)
-        self.block.add_op(kernel.ForOp(op.iv.data, lower, upper, step, [], body))
+            walk._loop_body(op.body.block, carried, op.ends_at)
+        until = None if op.ends_at is None else 0
+        self.block.add_op(kernel.ForOp(op.iv.data, lower, upper, step, [], body, until))
         self._leave_loop(op, carried)
 
     def _visit_while(self, op: kernel.WhileOp) -> None:
@@ -395,8 +399,11 @@ class _Walk:
             carried.append(target)
         return carried
 
-    def _loop_body(self, old: Block, carried: Sequence[SSAValue]) -> None:
-        """The body of a loop: next values are computed in place where they can be, else copied over at its end."""
+    def _loop_body(self, old: Block, carried: Sequence[SSAValue], until: int | None = None) -> None:
+        """The body of a loop: next values are computed in place where they can be, else copied over at its end.
+
+        It yields the carried flag number `until`, where there is one.
+        """
         for argument, buffer in zip(old.args, carried):
             self.state.bind(argument, buffer)
         last = old.last_op
@@ -406,7 +413,11 @@ class _Walk:
             if op is not last:
                 self.visit(op)
         self.assign(last, carried)
-        self.block.add_op(kernel.YieldOp())
+        if until is None:
+            self.block.add_op(kernel.YieldOp())
+        else:
+            flag = loop.LoadOp(carried[until], [])
+            self.block.add_ops([flag, kernel.YieldOp(flag.result)])
 
     def assign(self, last: Operation, targets: Sequence[SSAValue]) -> None:
         """Bring what a block's last op hands on into the targets.

@@ -40,13 +40,15 @@ __all__ = ["FusionPass", "fuse"]
 class FusionPass(ModulePass):
     """tx ops to kernels.  `rows` and `siblings` switch the two kinds of grouping off for experiments.
 
-    `has_fma` says whether scalar bodies may hold fused multiply-adds: a fact of the target.
+    `has_fma` says whether scalar bodies may hold fused multiply-adds: a fact of the target.  With `locations` their ops
+    say which of the user's lines they come from, as debug information needs; a nest has but one line.
     """
 
     name = "tx-fuse"
     rows: bool = True
     siblings: bool = True
     has_fma: bool = True
+    locations: bool = False
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for function in [f for f in op.body.block.ops if isinstance(f, func.FuncOp)]:
@@ -120,14 +122,14 @@ class _Scope:
     def _visit_insert(self, op: TxOp) -> None:
         base, value = op.operands
         store: IndexMap = op.params["map"]
-        nest = self.nest(store.extents)
+        nest = self.nest(store.extents, op)
         pulled = nest.pull(value, identity_map(store.extents))
         self._emit(op, nest.finish_store(pulled, self.tensor(base), store))
 
     def _visit_for(self, op: tx.ForOp) -> None:
         inits = [self.tensor(v) for v in op.operands]
         lower, upper, step = op.range
-        self._emit(op, kernel.ForOp(op.symbol.name, lower, upper, step, inits, self.inner(op.block)))
+        self._emit(op, kernel.ForOp(op.symbol.name, lower, upper, step, inits, self.inner(op.block), op.until))
 
     def _visit_while(self, op: tx.WhileOp) -> None:
         inits = [self.tensor(v) for v in op.operands]
@@ -146,8 +148,10 @@ class _Scope:
         self.block.add_op(made)
         self.values.update(zip(op.results, made.results))
 
-    def nest(self, extents: tuple[Dim, ...]) -> NestBuilder:
-        return NestBuilder(extents, self.values.get, self.tensor, self.options.has_fma)
+    def nest(self, extents: tuple[Dim, ...], root: Operation) -> NestBuilder:
+        """A builder of the nest that `root` needs."""
+        options = self.options
+        return NestBuilder(extents, self.values.get, self.tensor, options.has_fma, options.locations, root)
 
     def tensor(self, value: SSAValue) -> SSAValue:
         """The kernel-level tensor that holds a value, computing it here where nothing holds it yet."""
@@ -167,8 +171,9 @@ class _Scope:
         return made.results[0]
 
     def _map_nest(self, value: SSAValue) -> Operation:
-        extents = tensor_of(value.type).dims
-        nest = self.nest(extents)
+        extents, root = tensor_of(value.type).dims, value.owner
+        assert isinstance(root, TxOp)
+        nest = self.nest(extents, root)
         return nest.finish_map(nest.pull(value, identity_map(extents)), [value.type])
 
     def _epilogue(self, value: SSAValue) -> Operation | None:
@@ -229,7 +234,7 @@ def reduction_nest(scope: _Scope, op: tx.ReductionOp, epilogue: SSAValue | None 
     reduced: tuple[int, ...] = op.params["dims"]
     kept = [i for i in range(operand.rank) if i not in reduced]
     extents = (*[operand.dims[i] for i in kept], product([operand.dims[i] for i in reduced]))
-    nest = scope.nest(extents)
+    nest = scope.nest(extents, op)
     k = sym(f"d{len(kept)}")
     where = dict(zip(kept, iterators(len(kept)))) | dict(zip(reduced, unravel(k, [operand.dims[i] for i in reduced])))
     x = nest.pull(op.operands[0], nest.index([where[i] for i in range(operand.rank)]))
@@ -251,7 +256,7 @@ def contraction_nest(scope: _Scope, op: tx.ContractOp, epilogue: SSAValue | None
     contracted = [left.dims[i] for i, _ in pairs]
     parallel = len(left_free) + len(right_free)
     extents = (*[left.dims[i] for i in left_free], *[right.dims[i] for i in right_free], product(contracted))
-    nest = scope.nest(extents)
+    nest = scope.nest(extents, op)
     ks = unravel(sym(f"d{parallel}"), contracted)
     free = iterators(parallel)
     at_left = dict(zip(left_free, free)) | {i: k for (i, _), k in zip(pairs, ks)}

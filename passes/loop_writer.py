@@ -13,6 +13,7 @@ from ..dialects import kernel, loop
 from ..dialects.attributes import BufferInfo, BufferType, dim_attr
 from ..dialects.dims import Dim, Sym, dim, expand_mods, linear_in, simplify, sym
 from ..dialects.index_map import IndexMap
+from .locations import carry_loc
 from .memory import LoopRange, aligned_bytes
 from .nest_builder import BOUND
 
@@ -107,7 +108,8 @@ class LoopWriter:
 
     def store(self, nest: kernel.GenericOp, values: Sequence[SSAValue], point: Point, block: Block) -> None:
         for value, out, index in zip(values, nest.outs, nest.maps_out()):
-            block.add_op(loop.StoreOp(value, out, [e.substitute(point) for e in index.exprs]))
+            streaming = not nest.is_reduction and _only_written(out, nest)
+            block.add_op(loop.StoreOp(value, out, [e.substitute(point) for e in index.exprs], streaming=streaming))
 
     def merge(self, nest: kernel.GenericOp) -> Block:
         """A copy of the nest's merge region, as a block for `loop.reduce`."""
@@ -140,7 +142,9 @@ class LoopWriter:
                 return [values.get(v, v) for v in op.values]
             if needed is not None and not any(r in needed for r in op.results):
                 continue
-            block.add_op(self._copied(op, values, where))
+            made = self._copied(op, values, where)
+            block.add_op(made)
+            carry_loc(op, block, made.prev_op)
         raise AssertionError("a body ends in kernel.yield")
 
     def _copied(self, op: Operation, values: dict[SSAValue, SSAValue], where: dict[Sym, Dim]) -> Operation:
@@ -165,6 +169,13 @@ class LoopWriter:
                     block.add_op(self._copied(inner, values, where))
         values.update(zip(op.results, made.results))
         return made
+
+
+def _only_written(buffer: SSAValue, nest: kernel.GenericOp) -> bool:
+    """Whether a nest, with the others of its rows, uses a buffer no more than to write it once."""
+    parent = nest.parent_op()
+    around = parent if isinstance(parent, kernel.RowsOp) else nest
+    return sum(around.is_ancestor(use.operation) for use in buffer.uses) == 1
 
 
 def _slice(value: SSAValue) -> set[SSAValue]:

@@ -36,7 +36,10 @@ def is_inlined(op: Operation | Block) -> bool:
 
 
 class NestBuilder:
-    """Collects inputs and body of one nest.  `materialised(value)` is the kernel-level tensor of a value, or None."""
+    """Collects inputs and body of one nest.  `materialised(value)` is the kernel-level tensor of a value, or None.
+
+    With `locations` each scalar op has the ``loc`` of the tensor op that it computes; the nest is that of `root`.
+    """
 
     def __init__(
         self,
@@ -44,10 +47,13 @@ class NestBuilder:
         materialised: Callable[[SSAValue], SSAValue | None],
         require: Callable[[SSAValue], SSAValue],
         has_fma: bool,
+        locations: bool = False,
+        root: Operation | None = None,
     ):
         self.extents = extents
         self.block = Block()
-        self.builder = BodyBuilder(self.block, has_fma)
+        self.locations = locations
+        self.builder = BodyBuilder(self.block, has_fma, root.attributes.get("loc") if locations and root else None)
         self.materialised, self.require = materialised, require
         self.ins: list[SSAValue] = []
         self.maps: list[IndexMap] = []
@@ -62,7 +68,7 @@ class NestBuilder:
     def enter(self, block: Block) -> tuple[Block, BodyBuilder]:
         """Go on in another region (a reduction's `finish`): what was pulled before is out of sight there."""
         left = (self.block, self.builder)
-        self.block, self.builder = block, BodyBuilder(block, self.builder.has_fma)
+        self.block, self.builder = block, BodyBuilder(block, self.builder.has_fma, self.builder.loc)
         self._inputs, self._pulled = {}, {}
         return left
 
@@ -74,8 +80,17 @@ class NestBuilder:
         key = (value, index)
         found = self._pulled.get(key)
         if found is None:
-            found = self._pulled[key] = self._compute(value, index)
+            found = self._pulled[key] = self._located(value, index) if self.locations else self._compute(value, index)
         return found
+
+    def _located(self, value: SSAValue, index: IndexMap) -> Value:
+        """`_compute` with the builder at the place of the value's op."""
+        around, op = self.builder.loc, value.owner
+        if isinstance(op, Operation):
+            self.builder.loc = op.attributes.get("loc", around)
+        made = self._compute(value, index)
+        self.builder.loc = around
+        return made
 
     def _compute(self, value: SSAValue, index: IndexMap) -> Value:
         tensor = self.materialised(value)
@@ -96,9 +111,7 @@ class NestBuilder:
         element = shape_of(tensor.type)[0]
         index = index.simplified()
         if any(self._is_bound(e) for e in index.exprs):
-            read = ReadOp(tensor, index.exprs, index.guards)
-            self.block.add_op(read)
-            return self.builder.wrap(read.result, element)
+            return self.builder.wrap(self.builder.append(ReadOp(tensor, index.exprs, index.guards)), element)
         key = (tensor, index)
         found = self._inputs.get(key)
         if found is None:
@@ -158,13 +171,13 @@ class NestBuilder:
 
     def finish_map(self, result: Value, result_types: Sequence[Attribute]) -> GenericOp:
         """The nest of an elementwise expression."""
-        self.block.add_op(YieldOp(result.ref))
+        self.block.add_op(YieldOp(self.builder.ssa(result)))
         identity = self.index([sym(f"d{i}") for i in range(len(self.extents))])
         return GenericOp(self.ins, (), self.extents, self.maps, [identity], self.block, result_types)
 
     def finish_store(self, result: Value, base: SSAValue, store: IndexMap) -> GenericOp:
         """The nest that stores an expression into a view of `base`."""
-        self.block.add_op(YieldOp(result.ref))
+        self.block.add_op(YieldOp(self.builder.ssa(result)))
         return GenericOp(self.ins, [base], self.extents, self.maps, [store], self.block, [base.type])
 
     def finish_reduction(
@@ -181,7 +194,7 @@ class NestBuilder:
         body.add_op(YieldOp(*[e.ref for e in elements]))
         types = [scalar_type(d) for _, d in states]
         merging = Block(arg_types=types * 2)
-        builder = BodyBuilder(merging, self.builder.has_fma)
+        builder = BodyBuilder(merging, self.builder.has_fma, self.builder.loc)
         older, newer = (
             tuple(builder.wrap(a, d) for a, (_, d) in zip(args, states))
             for args in (merging.args[: len(states)], merging.args[len(states) :])
@@ -191,7 +204,7 @@ class NestBuilder:
         finishing = Block(arg_types=types)
         self.enter(finishing)
         folded = tuple(self.builder.wrap(a, d) for a, (_, d) in zip(finishing.args, states))
-        finishing.add_op(YieldOp(*[v.ref for v in finish(self.builder, folded)]))
+        finishing.add_op(YieldOp(*[self.builder.ssa(v) for v in finish(self.builder, folded)]))
         parallel = len(self.extents) - 1
         out = self.index([sym(f"d{i}") for i in range(parallel)])
         return GenericOp(

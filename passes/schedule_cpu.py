@@ -15,6 +15,7 @@ from xdsl.passes import ModulePass
 
 from ..dialects import kernel, loop
 from ..dialects.dims import Dim, Sym
+from .locations import carry_loc
 from .loop_writer import LoopWriter
 from .memory import LoopRange
 from .schedule_contract import is_contraction, schedule_contraction
@@ -58,7 +59,9 @@ class _Schedule:
 
     def block(self, old: Block, new: Block) -> None:
         for op in list(old.ops):
+            before = new.last_op
             self._visit(op, new)
+            carry_loc(op, new, before)
 
     def _visit(self, op: Operation, block: Block) -> None:
         if isinstance(op, kernel.GenericOp):
@@ -91,12 +94,14 @@ class _Schedule:
         self.writer.ranges.append(LoopRange(op.symbol, lower, upper - 1))
         body = self._inner(op.body.block)
         self.writer.ranges.pop()
-        block.add_op(loop.ForOp(op.iv.data, lower, upper, body, step=step))
+        block.add_op(loop.ForOp(op.iv.data, lower, upper, body, step=step, until=op.until is not None))
 
     def _nest(self, nest: kernel.GenericOp, block: Block, done: dict[Sym, Dim], serial: bool) -> None:
+        before = block.last_op
         if not nest.is_reduction:
             schedule_map(self.writer, nest, block, self.lanes, done, serial)
         elif is_contraction(nest) and not done:
             schedule_contraction(self.writer, nest, block, self.lanes)
         else:
             schedule_reduction(self.writer, nest, block, self.lanes, done, serial)
+        carry_loc(nest, block, before)

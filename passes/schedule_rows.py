@@ -16,6 +16,7 @@ from ..dialects import kernel, loop
 from ..dialects.attributes import BufferInfo
 from ..dialects.dims import Dim, Sym, dim, minimum
 from ..dialects.index_map import IndexMap, product
+from .locations import carry_loc
 from .loop_writer import LoopWriter, accesses, body_cost, buffer_info
 from .schedule_map import Lanes, choose_lanes, grain, groups_of, point_of
 from .schedule_reduce import BAND, fold, lanes_across
@@ -102,6 +103,7 @@ def _write_band(
             around.add_ops([made, loop.YieldOp()])
             made = loop.ForOp(str(iterator), 0, group.extent, around)
         block.add_op(made)
+        carry_loc(nest, block, made.prev_op)
 
 
 def _widened(writer: LoopWriter, nests: list[kernel.GenericOp], block: Block) -> dict[SSAValue, SSAValue]:

@@ -9,16 +9,16 @@ from __future__ import annotations
 import ctypes
 import functools
 import os
-import threading
-from collections.abc import Sequence
+from _thread import _local  # `threading.local`, without the rest of that module
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
-from .pool import get_pool
-from .threads import default_threads
+__all__ = ["LIGHT", "NativeFunction", "RuntimeStruct", "usual_threads"]
 
-__all__ = ["NativeFunction", "RuntimeStruct", "usual_threads"]
+#: Iterations up to which a kernel runs on the caller's thread alone: a few microseconds.
+LIGHT = 1 << 14
 
 #: Arenas start at, and worker arenas lie apart by, two cache lines: prefetchers fetch pairs.
 _LINE = 128
@@ -39,7 +39,7 @@ class RuntimeStruct(ctypes.Structure):
     ]
 
 
-class _Memory(threading.local):
+class _Memory(_local):
     """One thread's recycled temporaries: concurrent callers never share an arena."""
 
     buffer: np.ndarray | None = None
@@ -63,33 +63,68 @@ _PROTOTYPE = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p, ctypes.c_void_p, 
 @functools.lru_cache(maxsize=8)
 def usual_threads(setting: str | None) -> int:
     """`default_threads`, asked once for each value of the environment variable: it reads files."""
+    from .threads import default_threads
+
     return default_threads()
 
 
 class NativeFunction:
-    """Machine code at an address, and its entry (0: it has none); `keep` must live as long as the code may run."""
+    """Machine code at an address; `keep` must live as long as the code may run.
 
-    def __init__(self, address: int, buffers: int, symbols: int, keep: Any = None, entry: int = 0):
-        self.entry = entry
+    `entry` is the address of its entry for calls from Python (0: it has none), or what links that: it then gives the
+    address and what has to be kept.
+    """
+
+    def __init__(
+        self,
+        address: int,
+        buffers: int,
+        symbols: int,
+        keep: Any = None,
+        entry: int | Callable[[], tuple[int, Any]] = 0,
+    ):
+        self._entry = entry
         self._function = _PROTOTYPE(address)
         self._pointers = ctypes.c_void_p * max(1, buffers)
         self._symbols = ctypes.c_int64 * max(1, symbols)
         self._keep = keep
+
+    @property
+    def entry(self) -> int:
+        """The address of the entry, linked now at the latest; 0: there is none."""
+        if not isinstance(self._entry, int):
+            self._entry, entry_keep = self._entry()
+            self._keep = self._keep, entry_keep
+        return self._entry
+
+    @property
+    def linked(self) -> bool:
+        """Whether `entry` is there without more work."""
+        return isinstance(self._entry, int)
 
     def __call__(
         self, pointers: Sequence[int], symbols: Sequence[int], arena: int, thread_arena: int, threads: int = 0
     ) -> None:
         """Run it.  `arena` and `thread_arena` are bytes; `threads` 0 means as many as the process may use.
 
+        With one thread code does not call the pool, and none is made for it.
         Raises RuntimeError where the code reports a failure, MemoryError where there is no memory for temporaries.
         """
         threads = threads or usual_threads(os.environ.get("TXC_NUM_THREADS"))
-        pool = get_pool()
+        parallel, pool = (None, None) if threads == 1 else _pool()
         stride = -(-thread_arena // _LINE) * _LINE
         arena = -(-arena // _LINE) * _LINE
         memory, address = _memory.take(arena + stride * threads)
-        runtime = RuntimeStruct(pool.parallel_address, pool.address, threads, address, address + arena, stride)
+        runtime = RuntimeStruct(parallel, pool, threads, address, address + arena, stride)
         status = self._function(self._pointers(*pointers), self._symbols(*symbols), ctypes.byref(runtime))
         _memory.give(memory)
         if status:
             raise RuntimeError(f"compiled code failed with status {status}")
+
+
+def _pool() -> tuple[int, int]:
+    """The function that compiled code calls for a parallel loop, and the pool that it passes."""
+    from .pool import get_pool
+
+    pool = get_pool()
+    return pool.parallel_address, pool.address

@@ -71,12 +71,15 @@ class LoadedObject:
 
     LoaderError where the object is damaged, of another machine, has a relocation that is not known, needs a name that
     is not in `symbols` (default: `library_symbols`), or lacks one of `names`; MemoryError where there is no memory.
+    The function `left_out` is not linked, so what only it needs may be missing, and nobody may call it.
     With ``TXC_PERF_MAP=1`` its functions are also named to Linux's `perf`; OSError where that file cannot be written.
+    An object with debug information is shown to gdb (`gdb.py`).
     """
 
-    def __init__(self, data: bytes, names: Iterable[str], symbols: Mapping[str, int] | None = None):
+    def __init__(self, data: bytes, names: Iterable[str], symbols: Mapping[str, int] | None = None, left_out: str = ""):
         symbols = library_symbols() if symbols is None else symbols
         elf, names = read_elf(data), list(names)
+        elf = _without(elf, left_out) if left_out else elf
         machine = MACHINES[platform.machine()]
         layout = _layout(elf, machine, mmap.PAGESIZE)
         try:
@@ -95,10 +98,24 @@ class LoadedObject:
             _protect(start, segment)
         if perf_map_wanted():
             write_perf_map(image.functions)
+        if any(section.name == ".debug_line" for section in elf.sections):
+            from .gdb import register
+
+            register(data, {n: start + at for n, at in layout.sections.items()}, self._anchor)
 
     def keep_forever(self) -> None:
         """For code that threads may run while the interpreter takes its objects apart: it is never unmapped."""
         ctypes.pythonapi.Py_IncRef(ctypes.py_object(self._anchor))
+
+
+def _without(elf: ElfObject, name: str) -> ElfObject:
+    """The object less the relocations inside one of its functions."""
+    function = next((s for s in elf.symbols if s.name == name and s.function), None)
+    if function is None:
+        raise LoaderError(f"the object has no function {name!r}")
+    inside = range(function.value, function.value + function.size)
+    kept = [r for r in elf.relocations if r.section != function.section or r.offset not in inside]
+    return elf._replace(relocations=kept)
 
 
 def _protect(start: int, segment: Segment) -> None:

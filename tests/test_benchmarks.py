@@ -1,24 +1,77 @@
-"""The benchmarks run: small sizes, nothing timed."""
+"""The benchmarks run: small sizes, nothing timed; what is reported follows from the samples."""
 
 import json
 import subprocess
 import sys
 from pathlib import Path
+from xml.etree import ElementTree
 
-RUN = Path(__file__).resolve().parents[1] / "benchmarks" / "run.py"
+import numpy as np
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT))
+
+from benchmarks.families import FAMILIES, workloads  # noqa: E402
+from benchmarks.measure import Contestant, Effort, check, measure  # noqa: E402
+from benchmarks.ratios import family_mean, ratio_interval  # noqa: E402
 
 
-def test_quick_run_of_two_cases(tmp_path):
-    out = tmp_path / "figures.json"
-    command = [sys.executable, str(RUN), "softmax", "call", "--quick", "--threads", "1", "--json", str(out)]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=120)
+def run(*arguments: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "benchmarks", *arguments]
+    return subprocess.run(command, capture_output=True, text=True, timeout=120, cwd=ROOT)
+
+
+def test_a_quick_run_validates_times_and_reports(tmp_path):
+    files = [tmp_path / name for name in ("figures.json", "table.md", "plot.svg")]
+    done = run(
+        "--family", "softmax-rows,call", "--quick", "--threads", "1", "--seed", "7", "--only", "txc,numpy",
+        "--json", str(files[0]), "--markdown", str(files[1]), "--plot", str(files[2]),
+    )  # fmt: skip
     assert done.returncode == 0, done.stderr
-    (answer,) = json.loads(out.read_text())["answers"]
-    assert [r["case"] for r in answer["records"]] == ["softmax", "call"]
+    (answer,) = json.loads(files[0].read_text())["answers"]
+    assert [r["family"] for r in answer["records"]] == ["softmax-rows", "call"]
     assert all({"txc", "numpy"} <= set(r["seconds"]) for r in answer["records"])
+    assert "| softmax-rows | 64×100 f4 row |" in files[1].read_text() and "seed 7" in files[1].read_text()
+    circles = ElementTree.parse(files[2]).iter("{http://www.w3.org/2000/svg}circle")
+    assert sum(1 for _ in circles) == 2  # the point and its entry in the legend
 
 
-def test_unknown_case_is_an_error():
-    done = subprocess.run([sys.executable, str(RUN), "nothing"], capture_output=True, text=True, timeout=120)
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [(("--family", "nothing"), "there is no family 'nothing'"), (("--only", "fortran"), "no contestant 'fortran'")],
+)
+def test_unknown_names_are_errors(arguments, says):
+    done = run(*arguments)
     assert done.returncode == 2
-    assert "there is no case 'nothing'" in done.stderr
+    assert says in done.stderr
+
+
+def test_every_family_has_three_sizes_and_a_drawn_one_that_its_seed_repeats():
+    for name, family in FAMILIES.items():
+        assert len(family.sizes) >= 3, name
+        drawn = [w.size for seed in (1, 1, 2) for w in workloads([name], seed, quick=False, sizes=[len(family.sizes)])]
+        third = len(drawn) // 3
+        assert drawn[:third] == drawn[third : 2 * third] != drawn[2 * third :], name
+
+
+def test_a_wrong_result_is_named():
+    right = np.ones(3)
+    check({"good": right + 1e-9}, right, 1e-4)
+    with pytest.raises(AssertionError, match="bad"):
+        check({"bad": right + 1}, right, 1e-4)
+
+
+def test_contestants_take_turns():
+    order: list[str] = []
+    contestants = {n: Contestant(lambda n=n: order.append(n), before=lambda: None) for n in "ab"}
+    timed = measure(contestants, Effort(3, 3, 0.0, 0.0))
+    assert order == ["a", "b"] * 3
+    assert all(len(times) == 3 for times in timed.seconds.values())
+
+
+def test_intervals_and_means_of_ratios():
+    assert ratio_interval([2.0] * 5, [1.0] * 5) == (2.0, 2.0)
+    low, high = ratio_interval([1.0, 1.0, 1.0, 2.0, 2.0], [1.0] * 5)
+    assert (low, high) == (1.0, 2.0)
+    assert family_mean({"one": [4.0, 1.0], "two": [8.0]}) == pytest.approx(4.0)

@@ -20,9 +20,10 @@ from ...dialects.loop import AllocOp, BarrierOp, ClockOp, ParallelOp
 from ...dialects.registry import Map
 from ...dialects.scalar import Value
 from ...dialects.types import DType
+from .debug_info import DebugInfo
 from .lanes import Lane, Reg
 from .llvm_reduce import ReduceWriter
-from .target import Target
+from .target import Target, object_name
 from .writer import EmitError, Module, llvm_type, quoted, vector_type
 
 __all__ = ["CpuFunction", "EmitError", "emit_llvm"]
@@ -188,12 +189,15 @@ class CpuFunction(ReduceWriter):
     def _outline(self, op: ParallelOp, start: str, end: str, span: str, bound: Dim | None) -> CpuFunction:
         child = CpuFunction(self.module, self.module.unique(f"{self.name}.{op.symbol.name}"), self)
         child.bounds = dict(self.bounds)
+        if self.module.debug is not None:
+            child.place(op)
         first = child.capture("start", "i64", lambda: start)
         last = child.capture("end", "i64", lambda: end)
         size = child.capture("span", "i64", lambda: span)
         begin = child.add(first, child.mul("%chunk", size))
         stop = child.intrinsic("smin", "i64", "i64", [("i64", child.add(begin, size)), ("i64", last)])
         child.counted(op.symbol, begin, stop, child.index(op.step.data), lambda _: child.region(op.block), bound=bound)
+        child.fence()
         child.put("ret void")
         child.finish("internal void", "ptr noalias readonly %context, i64 %chunk, i64 %worker")
         return child
@@ -210,9 +214,18 @@ class CpuFunction(ReduceWriter):
         parameters = ", ".join(f"{vector_type(width, llvm_type(k))} %x{i}" for i, k in enumerate(kinds))
         child.finish(f"internal {ty}", parameters)
 
+    def fence(self) -> None:
+        """Stores past the caches are ordered by nothing else."""
+        if self.streamed:
+            self.declare("llvm.x86.sse.sfence", "void", [])
+            self.put("call void @llvm.x86.sse.sfence()")
+
     def finish(self, result: str, parameters: str) -> None:
         """Hand the function's text to the module."""
-        text = f"define {result} {quoted(self.name)}({parameters}) #0 {{\nentry:\n{self.lines()}\n}}"
+        debug = self.module.debug
+        parts = (self.allocas, self.root)
+        body, suffix = (self.lines(), "") if debug is None else debug.body(object_name(self.name), parts)
+        text = f"define {result} {quoted(self.name)}({parameters}) #0{suffix} {{\nentry:\n{body}\n}}"
         self.module.functions.append(text)
 
     def emit(self, op: func.FuncOp) -> None:
@@ -228,6 +241,7 @@ class CpuFunction(ReduceWriter):
                 raise EmitError(f"argument {i} of {self.name} is a {argument.type}, not a buffer")
             self.buffers[argument] = self._field("%args", 8 * i, "ptr")
         self.region(op.body.block)
+        self.fence()
         self.put("ret i32 0")
         self.finish("i32", "ptr noalias readonly %args, ptr noalias readonly %symbols, ptr noalias readonly %runtime")
 
@@ -287,9 +301,12 @@ class GpuKernel(CpuFunction):
         self.put("call void @llvm.nvvm.barrier0()")
 
 
-def emit_llvm(module: ModuleOp, target: Target) -> str:
-    """The LLVM IR text of every function of a `loops` module.  EmitError where it holds what this target cannot run."""
-    out = Module(target)
+def emit_llvm(module: ModuleOp, target: Target, debug: bool = False) -> str:
+    """The LLVM IR text of every function of a `loops` module.  EmitError where it holds what this target cannot run.
+
+    With `debug` its instructions have the places of the ops that they come from.
+    """
+    out = Module(target, DebugInfo() if debug else None)
     functions = [op for op in module.body.block.ops if isinstance(op, func.FuncOp)]
     out.names.update(f.sym_name.data for f in functions)
     for op in functions:

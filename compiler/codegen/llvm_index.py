@@ -23,12 +23,13 @@ I64 = DTYPES["i64"]
 class Scope:
     """A place in the function where symbols were defined, with the index values computed there."""
 
-    __slots__ = ("pointers", "prelude", "values")
+    __slots__ = ("pointers", "prelude", "streaming", "values")
 
     def __init__(self) -> None:
         self.prelude: list[Any] = []
         self.values: dict[Dim, str] = {}
         self.pointers: dict[tuple[str, str, Dim], str] = {}
+        self.streaming: dict[tuple[Dim, int], str] = {}
 
 
 def _of(atom: Sym | Call) -> Dim:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from xdsl.dialects import func, scf
+from xdsl.dialects.builtin import StringAttr
 from xdsl.ir import Block, Operation, SSAValue
 
 from ...dialects.attributes import BufferInfo
@@ -25,7 +26,8 @@ from ...dialects.loop import (
     YieldOp,
 )  # fmt: skip
 from ...dialects.types import DTYPES
-from .lanes import Lane, Reg, union
+from .debug_info import Place
+from .lanes import ComplexReg, Lane, Reg, union
 from .llvm_memory import MemoryWriter
 from .writer import EmitError, llvm_type, vector_type
 
@@ -43,6 +45,7 @@ class LoopWriter(MemoryWriter):
         super().__init__(module)
         self.values: dict[SSAValue, Reg] = {}
         self._bound_here: list[Sym] = []
+        self._place: Place | None = None
         self._handlers: dict[type[Operation], Callable[[Any], None]] = {
             LoadOp: self._load, StoreOp: self._store, ForOp: self.for_loop, ReduceOp: self.reduce, IndexOp: self._index,
             BindOp: self._bind, AllocOp: self.allocate, ParallelOp: self.parallel, IfOp: self._if, WhileOp: self._while,
@@ -73,7 +76,10 @@ class LoopWriter(MemoryWriter):
         self._bound_here = []
         result: list[Reg] = []
         values, handlers = self.values, self._handlers
+        debug, place = self.module.debug is not None, self._place
         for op in block.ops:
+            if debug:
+                self.place(op)
             handler = handlers.get(type(op))
             if handler is not None:
                 handler(op)
@@ -81,6 +87,8 @@ class LoopWriter(MemoryWriter):
                 result = [self.value(v) for v in op.operands]
             elif op.name.startswith(("arith.", "math.")):
                 values[op.results[0]] = self.arithmetic(op, [self.value(o) for o in op.operands])
+            elif op.name.startswith("complex."):
+                values[op.results[0]] = _complex_part(op, [self.value(o) for o in op.operands])
             else:
                 self.other(op)
         del self.scopes[scopes:]
@@ -88,7 +96,19 @@ class LoopWriter(MemoryWriter):
             self.symbols.pop(symbol, None)
             self.varying_symbols.pop(symbol, None)
         self._bound_here = bound
+        self._go_to(place)
         return result
+
+    def place(self, op: Operation) -> None:
+        """What follows comes from the op's line; from the line of what is around it where it has none."""
+        loc = op.attributes.get("loc")
+        if isinstance(loc, StringAttr):
+            self._go_to(Place.of(loc.data))
+
+    def _go_to(self, place: Place | None) -> None:
+        if place is not None and place != self._place:
+            self.out.append(place)
+            self._place = place
 
     def other(self, op: Operation) -> None:
         raise EmitError(f"no machine code is known for {op.name} on this target")
@@ -146,9 +166,11 @@ class LoopWriter(MemoryWriter):
         *,
         trips: int | None = None,
         bound: Dim | None = None,
+        until: bool = False,
     ) -> tuple[str, list[Reg]]:
         """A loop with `symbol` as its iterator, carrying `inits`; where it stopped, and the last carried values.
 
+        With `until` the body gives a condition besides, the last value, which ends the loop.
         `trips` is their number where known; `bound` the iterator's upper bound if the lower is not negative.
         """
         saved = self.symbols.get(symbol), self.bounds.get(symbol)
@@ -175,7 +197,8 @@ class LoopWriter(MemoryWriter):
             self.bounds[symbol] = bound
         else:
             self.bounds.pop(symbol, None)
-        last = [Reg(c.lanes, self.spread(r, c.lanes), r.dtype) for c, r in zip(carried, body(carried))]
+        given = body(carried)
+        last = [Reg(c.lanes, self.spread(r, c.lanes), r.dtype) for c, r in zip(carried, given)]
         self.frames.pop()
         del self.scopes[depth:]
         self._restore(symbol, *saved)
@@ -183,7 +206,10 @@ class LoopWriter(MemoryWriter):
             return self.add(lower, step), last
         next_ = self.ins(f"add nsw i64 {iv}, {step}")
         latch = self.block
-        self.branch_if(self.ins(f"icmp slt i64 {next_}, {upper}"), loop, after)
+        more = self.ins(f"icmp slt i64 {next_}, {upper}")
+        if until:
+            more = self.ins(f"select i1 {self._uniform(given[-1])}, i1 false, i1 {more}")
+        self.branch_if(more, loop, after)
         phis.append(f"  {iv} = phi i64 [{lower}, %{before}], [{next_}, %{latch}]")
         for c, start, end in zip(carried, first, last):
             ty = self.register_type(c)
@@ -233,7 +259,8 @@ class LoopWriter(MemoryWriter):
         inits = [Reg(self.lanes, self.spread(r, self.lanes), r.dtype) for r in map(self.value, op.inits)]
         _, outs = self.counted(
             op.symbol, self.index(lower), self.index(upper), self.index(step),
-            lambda carried: self.region(op.block, carried), inits, trips=trips, bound=bound,
+            lambda carried: self.region(op.block, carried), inits, trips=trips if op.until is None else None,
+            bound=bound, until=op.until is not None,
         )  # fmt: skip
         self.values.update(zip(op.outs, outs))
 
@@ -419,6 +446,16 @@ class LoopWriter(MemoryWriter):
         self.branch(test)
         self.frames.pop()
         self.start(after)
+
+
+def _complex_part(op: Operation, operands: Sequence[Reg]) -> Reg:
+    """``complex.create``, ``complex.re`` and ``complex.im``: names for registers, no instruction."""
+    if op.name == "complex.create":
+        return ComplexReg(*operands)
+    (x,) = operands
+    if not isinstance(x, ComplexReg) or op.name not in ("complex.re", "complex.im"):
+        raise EmitError(f"bodies take complex values apart by complex.re and complex.im, and do not hold {op.name}")
+    return x.re if op.name == "complex.re" else x.im
 
 
 def emitted_cost(block: Block) -> int:

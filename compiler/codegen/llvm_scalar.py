@@ -410,7 +410,7 @@ class LlvmScalarBuilder(ScalarBuilder):
     def emit(self, name: str, operands: Sequence[Value], dtype: DType) -> Value:
         return Value(self, self.writer.primitive(name, [v.ref for v in operands], dtype), dtype)
 
-    def constant(self, value: float | int | bool, dtype: DType) -> Value:
+    def literal(self, value: float | int | bool, dtype: DType) -> Value:
         return Value(self, Reg((), [literal(value, dtype)], dtype), dtype)
 
     def op(self, name: str, *operands: Value) -> Value:

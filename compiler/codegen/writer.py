@@ -11,6 +11,7 @@ from functools import lru_cache
 from typing import Any
 
 from ...dialects.types import DType
+from .debug_info import DebugInfo
 from .target import Target, object_name
 
 __all__ = ["EmitError", "Module", "Writer", "llvm_type", "quoted", "vector_type"]
@@ -23,8 +24,8 @@ class EmitError(ValueError):
 class Module:
     """What the functions of one LLVM module share: declarations, private globals and the finished texts."""
 
-    def __init__(self, target: Target):
-        self.target = target
+    def __init__(self, target: Target, debug: DebugInfo | None = None):
+        self.target, self.debug = target, debug
         self.declarations: dict[str, str] = {}
         self.globals: dict[str, str] = {}
         self.functions: list[str] = []
@@ -43,15 +44,18 @@ class Module:
 
     def __str__(self) -> str:
         parts = [f'target triple = "{self.target.triple}"', *self.globals.values(), *self.functions]
-        return "\n".join([*parts, *self.declarations.values()]) + "\n"
+        return "\n".join([*parts, *self.declarations.values()]) + f"\n{self.debug or ''}"
 
 
-_TYPES = {"bool": "i1", "f16": "i16", "bf16": "i16", "f32": "float", "f64": "double"}
+_TYPES = {
+    "bool": "i1", "f16": "i16", "bf16": "i16", "f32": "float", "f64": "double",
+    "c64": "<2 x float>", "c128": "<2 x double>",
+}  # fmt: skip
 
 
 @lru_cache(maxsize=64)
 def llvm_type(dtype: DType) -> str:
-    """The register type of a scalar: half-width floats are carried as their bits."""
+    """The register type of a scalar: half-width floats are carried as their bits; complex ones only cross memory."""
     return _TYPES.get(dtype.name) or f"i{dtype.bits}"
 
 

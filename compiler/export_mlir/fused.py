@@ -116,6 +116,8 @@ class _Fused(Text):
         return ", ".join(f"{self.of(a)} = {self.of(v)}" for a, v in zip(block.args, inits))
 
     def loop(self, op: ForOp) -> None:
+        if op.until is not None:
+            raise ExportError("a loop with 'until' has no upstream form: scf.for runs all its iterations")
         lower, upper, step = (self.index(e.data) for e in (op.lower, op.upper, op.step))
         carried = self._carried(op.body.block, op.inits)
         types = ", ".join(tensor_type(v.type) for v in op.inits)

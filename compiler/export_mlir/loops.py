@@ -160,6 +160,8 @@ class _Loops(Text):
 
     def loop(self, op: ForOp) -> None:
         """Lanes are a schedule: upstream sees the plain loop."""
+        if op.until is not None:
+            raise ExportError("a loop with 'until' has no upstream form: scf.for runs all its iterations")
         self.bind(op.block.args, [self.fresh() for _ in op.block.args])
         carried = [(self.of(a), self.of(v)) for a, v in zip(op.block.args, op.inits)]
         self._counted(op, carried, [str(v.type) for v in op.inits], op.outs, op.block)

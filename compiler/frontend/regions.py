@@ -15,10 +15,12 @@ from ...dialects.dims import Dim, Sym, dim, sym
 from ...dialects.registry import OPS, OpError
 from ...dialects.types import DType, TensorType
 from ..diagnostics import TxcError, located, user_loc
-from .apply import as_tensor, cast, common_dtype, emit, resolved, truth
+from .apply import as_tensor, broadcast_to, cast, common_dtype, emit, resolved, truth
 from .graph import Block, Value
+from .jumps import MADE, spoken
 from .symint import SymInt, as_dim, is_integer
 from .tensor import Tensor
+from .undefined import Undefined
 
 if TYPE_CHECKING:
     from .trace import Trace
@@ -37,23 +39,32 @@ class _Carried:
 
     def __init__(self, trace: Trace, carried: Sequence[Any], names: Sequence[str]):
         self.trace = trace
-        self.given = [x if isinstance(x, Tensor) else as_tensor(x) for x in carried]
-        self.names = [names[i] if i < len(names) else f"carried value {i}" for i in range(len(carried))]
+        #: A variable without a value yet is not carried until the body gives it one.
+        self.given: list[Any] = [x if isinstance(x, (Tensor, Undefined)) else as_tensor(x) for x in carried]
+        self.names = [spoken(names[i]) if i < len(names) else f"carried value {i}" for i in range(len(carried))]
         #: By position: the initial value of each rebound variable.
         self.rebound: dict[int, Tensor] = {
-            i: t for i, t in enumerate(self.given) if t is not carried[i] or (not t.ndim and not t.boxed)
+            i: t
+            for i, t in enumerate(self.given)
+            if isinstance(t, Tensor) and (t is not carried[i] or (not t.ndim and not t.boxed))
         }
         self.written: list[Tensor] = []
         #: Types that Python scalars turned out to need: applied before the next try, outside the region.
         self.casts: dict[int, tuple[DType, str]] = {}
+        #: What the body gave to variables that have no value before it.
+        self.found: dict[int, Tensor] = {}
 
     def initial(self) -> list[Value]:
+        for i, t in self.found.items():
+            self.rebound[i] = self.given[i] = _zeros_like(t)
+        self.found.clear()
+        self.rebound = dict(sorted(self.rebound.items()))
         for i, (element, weak) in self.casts.items():
             self.rebound[i] = Tensor(cast(self.rebound[i], element).value, weak=weak)
         self.casts.clear()
         return [t.value for t in self.rebound.values()] + [t.value for t in self.written]
 
-    def arguments(self, block: Block) -> tuple[Tensor, ...]:
+    def arguments(self, block: Block) -> tuple[Any, ...]:
         """What the body is called with: fresh tensors for rebound variables, the outer ones for the rest."""
         args = iter(block.args)
         fresh = {i: Tensor(next(args), layout=t.layout, weak=t.weak, boxed=t.boxed) for i, t in self.rebound.items()}
@@ -61,14 +72,17 @@ class _Carried:
             t._value = next(args)
         return tuple(fresh.get(i, t) for i, t in enumerate(self.given))
 
-    def results(self, arguments: tuple[Tensor, ...], returned: Any, block: Block) -> list[Value]:
+    def results(self, arguments: tuple[Any, ...], returned: Any, block: Block) -> list[Value]:
         """The values the body hands on; `_Again` where the plan has to change first."""
         results = list(returned) if isinstance(returned, (tuple, list)) else [returned]
         if len(results) != len(self.given):
             raise OpError(f"the body gives {len(results)} values for {len(self.given)} variables", code="TX0290")
         again = False
         for i, (before, after) in enumerate(zip(arguments, results)):
-            if i not in self.rebound and after is not before:
+            if isinstance(before, Undefined):
+                if not isinstance(after, Undefined):
+                    self.found[i], again = as_tensor(after), True
+            elif i not in self.rebound and after is not before:
                 self._check_rebinding(i)
                 self.rebound[i], again = self.given[i], True
         for owner in self.trace.writes[-1]:
@@ -76,7 +90,6 @@ class _Carried:
                 self.written.append(owner)
                 again = True
         if again:
-            self.rebound = dict(sorted(self.rebound.items()))
             raise _Again
         handed: list[Value] = []
         for (i, start), arg in zip(list(self.rebound.items()), block.args):
@@ -138,6 +151,12 @@ class _Carried:
         return tuple(fresh.get(i, t) for i, t in enumerate(self.given))
 
 
+def _zeros_like(t: Tensor) -> Tensor:
+    """Zeros of a tensor's type, made where the trace is."""
+    zero = cast(as_tensor(0), t.element)
+    return Tensor(broadcast_to(zero, t.dims, t.layout).value, layout=t.layout, weak=t.weak, boxed=t.boxed)
+
+
 def _among(t: Tensor, tensors: Iterable[Tensor]) -> bool:
     return any(t is other for other in tensors)  # `in` would compare elements
 
@@ -190,11 +209,12 @@ def _inside(candidate: Block | None, block: Block) -> bool:
 
 def for_(
     trace: Trace, lower: Any, upper: Any, step: Any, body: Callable[..., Any], carried: Sequence[Any],
-    names: Sequence[str] = (),
+    names: Sequence[str] = (), stop: str | None = None,
 ) -> tuple[Any, ...]:  # fmt: skip
     """``for i in range(lower, upper, step)``: `body(i, carried) -> carried`; the variables after the loop.
 
-    `i` is a `SymInt`.  Raises TxcError, naming the variable by `names`, where one changes dtype or shape on the way.
+    `i` is a `SymInt`.  The loop ends after an iteration that makes the variable called `stop` true.  Raises TxcError,
+    naming the variable by `names`, where one changes dtype or shape on the way.
     """
     with located():
         loc = user_loc()
@@ -224,7 +244,7 @@ def for_(
             facts.loops[symbol] = (low, high - 1)
             initial = plan.initial()
             try:
-                with _values_kept(plan.written), _region(trace, [resolved(v) for v in initial], True) as block:
+                with _values_kept(plan.written), _region(trace, [resolved(v) for v in initial], stop is None) as block:
                     arguments = plan.arguments(block)
                     returned = body(item, arguments)
                     _own_writes(trace, block)
@@ -233,7 +253,8 @@ def for_(
                 continue
             finally:
                 del facts.loops[symbol]
-            attrs = {"iv": name, "lower": low, "upper": high, "step": by}
+            until = None if stop is None else list(plan.rebound).index(list(names).index(stop))
+            attrs = {"iv": name, "lower": low, "upper": high, "step": by, "until": until}
             results = emit(OPS["for"], initial, attrs, [resolved(v) for v in initial], (block,), loc)
             return plan.after(results, arguments)
         raise OpError("the types of the loop's variables do not settle", code="TX0292")
@@ -352,6 +373,11 @@ def _value_in(trace: Trace, block: Block, t: Tensor) -> Value:
 def _joined(trace: Trace, blocks: Sequence[Block], a: Any, b: Any, name: str) -> tuple[Tensor, Tensor]:
     """The two values of one variable at the same dtype and shape."""
     sides: list[Tensor] = []
+    if name.startswith(MADE) and isinstance(a, Undefined) is not isinstance(b, Undefined):
+        # A flag says that it has no value here: it may be anything.
+        with _reopened(trace, blocks[0] if isinstance(a, Undefined) else blocks[1]):
+            a, b = (_zeros_like(as_tensor(b)), b) if isinstance(a, Undefined) else (a, _zeros_like(as_tensor(a)))
+    name = spoken(name)
     for block, x in zip(blocks, (a, b)):
         if not isinstance(x, (Tensor, SymInt, bool, int, float)) and not hasattr(x, "dtype"):
             raise OpError(

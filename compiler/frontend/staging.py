@@ -11,9 +11,10 @@ import ast
 import builtins
 import functools
 import inspect
+import linecache
 import textwrap
 import types
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -21,12 +22,15 @@ import numpy as np
 
 from ..argument import Argument
 from ..captured import MISSING, Captured, cell_content
+from ..diagnostics import TxcError
 from .captures import Captures, Root, is_library
 from .graph import Graph, Loc
+from .jumps import MADE, NotStaged
 from .numpy_dispatch import library_function
 from .staging_ast import RUNTIME, rewrite
-from .staging_builtins import REPLACED, StagedRange, staging_error
-from .symint import SymInt, is_integer, sym_max
+from .staging_builtins import REPLACED, staging_error
+from .staging_iteration import Elements, StagedIterable, StagedRange
+from .symint import SymInt, is_integer
 from .tensor import Tensor
 from .trace import Trace, require
 from .undefined import Undefined
@@ -136,7 +140,10 @@ def _factory(function: Callable[..., Any]) -> Callable[..., Any] | None:
     ast.increment_lineno(tree, first - 1)
     code = function.__code__
     free = set(code.co_freevars) | {n for n in _global_names(code) if n not in vars(builtins)}
-    staged = rewrite(definition, free)
+    try:
+        staged = rewrite(definition, free)
+    except NotStaged as error:
+        raise _refusal(error, code) from None
     parameters = [ast.arg(n) for n in ("__txc", *code.co_freevars)]
     outer = ast.FunctionDef(
         "__txc_factory",
@@ -148,6 +155,16 @@ def _factory(function: Callable[..., Any]) -> Callable[..., Any] | None:
     scope: dict[str, Any] = {}
     exec(compile(module, code.co_filename, "exec"), scope)
     return types.FunctionType(_named(scope["__txc_factory"].__code__, definition.name), function.__globals__)
+
+
+def _refusal(error: NotStaged, code: types.CodeType) -> TxcError:
+    node: Any = error.node
+    end = node.end_col_offset if node.end_lineno == node.lineno else node.col_offset + 1
+    # Columns are those of the dedented source.
+    moved = len(line := linecache.getline(code.co_filename, node.lineno)) - len(line.lstrip())
+    moved = max(0, moved - node.col_offset)
+    loc = Loc(code.co_filename, node.lineno, node.col_offset + moved, end + moved, code.co_name)
+    return TxcError(error.message, loc, error.hint, "TX0322")
 
 
 def _named(code: types.CodeType, name: str) -> types.CodeType:
@@ -242,7 +259,10 @@ class Runtime:
         if isinstance(called, Jitted):
             called = called.__wrapped__
         if isinstance(called, types.FunctionType):
-            return library_function(called) if is_library(called) else stage(called, self)
+            if is_library(called):
+                return library_function(called)
+            # A local function was rewritten with the one around it.
+            return called if RUNTIME in called.__code__.co_freevars else stage(called, self)
         method = inspect.getattr_static(called, "__call__", None)
         if isinstance(method, types.FunctionType) and not is_library(method):
             return functools.partial(self.fn(method), called)
@@ -291,6 +311,20 @@ class Runtime:
 
     # Statements
 
+    def context(self, manager: Any) -> Any:
+        """The manager of a `with`: only one that changes nothing of what is compiled."""
+        if isinstance(manager, np.errstate):
+            return manager
+        kind = type(manager).__name__
+        raise staging_error(
+            f"with {kind} is not staged: it would be entered once, while the function is compiled",
+            "enter it around the call of the compiled function",
+            "TX0322",
+        )
+
+    def deleted(self, name: str) -> Any:
+        return Undefined(name)
+
     def if_(
         self, test: Any, then: Callable[..., Any], otherwise: Callable[..., Any], certain: tuple[str, ...],
         names: tuple[str, ...], state: tuple[Any, ...],
@@ -300,7 +334,7 @@ class Runtime:
             return then(*state) if test else otherwise(*state)
         kept = [
             i for i, v in enumerate(state)
-            if _numeric(v) or (isinstance(v, Undefined) and names[i] in certain)
+            if _numeric(v) or (isinstance(v, Undefined) and (names[i] in certain or names[i].startswith(MADE)))
         ]  # fmt: skip
 
         def branch(body: Callable[..., Any]) -> Callable[[], tuple[Any, ...]]:
@@ -345,7 +379,7 @@ class Runtime:
             if not truth:
                 return state
             state = body(*state)
-        kept = [i for i, v in enumerate(state) if _numeric(v)]
+        kept = [i for i, v in enumerate(state) if _carries(v, names[i])]
 
         def full(values: Sequence[Any]) -> list[Any]:
             return list(self._merged(names, state, kept, values))
@@ -361,17 +395,6 @@ class Runtime:
         )
         return self._merged(names, state, kept, found)
 
-    def plain_test(self, test: Callable[[], Any], jump: str) -> Any:
-        """The condition of a `while` with a jump in it, which has to run while staging."""
-        truth = self._deferred(test)
-        if isinstance(truth, Tensor):
-            raise staging_error(
-                f"a while loop with {jump!r} needs a condition that is known while the function is staged",
-                f"write it without {jump}: make what it tests a part of the while condition",
-                "TX0314",
-            )
-        return truth
-
     @staticmethod
     def _deferred(test: Callable[..., Any], *values: Any) -> Any:
         """The condition of a loop: a tensor where calls may differ in it."""
@@ -381,73 +404,99 @@ class Runtime:
 
     def count_(
         self, test: Callable[..., Any], body: Callable[..., Any], counter: str, relation: str,
-        bound: Callable[[], Any], step: Callable[[], Any], names: tuple[str, ...], state: tuple[Any, ...],
+        bound: Callable[[], Any], step: Callable[[], Any], stop: str | None, names: tuple[str, ...],
+        state: tuple[Any, ...],
     ) -> tuple[Any, ...]:  # fmt: skip
-        """A `while` that counts (`staging_ast.Counting`): a `for` where its ends are ints known at run time.
+        """A `while` that counts (`counting`): a `for` where its ends are ints known at run time.
 
         So its counter stays an int, which may be an index and a size; that of another `while` is a tensor.
         """
         at = names.index(counter)
         start, by = state[at], step()
-        stop = bound()
+        end = bound()
         upwards = relation in ("<", "<=")
-        counts = is_integer(start) and is_integer(stop) and isinstance(by, int) and (by > 0 if upwards else by < 0)
-        if not counts or not (isinstance(start, SymInt) or isinstance(stop, SymInt)):
+        counts = is_integer(start) and is_integer(end) and isinstance(by, int) and (by > 0 if upwards else by < 0)
+        if not counts or not (isinstance(start, SymInt) or isinstance(end, SymInt)):
             return self.while_(test, body, names, state)
         if relation in ("<=", ">="):
-            stop = stop + (1 if upwards else -1)
+            end = end + (1 if upwards else -1)
 
         def iteration(item: Any, *values: Any) -> tuple[Any, ...]:
             return body(*values[:at], item, *values[at + 1 :])
 
-        found = self.for_(StagedRange(start, stop, by), iteration, (counter,), names, state)
-        rounds = sym_max(0, (stop - start + by + (-1 if upwards else 1)) // by)
-        return (*found[:at], start + rounds * by, *found[at + 1 :])
+        counted = StagedRange(start, end, by)
+        found = self.for_(counted, iteration, (counter,), stop, names, state)
+        return (*found[:at], start + counted.length * by, *found[at + 1 :])
 
     def for_(
-        self,
-        iterable: Any,
-        body: Callable[..., Any],
-        targets: tuple[str, ...],
-        names: tuple[str, ...],
-        state: tuple[Any, ...],
-    ) -> tuple[Any, ...]:
-        """A `for` statement: over a short known range, or anything but a range, written out; else a loop."""
+        self, iterable: Any, body: Callable[..., Any], targets: tuple[str, ...], stop: str | None,
+        names: tuple[str, ...], state: tuple[Any, ...],
+    ) -> tuple[Any, ...]:  # fmt: skip
+        """A `for` statement: over what Python iterates over, or few items, written out; else a loop.
+
+        It ends after an iteration that sets the variable `stop`.
+        """
         if isinstance(iterable, Tensor):
-            raise staging_error(
-                "a loop over the elements of a tensor is not staged", "loop over range(x.shape[0]) and index", "TX0313"
-            )
-        if not isinstance(iterable, StagedRange):
-            for item in iterable:
-                state = body(item, *state)
-            return state
+            if not iterable.ndim:
+                text = f"a loop runs over the rows of a tensor, and {iterable.user_type} has none"
+                raise staging_error(text, "loop over range(…)", "TX0313")
+            iterable = Elements(iterable)
+        if isinstance(iterable, StagedRange) and iterable.of_tensors:
+            return self._for_of_tensors(iterable, body, stop, names, state)
+        if not isinstance(iterable, StagedIterable):
+            return self._written_out(iterable, body, stop, names, state)
         known = iterable.known()
         if known is not None and len(known) <= UNROLL:
-            for item in known:
-                state = body(item, *state)
-            return state
-        kept = [i for i, v in enumerate(state) if _numeric(v) and names[i] not in targets]
+            return self._written_out(known, body, stop, names, state)
+        kept = [i for i, v in enumerate(state) if _carries(v, names[i]) and names[i] not in targets]
+        plain = isinstance(iterable, StagedRange)
+        ends = (iterable.start, iterable.stop, iterable.step) if plain else (0, iterable.length, 1)
 
         def step(i: Any, values: Sequence[Any]) -> tuple[Any, ...]:
-            return self._unchanged(names, state, body(i, *self._merged(names, state, kept, values)), kept, targets)
+            item = i if plain else iterable.at(i)
+            return self._unchanged(names, state, body(item, *self._merged(names, state, kept, values)), kept, targets)
 
-        found = require().for_(
-            iterable.start, iterable.stop, iterable.step, step, [state[i] for i in kept], [names[i] for i in kept]
-        )
-        return self._merged(names, state, kept, found)
+        carried, labels = [state[i] for i in kept], [names[i] for i in kept]
+        found = list(self._merged(names, state, kept, require().for_(*ends, step, carried, labels, stop)))
+        for i, name in enumerate(names):
+            if name in targets:
+                found[i] = Undefined(name)
+        return tuple(found)
 
-    def plain_iter(self, iterable: Any, jump: str) -> Any:
-        """The iterable of a loop with a jump in it, which has to run while staging."""
-        if isinstance(iterable, StagedRange):
-            known = iterable.known()
-            if known is None:
-                raise staging_error(
-                    f"a loop with {jump!r} needs a range that is known while the function is staged",
-                    f"write it without {jump}, with a mask (np.where) or a while condition",
-                    "TX0314",
-                )
-            return known
-        return iterable
+    def _written_out(
+        self, items: Iterable[Any], body: Callable[..., Any], stop: str | None, names: tuple[str, ...],
+        state: tuple[Any, ...],
+    ) -> tuple[Any, ...]:  # fmt: skip
+        """A loop as so many copies of its body; those behind one that may stop it are branches."""
+        for item in items:
+            stopped = False if stop is None else state[names.index(stop)]
+            if isinstance(stopped, Tensor):
+                go_on = functools.partial(body, item)
+                state = self.if_(stopped, lambda *values: values, go_on, (), names, state)
+            elif stopped:
+                break
+            else:
+                state = body(item, *state)
+        return state
+
+    def _for_of_tensors(
+        self, counted: StagedRange, body: Callable[..., Any], stop: str | None, names: tuple[str, ...],
+        state: tuple[Any, ...],
+    ) -> tuple[Any, ...]:  # fmt: skip
+        """A `for` over a range that tensors bound: a `while` whose counter is a tensor."""
+        names = (f"{MADE}counter", *names)
+
+        def test(i: Any, *values: Any) -> Any:
+            inside = i < counted.stop if counted.rises else i > counted.stop
+            return (
+                inside if stop is None else self.and_(lambda: self.not_(values[names.index(stop) - 1]), lambda: inside)
+            )
+
+        def iteration(i: Any, *values: Any) -> tuple[Any, ...]:
+            return (i + counted.step, *body(i, *values))
+
+        start = Tensor.apply("cast", counted.start, dtype="i64")
+        return self.while_(test, iteration, names, (start, *state))[1:]
 
     def _merged(
         self, names: tuple[str, ...], state: tuple[Any, ...], kept: Sequence[int], values: Sequence[Any]
@@ -480,6 +529,11 @@ def _flat(values: tuple[Any, ...]) -> Sequence[Any]:
 
 def _numeric(value: Any) -> bool:
     return isinstance(value, (Tensor, SymInt, bool, int, float, np.generic, np.ndarray))
+
+
+def _carries(value: Any, name: str) -> bool:
+    """Whether a loop carries a variable: also one made by `jumps`, which may get its first value inside."""
+    return _numeric(value) or (isinstance(value, Undefined) and name.startswith(MADE))
 
 
 def _hashable(value: Any) -> bool:

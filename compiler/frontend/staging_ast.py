@@ -3,7 +3,7 @@
 Each construct turns into a call of the runtime object (`staging.Runtime`, bound to the name ``__txc``), with its parts
 as small functions, so that the decision between plain Python and a structured op falls when the values are known:
 
-    for i in it: body        ->  a, b = __txc.for_(it, lambda i, a, b: …, names, state)
+    for i in it: body        ->  a, b = __txc.for_(it, lambda i, a, b: …, stop, names, state)
     while c: body            ->  a, b = __txc.while_(lambda a, b: c, lambda a, b: …, names, state)
     while i < n: …; i += k   ->  a, i = __txc.count_(…, "i", "<", lambda: n, lambda: k, names, state)
     if c: x else: y          ->  a, b = __txc.if_(c, lambda a, b: …, lambda a, b: …, names, state)
@@ -11,18 +11,20 @@ as small functions, so that the decision between plain Python and a structured o
     f(x)                     ->  __txc.fn(f)(x)       (creation calls and the user's functions are replaced)
     W (global or closure)    ->  __txc.captured("W", W)
 
-Line numbers stay the user's.  Nothing here knows tensors.
+`jumps` has made `break`, `continue` and early `return` structured before.  Line numbers stay the user's.  Nothing here
+knows tensors.
 """
 
 from __future__ import annotations
 
 import ast
-import copy
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
-__all__ = ["RUNTIME", "Counting", "assigned_names", "counting", "jumps", "rewrite"]
+from .counting import counting_of
+from .jumps import NotStaged, stop_of, structured
+
+__all__ = ["RUNTIME", "assigned_names", "raises", "returns", "rewrite"]
 
 RUNTIME = "__txc"
 _SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)
@@ -74,102 +76,25 @@ def assigned_names(body: Sequence[ast.stmt]) -> list[str]:
 _MUTATORS = {"fill", "append", "set_constant", "set_zero", "set_values", "sort"}
 
 
-def jumps(body: Sequence[ast.stmt], in_loop: bool = False) -> str:
-    """The first of ``return break continue raise yield`` that leaves the statements, or ''."""
-    for statement in body:
-        if isinstance(statement, ast.Return):
-            return "return"
-        if isinstance(statement, ast.Raise):
-            return "raise"
-        if isinstance(statement, (ast.Break, ast.Continue)) and not in_loop:
-            return type(statement).__name__.lower()
-        if isinstance(statement, _SCOPES):
-            continue
-        loop = in_loop or isinstance(statement, (ast.For, ast.While))
-        for field in ("body", "orelse", "finalbody"):
-            found = jumps(getattr(statement, field, ()), loop if field == "body" else in_loop)
-            if found:
-                return found
-        for handler in getattr(statement, "handlers", ()):
-            found = jumps(handler.body, in_loop)
-            if found:
-                return found
-    return ""
+def raises(body: Sequence[ast.stmt]) -> bool:
+    """Whether a `raise` stands among the statements: whether it runs has to be known while staging."""
+    blocks = [b for s in body for b in (getattr(s, "body", ()), getattr(s, "orelse", ())) if not isinstance(s, _SCOPES)]
+    return any(isinstance(s, ast.Raise) for s in body) or any(map(raises, blocks))
 
 
-def _returns(body: Sequence[ast.stmt]) -> bool:
-    """Whether the only way out of the statements is a `return` at their very end (or in a last if/else)."""
-    if not body or jumps(body[:-1]):
-        return False
-    last = body[-1]
+def returns(body: Sequence[ast.stmt]) -> bool:
+    """Whether the statements, structured before, end in a `return`."""
+    last = body[-1] if body else None
     if isinstance(last, ast.If):
-        return _returns(last.body) and _returns(last.orelse)
-    return isinstance(last, ast.Return)
-
-
-@dataclass(frozen=True)
-class Counting:
-    """A `while` that counts: ``while name relation bound: …; name += step``, where bound and step never change."""
-
-    name: str
-    relation: str
-    bound: ast.expr
-    step: ast.expr
-
-
-_RELATIONS: dict[type[ast.cmpop], str] = {ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">="}
-_TURNED = {"<": ">", "<=": ">=", ">": "<", ">=": "<="}
-
-
-def counting(node: ast.While) -> Counting | None:
-    """What a `while` counts; None where it is of another form."""
-    *before, last = node.body
-    match last:
-        case ast.AugAssign(target=ast.Name(id=name), op=op, value=step):
-            pass
-        case ast.Assign(targets=[ast.Name(id=name)], value=ast.BinOp(left=ast.Name(id=left), op=op, right=step)):
-            if left != name:
-                return None
-        case _:
-            return None
-    if not isinstance(op, (ast.Add, ast.Sub)):
-        return None
-    match node.test:
-        case ast.Compare(left=ast.Name(id=tested), ops=[relation], comparators=[bound]) if tested == name:
-            found = _RELATIONS.get(type(relation))
-        case ast.Compare(left=bound, ops=[relation], comparators=[ast.Name(id=tested)]) if tested == name:
-            found = _TURNED.get(_RELATIONS.get(type(relation), ""))
-        case _:
-            return None
-    rebound = {w.id for s in before for w in ast.walk(s) if isinstance(w, ast.Name) and isinstance(w.ctx, ast.Store)}
-    if found is None or name in rebound or not all(_constant_over(e, rebound | {name}) for e in (bound, step)):
-        return None
-    bound, step = copy.deepcopy((bound, step))
-    return Counting(
-        name, found, bound, ast.copy_location(ast.UnaryOp(ast.USub(), step), step) if isinstance(op, ast.Sub) else step
-    )
-
-
-def _constant_over(expression: ast.expr, rebound: set[str]) -> bool:
-    """Whether an expression of numbers, names and sizes keeps its value while only the names `rebound` change."""
-    match expression:
-        case ast.Constant():
-            return True
-        case ast.Name(id=name):
-            return name not in rebound
-        case ast.BinOp(left=left, right=right):
-            return _constant_over(left, rebound) and _constant_over(right, rebound)
-        case ast.UnaryOp(operand=operand):
-            return _constant_over(operand, rebound)
-        case ast.Subscript(value=ast.Attribute(value=ast.Name(id=name), attr="shape"), slice=index):
-            return name not in rebound and _constant_over(index, rebound)
-        case ast.Call(func=ast.Name(id="len"), args=[ast.Name(id=name)], keywords=[]):
-            return name not in rebound
-    return False
+        return returns(last.body) and returns(last.orelse)
+    return isinstance(last, (ast.Return, ast.Raise))
 
 
 def rewrite(function: ast.FunctionDef, free: set[str]) -> ast.FunctionDef:
-    """The staged form of a function definition; `free` are names that mean globals or closure variables."""
+    """The staged form of a function definition; `free` are names that mean globals or closure variables.
+
+    NotStaged where it holds a construct that has no staged form.
+    """
     return _Stager(function, free).function(function)
 
 
@@ -189,7 +114,6 @@ def _tuple(names: Sequence[str], store: bool = False) -> ast.expr:
 
 class _Stager(ast.NodeTransformer):
     def __init__(self, function: ast.FunctionDef, free: set[str]):
-        self.name = function.name
         self.free = free
         self.count = 0
 
@@ -198,16 +122,12 @@ class _Stager(ast.NodeTransformer):
         node.returns = None
         for arg in [*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs]:
             arg.annotation = None
-        node.body = self.block(node.body, tail=True)
+        node.body = self.block(structured(node))
         return ast.fix_missing_locations(node)
 
-    def block(self, body: Sequence[ast.stmt], tail: bool = False) -> list[ast.stmt]:
+    def block(self, body: Sequence[ast.stmt]) -> list[ast.stmt]:
         done: list[ast.stmt] = []
-        for i, statement in enumerate(body):
-            if isinstance(statement, ast.If) and tail and _returns(statement.body):
-                rest = [*statement.orelse, *body[i + 1 :]]
-                if _returns(rest):
-                    return done + self.returning_if(statement, rest)
+        for statement in body:
             result = self.visit(statement)
             done += result if isinstance(result, list) else [result]
         return done or [ast.Pass()]
@@ -245,15 +165,6 @@ class _Stager(ast.NodeTransformer):
 
     def visit_For(self, node: ast.For) -> Any:
         iterable = self.visit(node.iter)
-        jump = jumps(node.body)
-        if jump or node.orelse:
-            plain = self.call("plain_iter", node, iterable, ast.Constant(jump or "else"))
-            node.iter, node.body, node.orelse = (
-                plain,
-                self.block(node.body),
-                self.block(node.orelse) if node.orelse else [],
-            )
-            return node
         targets = [n.id for n in ast.walk(node.target) if isinstance(n, ast.Name)]
         names = [n for n in assigned_names([*node.body]) if n not in self.globals_of(node.body)]
         names += [t for t in targets if t not in names]
@@ -261,33 +172,31 @@ class _Stager(ast.NodeTransformer):
         bind = ast.copy_location(ast.Assign([node.target], _load(item)), node)
         name, made = self.part("for", node, names, [bind, *self.block(node.body)], [item])
         targets_text = ast.Tuple([ast.Constant(t) for t in targets], ast.Load())
-        value = self.call("for_", node, iterable, _load(name), targets_text, *self.state(node, names))
+        stop = ast.Constant(stop_of(node))
+        value = self.call("for_", node, iterable, _load(name), targets_text, stop, *self.state(node, names))
         return [made, self.assign(node, names, value)]
 
     def visit_While(self, node: ast.While) -> Any:
-        jump = jumps(node.body)
-        if jump or node.orelse:
-            node.test = self.call("plain_test", node.test, _lambda(self.visit(node.test)), ast.Constant(jump or "else"))
-            node.body, node.orelse = self.block(node.body), self.block(node.orelse) if node.orelse else []
-            return node
-        names, counts = assigned_names(node.body), counting(node)
+        names, counts = assigned_names(node.body), counting_of(node)
         test_name, test = self.part("test", node, names, [], result=self.visit(node.test))
         body_name, body = self.part("while", node, names, self.block(node.body))
         parts: list[ast.expr] = [_load(test_name), _load(body_name)]
         if counts is not None:
             ends = (_lambda(self.visit(counts.bound)), _lambda(self.visit(counts.step)))
-            parts += [ast.Constant(counts.name), ast.Constant(counts.relation), *ends]
+            parts += [ast.Constant(counts.name), ast.Constant(counts.relation), *ends, ast.Constant(stop_of(node))]
         method = "while_" if counts is None else "count_"
         value = self.call(method, node, *parts, *self.state(node, names))
         return [test, body, self.assign(node, names, value)]
 
     def visit_If(self, node: ast.If) -> Any:
-        jump = jumps(node.body) or jumps(node.orelse)
+        if raises(node.body) or raises(node.orelse):
+            test = self.call("python_bool", node.test, self.visit(node.test), ast.Constant("if … raise"))
+            return ast.copy_location(
+                ast.If(test, self.block(node.body), self.block(node.orelse) if node.orelse else []), node
+            )
+        if returns(node.body) and returns(node.orelse):
+            return self.returning_if(node)
         test = self.visit(node.test)
-        if jump:
-            node.test = self.call("python_bool", node.test, test, ast.Constant(f"if … {jump}"))
-            node.body, node.orelse = self.block(node.body), self.block(node.orelse) if node.orelse else []
-            return node
         names = assigned_names([*node.body, *node.orelse])
         then_name, then = self.part("then", node, names, self.block(node.body))
         else_name, other = self.part("else", node, names, self.block(node.orelse) if node.orelse else [])
@@ -296,11 +205,11 @@ class _Stager(ast.NodeTransformer):
         value = self.call("if_", node, test, _load(then_name), _load(else_name), certain, *self.state(node, names))
         return [then, other, self.assign(node, names, value)]
 
-    def returning_if(self, node: ast.If, rest: list[ast.stmt]) -> list[ast.stmt]:
+    def returning_if(self, node: ast.If) -> list[ast.stmt]:
         test = self.visit(node.test)
-        names = assigned_names([*node.body, *rest])
-        then_name, then = self.part("then", node, names, self.block(node.body, tail=True), result=False)
-        else_name, other = self.part("else", node, names, self.block(rest, tail=True), result=False)
+        names = assigned_names([*node.body, *node.orelse])
+        then_name, then = self.part("then", node, names, self.block(node.body), result=False)
+        else_name, other = self.part("else", node, names, self.block(node.orelse), result=False)
         value = self.call("if_return", node, test, _load(then_name), _load(else_name), *self.state(node, names))
         return [then, other, ast.copy_location(ast.Return(value), node)]
 
@@ -308,10 +217,47 @@ class _Stager(ast.NodeTransformer):
         node.test = self.call("python_bool", node.test, self.visit(node.test), ast.Constant("assert"))
         return node
 
+    def visit_With(self, node: ast.With) -> Any:
+        for item in node.items:
+            item.context_expr = self.call("context", item.context_expr, self.visit(item.context_expr))
+        node.body = self.block(node.body)
+        return node
+
+    def visit_Match(self, node: ast.Match) -> Any:
+        node.subject = self.call("python_bool", node.subject, self.visit(node.subject), ast.Constant("match"))
+        for case in node.cases:
+            case.body = self.block(case.body)
+        return node
+
+    def visit_Delete(self, node: ast.Delete) -> Any:
+        """A variable without a value from here on."""
+        for target in node.targets:
+            if not isinstance(target, ast.Name):
+                raise NotStaged(node, "del of an element is not staged", "make a new value without it")
+        names = [t.id for t in node.targets if isinstance(t, ast.Name)]
+        values = [self.call("deleted", node, ast.Constant(n)) for n in names]
+        return self.assign(node, names, ast.Tuple(list(values), ast.Load()))
+
+    def visit_Try(self, node: ast.Try | ast.TryStar) -> Any:
+        hint = "catch errors outside the compiled function; for values use np.where"
+        raise NotStaged(node, "try is not staged: what a tensor's values are raises no error in compiled code", hint)
+
+    visit_TryStar = visit_Try
+
+    def visit_Yield(self, node: ast.Yield | ast.YieldFrom) -> Any:
+        raise NotStaged(node, "a generator is not staged", "return a list, or write the loop where it is used")
+
+    visit_YieldFrom = visit_Yield
+
+    def visit_Await(self, node: ast.AST) -> Any:
+        raise NotStaged(node, "await is not staged", "wait outside the compiled function")
+
+    visit_AsyncFor = visit_AsyncWith = visit_Await
+
     def visit_FunctionDef(self, node: ast.FunctionDef) -> Any:
         # A local function is rewritten in place: what it reads from outside it already holds in staged form.
         node.decorator_list = [self.visit(d) for d in node.decorator_list]
-        node.body = self.block(node.body, tail=True)
+        node.body = self.block(structured(node))
         return node
 
     @staticmethod

@@ -4,31 +4,17 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from ..diagnostics import TxcError, user_loc
 from . import creation
+from .staging_iteration import StagedRange, staged_enumerate, staged_reversed, staged_zip
 from .symint import SymInt
 from .tensor import Tensor
 
-__all__ = ["REPLACED", "StagedRange", "staging_error"]
-
-
-@dataclass(frozen=True)
-class StagedRange:
-    """``range`` whose bounds may be run-time ints."""
-
-    start: Any
-    stop: Any
-    step: Any
-
-    def known(self) -> range | None:
-        if all(isinstance(x, int) for x in (self.start, self.stop, self.step)):
-            return range(self.start, self.stop, self.step)
-        return None
+__all__ = ["REPLACED", "staging_error"]
 
 
 def staging_error(message: str, hint: str, code: str) -> TxcError:
@@ -38,12 +24,14 @@ def staging_error(message: str, hint: str, code: str) -> TxcError:
 def _range(*args: Any) -> StagedRange:
     start, stop, step = (0, args[0], 1) if len(args) == 1 else (*args, 1) if len(args) == 2 else args
     for bound in (start, stop, step):
-        if isinstance(bound, Tensor):
-            raise staging_error(
-                "the bounds of a range are ints, not tensors",
-                "pass the bound as an int argument of the function",
-                "TX0316",
-            )
+        if isinstance(bound, Tensor) and (bound.ndim or not bound.element.is_integer):
+            raise staging_error(f"the bounds of a range are ints, not {bound.user_type}", "use int()", "TX0316")
+    if isinstance(step, Tensor):
+        raise staging_error(
+            "the step of a range is a tensor, whose sign is not known",
+            "pass the step as an int argument of the function",
+            "TX0316",
+        )
     return StagedRange(start, stop, step)
 
 
@@ -94,6 +82,9 @@ def _extreme(plain: Any, ufunc: Any) -> Callable[..., Any]:
 #: By the function that the user calls.
 REPLACED: dict[Any, Any] = {
     range: _range,
+    enumerate: staged_enumerate,
+    zip: staged_zip,
+    reversed: staged_reversed,
     print: _print,
     len: _len,
     float: _float,

@@ -7,9 +7,10 @@ structured control flow.  `docs/language.md` is the specification.
 from __future__ import annotations
 
 import ast
+import copy
 import itertools
 import linecache
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NoReturn
 
@@ -18,16 +19,19 @@ import numpy as np
 from ...dialects.registry import OPS, OpError, Reduction
 from ...dialects.types import DTYPES
 from ..diagnostics import TxcError, at, located
+from .counting import Counting, counting_of
 from .graph import Graph, Loc
+from .jumps import NotStaged, stop_of, structured
 from .methods import reduce
-from .staging import Runtime, StagedRange
-from .staging_ast import Counting, assigned_names, counting
+from .staging import Runtime
+from .staging_ast import assigned_names, returns
+from .staging_iteration import StagedIterable
 from .symint import SymInt
 from .tensor import Tensor
 from .trace import Trace
 from .tx_calls import bind_arguments, match_arguments, typed_results
 from .tx_errors import fail, location, nearest
-from .tx_names import COMPARE, CONSTANTS, FUNCTIONS, IN_PLACE, binary
+from .tx_names import COMPARE, CONSTANTS, FUNCTIONS, IN_PLACE, ITERATIONS, binary
 from .tx_types import Annotation, Parameter, read_annotation
 from .undefined import Undefined
 
@@ -156,7 +160,11 @@ class _Evaluator:
 
     def function(self, f: TxFunction) -> Any:
         try:
-            self.block(f.node.body)
+            body = structured(copy.deepcopy(f.node))
+        except NotStaged as error:
+            self.fail(error.node, error.message, error.hint, "TX0531")
+        try:
+            self.block(body)
         except _Return as returned:
             if f.results is None:
                 return returned.value
@@ -192,10 +200,12 @@ class _Evaluator:
                 self.assign(target, self.value(value))
             case ast.AugAssign(target=target, op=op, value=value):
                 self.augmented(target, op, self.value(value))
-            case ast.For(target=ast.Name(id=name), iter=iterable, body=body, orelse=[]):
-                self.for_(node, name, self.value(iterable), body)
-            case ast.While(test=test, body=body, orelse=[]):
-                self.while_(test, body, counting(node))
+            case ast.For():
+                self.for_(node)
+            case ast.While():
+                self.while_(node)
+            case ast.If(test=test, body=body, orelse=orelse) if returns(body) and returns(orelse):
+                raise _Return(self.returning_if(self.value(test), body, orelse))
             case ast.If(test=test, body=body, orelse=orelse):
                 self.if_(node, self.value(test), body, orelse)
             case ast.Expr(value=ast.Constant(value=str())) | ast.Pass():
@@ -235,13 +245,6 @@ class _Evaluator:
         try:
             self.block(body)
             return tuple(self.names.get(n, Undefined(n)) for n in assigned)
-        except _Return:
-            self.fail(
-                body[-1],
-                "a return inside a staged loop or branch",
-                "assign to a variable and return it at the end",
-                "TX0534",
-            )
         finally:
             self.names = before
 
@@ -253,17 +256,32 @@ class _Evaluator:
             if not isinstance(v, Undefined):
                 self.names[n] = v
 
-    def for_(self, node: ast.For, name: str, iterable: Any, body: list[ast.stmt]) -> None:
-        if not isinstance(iterable, StagedRange):
-            self.fail(node.iter, "a loop runs over range(…)", "for i in range(n):", "TX0535")
-        names = [n for n in assigned_names(body) if n != name]
+    def for_(self, node: ast.For) -> None:
+        iterable = self.value(node.iter)
+        rows = isinstance(iterable, Tensor) and iterable.ndim > 0
+        if not rows and not isinstance(iterable, (StagedIterable, list, tuple)):
+            self.fail(node.iter, "a loop runs over range(…) or the rows of a tensor", "for i in range(n):", "TX0535")
+        targets = tuple(n.id for n in ast.walk(node.target) if isinstance(n, ast.Name))
+        names = [n for n in assigned_names(node.body) if n not in targets]
 
         def run(item: Any, *state: Any) -> tuple[Any, ...]:
-            return self._with_names([*names, name], [*state, item], body)[: len(names)]
+            before = dict(self.names)
+            try:
+                self._update(names, state)
+                self.assign(node.target, item)
+                self.block(node.body)
+                return self._state(names)
+            finally:
+                self.names = before
 
-        self._update(names, self.runtime.for_(iterable, run, (name,), tuple(names), self._state(names)))
+        found = self.runtime.for_(iterable, run, targets, stop_of(node), tuple(names), self._state(names))
+        self._update(names, found)
+        for name in targets:
+            self.names.pop(name, None)
 
-    def while_(self, test: ast.expr, body: list[ast.stmt], counts: Counting | None) -> None:
+    def while_(self, node: ast.While) -> None:
+        test, body = node.test, node.body
+        counts: Counting | None = counting_of(node)
         names = assigned_names(body)
         rounds = itertools.count()
 
@@ -285,8 +303,27 @@ class _Evaluator:
             found = self.runtime.while_(condition, run, *state)
         else:
             bound, step = lambda: self.value(counts.bound), lambda: self.value(counts.step)
-            found = self.runtime.count_(condition, run, counts.name, counts.relation, bound, step, *state)
+            stop = stop_of(node)
+            found = self.runtime.count_(condition, run, counts.name, counts.relation, bound, step, stop, *state)
         self._update(names, found)
+
+    def returning_if(self, test: Any, body: list[ast.stmt], orelse: list[ast.stmt]) -> Any:
+        """The result of an `if` both of whose branches return."""
+
+        def branch(statements: list[ast.stmt]) -> Callable[..., Any]:
+            def run(*_: Any) -> Any:
+                before = dict(self.names)
+                try:
+                    self.block(statements)
+                except _Return as returned:
+                    return returned.value
+                finally:
+                    self.names = before
+                raise AssertionError("a branch that returns goes on")
+
+            return run
+
+        return self.runtime.if_return(test, branch(body), branch(orelse), (), ())
 
     def if_(self, node: ast.If, test: Any, body: list[ast.stmt], orelse: list[ast.stmt]) -> None:
         if not isinstance(test, Tensor):
@@ -312,7 +349,7 @@ class _Evaluator:
 
     def _value(self, node: ast.expr) -> Any:
         match node:
-            case ast.Constant(value=bool() | int() | float() | str() as value):
+            case ast.Constant(value=bool() | int() | float() | complex() | str() as value):
                 return value
             case ast.Name(id=name):
                 return self.name(node, name)
@@ -378,7 +415,7 @@ class _Evaluator:
         return self.value(node)
 
     def attribute(self, node: ast.Attribute, value: Any, attr: str) -> Any:
-        if isinstance(value, Tensor) and attr in ("T", "shape", "ndim", "size"):
+        if isinstance(value, Tensor) and attr in ("T", "real", "imag", "shape", "ndim", "size"):
             return getattr(value, attr)
         self.fail(node, f"there is no attribute {attr!r}", "call methods with parentheses", "TX0537")
 
@@ -396,8 +433,8 @@ class _Evaluator:
         name = node.func.id
         if name in self.module.functions:
             return self.inline(node, self.module.functions[name], arguments, keywords)
-        if name == "range":
-            return self.runtime.fn(range)(*arguments)
+        if name in ITERATIONS:
+            return self.runtime.fn(ITERATIONS[name])(*arguments, **keywords)
         if name in ("len", "float", "int", "abs"):
             if name == "int" and len(arguments) == 1 and isinstance(arguments[0], SymInt):
                 return arguments[0]  # an int already; Python's int() would make its value a fact

@@ -128,6 +128,8 @@ def _for(node: Node, arrays: Sequence[Any], values: dict[Value, Any], env: dict[
     carried: Sequence[Any] = arrays
     for i in range(lower, upper, step):
         carried = _block(node.regions[0], carried, values, {**env, Sym(node.attrs["iv"]): i})
+        if (until := node.attrs["until"]) is not None and carried[until]:
+            break
     return carried
 
 

@@ -101,7 +101,10 @@ class _Kernels:
             self.bind(op.body.block.args, carried)
             inner = frame.fork()
             inner.env[op.symbol] = i
-            carried = self.block(inner, op.body.block)
+            yielded = self.block(inner, op.body.block)
+            carried = yielded[: len(op.inits)]  # on buffers there is nothing but the flag
+            if op.ends_at is not None and self.truth(yielded[op.ends_at]):
+                break
         self.bind(op.results_, carried)
 
     def repeat(self, frame: Frame, op: WhileOp) -> None:

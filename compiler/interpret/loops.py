@@ -140,7 +140,8 @@ def _lanes(frame: Frame, op: ForOp) -> None:
 
 def _sequential(frame: Frame, op: ForOp) -> None:
     lower, upper, step = _bounds(frame, op)
-    carried = [frame.values[v] for v in op.inits]
+    values = frame.values
+    carried = [values[v] for v in op.inits]
     for t in range(_longest(lower, upper, step)):
         at = lower + t * step
         inner = frame.masked(at < upper) if np.ndim(lower) or np.ndim(upper) else frame.fork()
@@ -150,7 +151,13 @@ def _sequential(frame: Frame, op: ForOp) -> None:
         frame.values.update(zip(op.block.args, carried, strict=True))
         given = [frame.values[v] for v in _block(inner, op.block)]
         carried = [_chosen(inner.active, new, old) for new, old in zip(given, carried)]
-    frame.values.update(zip(op.outs, carried, strict=True))
+        if op.until is not None:
+            # A point of the batch that is done stays out of the iterations that others still run.
+            going = frame.masked(~given[-1])
+            if going is None:
+                break
+            frame = going
+    values.update(zip(op.outs, carried, strict=True))
 
 
 def _chosen(active: Array | None, new: Array, old: Array) -> Array:

@@ -43,7 +43,7 @@ class NumpyScalarBuilder(ScalarBuilder):
             result = compute(dtype, *(v.ref for v in operands))
         return Value(self, np.asarray(result).astype(dtype.numpy, copy=False), dtype)
 
-    def constant(self, value: float | int | bool, dtype: DType) -> Value:
+    def literal(self, value: float | int | bool, dtype: DType) -> Value:
         if dtype.is_integer:
             wrapped = int(value) & ((1 << dtype.bits) - 1)
             bits = np.asarray(wrapped, np.dtype(f"uint{dtype.bits}"))

@@ -100,6 +100,8 @@ def _run_op(
             for i in range(lower, upper, step):
                 inner = {**values, **dict(zip(op.block.args, operands))}
                 operands = _run_block(op.block, inner, {**env, op.symbol: i})
+                if op.until is not None and operands[op.until]:
+                    break
             return operands
         case WhileOp():
             while _run_block(op.condition.block, {**values, **dict(zip(op.condition.block.args, operands))}, env)[0]:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any, ClassVar
 
 from ..dims import dim
-from ..registry import OpError, Param, Structural, op
+from ..registry import OpError, Param, Structural, int_param, op
 from ..types import TensorType
 
 
@@ -16,7 +16,10 @@ def _expr() -> Param:
 
 @op
 class For(Structural):
-    """Runs its region for ``iv`` from `lower` to `upper` by a positive `step`, in order, carrying its operands."""
+    """Runs its region for ``iv`` from `lower` to `upper` by a positive `step`, in order, carrying its operands.
+
+    It ends after an iteration that yields true for the operand number `until`, a rank-0 bool, where there is one.
+    """
 
     arity = -1
     params: ClassVar[dict[str, Param]] = {
@@ -24,6 +27,7 @@ class For(Structural):
         "lower": _expr(),
         "upper": _expr(),
         "step": _expr(),
+        "until": int_param(None),
     }
 
     @classmethod

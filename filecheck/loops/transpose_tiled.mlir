@@ -4,7 +4,7 @@
 
 // CHECK: "loop.parallel"() ({
 // CHECK: loop.load %x {index = #tx.dims<"i1, i0">}
-// CHECK: loop.store {{.*}} %y {index = #tx.dims<"i0, i1">}
+// CHECK: loop.store {{.*}} %y {index = #tx.dims<"i0, i1">, streaming}
 // CHECK: {iv = "i1", lower = #tx.dim<"i2">, upper = #tx.dim<"min(i2 + 16, m)">, {{.*}} vector = 8 : i64, unroll = 2 : i64}
 // CHECK: {iv = "i0", lower = #tx.dim<"i3">, upper = #tx.dim<"min(i3 + 16, n)">
 // CHECK: {iv = "i2", {{.*}} upper = #tx.dim<"m">, step = #tx.dim<"16">

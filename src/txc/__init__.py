@@ -4,25 +4,37 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from .compiler.devices import device, devices
     from .compiler.diagnostics import TxcError
     from .compiler.export import export
+    from .compiler.frontend.classes import TensorFixedSize, TensorMap, TensorRef
     from .compiler.frontend.tensor import Tensor, asarray
+    from .compiler.frontend.tensor_format import TensorIOFormat
     from .compiler.info import info
     from .compiler.jit import jit
     from .compiler.options import OptionError
     from .compiler.tx_module import compile_source, load
 
 __version__ = "0.1.0"
-__all__ = ["OptionError", "Tensor", "TxcError", "asarray", "compile_source", "export", "info", "jit", "load"]
+__all__ = [
+    "OptionError", "Tensor", "TensorFixedSize", "TensorIOFormat", "TensorMap", "TensorRef", "TxcError", "asarray",
+    "compile_source", "device", "devices", "export", "info", "jit", "load",
+]  # fmt: skip
 
 #: Each name's module is imported when the name is first used: a jitted function whose code the cache has needs neither
 #: the front end nor the op registry, which are most of what importing all of txc costs.
 _MODULES = {
     "OptionError": "options",
     "Tensor": "frontend.tensor",
+    "TensorFixedSize": "frontend.classes",
+    "TensorIOFormat": "frontend.tensor_format",
+    "TensorMap": "frontend.classes",
+    "TensorRef": "frontend.classes",
     "TxcError": "diagnostics",
     "asarray": "frontend.tensor",
     "compile_source": "tx_module",
+    "device": "devices",
+    "devices": "devices",
     "export": "export",
     "info": "info",
     "jit": "jit",

@@ -47,16 +47,31 @@ def run(program: str, folder: Path, **environment: str) -> str:
 
 
 @needs_entries
-def test_code_of_the_cache_is_entered_directly(tmp_path):
+def test_code_of_the_cache_is_entered_directly_once_it_was_called_again(tmp_path):
+    """The first call, which may be the only one, links no entry, unless it is told to."""
     program = """
-        print(f.explain_compile().count("enter machine code"), "llvmlite" in sys.modules, "xdsl" in sys.modules)
+        from txc.compiler import jit
+        calls, take_apart = [], jit.take_apart
+        jit.take_apart = lambda arguments: calls.append(arguments) or take_apart(arguments)
+
+        def said():
+            waiting = f.explain_compile().count("enter machine code after the next one")
+            return f.explain_compile().count("enter machine code") - waiting, waiting
+
+        SCALE = 2.0  # the very object of the first of the three calls, each of which has a version of its own
+        print(*said(), "txc.runtime.entry_code" in sys.modules, "llvmlite" in sys.modules, "xdsl" in sys.modules)
+        for _ in range(3):
+            assert np.array_equal(f(X, n=5)["a"], X * SCALE + TABLE)
+        print(len(calls), *said())
     """
     kept = tmp_path / "kept"
     kept.mkdir(mode=0o700)
-    first = run(program, tmp_path, TXC_CACHE_DIR=str(kept))
-    assert first.split() == ["3", "True", "True"]
-    second = run(program, tmp_path, TXC_CACHE_DIR=str(kept))
-    assert second.split() == ["3", "False", "False"]
+    compiled = run(program, tmp_path, TXC_CACHE_DIR=str(kept))
+    assert compiled.splitlines() == ["3 0 True True True", "0 3 0"]
+    usual = run(program, tmp_path, TXC_CACHE_DIR=str(kept))
+    assert usual.splitlines() == ["0 3 False False False", "1 1 2"]
+    at_once = run(program, tmp_path, TXC_CACHE_DIR=str(kept), TXC_NATIVE_ENTRY="1")
+    assert at_once.splitlines() == ["3 0 True False False", "0 3 0"]
 
 
 def test_without_known_layouts_python_makes_every_call(tmp_path):

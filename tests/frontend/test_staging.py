@@ -463,20 +463,6 @@ def prints(x):
     return x
 
 
-def breaks(x, n):
-    for _ in range(n):
-        break
-    return x
-
-
-def breaks_a_while(x, n):
-    while n > 0:
-        n -= 1
-        if x.shape[0] == n:
-            break
-    return x
-
-
 def shrinks(x, n):
     while n > 1:
         n = n // 2
@@ -603,16 +589,14 @@ def tuple_or_not(x):
 
 ERRORS = [
     (prints, (X,), "print of a tensor is not compiled"),
-    (breaks, (X, 3), "a loop with 'break' needs a range that is known while the function is staged"),
-    (breaks_a_while, (X, 3), "a while loop with 'break' needs a condition that is known while the function is staged"),
     (shrinks, (X, 3), "an index needs the value of a tensor"),
     (condition_stores_outside, (X,), "the condition of while stores into a tensor that is used outside it"),
     (step_of_unknown_sign, (X, 9), "the step iv0 - 2 of a range varies with a loop"),
     (number_of_many, (X,), "float() takes one number, not f64[x.0, x.1]"),
     (changes_dtype, (X, 3), "before an iteration of the loop and bool[x.0, x.1] after it"),
     (changes_shape, (X, 3), "a carried value keeps its shape"),
-    (loops_over_rows, (X,), "a loop over the elements of a tensor is not staged"),
-    (range_of_a_tensor, (X,), "the bounds of a range are ints, not tensors"),
+    (loops_over_rows, (X,), "total is i64[] before an iteration of the loop and f64[x.1] after it"),
+    (range_of_a_tensor, (X,), "the bounds of a range are ints, not f64[]"),
     (array_condition, (X,), "the condition of if is bool[x.0, x.1], not one bool"),
     (one_branch, (X,), "'y' has no value here: it is set in only one branch"),
     (raises_on_a_tensor, (X,), "if … raise depends on a tensor"),

@@ -186,6 +186,28 @@ def test_what_is_missing_is_named():
 
 
 @needs_elf
+def test_a_function_that_is_left_out_needs_nothing():
+    text = """
+        declare i64 @outside(i64)
+        define i64 @needy(i64 %x) {
+          %y = call i64 @outside(i64 %x)
+          ret i64 %y
+        }
+        define i64 @sober(i64 %x) {
+          %y = add i64 %x, 1
+          ret i64 %y
+        }
+    """
+    data = compile_llvm(text, host_target())
+    with pytest.raises(LoaderError, match="the object needs 'outside'"):
+        LoadedObject(data, ["sober"], {})
+    loaded = LoadedObject(data, ["sober"], {}, left_out="needy")
+    assert _function(loaded, "sober", ctypes.c_int64, ctypes.c_int64)(41) == 42
+    with pytest.raises(LoaderError, match="the object has no function 'nobody'"):
+        LoadedObject(data, ["sober"], {}, left_out="nobody")
+
+
+@needs_elf
 def test_other_machines_and_other_files_are_refused():
     other = {"x86_64": "aarch64-unknown-linux-gnu", "aarch64": "x86_64-unknown-linux-gnu"}[host_target().arch]
     foreign = compile_llvm(

@@ -1,0 +1,135 @@
+"""The benchmarks' programs as loops for Numba, in parallel; what is not here Numba compiles from the NumPy text."""
+
+from __future__ import annotations
+
+import importlib
+from typing import Any
+
+import numpy as np
+
+numba: Any = importlib.import_module("numba")
+prange = numba.prange
+parallel = numba.njit(parallel=True, fastmath=True)
+
+
+@parallel
+def softmax_rows(x):
+    out = np.empty_like(x)
+    for i in prange(x.shape[0]):
+        top = x[i].max()
+        total = x.dtype.type(0)
+        for j in range(x.shape[1]):
+            out[i, j] = np.exp(x[i, j] - top)
+            total += out[i, j]
+        for j in range(x.shape[1]):
+            out[i, j] /= total
+    return out
+
+
+@parallel
+def chain(a, b):
+    one, half, two = a.dtype.type(1.5), a.dtype.type(0.5), a.dtype.type(2.0)
+    return np.sqrt(np.abs(((a * b + one) * a - b) * half + a)) / (b + two)
+
+
+@parallel
+def broadcast_add(x, row, column):
+    out = np.empty_like(x)
+    for i in prange(x.shape[0]):
+        for j in range(x.shape[1]):
+            out[i, j] = x[i, j] + row[0, j] + column[i, 0]
+    return out
+
+
+@parallel
+def total(x):
+    result = x.dtype.type(0)
+    for i in prange(x.shape[0]):
+        for j in range(x.shape[1]):
+            result += x[i, j]
+    return result
+
+
+@parallel
+def row_sum(x):
+    out = np.empty(x.shape[0], x.dtype)
+    for i in prange(x.shape[0]):
+        total = x.dtype.type(0)
+        for j in range(x.shape[1]):
+            total += x[i, j]
+        out[i] = total
+    return out
+
+
+@parallel
+def column_sum(x):
+    block = 512
+    out = np.zeros(x.shape[1], x.dtype)
+    for part in prange((x.shape[1] + block - 1) // block):
+        for i in range(x.shape[0]):
+            for j in range(part * block, min((part + 1) * block, x.shape[1])):
+                out[j] += x[i, j]
+    return out
+
+
+@parallel
+def transpose(x):
+    out = np.empty((x.shape[1], x.shape[0]), x.dtype)
+    side = 32
+    for band in prange((x.shape[1] + side - 1) // side):
+        for start in range(0, x.shape[0], side):
+            for j in range(band * side, min((band + 1) * side, x.shape[1])):
+                for i in range(start, min(start + side, x.shape[0])):
+                    out[j, i] = x[i, j]
+    return out
+
+
+@parallel
+def column_chip(x):
+    out = np.empty(x.shape[0], x.dtype)
+    for i in prange(x.shape[0]):
+        out[i] = x[i, 3] * 2
+    return out
+
+
+@parallel
+def cumsum(x):
+    out = np.empty_like(x)
+    for i in prange(x.shape[0]):
+        total = x.dtype.type(0)
+        for j in range(x.shape[1]):
+            total += x[i, j]
+            out[i, j] = total
+    return out
+
+
+@parallel
+def matmul(a, b):
+    """Stacks of small matrices; Numba has no better word for other products than NumPy's own BLAS."""
+    out = np.zeros((a.shape[0], a.shape[1], b.shape[2]), a.dtype)
+    for s in prange(a.shape[0]):
+        for i in range(a.shape[1]):
+            for k in range(a.shape[2]):
+                for j in range(b.shape[2]):
+                    out[s, i, j] += a[s, i, k] * b[s, k, j]
+    return out
+
+
+@numba.njit
+def sum_of_two(a, b):
+    return a + b
+
+
+@numba.njit
+def fused_call(x, y):
+    return x * 2 - y / 3
+
+
+@numba.njit
+def four_arrays(a, b, c, d):
+    return a * b + c * d
+
+
+@numba.njit
+def with_scalars(x, s, n=3):
+    return x * s + n

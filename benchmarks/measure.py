@@ -1,0 +1,112 @@
+"""Contestants of one workload: compared, then timed in turns (A B C A B C …) within one process."""
+
+from __future__ import annotations
+
+import math
+import statistics
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from .quiet import wait_for_quiet
+
+__all__ = ["Contestant", "Effort", "Timed", "check", "measure"]
+
+#: A sample takes at least so long: calls in a row share one reading of the clock.
+SAMPLE_SECONDS = 0.002
+
+
+@dataclass
+class Contestant:
+    """One way to do the work.  `before` runs untimed before each sample.
+
+    Where `own_clock`, `call` returns the seconds it measured itself (in another process, say).
+    """
+
+    call: Callable[[], Any]
+    before: Callable[[], Any] | None = None
+    own_clock: bool = False
+
+
+@dataclass(frozen=True)
+class Effort:
+    """From `fewest` to `most` rounds, as many as fit into `seconds`; a sample waits `patience` for a quiet moment."""
+
+    fewest: int = 5
+    most: int = 15
+    seconds: float = 1.5
+    patience: float = 0.2
+
+
+@dataclass
+class Timed:
+    """Seconds a call of each contestant, a list entry a round, and how many rounds nothing disturbed."""
+
+    seconds: dict[str, list[float]] = field(default_factory=dict)
+    quiet_rounds: int = 0
+
+    @property
+    def medians(self) -> dict[str, float]:
+        return {name: statistics.median(times) for name, times in self.seconds.items()}
+
+    @property
+    def minima(self) -> dict[str, float]:
+        return {name: min(times) for name, times in self.seconds.items()}
+
+
+def check(results: Mapping[str, Any], expected: Any, tolerance: float) -> None:
+    """Compare each contestant's result with what is expected; AssertionError names the one that is wrong."""
+    right = expected if isinstance(expected, tuple) else (expected,)
+    for name, result in results.items():
+        got = result if isinstance(result, (tuple, list)) else (result,)
+        assert len(got) == len(right), f"{name} has {len(got)} results, not {len(right)}"
+        for a, b in zip(got, right):
+            # Differences of near equals lose bits everywhere.
+            atol = tolerance * float(np.abs(b).max()) if np.size(b) else 0.0
+            np.testing.assert_allclose(np.asarray(a), b, tolerance, atol, err_msg=name)
+
+
+def _calls(contestant: Contestant) -> int:
+    """How many calls a sample has."""
+    if contestant.own_clock or contestant.before is not None:
+        return 1
+    contestant.call()
+    start = time.perf_counter()
+    contestant.call()
+    return max(1, math.ceil(SAMPLE_SECONDS / max(1e-7, time.perf_counter() - start)))
+
+
+def _sample(contestant: Contestant, calls: int, patience: float) -> tuple[float, bool]:
+    """Seconds a call, and whether nothing else ran when it began.  One untimed call wakes threads and fills caches."""
+    call = contestant.call
+    quiet = wait_for_quiet(patience)
+    if contestant.before is not None:
+        contestant.before()
+    elif not contestant.own_clock:
+        call()
+    if contestant.own_clock:
+        return call(), quiet
+    start = time.perf_counter()
+    for _ in range(calls):
+        call()
+    return (time.perf_counter() - start) / calls, quiet
+
+
+def measure(contestants: Mapping[str, Contestant], effort: Effort) -> Timed:
+    """Samples of each contestant, in turns.  Medians are of the quiet rounds only, where there are `fewest` of them."""
+    calls = {name: _calls(c) for name, c in contestants.items()}
+    rounds: list[dict[str, float]] = []
+    quiet: list[dict[str, float]] = []
+    start = time.perf_counter()
+    while len(rounds) < effort.most and (
+        len(rounds) < effort.fewest or time.perf_counter() - start < effort.seconds
+    ):  # fmt: skip
+        samples = {name: _sample(c, calls[name], effort.patience) for name, c in contestants.items()}
+        rounds.append({name: seconds for name, (seconds, _) in samples.items()})
+        if all(alone for _, alone in samples.values()):
+            quiet.append(rounds[-1])
+    used = quiet if len(quiet) >= effort.fewest else rounds
+    return Timed({name: [r[name] for r in used] for name in contestants}, len(quiet))

@@ -1,0 +1,115 @@
+"""The process that measures with one number of threads: held to that many CPUs, every library told so."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+__all__ = ["Request", "ask", "work"]
+
+VARIABLES = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS", "NUMEXPR_NUM_THREADS", "NUMBA_NUM_THREADS",
+             "TXC_NUM_THREADS")  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Request:
+    """What to measure.  Empty lists of dtypes, layouts, sizes and contestants mean all."""
+
+    threads: int
+    families: Sequence[str]
+    latencies: Sequence[str]
+    seed: int
+    quick: bool = False
+    dtypes: Sequence[str] = ()
+    layouts: Sequence[str] = ()
+    sizes: Sequence[int] = ()
+    contestants: Sequence[str] = ()
+    passes: str = ""
+    fewest: int = 5
+    most: int = 15
+    seconds: float = 1.5
+    patience: float = 0.2
+
+
+def ask(request: Request) -> dict[str, Any]:
+    """The answer of a fresh process: ceilings, and a record for each workload and latency."""
+    environment = {**os.environ, **dict.fromkeys(VARIABLES, str(request.threads)), "TXC_CACHE_DIR": "0"}
+    if request.passes:
+        environment["TXC_PASSES"] = request.passes
+    done = subprocess.run(
+        [sys.executable, "-m", "benchmarks.worker"], input=json.dumps(asdict(request)), env=environment,
+        stdout=subprocess.PIPE, text=True, check=True,
+    )  # fmt: skip
+    return json.loads(done.stdout.splitlines()[-1])
+
+
+def work(request: Request) -> dict[str, Any]:
+    """Measure what is asked for in this process."""
+    if hasattr(os, "sched_setaffinity"):
+        os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[-request.threads :])
+    from .ceilings import measure_ceilings
+    from .families import workloads
+    from .latency import LATENCIES
+    from .measure import Effort, measure
+    from .quiet import wait_for_quiet
+
+    effort = Effort(request.fewest, request.most, request.seconds, request.patience)
+    wait_for_quiet(10 * request.patience)
+    ceilings = measure_ceilings(request.threads, request.quick) if request.families else None
+    records = []
+    for workload in workloads(
+        request.families, request.seed, quick=request.quick, dtypes=request.dtypes, layouts=request.layouts,
+        sizes=request.sizes,
+    ):  # fmt: skip
+        name = f"{workload.family.name} {workload.name}"
+        print(f"{name}, {request.threads} thread(s) …", file=sys.stderr, flush=True)
+        contestants, absent = _contestants(workload, request.contestants)
+        timed = measure(contestants, effort)
+        records.append(
+            _record(workload.family.name, workload.name, timed, absent, workload.bytes, workload.flops, workload.dtype)
+        )
+    for name in request.latencies:
+        print(f"{name}, {request.threads} thread(s) …", file=sys.stderr, flush=True)
+        contestants, absent = LATENCIES[name](request.quick)
+        records.append(_record(name, "", measure(contestants, effort), absent))
+    return {"threads": request.threads, "ceilings": ceilings and asdict(ceilings), "records": records}
+
+
+def _contestants(workload: Any, names: Sequence[str]) -> tuple[dict[str, Any], dict[str, str]]:
+    """Ready contestants, each of whose results is right, and why others are absent."""
+    from .contestants import CONTESTANTS, Absent, contestant
+    from .measure import Contestant, check
+
+    made, absent = {}, {}
+    expected = workload.family.program(*workload.arguments)
+    for name in CONTESTANTS:
+        if names and name not in names:
+            continue
+        try:
+            call = contestant(name, workload)
+        except Absent as why:
+            absent[name] = str(why)
+            continue
+        check({name: call()}, expected, {"f4": 1e-4, "f8": 1e-10}.get(workload.dtype, 0.0))
+        made[name] = Contestant(call)
+    return made, absent
+
+
+def _record(
+    family: str, workload: str, timed: Any, absent: Mapping[str, str], moved: float = 0.0, flops: float = 0.0,
+    dtype: str = "",
+) -> dict[str, Any]:  # fmt: skip
+    return {
+        "family": family, "workload": workload, "bytes": moved, "flops": flops, "dtype": dtype,
+        "seconds": timed.seconds, "quiet_rounds": timed.quiet_rounds, "absent": dict(absent),
+        "load": os.getloadavg()[0],
+    }  # fmt: skip
+
+
+if __name__ == "__main__":
+    print(json.dumps(work(Request(**json.loads(sys.stdin.read())))))

@@ -1,0 +1,132 @@
+"""What staged loops run over: rows of tensors, `enumerate`, `zip`, `reversed`, ranges that data bound."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import txc
+from txc.compiler.diagnostics import TxcError
+
+from .control import every_stage, same
+
+V = np.arange(12.0) - 3
+M = V.reshape(3, 4)
+K = np.array([2, 5])
+
+
+def over_rows(x):
+    total = x[0] * 0
+    for row in x:
+        total = total + row * row
+    return total
+
+
+def stores_into_rows(x):
+    for row in x:
+        row[1:] += row[:-1]
+    return x
+
+
+def counted(x):
+    total = 0.0
+    for i, v in enumerate(x, 3):
+        total += i * v
+    return total
+
+
+def side_by_side(x):
+    total = 0.0
+    for a, (b, i) in zip(x[2:], zip(x, range(5, 100))):
+        total += a * b - i
+    return total
+
+
+def with_a_list(x):
+    total = 0.0
+    for a, scale in zip(x, (1.0, 2.0, 5.0)):
+        total += a * scale
+    return total
+
+
+def backwards(x):
+    total = 0.0
+    for v in reversed(x):
+        total = total * 0.5 + v
+    for i in reversed(range(1, x.shape[0])):
+        total = total * 0.5 + x[i]
+    return total
+
+
+def in_a_comprehension(x):
+    return sum([v * i for i, v in enumerate(x)])
+
+
+def between(x, k):
+    total = 0.0
+    for i in range(k[0], k[1]):
+        total += x[i]
+        if total > 100:
+            break
+    return total
+
+
+def between_downwards(x, k):
+    total = 0.0
+    for i in range(k[1], k[0], -1):
+        total = total * 0.5 + x[i]
+    return total
+
+
+@pytest.mark.parametrize("f", [counted, side_by_side, with_a_list, backwards, in_a_comprehension])
+def test_of_vectors(f: Callable[..., Any]):
+    every_stage(same(f, (V,), (V[:5].copy(),)), V)
+
+
+@pytest.mark.parametrize("f", [over_rows, stores_into_rows])
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_of_rows(f: Callable[..., Any], order: Any):
+    jitted = same(f, (np.array(M, order=order),), (np.tile(M, (9, 1)),))
+    every_stage(jitted, M)
+
+
+@pytest.mark.parametrize("f", [between, between_downwards])
+def test_ranges_that_data_bound(f: Callable[..., Any]):
+    every_stage(same(f, (V, K), (V, K[::-1].copy()), (V, K.astype(np.int16))), V, K)
+
+
+def test_the_rows_of_longer_tensors_compile_nothing():
+    jitted = same(over_rows, *((np.tile(M, (n, 1)),) for n in (1, 2, 5, 30)))
+    assert len(jitted.signatures()) == 1
+
+
+def test_zip_of_other_lengths():
+    def f(x, y):
+        return sum([a * b for a, b in zip(x, y, strict=True)])
+
+    same(f, (V, V))
+    with pytest.raises(ValueError, match="different lengths"):
+        txc.jit(f)(V, V[1:])
+
+
+def test_a_step_that_is_a_tensor():
+    def f(x, k):
+        for i in range(0, 5, k[0]):
+            x[i] = 0
+        return x
+
+    with pytest.raises(TxcError, match="the step of a range is a tensor, whose sign is not known"):
+        txc.jit(f)(V.copy(), K)
+
+
+def test_a_number_is_no_sequence():
+    def f(x):
+        for v in x.sum():
+            x = x + v
+        return x
+
+    with pytest.raises(TxcError, match="a loop runs over the rows of a tensor, and f64\\[\\] has none"):
+        txc.jit(f)(V)

@@ -1,0 +1,359 @@
+"""`break`, `continue`, early `return` and `else` where only the compiled function knows the conditions."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import textwrap
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import txc
+from txc.compiler.diagnostics import TxcError
+from txc.compiler.frontend.jumps import stop_of, structured
+
+from .control import every_stage, same
+
+V = np.arange(12.0) - 3
+M = V.reshape(3, 4)
+
+
+def first_over(x, limit):
+    for i in range(x.shape[0]):
+        if x[i] > limit:
+            return i, x[i]
+    return -1, 0.0
+
+
+def found_or_not(x, limit):
+    found = -1
+    for i in range(x.shape[0]):
+        if x[i] > limit:
+            found = i
+            break
+    else:
+        found = -2
+    return found
+
+
+def else_without_a_break(x, limit):
+    for i in range(x.shape[0]):
+        x[i] += limit
+    else:
+        x[0] = 7
+    return x
+
+
+def skips(x, limit):
+    total = 0.0
+    for i in range(x.shape[0]):
+        if x[i] < 0:
+            continue
+        if x[i] > limit:
+            break
+        total += x[i]
+    return total
+
+
+def skips_some(x, limit):
+    total = 0.0
+    for i in range(x.shape[0]):
+        if x[i] < limit:
+            total += 100
+            if x[i] < 0:
+                total -= 1
+                continue
+            total += 10
+        total += x[i]
+    return total
+
+
+def skips_in_a_while(x, limit):
+    i = 0
+    total = 0.0
+    while i < x.shape[0]:
+        i += 1
+        if x[i - 1] > limit:
+            continue
+        total += x[i - 1]
+    return total, i
+
+
+def nested_loops(x, limit):
+    count = 0
+    for i in range(x.shape[0]):
+        for j in range(x.shape[1]):
+            if x[i, j] > limit:
+                if x[i, j] > 2 * limit:
+                    break
+                count += 10
+                continue
+            count += 1
+        if count > 20:
+            return count, i
+    return count, -1
+
+
+def returns_from_inside(x, limit):
+    for i in range(x.shape[0]):
+        for j in range(x.shape[1]):
+            if x[i, j] > limit:
+                return x[i] * 1
+    return x[0] * 0
+
+
+def returns_from_a_while(x, limit):
+    while True:
+        x = x * 0.5
+        if x.max() < limit:
+            return x
+
+
+def rests(x, limit):
+    i = 0
+    while i < x.shape[0]:
+        if x[i] > limit:
+            break
+        i += 1
+    return i
+
+
+def last_counter(x, limit):
+    for i in range(x.shape[0]):
+        if x[i] > limit:
+            break
+    return i  # pyright: ignore[reportPossiblyUnboundVariable]
+
+
+def bounded_while(x, limit):
+    rounds = 0
+    while x[0] < 100:
+        x[0] += limit
+        rounds += 1
+        if rounds > 5:
+            break
+    else:
+        rounds = -rounds
+    return rounds
+
+
+def returns_early(x, limit):
+    if limit > 3:
+        if x.sum() > 0:
+            return x + 1
+        x = x * 2
+    if x.min() < -5:
+        return -x
+    return x
+
+
+def changes_or_returns(x, limit):
+    if x[0] > limit:
+        return
+    x[0] = limit
+    for i in range(1, x.shape[0]):
+        if x[i] > limit:
+            return
+        x[i] = x[i - 1]
+
+
+def stops_short(x, limit):
+    """Written out: its length is known."""
+    total = 0.0
+    for i in range(4):
+        if x[i] > limit:
+            break
+        total += x[i]
+    return total
+
+
+def known_while_staging(x, limit):
+    total = x[0] * 0
+    for scale in (1.0, 2.0, 3.0):
+        if scale == 2.0:
+            continue
+        total += scale * x[0]
+        if scale > limit:
+            break
+    return total
+
+
+def beyond_the_end(x, limit):
+    """An index outside is never reached."""
+    for i in range(100):
+        if x[i] > limit:
+            return i
+    return -1
+
+
+def in_a_with(x, limit):
+    for i in range(x.shape[0]):
+        with np.errstate(all="ignore"):
+            if x[i] > limit:
+                return i
+    with np.errstate(all="ignore"):
+        return -1
+
+
+def local_function(x, limit):
+    def clipped(v):
+        if v > limit:
+            return limit
+        return v
+
+    return clipped(x[0]) + clipped(x[-1])
+
+
+PROGRAMS: list[tuple[Callable[..., Any], np.ndarray]] = [
+    *((f, V) for f in (
+        first_over, found_or_not, else_without_a_break, skips, skips_some, skips_in_a_while, returns_from_a_while,
+        rests, last_counter, bounded_while, returns_early, changes_or_returns, stops_short,
+        known_while_staging, in_a_with, local_function,
+    )),
+    (nested_loops, M), (returns_from_inside, M),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("f", "x"), PROGRAMS, ids=lambda v: getattr(v, "__name__", ""))
+def test_as_python(f: Callable[..., Any], x: np.ndarray):
+    calls = [(x, 3.5), (x, 0.5), (x - 50, 2.0), (x, 99.0)]
+    if f is returns_early:
+        calls = [(x * s, limit) for s in (1, -1) for limit in (1, 4)]
+    jitted = same(f, *calls)
+    every_stage(jitted, *calls[0])
+
+
+def test_what_a_break_leaves_out_is_not_read():
+    same(beyond_the_end, (V, 3.5))
+
+
+def test_a_loop_ends_where_it_breaks():
+    """Behind the break nothing runs: the loop has a condition, not so many empty iterations."""
+    text = txc.jit(first_over).lower(V, 3.5).as_text("loops")
+    assert "until" in text
+    assert "until" not in txc.jit(else_without_a_break).lower(V, 3.5).as_text("loops")
+
+
+def test_the_counter_behind_a_loop_has_no_value_of_before():
+    def f(x):
+        i = 7
+        for i in range(x.shape[0]):
+            x[i] = i
+        return i
+
+    with pytest.raises(TxcError, match="'i' has no value here"):
+        txc.jit(f)(V.copy())
+
+
+@pytest.mark.parametrize("f", [f for f, _ in PROGRAMS], ids=lambda f: f.__name__)
+def test_the_rewritten_function_is_plain_python(f: Callable[..., Any]):
+    """Run by Python, with the flags obeyed, it does what the original does."""
+    (definition,) = ast.parse(textwrap.dedent(inspect.getsource(f))).body
+    assert isinstance(definition, ast.FunctionDef)
+    definition.body = structured(definition)
+    for loop in [n for n in ast.walk(definition) if isinstance(n, (ast.For, ast.While))]:
+        assert not loop.orelse
+        inside = [n for s in loop.body for n in ast.walk(s)]
+        assert not any(isinstance(n, (ast.Break, ast.Continue, ast.Return)) for n in inside)
+        if isinstance(loop, ast.For) and (stop := stop_of(loop)):
+            loop.body.append(ast.If(ast.Name(stop, ast.Load()), [ast.Break()], []))
+    scope: dict[str, Any] = {"np": np}
+    exec(compile(ast.fix_missing_locations(ast.Module([definition], [])), "<test>", "exec"), scope)
+    x = M if f in (nested_loops, returns_from_inside) else V
+    for limit in (3.5, 0.5, 99.0):
+        ours, theirs = x.copy(), x.copy()
+        np.testing.assert_equal(scope[f.__name__](ours, limit), f(theirs, limit))
+        np.testing.assert_array_equal(ours, theirs)
+
+
+def tuple_or_not(x, limit):
+    for i in range(x.shape[0]):
+        if x[i] > limit:
+            return i, x
+    return x
+
+
+def other_shapes(x, limit):
+    for i in range(x.shape[0]):
+        if x[i] > limit:
+            return x
+    return x.sum()
+
+
+def breaks_out_of_a_try(x, limit):
+    for i in range(x.shape[0]):
+        try:
+            break
+        except ValueError:
+            x[i] = limit
+    return x
+
+
+def tries(x, limit):
+    try:
+        x[0] = limit
+    except ValueError:
+        pass
+    return x
+
+
+def generates(x, limit):
+    yield x + limit
+
+
+def enters(x, limit):
+    with open("/dev/null"):
+        return x + limit
+
+
+def deletes_an_element(x, limit):
+    del x[0]
+    return x
+
+
+def uses_what_is_deleted(x, limit):
+    y = x + limit
+    del y
+    return y  # noqa: F821  # pyright: ignore[reportUnboundVariable]
+
+
+def matches(x, limit):
+    match x[0]:
+        case 0:
+            x = x + limit
+    return x
+
+
+def asserts(x, limit):
+    assert x.sum() > limit
+    return x
+
+
+ERRORS: list[tuple[Callable[..., Any], str, str]] = [
+    (
+        tuple_or_not,
+        "a return in a loop or a with gives another number of values than others",
+        "return the same kind of value",
+    ),
+    (other_shapes, "is f64[x.0] in one branch of an if and f64[] in the other", "give it one shape"),
+    (breaks_out_of_a_try, "a jump out of try is not staged", "move break, continue and return out of it"),
+    (tries, "try is not staged", "use np.where"),
+    (generates, "a generator is not staged", "return a list"),
+    (enters, "with TextIOWrapper is not staged", "enter it around the call"),
+    (deletes_an_element, "del of an element is not staged", "make a new value without it"),
+    (uses_what_is_deleted, "'y' has no value here", "give y a value before"),
+    (matches, "match depends on a tensor", "use np.where"),
+    (asserts, "assert depends on a tensor", "use np.where"),
+]
+
+
+@pytest.mark.parametrize(("f", "text", "hint"), ERRORS, ids=lambda v: getattr(v, "__name__", ""))
+def test_errors(f: Callable[..., Any], text: str, hint: str):
+    with pytest.raises(TxcError) as caught:
+        txc.jit(f)(V.copy(), 3.5)
+    message = str(caught.value)
+    assert text in message and hint in message
+    assert f"in {f.__name__}" in message and "^" in message
