@@ -164,8 +164,9 @@ class Op:
     """A declaration.  Subclass a family, not this.
 
     `numpy` is the NumPy function (or ufunc) that means the same: the oracle of tests, the constant folder and the
-    spelling that dispatch recognises; `also` lists further functions that dispatch recognises, by dotted name where
-    the library should not be imported (``"scipy.special.expit"``).  `seeds` says which document defines it.
+    spelling that dispatch recognises (None where NumPy has none); `also` lists further functions that dispatch
+    recognises, by dotted name where the library should not be imported (``"scipy.special.expit"``).  `seeds` says
+    which document defines it.
     """
 
     name: ClassVar[str]
@@ -269,6 +270,8 @@ class Map(Op):
     result: ClassVar[str] = "same"
     mlir: ClassVar[str | None] = None
     ulp: ClassVar[float | None] = None
+    #: Whether `ulp` counts, beside ulp of the result, what one ulp of each operand changes in it.
+    conditioned: ClassVar[bool] = False
     commutative: ClassVar[bool] = False
     #: Algebra that canonicalisation applies: ``involution``, ``idempotent``, ``("neutral", 0.0)``, …
     algebra: ClassVar[tuple[Any, ...]] = ()
@@ -324,6 +327,11 @@ class Map(Op):
                 f"{cls.name} is not defined on {element}", f"it takes {', '.join(sorted(cls.dtypes))} tensors", "TX0112"
             )
         return (tensor_type(cls.result_dtype(element), dims),)
+
+    @classmethod
+    def has_meaning(cls) -> bool:
+        """Whether `evaluate` is independent of `scalar`: by a function of NumPy, or by code of its own."""
+        return cls.numpy is not None or cls.evaluate.__func__ is not Map.evaluate.__func__  # type: ignore[attr-defined]
 
     @classmethod
     def evaluate(cls, arrays: Sequence[np.ndarray], attrs: dict[str, Any]) -> tuple[np.ndarray, ...]:

@@ -5,6 +5,7 @@ Functions that txc has no equal of, and arguments that it does not take, are err
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from typing import Any
 
@@ -12,7 +13,9 @@ import numpy as np
 
 from ...dialects.registry import OPS, Map, OpError, Reduction, Scan
 
-__all__ = ["dot", "fold_of", "function", "matmul", "power", "recognised", "scan_of", "ufunc"]
+__all__ = [
+    "dot", "fold_of", "function", "library_function", "matmul", "power", "recognised", "scan_of", "ufunc",
+]  # fmt: skip
 
 _ufuncs: dict[Any, str] = {}
 
@@ -35,10 +38,26 @@ def recognised(f: Any) -> str | None:
         return None
     if found is None and hasattr(f, "__name__"):
         # SciPy's ufuncs do not say where they live; `scipy.special` is the only library the registry names.
-        module = getattr(f, "__module__", None)
-        names = (f"{module}.{f.__name__}",) if module else (f"scipy.special.{f.__name__}",)
-        found = next((_known()[n] for n in names if n in _known()), None)
+        module = getattr(f, "__module__", None) or "scipy.special"
+        public = [part for part in module.split(".") if not part.startswith("_")]
+        found = _known().get(".".join([*public, f.__name__.lstrip("_")]))
     return found
+
+
+def library_function(f: Any) -> Any:
+    """What staged code calls for a library's Python function that the registry names, but which knows arrays only."""
+    name = recognised(f)
+
+    @functools.wraps(f)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        from .apply import apply
+        from .tensor import Tensor
+
+        if name is None or not any(isinstance(a, Tensor) for a in args):
+            return f(*args, **kwargs)
+        return apply(name, *args, **kwargs)
+
+    return f if name is None or f.__module__.partition(".")[0] == "numpy" else call
 
 
 def fold_of(f: np.ufunc) -> str | None:
