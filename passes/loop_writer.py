@@ -51,7 +51,7 @@ def accesses(nest: kernel.GenericOp) -> list[Access]:
         info = buffer_info(value)
         address = simplify(expand_mods(info.address(index.exprs)), extents)
         split = linear_in(address, extents)
-        found.append(Access(split and split[0], n >= len(nest.ins), info.dtype.bytes * 8, bool(index.guards)))
+        found.append(Access(split and split[0], n >= len(nest.ins), info.dtype.part.bytes * 8, bool(index.guards)))
     return found
 
 
@@ -122,6 +122,10 @@ class LoopWriter:
             block.add_op(there)
             (value,) = self._copy(op.merge, [there.result, value], where, block)
         block.add_op(loop.StoreOp(value, op.base, index, guards))
+
+    def combine(self, nest: kernel.GenericOp, states: Sequence[SSAValue], block: Block) -> list[SSAValue]:
+        """The nest's `merge` of older and newer states, appended to the block."""
+        return self._copy(nest.merge, states, {}, block)
 
     def merge(self, nest: kernel.GenericOp) -> Block:
         """A copy of the nest's merge region, as a block for `loop.reduce`."""

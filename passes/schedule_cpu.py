@@ -22,6 +22,7 @@ from .schedule_contract import is_contraction, schedule_contraction
 from .schedule_map import Lanes, schedule_map
 from .schedule_reduce import schedule_reduction
 from .schedule_rows import schedule_rows
+from .schedule_scan import schedule_scan
 from .schedule_scatter import schedule_scatter
 
 __all__ = ["ScheduleCpuPass"]
@@ -103,6 +104,8 @@ class _Schedule:
         before = block.last_op
         if not nest.is_reduction:
             schedule_map(self.writer, nest, block, self.lanes, done, serial)
+        elif nest.is_scan:
+            schedule_scan(self.writer, nest, block, self.lanes, done, serial)
         elif is_contraction(nest) and not done:
             schedule_contraction(self.writer, nest, block, self.lanes)
         else:

@@ -243,6 +243,7 @@ ERRORS = [
     (lambda x: x[x > 0] * x[x < 0], "chosen by different masks"),
     (lambda x: x[x > 0] * x[0], "known only at run time"),
     (lambda x: x.__setitem__(0, np.ones(3)), "a store cannot broadcast f64[x0.1] and f64[captured0.0]"),
+    (lambda x: x.astype(np.longdouble), "no element type"),
     (lambda x: x + "a", "unsupported operand"),
     (lambda x: (x > 0).astype(np.uint8) + 300, "Python integer 300 does not fit u8"),
     (lambda x: np.where(x > 0), "np.where(condition) has a size known only at run time"),
