@@ -355,6 +355,12 @@ def on(x: Tensor, device: Any = None, done: Any = None) -> Any:
     return evaluation.Target(x, device, done)
 
 
+def take(x: Tensor, indices: Any, axis: Any = None, out: Any = None, mode: str = "raise") -> Any:
+    from .numpy_indexing import take
+
+    return take(x, indices, axis, out, mode)
+
+
 METHODS: dict[str, Any] = {
     name: _reduction(name)
     for name in ("sum", "prod", "mean", "all", "any", "argmax", "argmin", "maximum", "minimum")
@@ -362,6 +368,6 @@ METHODS: dict[str, Any] = {
     "max": _reduction("maximum"), "min": _reduction("minimum"), "reshape": reshape, "transpose": transpose,
     "swapaxes": swapaxes, "squeeze": squeeze, "ravel": ravel, "flatten": flatten, "copy": copy, "astype": astype,
     "count": count, "var": variance, "std": deviation, "clip": clip, "roll": roll, "fill": fill, "dot": dot,
-    "trace": trace, "item": item, "eval": evaluated, "cast": astype,
+    "trace": trace, "item": item, "take": take, "eval": evaluated, "cast": astype,
     "eval_async": evaluated_in_background, "on": on, "format": tensor_format.text,
 } | FILLING  # fmt: skip
