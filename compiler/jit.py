@@ -270,6 +270,7 @@ class Jitted(NativeCallable):
 
     def _run(self, version: Version, call: Call, ready: Ready, out: Any) -> Any:
         executable, arrays, signature = version.executable, ready.arrays, version.signature
+        self._check_temporaries(version, call, ready)
         places = {} if out is None else _destinations(signature, out)
         direct = self._direct(version, ready, places) if places else {}
         if executable.written:
@@ -283,6 +284,21 @@ class Jitted(NativeCallable):
                 array[...] = outputs[number]
                 outputs[number] = array
         return structured(signature.structure, outputs, call.lazy and not places, places)
+
+    def _check_temporaries(self, version: Version, call: Call, ready: Ready) -> None:
+        """TxcError where the call needs more memory for temporaries than `max_temp_bytes`."""
+        most = self._options.max_temp_bytes
+        if most is None:
+            return
+        from .temporaries import check_temporaries
+
+        def loops() -> Any:
+            from .pipeline import run_stages
+
+            graph, _, facts = self._trace(call)
+            return run_stages(graph, self._options, strides=strides_of(graph, facts), stop_after="loops").module
+
+        check_temporaries(version.signature.name, version.executable.code, ready.prepared, most, loops)
 
     def _direct(self, version: Version, ready: Ready, places: Mapping[int, np.ndarray]) -> dict[int, np.ndarray]:
         """The user's arrays that compiled code can write to, by buffer; an error where one does not fit its result."""
@@ -388,8 +404,8 @@ def jit(function: Callable[..., Any] | None = None, **options: Any) -> Any:
 
     Options: `device` (``"cpu"``, ``"cpu:N"``), `threads`, `fastmath` (a set of rewrites to allow), `passes` (options of
     passes as text), `debug` (True: debug information for gdb), `donate` (names of parameters whose arrays may become
-    results: `donation.py`).  OptionError for others.  The result is called like the function; arrays give arrays, lazy
-    tensors give lazy tensors.
+    results: `donation.py`), `max_temp_bytes` (a call that needs more of temporaries is an error that says what for).
+    OptionError for others.  The result is called like the function; arrays give arrays, lazy tensors give lazy tensors.
     """
     made = Options.of(**options)
     if function is None:

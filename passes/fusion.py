@@ -24,8 +24,9 @@ from ..dialects.attributes import tensor_of
 from ..dialects.body_builder import BodyBuilder
 from ..dialects.dims import Dim, iterators, sym
 from ..dialects.index_map import IndexMap, identity_map, product, unravel
+from ..dialects.ops.indexing import STORE
 from ..dialects.order import FREE, Order
-from ..dialects.registry import Map, Reduction
+from ..dialects.registry import Map, Reduction, Scan, find_op
 from ..dialects.scalar import Value
 from ..dialects.tx import TxOp
 from ..dialects.types import DTYPES, DType
@@ -116,6 +117,9 @@ class _Scope:
     def _visit_reduction(self, op: tx.ReductionOp) -> None:
         self._emit(op, reduction_nest(self, op))
 
+    def _visit_scan(self, op: tx.ScanOp) -> None:
+        self._emit(op, scan_nest(self, op))
+
     def _visit_contract(self, op: tx.ContractOp) -> None:
         self._emit(op, contraction_nest(self, op))
 
@@ -125,6 +129,24 @@ class _Scope:
         nest = self.nest(store.extents, op)
         pulled = nest.pull(value, identity_map(store.extents))
         self._emit(op, nest.finish_store(pulled, self.tensor(base), store))
+
+    def _visit_scatter(self, op: TxOp) -> None:
+        base, value, *indices = op.operands
+        target, params = self.tensor(base), op.params
+        combine = None if params["combine"] == STORE else find_op(params["combine"])
+        assert combine is None or issubclass(combine, Map)
+
+        def nest() -> kernel.ScatterOp:
+            store: IndexMap = params["map"]
+            return self.nest(store.extents, op).finish_scatter(value, indices, target, store, params["limits"], combine)
+
+        made = nest()
+        if made.disturbs([target]):
+            # All is read before anything is stored.
+            for v in (value, *indices):
+                self.tensor(v)
+            made = nest()
+        self._emit(op, made)
 
     def _visit_for(self, op: tx.ForOp) -> None:
         inits = [self.tensor(v) for v in op.operands]
@@ -220,9 +242,11 @@ def _defers(op: TxOp) -> bool:
 
 
 def fold_nest(scope: _Scope, op: tx.ReductionOp | tx.ContractOp, epilogue: SSAValue | None = None) -> Operation:
-    """The nest of a reduction or contraction."""
+    """The nest of a reduction, scan or contraction."""
     if isinstance(op, tx.ContractOp):
         return contraction_nest(scope, op, epilogue)
+    if isinstance(op, tx.ScanOp):
+        return scan_nest(scope, op, epilogue)
     return reduction_nest(scope, op, epilogue)
 
 
@@ -244,6 +268,24 @@ def reduction_nest(scope: _Scope, op: tx.ReductionOp, epilogue: SSAValue | None 
     return _fold(
         nest, op, states, elements, op.order, decl.combine,
         lambda b, folded: decl.finish(b, folded, operand.dtype), epilogue,
+    )  # fmt: skip
+
+
+def scan_nest(scope: _Scope, op: tx.ScanOp, epilogue: SSAValue | None = None) -> Operation:
+    """``tx.cumsum`` and kin: parallel iterators for the other dims, the last one along the axis."""
+    decl = op.decl
+    assert issubclass(decl, Scan)
+    monoid, operand, exclusive = decl.fold(), tensor_of(op.operands[0].type), bool(op.params["exclusive"])
+    others = [i for i in range(operand.rank) if i != op.axis]
+    nest = scope.nest((*[operand.dims[i] for i in others], operand.dims[op.axis]), op)
+    where = dict(zip((*others, op.axis), iterators(operand.rank)))
+    at = nest.index([where[i] for i in range(operand.rank)])
+    b, x = nest.builder, nest.pull(op.operands[0], at)
+    states = list(zip(decl.identity(operand.dtype), monoid.states(operand.dtype)))
+    return _fold(
+        nest, op, states, monoid.element(b, x, x), op.order, monoid.combine,
+        lambda b, folded: decl.finish(b, folded, operand.dtype, exclusive), epilogue,
+        at, "exclusive" if exclusive else "inclusive",
     )  # fmt: skip
 
 
@@ -293,16 +335,21 @@ def _fold(
     merge: Callable[[BodyBuilder, tuple[Value, ...], tuple[Value, ...]], tuple[Value, ...]],
     finish: Callable[[BodyBuilder, tuple[Value, ...]], Sequence[Value]],
     epilogue: SSAValue | None,
+    out: IndexMap | None = None,
+    scan: str = "",
 ) -> Operation:
-    """The nest of a fold; with an epilogue its `finish` goes on to the value at the end of the chain."""
+    """The nest of a fold; with an epilogue its `finish` goes on to the value at the end of the chain.
+
+    A `scan` writes at every point, where `out` says.
+    """
+    at = out or nest.index(iterators(len(nest.extents) - 1))
 
     def finishing(b: BodyBuilder, folded: tuple[Value, ...]) -> Sequence[Value]:
         results = finish(b, folded)
         if epilogue is None:
             return results
-        at = nest.index(iterators(len(nest.extents) - 1))
         nest.preset(op.results[0], at, results[0])
         return (nest.pull(epilogue, at),)
 
     types: list[Attribute] = [r.type for r in op.results] if epilogue is None else [epilogue.type]
-    return nest.finish_reduction(states, elements, order or FREE, merge, finishing, types)
+    return nest.finish_reduction(states, elements, order or FREE, merge, finishing, types, at, scan)

@@ -13,7 +13,7 @@ from .apply import apply, as_tensor, broadcast_together, cast, common_dtype, sta
 from .numpy_dispatch import dot, matmul
 from .tensor import Tensor
 
-__all__ = ["FUNCTIONS", "batched_matmul"]
+__all__ = ["FUNCTIONS", "batched_matmul", "handles", "into"]
 
 FUNCTIONS: dict[Any, Callable[..., Any]] = {}
 
@@ -67,10 +67,10 @@ def concatenate(arrays: Sequence[Any], axis: Any = 0, out: Any = None, dtype: An
         tensors = [methods.astype(t, dtype) for t in tensors]
     if axis is None:
         tensors, axis = [methods.ravel(t) for t in tensors], 0
-    return _into(out, apply("concatenate", *tensors, axis=axis))
+    return into(out, apply("concatenate", *tensors, axis=axis))
 
 
-def _into(out: Any, result: Any) -> Any:
+def into(out: Any, result: Any) -> Any:
     if out is None:
         return result
     out[...] = result
@@ -79,7 +79,7 @@ def _into(out: Any, result: Any) -> Any:
 
 @handles(np.stack)
 def stack_(arrays: Sequence[Any], axis: int = 0, out: Any = None) -> Any:
-    return _into(out, stack([as_tensor(x) for x in arrays], axis))
+    return into(out, stack([as_tensor(x) for x in arrays], axis))
 
 
 @handles(np.vstack)
@@ -229,7 +229,7 @@ def inner(a: Any, b: Any) -> Any:
 @handles(np.outer)
 def outer(a: Any, b: Any, out: Any = None) -> Any:
     a, b = methods.ravel(as_tensor(a)), methods.ravel(as_tensor(b))
-    return _into(out, apply("mul", methods.expand_dims(a, 1), b))
+    return into(out, apply("mul", methods.expand_dims(a, 1), b))
 
 
 @handles(np.tensordot)
@@ -294,7 +294,7 @@ def einsum(subscripts: Any, *operands: Any, out: Any = None, optimize: Any = Fal
                 else (apply("mul", *aligned))
             )
             have = right
-    return _into(out, methods.transpose(result, [have.index(c) for c in right]) if right else result)
+    return into(out, methods.transpose(result, [have.index(c) for c in right]) if right else result)
 
 
 def _aligned(t: Tensor, have: str, want: str) -> Tensor:
@@ -349,7 +349,7 @@ def take(a: Any, indices: Any, axis: Any = None, out: Any = None, mode: str = "r
     a = as_tensor(a)
     if axis is None:
         a, axis = methods.ravel(a), 0
-    return _into(out, apply("take", a, as_tensor(indices), axis=axis))
+    return into(out, apply("take", a, as_tensor(indices), axis=axis))
 
 
 @handles(np.diagonal)
@@ -359,7 +359,7 @@ def diagonal(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
 
 @handles(np.trace)
 def trace(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: Any = None, out: Any = None) -> Any:
-    return _into(out, methods.trace(as_tensor(a), offset, axis1, axis2))
+    return into(out, methods.trace(as_tensor(a), offset, axis1, axis2))
 
 
 @handles(np.diff)
@@ -413,5 +413,5 @@ def astype(x: Any, dtype: Any, *, copy: Any = True, device: Any = None) -> Any:
 def round_(a: Any, decimals: int = 0, out: Any = None) -> Any:
     if decimals:
         scale = 10.0**decimals
-        return _into(out, apply("rint", cast(as_tensor(a), as_tensor(a).element) * scale) / scale)
-    return _into(out, apply("round", a))
+        return into(out, apply("rint", cast(as_tensor(a), as_tensor(a).element) * scale) / scale)
+    return into(out, apply("round", a))
