@@ -87,23 +87,23 @@ class LoopWriter:
         """The nest's body at a point, appended to the block; its yielded scalars."""
         count = len(nest.ins) - nest.n_post
         operands = list(zip(nest.ins, nest.maps_in()))[:count]
-        return self._copy(nest.body, [self._load(v, m, point, block) for v, m in operands], point, block)
+        loaded = [self._load(v, m, point, block) for v, m in operands]
+        return self._copy(nest.body, loaded, point, block, _yielded(nest.body))
 
-    def factor(self, nest: kernel.GenericOp, which: int, point: Point, block: Block) -> SSAValue:
-        """One of the scalars that the body yields, with only the ops and loads that it needs."""
-        last = nest.body.block.last_op
-        assert isinstance(last, kernel.YieldOp)
-        needed = _slice(last.values[which])
+    def factor(self, nest: kernel.GenericOp, scalar: SSAValue, point: Point, block: Block) -> SSAValue:
+        """One of the scalars of the body, with only the ops and loads that it needs."""
+        needed = _slice(scalar)
         args: list[SSAValue] = []
         for argument, (value, index) in zip(nest.body.block.args, zip(nest.ins, nest.maps_in())):
             args.append(self._load(value, index, point, block) if argument in needed else argument)
-        return self._copy(nest.body, args, point, block, needed)[which]
+        return self._copy(nest.body, args, point, block, [scalar], needed)[0]
 
     def finish(self, nest: kernel.GenericOp, states: Sequence[SSAValue], point: Point, block: Block) -> None:
         """The nest's `finish` region and its stores."""
         posts = list(zip(nest.ins, nest.maps_in()))[len(nest.ins) - nest.n_post :]
         loaded = [self._load(v, m, point, block) for v, m in posts]
-        self.store(nest, self._copy(nest.finish, [*states, *loaded], point, block), point, block)
+        results = self._copy(nest.finish, [*states, *loaded], point, block, _yielded(nest.finish))
+        self.store(nest, results, point, block)
 
     def store(self, nest: kernel.GenericOp, values: Sequence[SSAValue], point: Point, block: Block) -> None:
         for value, out, index in zip(values, nest.outs, nest.maps_out()):
@@ -131,14 +131,16 @@ class LoopWriter:
         args: Sequence[SSAValue],
         point: Point,
         block: Block,
+        wanted: Sequence[SSAValue],
         needed: set[SSAValue] | None = None,
     ) -> list[SSAValue]:
+        """The region's ops (those that give something `needed`) at a point; the `wanted` scalars."""
         source = region.block
         values: dict[SSAValue, SSAValue] = dict(zip(source.args, args))
         where = dict(point)
         for op in source.ops:
             if isinstance(op, kernel.YieldOp):
-                return [values.get(v, v) for v in op.values]
+                continue
             if needed is not None and not any(r in needed for r in op.results):
                 continue
             if isinstance(op, kernel.ReadOp):
@@ -155,7 +157,7 @@ class LoopWriter:
                 made = _cloned(op, values)
             block.add_op(made)
             values.update(zip(op.results, made.results))
-        raise AssertionError("a body ends in kernel.yield")
+        return [values.get(v, v) for v in wanted]
 
 
 def _only_written(buffer: SSAValue, nest: kernel.GenericOp) -> bool:
@@ -163,6 +165,12 @@ def _only_written(buffer: SSAValue, nest: kernel.GenericOp) -> bool:
     parent = nest.parent_op()
     around = parent if isinstance(parent, kernel.RowsOp) else nest
     return sum(around.is_ancestor(use.operation) for use in buffer.uses) == 1
+
+
+def _yielded(region: Region) -> Sequence[SSAValue]:
+    last = region.block.last_op
+    assert isinstance(last, kernel.YieldOp), "a body ends in kernel.yield"
+    return last.values
 
 
 def _slice(value: SSAValue) -> set[SSAValue]:
