@@ -167,11 +167,15 @@ class GenericViewOp(ViewOp):
 
 
 class ContractOp(PlainOp):
-    """Sum of products over pairs of dims, in the stated `order`."""
+    """Sum of products over pairs of dims, in the stated `order`; pairs of `batch` dims are kept."""
 
     @property
     def pairs(self) -> tuple[tuple[int, int], ...]:
         return from_attr(self.attributes["pairs"])
+
+    @property
+    def batch(self) -> tuple[tuple[int, int], ...]:
+        return from_attr(self.attributes["batch"])
 
     @property
     def order(self) -> Order:
@@ -392,11 +396,14 @@ def order_of(decl: type[Op], operands: Sequence[TensorType], params: Mapping[str
     """The order of arithmetic of an operation, fixed when it is made; None where it has none."""
     if decl.family == "reduction":
         return decl.order(operands[0], params["dims"])  # type: ignore[attr-defined]
-    return contract_order(operands, params["pairs"]) if decl.name == "contract" else None
+    return contract_order(operands, (*params["batch"], *params["pairs"])) if decl.name == "contract" else None
 
 
 def contract_order(operands: Sequence[TensorType], pairs: Sequence[tuple[int, int]]) -> Order:
-    """Exact types: free.  One FMA chain where both operands have free dims, else a sum's order with FMA."""
+    """Exact types: free.  One FMA chain where both operands have free dims, else a sum's order with FMA.
+
+    `pairs` are those that are summed and those that run together.
+    """
     a, b = operands
     if not a.dtype.is_float:
         return FREE

@@ -51,6 +51,10 @@ def mirrored(
     """Parameters and operands for reversed dims."""
     if name == "contract":
         a, b = tensors
+        if attrs["batch"]:
+            raise OpError(
+                "stacks of contractions have no form for column-major tensors", "use .swap_layout()", "TX0212"
+            )
         pairs = tuple((b.ndim - 1 - j, a.ndim - 1 - i) for i, j in attrs["pairs"])
-        return {"pairs": pairs}, [b, a]
+        return {"pairs": pairs, "batch": ()}, [b, a]
     return mirror_attrs(name, params, attrs, tensors[0].ndim), list(tensors)
