@@ -15,10 +15,11 @@ from xdsl.passes import ModulePass
 
 from ..dialects import kernel, loop
 from ..dialects.dims import Dim, Sym
+from .contraction import factors_of
 from .locations import carry_loc
 from .loop_writer import LoopWriter
 from .memory import LoopRange
-from .schedule_contract import is_contraction, schedule_contraction
+from .schedule_contract import schedule_contraction
 from .schedule_map import Lanes, schedule_map
 from .schedule_reduce import schedule_reduction
 from .schedule_rows import schedule_rows
@@ -106,8 +107,8 @@ class _Schedule:
             schedule_map(self.writer, nest, block, self.lanes, done, serial)
         elif nest.is_scan:
             schedule_scan(self.writer, nest, block, self.lanes, done, serial)
-        elif is_contraction(nest) and not done:
-            schedule_contraction(self.writer, nest, block, self.lanes)
+        elif not done and (factors := factors_of(nest)) is not None:
+            schedule_contraction(self.writer, nest, factors, block, self.lanes)
         else:
             schedule_reduction(self.writer, nest, block, self.lanes, done, serial)
         carry_loc(nest, block, before)
