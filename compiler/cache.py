@@ -79,9 +79,11 @@ def code_key(
 
 
 def _options(options: Options) -> dict[str, str]:
-    fastmath, passes, _, most = options.compiled
+    fastmath, passes, _, most, donate = options.compiled
     entry = knobs.NATIVE_ENTRY.get() is not False and not native_layout.problem()
-    return {"options": f"fastmath={sorted(fastmath)} passes={passes!r} entry={entry} temporaries={most}"}
+    return {
+        "options": f"fastmath={sorted(fastmath)} passes={passes!r} entry={entry} temporaries={most} donate={donate}"
+    }
 
 
 def _key(kind: str, parts: dict[str, str]) -> CodeKey:

@@ -18,6 +18,7 @@ class Options(NamedTuple):
 
     With `debug` the code says for debuggers which of the user's lines it comes from.  A call that needs more than
     `max_temp_bytes` of temporaries is an error (None: there is no limit).
+    `donate` names parameters (`donation.py`).
     """
 
     threads: int = 0
@@ -25,6 +26,7 @@ class Options(NamedTuple):
     passes: str = ""
     debug: bool = False
     max_temp_bytes: int | None = None
+    donate: tuple[str, ...] = ()
 
     @staticmethod
     def of(base: Options | None = None, **given: Any) -> Options:
@@ -48,6 +50,8 @@ class Options(NamedTuple):
             raise OptionError(f"debug must be True or False, not {given['debug']!r}")
         if "max_temp_bytes" in given:
             given["max_temp_bytes"] = _bytes(given["max_temp_bytes"])
+        if "donate" in given:
+            given["donate"] = _donate(given["donate"])
         if base is None:
             base = Options(passes=knobs.PASSES.get(), debug=knobs.GDB.get())
         return base._replace(**given)
@@ -55,7 +59,7 @@ class Options(NamedTuple):
     @property
     def compiled(self) -> tuple[Any, ...]:
         """The part that compiled code depends on; the number of threads is not in it."""
-        return self.fastmath, self.passes, self.debug, self.max_temp_bytes
+        return self.fastmath, self.passes, self.debug, self.max_temp_bytes, self.donate
 
 
 def _threads(value: Any) -> int:
@@ -70,6 +74,13 @@ def _bytes(value: Any) -> int | None:
     if value is not None and (isinstance(value, bool) or not isinstance(value, int) or value < 0):
         raise OptionError(f"max_temp_bytes must be a number of bytes, not {value!r}")
     return value
+
+
+def _donate(value: Any) -> tuple[str, ...]:
+    names = (value,) if isinstance(value, str) else tuple(value) if isinstance(value, (tuple, list)) else None
+    if names is None or not all(isinstance(name, str) for name in names):
+        raise OptionError(f"donate must be the name of a parameter or a tuple of names, not {value!r}")
+    return names
 
 
 def _fastmath(value: Any) -> frozenset[str]:

@@ -109,7 +109,7 @@ def _evaluations(user: Operation, operand: int, own: float) -> float:
         return own
     if isinstance(user, tx.TakeOp) and operand == 0:
         return own + 1e18  # read at computed indices: needs the whole tensor
-    if isinstance(user, tx.InsertOp):
+    if isinstance(user, tx.InsertOp) or user.name == "tx.scatter":
         return own
     if not isinstance(user, tx.TxOp) or not user.results:
         return own  # an operand of control flow is in memory anyway

@@ -24,8 +24,9 @@ from ..dialects.attributes import tensor_of
 from ..dialects.body_builder import BodyBuilder
 from ..dialects.dims import Dim, iterators, sym
 from ..dialects.index_map import IndexMap, identity_map, product, unravel
+from ..dialects.ops.indexing import STORE
 from ..dialects.order import FREE, Order
-from ..dialects.registry import Map, Reduction
+from ..dialects.registry import Map, Reduction, find_op
 from ..dialects.scalar import Value
 from ..dialects.tx import TxOp
 from ..dialects.types import DTYPES, DType
@@ -125,6 +126,24 @@ class _Scope:
         nest = self.nest(store.extents, op)
         pulled = nest.pull(value, identity_map(store.extents))
         self._emit(op, nest.finish_store(pulled, self.tensor(base), store))
+
+    def _visit_scatter(self, op: TxOp) -> None:
+        base, value, *indices = op.operands
+        target, params = self.tensor(base), op.params
+        combine = None if params["combine"] == STORE else find_op(params["combine"])
+        assert combine is None or issubclass(combine, Map)
+
+        def nest() -> kernel.ScatterOp:
+            store: IndexMap = params["map"]
+            return self.nest(store.extents, op).finish_scatter(value, indices, target, store, params["limits"], combine)
+
+        made = nest()
+        if made.disturbs([target]):
+            # All is read before anything is stored.
+            for v in (value, *indices):
+                self.tensor(v)
+            made = nest()
+        self._emit(op, made)
 
     def _visit_for(self, op: tx.ForOp) -> None:
         inits = [self.tensor(v) for v in op.operands]

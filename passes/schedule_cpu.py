@@ -22,6 +22,7 @@ from .schedule_contract import is_contraction, schedule_contraction
 from .schedule_map import Lanes, schedule_map
 from .schedule_reduce import schedule_reduction
 from .schedule_rows import schedule_rows
+from .schedule_scatter import schedule_scatter
 
 __all__ = ["ScheduleCpuPass"]
 
@@ -70,6 +71,8 @@ class _Schedule:
             schedule_rows(
                 self.writer, op, block, self.lanes, lambda nest, inner, done: self._nest(nest, inner, done, True)
             )
+        elif isinstance(op, kernel.ScatterOp):
+            schedule_scatter(self.writer, op, block, self.lanes)
         elif isinstance(op, kernel.ForOp):
             self._for(op, block)
         elif isinstance(op, kernel.WhileOp):

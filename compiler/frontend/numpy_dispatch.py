@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from ...dialects.registry import OPS, OpError, Reduction
+from ...dialects.registry import OPS, Map, OpError, Reduction
 
 __all__ = ["dot", "fold_of", "function", "matmul", "power", "recognised", "ufunc"]
 
@@ -64,6 +64,8 @@ def ufunc(f: Any, method: str, inputs: tuple[Any, ...], kwargs: dict[str, Any]) 
         if folded is None:
             raise OpError(f"np.{f.__name__}.reduce is not supported", code="TX0270")
         return reduce(folded, inputs[0], kwargs.pop("axis", 0), **kwargs)
+    if method == "at":
+        return _at(name, *inputs)
     if method == "outer":
         a, b = (as_tensor(x) for x in inputs)
         for _ in range(b.ndim):
@@ -97,6 +99,15 @@ def ufunc(f: Any, method: str, inputs: tuple[Any, ...], kwargs: dict[str, Any]) 
         target = as_tensor(target)
     target.store(result)
     return target
+
+
+def _at(name: str, x: Any, key: Any, *values: Any) -> None:
+    """``f.at(x, key, value)``: unbuffered, so that an element named several times counts them all."""
+    from .indexing import accumulate
+
+    if len(values) != 1 or not issubclass(OPS[name], Map) or OPS[name].arity != 2:
+        raise OpError(f"np.{name}.at takes an array, an index and one value", "store f(x[index]) instead", "TX0270")
+    accumulate(x, key, name, values[0])
 
 
 def power(x: Any, y: Any) -> Any:

@@ -26,6 +26,7 @@ from ..diagnostics import TxcError
 from .captures import Captures, Root, is_library
 from .graph import Graph, Loc
 from .jumps import MADE, NotStaged
+from .masked import Masked
 from .staging_ast import RUNTIME, rewrite
 from .staging_builtins import REPLACED, staging_error
 from .staging_iteration import Elements, StagedIterable, StagedRange
@@ -83,9 +84,10 @@ def as_arrays(result: Any) -> Any:
 
 def refuse_undefined(result: Any, function: Callable[..., Any]) -> None:
     """TxcError where a part of the result has no value."""
-    if isinstance(result, Undefined):
+    if isinstance(result, (Undefined, Masked)):
         code = function.__code__
-        raise result.error(Loc(code.co_filename, code.co_firstlineno, 0, 0, function.__name__))
+        loc = Loc(code.co_filename, code.co_firstlineno, 0, 0, function.__name__)
+        raise result.error(loc) if isinstance(result, Undefined) else result.no_result(loc)
     for part in result.values() if isinstance(result, dict) else result if isinstance(result, (tuple, list)) else ():
         refuse_undefined(part, function)
 
