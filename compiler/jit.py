@@ -403,8 +403,8 @@ def jit(function: Callable[..., Any] | None = None, **options: Any) -> Any:
     """Compile a function of NumPy code: ``@txc.jit`` or ``@txc.jit(device="cpu:4")``.
 
     Options: `device` (``"cpu"``, ``"cpu:N"``), `threads`, `fastmath` (a set of rewrites to allow), `passes` (options of
-    passes as text), `debug` (True: debug information for gdb), `max_temp_bytes` (a call that needs more of temporaries
-    is an error that says what for), `donate` (names of parameters whose arrays may become results: `donation.py`).
+    passes as text), `debug` (True: debug information for gdb), `donate` (names of parameters whose arrays may become
+    results: `donation.py`), `max_temp_bytes` (a call that needs more of temporaries is an error that says what for).
     OptionError for others.  The result is called like the function; arrays give arrays, lazy tensors give lazy tensors.
     """
     made = Options.of(**options)

@@ -165,7 +165,9 @@ class GenericOp(IRDLOperation):
     output; with one, the states of an element (with an fma `order`: two factors).  `merge` combines (older…, newer…)
     states; `finish` gets the folded states and the last `post` inputs and yields one scalar an output.
     `in_maps` and `out_maps` say which element of each operand belongs to a point; outputs and post inputs use only
-    parallel iterators.  On tensors, `outs` is empty (fresh results) or holds the tensors that are updated, one each.
+    parallel iterators.  With `scan` (``inclusive`` or ``exclusive``) `finish` runs at every point of the reduced
+    iterator, with the states that the elements up to it, or before it, fold to; then outputs and post inputs use all
+    iterators.  On tensors, `outs` is empty (fresh results) or holds the tensors that are updated, one each.
     """
 
     name = "kernel.generic"
@@ -178,6 +180,7 @@ class GenericOp(IRDLOperation):
     out_maps = attr_def(ArrayAttr)
     order = opt_attr_def(OrderAttr)
     identity = opt_attr_def(ArrayAttr)
+    scan = opt_attr_def(StringAttr)
     results_ = var_result_def()
     body = region_def("single_block")
     merge = region_def()
@@ -198,6 +201,7 @@ class GenericOp(IRDLOperation):
         post: int = 0,
         order: Order | None = None,
         identity: Sequence[Attribute] = (),
+        scan: str = "",
         merge: Block | None = None,
         finish: Block | None = None,
     ):
@@ -212,6 +216,8 @@ class GenericOp(IRDLOperation):
         if order is not None:
             attributes["order"] = order_attr(order)
             attributes["identity"] = ArrayAttr(identity)
+        if scan:
+            attributes["scan"] = string_attr(scan)
         regions = [Region(body), Region([merge] if merge else []), Region([finish] if finish else [])]
         Operation.__init__(
             self, operands=[*ins, *outs], result_types=list(result_types), attributes=attributes, regions=regions
@@ -228,6 +234,15 @@ class GenericOp(IRDLOperation):
     @property
     def is_reduction(self) -> bool:
         return self.order is not None
+
+    @property
+    def is_scan(self) -> bool:
+        return self.scan is not None
+
+    @property
+    def n_outer(self) -> int:
+        """How many iterators outputs and post inputs may use."""
+        return len(self.extents.data) if self.is_scan else self.n_parallel
 
     def maps_in(self) -> tuple[IndexMap, ...]:
         return tuple(m.data for m in self.in_maps.data if isinstance(m, MapAttr))
@@ -252,8 +267,10 @@ class GenericOp(IRDLOperation):
             if len(index.exprs) != len(shape_of(value_type)[1]):
                 raise VerifyException(f"the index map {index} does not fit {value_type}")
         for index in self.maps_out() + self.maps_in()[len(self.ins) - self.n_post :]:
-            if any(i >= self.n_parallel for i in index.used()):
+            if any(i >= self.n_outer for i in index.used()):
                 raise VerifyException("outputs and post inputs are indexed by parallel iterators only")
+        if self.scan is not None and (self.scan.data not in ("inclusive", "exclusive") or not self.is_reduction):
+            raise VerifyException(f"'scan' is inclusive or exclusive and needs an order, not {self.scan.data!r}")
         self._verify_regions([scalar_type(shape_of(t)[0]) for t in targets])
 
     def _verify_regions(self, targets: list[Attribute]) -> None:

@@ -170,7 +170,7 @@ def _flops_of_nest(nest: kernel.GenericOp, env: Env) -> int:
     if nest.order is None:
         return flops
     product = 1 if nest.order.data.product and float_bits(nest) else 0
-    results = _product(extents[: nest.n_parallel], env)
+    results = _product(extents[: nest.n_outer], env)
     return flops + (_flops(nest.merge.block) + product) * points + _flops(nest.finish.block) * results
 
 

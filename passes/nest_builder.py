@@ -222,8 +222,13 @@ class NestBuilder:
         merge: Callable[[BodyBuilder, tuple[Value, ...], tuple[Value, ...]], tuple[Value, ...]],
         finish: Callable[[BodyBuilder, tuple[Value, ...]], Sequence[Value]],
         result_types: Sequence[Attribute],
+        out: IndexMap | None = None,
+        scan: str = "",
     ) -> GenericOp:
-        """The nest of a fold along the last iterator; `finish` may pull further values into its region."""
+        """The nest of a fold along the last iterator; `finish` may pull further values into its region.
+
+        A `scan` (inclusive or exclusive) writes at every point, where `out` says.
+        """
         body = self.block
         body.add_op(YieldOp(*[e.ref for e in elements]))
         types = [scalar_type(d) for _, d in states]
@@ -240,7 +245,7 @@ class NestBuilder:
         folded = tuple(self.builder.wrap(a, d) for a, (_, d) in zip(finishing.args, states))
         finishing.add_op(YieldOp(*[self.builder.ssa(v) for v in finish(self.builder, folded)]))
         parallel = len(self.extents) - 1
-        out = self.index([sym(f"d{i}") for i in range(parallel)])
+        out = out or self.index([sym(f"d{i}") for i in range(parallel)])
         return GenericOp(
             self.ins,
             (),
@@ -253,6 +258,7 @@ class NestBuilder:
             post=len(self.ins) - entered,
             order=order,
             identity=[scalar_constant(v, d) for v, d in states],
+            scan=scan,
             merge=merging,
             finish=finishing,
         )

@@ -27,6 +27,7 @@ from .captures import Captures, Root, is_library
 from .graph import Graph, Loc
 from .jumps import MADE, NotStaged
 from .masked import Masked
+from .numpy_dispatch import library_function
 from .staging_ast import RUNTIME, rewrite
 from .staging_builtins import REPLACED, staging_error
 from .staging_iteration import Elements, StagedIterable, StagedRange
@@ -263,9 +264,10 @@ class Runtime:
         if isinstance(called, Jitted):
             called = called.__wrapped__
         if isinstance(called, types.FunctionType):
+            if is_library(called):
+                return library_function(called)
             # A local function was rewritten with the one around it.
-            ready = is_library(called) or RUNTIME in called.__code__.co_freevars
-            return called if ready else stage(called, self)
+            return called if RUNTIME in called.__code__.co_freevars else stage(called, self)
         method = inspect.getattr_static(called, "__call__", None)
         if isinstance(method, types.FunctionType) and not is_library(method):
             return functools.partial(self.fn(method), called)

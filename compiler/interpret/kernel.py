@@ -6,7 +6,7 @@ maps, results scattered.  Reductions fold in exactly their order.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -19,7 +19,7 @@ from ...dialects.kernel import EmptyOp, ForOp, GenericOp, IfOp, RowsOp, ScatterO
 from .bodies import InterpretError, literal
 from .frame import Frame, naming
 from .memory import Arena, Memory, evaluate, poisoned
-from .order import fold
+from .order import States, fold, scan
 from .program import enter, function_of
 
 __all__ = ["run"]
@@ -205,7 +205,9 @@ class _Kernels:
             inner.worker = inner.env[Sym("d0")] - part[0]
             for d in range(1, shared):
                 inner.worker = inner.worker * extents[d] + inner.env[Sym(f"d{d}")]
-        if op.is_reduction:
+        if op.is_scan:
+            inner, results = self.scan(inner, op, extents[-1])
+        elif op.is_reduction:
             results = self.reduce(inner, op, extents[-1])
         else:
             results = inner.run_body(op.body.block, self.inputs(inner, op, 0, len(op.ins)))
@@ -217,17 +219,34 @@ class _Kernels:
         return [frame.load(value, index.exprs, index.guards) for value, index in pairs]
 
     def reduce(self, frame: Frame, op: GenericOp, count: int) -> tuple[Array, ...]:
-        assert op.order is not None and op.identity is not None
+        assert op.order is not None
+        identity, element, combine = self.folding(frame, op)
+        states = fold(op.order.data, count, element, combine, identity, frame.batch, frame.scalars.fma)
+        return frame.run_body(op.finish.block, [*states, *self.inputs(frame, op, len(op.ins) - op.n_post, len(op.ins))])
+
+    def scan(self, frame: Frame, op: GenericOp, count: int) -> tuple[Frame, tuple[Array, ...]]:
+        """The results at every point along the axis, and the frame in which that is one more axis."""
+        assert op.order is not None and op.scan is not None
+        identity, element, combine = self.folding(frame, op)
+        exclusive = op.scan.data == "exclusive"
+        states, _ = scan(op.order.data, count, element, combine, identity, identity, frame.batch, exclusive)
+        inner = frame.bind_axis(Sym(f"d{op.n_parallel}"), np.arange(count))
+        posts = self.inputs(inner, op, len(op.ins) - op.n_post, len(op.ins))
+        return inner, inner.run_body(op.finish.block, [*states, *posts])
+
+    def folding(
+        self, frame: Frame, op: GenericOp
+    ) -> tuple[list[Any], Callable[[Array], States], Callable[[States, States], States]]:
+        """The identity, the elements and the merge of a nest that folds, in a frame of its parallel iterators."""
+        assert op.identity is not None
         reduced, posted = Sym(f"d{op.n_parallel}"), len(op.ins) - op.n_post
 
-        def element(ks: Array) -> tuple[Array, ...]:
+        def element(ks: Array) -> States:
             inner = frame.fork(batch=(len(ks), *frame.batch))
             inner.env[reduced] = ks
             return inner.run_body(op.body.block, self.inputs(inner, op, 0, posted))
 
-        def combine(older: tuple[Array, ...], newer: tuple[Array, ...]) -> tuple[Array, ...]:
+        def combine(older: States, newer: States) -> States:
             return frame.run_body(op.merge.block, older + newer)
 
-        identity = [literal(i) for i in op.identity.data]
-        states = fold(op.order.data, count, element, combine, identity, frame.batch, frame.scalars.fma)
-        return frame.run_body(op.finish.block, [*states, *self.inputs(frame, op, posted, len(op.ins))])
+        return [literal(i) for i in op.identity.data], element, combine

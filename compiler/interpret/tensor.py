@@ -18,6 +18,7 @@ from ...dialects.dims import Dim, Sym, dim
 from ...dialects.index_map import IndexMap
 from ...dialects.registry import apply_map
 from ...dialects.tx import ForOp, IfOp, InsertOp, TxOp, ViewOp, WhileOp, YieldOp
+from .scalar import evaluate
 
 __all__ = ["bind_symbols", "run", "run_function"]
 
@@ -111,7 +112,7 @@ def _run_op(
             return _run_block(branch.block, dict(values), env)
         case TxOp():
             params = {k: _concrete(v, env) for k, v in op.params.items()}
-            found = op.decl.evaluate(operands, params)
+            found = evaluate(op.decl, operands, params)
             return [np.asarray(a).astype(tensor_of(r.type).dtype.numpy, copy=False) for a, r in zip(found, op.results)]
     raise ValueError(f"{op.name} is no tx operation")
 

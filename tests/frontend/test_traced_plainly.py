@@ -1,6 +1,7 @@
 """Functions without source are traced as they are, and say what that means for their loops and stores."""
 
 import warnings
+from typing import Any
 
 import numpy as np
 import pytest
@@ -33,7 +34,7 @@ X = np.arange(1.0, 6.0)
 
 
 def function(name):
-    scope = {"np": np}
+    scope: dict[str, Any] = {"np": np}
     exec(SOURCE, scope)
     return scope[name]
 

@@ -60,7 +60,7 @@ def test_operators_functions_methods_and_indices():
     p, q = np.random.default_rng(0).random((2, 5, 4))
     made = {
         "operators": (2 - a * b / 3, 2 - p * q / 3),
-        "reflected": (1 / (a + 1) + (3 @ b if False else 2**b), 1 / (p + 1) + 2**q),
+        "reflected": (1 / (a + 1) + 2**b, 1 / (p + 1) + 2**q),
         "ufunc": (np.maximum(a, b), np.maximum(p, q)),
         "function": (np.concatenate([a, b], axis=1), np.concatenate([p, q], axis=1)),
         "method": (a.mean([0]), p.mean(0)),
@@ -177,7 +177,7 @@ def test_constant_initializer_fills_the_rest(value: Any):
         y.initializer.run()
         assert y.eval().tolist() == [[0, 1, 2, 3], [4, 5, 6, 7], [7, 7, 7, 7]]
         assert y.eval().dtype == np.float32
-        with pytest.raises(ValueError, match="Too many elements provided. Needed at most 6, but received 8"):
+        with pytest.raises(ValueError, match=r"Too many elements provided\. Needed at most 6, but received 8"):
             graph.get_variable("z", shape=[2, 3], initializer=init)
 
 
@@ -256,9 +256,9 @@ def test_errors_name_the_users_line():
 def test_the_front_end_computes_nothing():
     """What NumPy is used for: types, making, joining and copying arrays; no function of it calculates."""
     allowed = {
-        "array", "asarray", "bool_", "can_cast", "complex128", "complex64", "concatenate", "dtype", "float16", "float32",
-        "float64", "frombuffer", "full", "generic", "int16", "int32", "int64", "int8", "ndarray", "ones", "resize", "stack",
-        "ufunc", "uint16", "uint32", "uint64", "uint8", "zeros",
+        "array", "asarray", "bool_", "can_cast", "complex128", "complex64", "concatenate", "dtype", "float16",
+        "float32", "float64", "frombuffer", "full", "generic", "int16", "int32", "int64", "int8", "ndarray", "ones",
+        "resize", "stack", "ufunc", "uint16", "uint32", "uint64", "uint8", "zeros",
     }  # fmt: skip
     folder = Path(graph.__file__).resolve().parents[0] / "compiler" / "frontend" / "graph_api"
     files = sorted(folder.glob("*.py"))

@@ -1,4 +1,4 @@
-"""`txc.graph`: symbolic graphs, sessions, shapes and tensors in protocol buffers, as the TensorFlow tensor notes have them."""
+"""`txc.graph`: symbolic graphs and sessions, shapes, slices, tensors in protocol buffers: the TensorFlow notes."""
 
 from ....dialects.registry import OPS as _OPS
 from . import initializers

@@ -1,4 +1,4 @@
-"""`HostTensor`: a dtype, a shape and a buffer that slices share; what the TensorFlow tensor notes describe as C++'s Tensor.
+"""`HostTensor`: a dtype, a shape and a buffer that slices share; the TensorFlow notes' Tensor of C++.
 
 Views (`flat`, `shaped`, …) are NumPy arrays on the tensor's own buffer: writing to them writes to it.  Nothing here
 computes: symbolic tensors, which do, are in `graph`.
@@ -59,7 +59,7 @@ _FIELDS = {
 
 
 def numpy_type_of(data_type: DataType) -> np.dtype[Any]:
-    """NumPy's type of the elements (object, of bytes, for DT_STRING).  TypeError for types without elements in memory."""
+    """NumPy's type of the elements (object, of bytes, for DT_STRING).  TypeError for types that are handles."""
     if data_type not in _NUMPY:
         raise TypeError(f"{DataType(data_type).name} has no elements in memory")
     return _NUMPY[data_type]
@@ -88,7 +88,7 @@ class HostTensor:
     def __init__(self, data_type: Any, shape: Any = ()):
         made = numpy_type_of(data_type_of(data_type))
         shape = shape if isinstance(shape, TensorShape) else TensorShape(shape)
-        empty: Any = b"" if made == object else 0
+        empty: Any = b"" if made.kind == "O" else 0
         self._set(np.full(shape.dim_sizes(), empty, made))
 
     def _set(self, array: np.ndarray, root: Any = None) -> None:
@@ -240,7 +240,7 @@ class HostTensor:
     def bit_casted_shaped(self, data_type: Any, sizes: Sequence[int]) -> np.ndarray:
         """The same bytes as elements of another type and other sizes.  ValueError where the bytes do not suffice."""
         made = numpy_type_of(data_type_of(data_type))
-        if made == object or self._array.dtype == object:
+        if "O" in (made.kind, self._array.dtype.kind):
             raise TypeError("strings are no bytes of the buffer")
         if math.prod(sizes) * made.itemsize != self._array.nbytes:
             raise ValueError(f"{self._array.nbytes} bytes are no {list(sizes)} elements of {made}")
@@ -292,7 +292,7 @@ class HostTensor:
 
     @classmethod
     def from_proto(cls, proto: Any) -> HostTensor:
-        """The tensor of a TensorProto (or of its bytes), by `tensor_content` where there is any, else by its type's field.
+        """The tensor of a TensorProto (or of its bytes), by `tensor_content` or, without, its type's field.
 
         Fewer elements than the shape has: the last one stands for the rest (none: zeros).  ValueError for more, for
         unknown sizes and for bytes of another length; TypeError for element types that have none in memory.
@@ -307,7 +307,7 @@ class HostTensor:
             expected = count * made.itemsize
             if len(proto.tensor_content) != expected:
                 raise ValueError(
-                    f"tensor_content has {len(proto.tensor_content)} bytes; {shape.debug_string()} of {made} has {expected}"
+                    f"tensor_content has {len(proto.tensor_content)} bytes; {made}{shape.debug_string()} has {expected}"
                 )
             flat = np.frombuffer(proto.tensor_content, made.newbyteorder("<")).astype(made)
         else:
@@ -334,7 +334,7 @@ def _elements(proto: Any, kind: DataType, made: np.dtype[Any]) -> np.ndarray:
 def _filled(given: np.ndarray, count: int, made: np.dtype[Any]) -> np.ndarray:
     if given.size > count:
         raise ValueError(f"{given.size} elements are given for a shape of {count}")
-    empty: Any = b"" if made == object else 0
+    empty: Any = b"" if made.kind == "O" else 0
     flat = np.full(count, given[-1] if given.size else empty, made)
     flat[: given.size] = given
     return flat
@@ -392,7 +392,7 @@ def concat(tensors: Sequence[HostTensor]) -> HostTensor:
 
 
 def split(tensor: HostTensor, sizes: Sequence[int]) -> list[HostTensor]:
-    """Parts of these sizes along dim 0, each in a buffer of its own.  ValueError where the sizes do not add up to it."""
+    """Parts of these sizes along dim 0, each in a buffer of its own.  ValueError where they do not add up to it."""
     if tensor.dims() == 0:
         raise ValueError("a scalar has no dim 0 to split")
     if any(s < 0 for s in sizes) or sum(sizes) != tensor.dim_size(0):

@@ -1,4 +1,4 @@
-"""Shapes with their editing methods: `TensorShape` (every size known) and `PartialTensorShape` (dims or rank may not be).
+"""Shapes with their editing methods: `TensorShape` and `PartialTensorShape`, whose sizes or rank may be unknown.
 
 The source of the semantics is the TensorFlow tensor notes (their `TensorShapeBase`, `TensorShape`, `PartialTensorShape`
 and the two `Utils`).  Methods keep the notes' names in snake_case; where those return a status, these raise.
@@ -267,15 +267,15 @@ class TensorShape(_Shape):
 
 
 class PartialTensorShape(_Shape):
-    """A shape whose sizes may be unknown (None or -1), or even its rank: ``PartialTensorShape([2, None])``, ``(None)``."""
+    """A shape with unknown sizes (None or -1) or rank: ``PartialTensorShape([2, None])``, ``(None)``."""
 
     _unknown_allowed = True
 
     def __init__(self, sizes: Iterable[Any] | TensorShapeProto | None = None):
         super().__init__(sizes)
 
-    def concatenate(self, more: int | None | _Shape) -> PartialTensorShape:
-        """A new shape with a dim of size `more`, or the dims of the shape `more`, at the end; unknown with an unknown."""
+    def concatenate(self, more: int | _Shape | None) -> PartialTensorShape:
+        """A new shape with a dim of size `more`, or the dims of the shape `more`, at the end."""
         if isinstance(more, _Shape):
             if self._sizes is None or more._sizes is None:
                 return PartialTensorShape(None)

@@ -45,7 +45,7 @@ class TensorSlice:
 
     @staticmethod
     def parse(text: str) -> TensorSlice:
-        """``-:1,3:4,5``: a part for each dim, ``-`` for a whole one.  ValueError names the part that is no such thing."""
+        """``-:1,3:4,5``: a part for each dim, ``-`` for a whole one.  ValueError names a part that is neither."""
         extents: list[tuple[int, int]] = []
         for part in text.split(":") if text else ():
             if part == "-":
@@ -157,7 +157,7 @@ class TensorSlice:
         return TensorShape(self.indices_and_sizes(shape)[1])
 
     def indices_and_sizes(self, shape: TensorShape) -> tuple[list[int], list[int]]:
-        """Starts and lengths in a tensor of `shape`, full dims being as long as its.  Errors as `slice_tensor_shape`."""
+        """Starts and lengths in a tensor of `shape`, full dims as long as its.  Errors as `slice_tensor_shape`."""
         if shape.dims() != self.dims():
             raise ValueError(f"ranks differ: shape {shape.debug_string()}, slice {self}")
         sizes = []

@@ -63,6 +63,6 @@ def variable_of(tensor: Tensor) -> Variable | None:
 
 
 def get_variable(name: str, shape: Any, dtype: Any = np.float32, *, initializer: Any) -> Variable:
-    """A new variable; ``initializer(shape, dtype)`` makes the tensor of its first value.  Errors as the initializer's."""
+    """A new variable; ``initializer(shape, dtype)`` makes the tensor of its first value.  Errors are its."""
     sizes = as_shape(shape).as_tensor_shape().dim_sizes()
     return Variable(name, initializer(sizes, dtype))
