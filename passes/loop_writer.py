@@ -105,9 +105,12 @@ class LoopWriter:
         results = self._copy(nest.finish, [*states, *loaded], dict(point), block, _yielded(nest.finish))
         self.store(nest, results, point, block)
 
-    def store(self, nest: kernel.GenericOp, values: Sequence[SSAValue], point: Point, block: Block) -> None:
+    def store(
+        self, nest: kernel.GenericOp, values: Sequence[SSAValue], point: Point, block: Block, in_order: bool = True
+    ) -> None:
+        """The nest's stores; `in_order` says that neighbouring places are written one after another."""
         for value, out, index in zip(values, nest.outs, nest.maps_out()):
-            streaming = not nest.is_reduction and _only_written(out, nest)
+            streaming = in_order and not nest.is_reduction and _only_written(out, nest)
             block.add_op(loop.StoreOp(value, out, [e.substitute(point) for e in index.exprs], streaming=streaming))
 
     def scatter(self, op: kernel.ScatterOp, point: Point, block: Block) -> None:
