@@ -15,8 +15,9 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Block, Operation, SSAValue
 
 from ...dialects.dims import Sym
-from ...dialects.kernel import EmptyOp, ForOp, GenericOp, IfOp, RowsOp, WhileOp, shape_of
+from ...dialects.kernel import EmptyOp, ForeignOp, ForOp, GenericOp, IfOp, RowsOp, WhileOp, shape_of
 from .bodies import InterpretError, literal
+from .foreign import run_foreign
 from .frame import Frame, naming
 from .memory import Arena, Memory, evaluate, poisoned
 from .order import fold
@@ -71,6 +72,8 @@ class _Kernels:
                 self.memory[op.result] = Memory(poisoned(shape, element), element)
             case RowsOp():
                 self.rows(frame, op)
+            case ForeignOp():
+                self.foreign(frame, op)
             case ForOp():
                 self.loop(frame, op)
             case WhileOp():
@@ -130,6 +133,16 @@ class _Kernels:
                 found.append(Memory(poisoned([int(evaluate(d, frame.env)) for d in dims], element), element))
         self.memory.update(zip(op.results_, found))
         return found
+
+    def foreign(self, frame: Frame, op: ForeignOp) -> None:
+        """Run the loops that the op's generator makes, whose order of arithmetic is the op's meaning, bit for bit."""
+        made = []
+        for result in op.results_:
+            element, dims = shape_of(result.type)
+            made.append(Memory(poisoned([int(evaluate(d, frame.env)) for d in dims], element), element))
+        self.memory.update(zip(op.results_, made))
+        outs = made or [frame.found(o) for o in op.outs]
+        run_foreign(op, [frame.found(v).array for v in op.ins], [m.array for m in outs], frame.scalars.builder.has_fma)
 
     def rows(self, frame: Frame, op: RowsOp) -> None:
         """On tensors the nests run one after another; on buffers each row has private memory of its own."""
