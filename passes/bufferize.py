@@ -301,6 +301,13 @@ class _Walk:
         body.add_op(kernel.YieldOp(body.args[0]))
         self.block.add_op(kernel.GenericOp([staging], [buffer], dims, [index], [store], body, []))
 
+    def _visit_foreign(self, op: kernel.ForeignOp) -> None:
+        targets = [self._result_buffer(r, op) for r in op.results]
+        ins = [self.state.buffers[v] for v in op.ins]
+        self.block.add_op(kernel.ForeignOp(op.fn.data, ins, targets, op.params))
+        for result, target in zip(op.results, targets):
+            self.state.bind(result, target)
+
     def _visit_rows(self, op: kernel.RowsOp) -> None:
         """Values that leave a row are whole buffers; the others live in the worker's own memory, one row at a time."""
         last = op.body.block.last_op

@@ -26,6 +26,7 @@ from ..dialects import tx
 from ..dialects.attributes import string_attr, tensor_of
 from ..dialects.registry import Map
 from .cost import assumed_size
+from .epilogue import end_of_epilogue, is_stored
 
 __all__ = ["EvalInsertionPass"]
 
@@ -51,8 +52,8 @@ class EvalInsertionPass(ModulePass):
                 self._map(op)
 
     def _fold(self, op: tx.TxOp, value: SSAValue) -> None:
-        """A fold is kept unless it ends there, or all that follows is a chain of maps of its own size."""
-        if _ends_in_memory(value):
+        """A fold is kept unless it ends there, or all that follows are maps of its own size that end in one value."""
+        if is_stored(value) or end_of_epilogue(value) is not None:
             return
         uses = value.uses.get_length()
         kind = "contraction" if isinstance(op, tx.ContractOp) else "reduction"
@@ -82,20 +83,6 @@ class EvalInsertionPass(ModulePass):
 def _blocks(op: Operation) -> list[Block]:
     """Every block inside an op, outer ones first."""
     return [b for inner in op.walk() for region in inner.regions for b in region.blocks]
-
-
-def _ends_in_memory(value: SSAValue) -> bool:
-    """Whether the value's only use stores it, at the end of a chain of maps used once each: an epilogue."""
-    while True:
-        uses = list(value.uses)
-        if len(uses) != 1:
-            return not uses or all(isinstance(u.operation, (func.ReturnOp, tx.YieldOp, tx.EvalOp)) for u in uses)
-        user = uses[0].operation
-        if isinstance(user, (func.ReturnOp, tx.YieldOp, tx.EvalOp)):
-            return True
-        if not isinstance(user, tx.MapOp):
-            return False
-        value = user.results[0]
 
 
 def _evaluations(user: Operation, operand: int, own: float) -> float:

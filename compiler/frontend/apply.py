@@ -241,7 +241,8 @@ def _join(name: str, tensors: Sequence[Tensor], params: dict[str, Any]) -> list[
     facts = table()
     if name == "contract":
         a, b = tensors
-        for i, j in find_op("contract").bind([a.user_type, b.user_type], params)["pairs"]:
+        bound = find_op("contract").bind([a.user_type, b.user_type], params)
+        for i, j in (*bound["batch"], *bound["pairs"]):
             try:
                 facts.equate(a.dims[i], b.dims[j], "a contraction")
             except OpError as error:
@@ -259,7 +260,7 @@ def _join(name: str, tensors: Sequence[Tensor], params: dict[str, Any]) -> list[
     return tensors
 
 
-def _meet(a: Dim, b: Dim) -> Dim:
+def meet(a: Dim, b: Dim) -> Dim:
     """The size of two broadcast dims."""
     facts = table()
     a, b = facts.resolve(a), facts.resolve(b)
@@ -285,7 +286,7 @@ def broadcast_together(tensors: Sequence[Tensor], what: str, layout: str = "row"
     try:
         for t in tensors:
             for i, d in enumerate(t.dims, rank - t.ndim):
-                dims[i] = _meet(dims[i], d)
+                dims[i] = meet(dims[i], d)
     except OpError as error:
         shapes = " and ".join(str(t.user_type) for t in tensors)
         raise OpError(f"{what} cannot broadcast {shapes}: {error.message}", error.hint, "TX0211") from error

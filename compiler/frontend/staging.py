@@ -34,6 +34,7 @@ from .staging_iteration import Elements, StagedIterable, StagedRange
 from .symint import SymInt, is_integer
 from .tensor import Tensor
 from .trace import Trace, require
+from .traced_plainly import note_traced_plainly
 from .undefined import Undefined
 
 __all__ = [
@@ -113,6 +114,8 @@ def stage(function: Callable[..., Any], runtime: Runtime) -> Callable[..., Any]:
     """The function in staged form, bound to a runtime; as it is where it has no source."""
     factory, runtime = _factory(function), runtime.bound_to(function)
     if factory is None:
+        assert isinstance(function, types.FunctionType)
+        note_traced_plainly(function, require())
         runtime.take_all()
         return function
     contents = [cell_content(c) for c in function.__closure__ or ()]
