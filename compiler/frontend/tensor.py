@@ -512,12 +512,7 @@ def _call_method(found: Any, self: Tensor, args: tuple[Any, ...], kwargs: dict[s
             return found(self, *args, **kwargs)
         if issubclass(found, Reduction):
             return methods.reduce(found.name, self, *args, **kwargs)
-        # Operands come first, then parameters in the order of their declaration.
-        others = max(0, found.arity - 1)
-        params = dict(zip(found.params, args[others:]))
-        if len(args) > others + len(found.params):
-            raise OpError(f"{found.name} takes {others + len(found.params)} arguments, not {len(args)}", code="TX0101")
-        return applying.apply(found, self, *args[:others], **params, **kwargs)
+        return applying.call(found, (self, *args), kwargs)
 
 
 def _no_attribute(name: str) -> str:
