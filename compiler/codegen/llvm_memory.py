@@ -3,26 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from xdsl.ir import SSAValue
 
 from ...dialects.attributes import BufferInfo
-from ...dialects.dims import Dim, dim, simplify
+from ...dialects.dims import Dim, dim, linear_in, simplify, sym
 from ...dialects.loop import LoadOp, StoreOp
 from ...dialects.types import DTYPES, DType
 from .lanes import ComplexReg, Lane, Reg, copies, count_of, positions, union, width_of
 from .llvm_scalar import ScalarWriter
+from .shuffles import transposed
 from .writer import EmitError, llvm_type, vector_type
 
-__all__ = ["MemoryWriter"]
+__all__ = ["MemoryWriter", "storage_type"]
 
 BOOL, I64 = DTYPES["bool"], DTYPES["i64"]
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class Slot:
     """Where a register of an access lies: elements `stride` apart from `pointer` on (None: one element), or `offsets`
     of its lanes from there; the lanes that the guard's `mask` leaves out are not touched."""
 
@@ -31,6 +32,15 @@ class Place:
     offsets: str | None
     mask: str | None
     width: int
+
+
+@dataclass
+class _Rows:
+    """Whole rows of one store, not written yet: values and addresses; `streaming` as `_streaming` says."""
+
+    streaming: str | None
+    type: str = ""
+    whole: list[tuple[str, str]] = field(default_factory=list)
 
 
 def storage_type(dtype: DType) -> str:
@@ -63,19 +73,23 @@ class MemoryWriter(ScalarWriter):
     def load(self, op: LoadOp) -> Reg:
         info, base, offset, guard = self._access(op, op.buffer)
         result, storage = self.dtype_of(op.result.type), storage_type(info.dtype)
-        lanes, places = self._places(base, storage, offset, guard, ())
+        if guard is None and not result.is_complex and result is not BOOL:
+            tile = self._tile_of(offset)
+            if tile is not None:
+                return self._load_tile(base, storage, offset, tile, result)
+        lanes, slots = self._slots_of(base, storage, offset, guard, ())
         if result.is_complex:
-            pairs = [self.load_pair(place, llvm_type(result.part)) for place in places]
+            pairs = [self._load_pair(slot, llvm_type(result.part)) for slot in slots]
             re, im = (Reg(lanes, [pair[i] for pair in pairs], result.part) for i in (0, 1))
             return ComplexReg(re, im)
-        loaded = Reg(lanes, [self.load_place(place, storage) for place in places], result)
+        loaded = Reg(lanes, [self._load_slot(slot, storage) for slot in slots], result)
         if result is BOOL:
             return self.apply((loaded,), BOOL, lambda w, x: self.op("icmp ne", w, "i8", x, "0"))
         return loaded
 
-    def _places(
+    def _slots_of(
         self, base: str, storage: str, offset: Dim, guard: Reg | None, value: tuple[Lane, ...]
-    ) -> tuple[tuple[Lane, ...], list[Place]]:
+    ) -> tuple[tuple[Lane, ...], list[Slot]]:
         """The lane dims of an access (to store, also those of the `value`), and where each of its registers lies."""
         parts = self.split(offset)
         offsets = None if parts is not None else self.varying(offset)
@@ -84,30 +98,74 @@ class MemoryWriter(ScalarWriter):
         vector = next((lane for lane in along if lane.width > 1), None)
         width = width_of(lanes)
         masks, from_offsets = self._masks(guard, lanes), positions(along, lanes)
-        places: list[Place] = []
+        slots: list[Slot] = []
         for i, copy in enumerate(copies(lanes)):
             if parts is None:
                 assert offsets is not None
                 at = offsets.regs[from_offsets[i]]
                 if vector is not None:
-                    places.append(Place(base, None, at, masks[i], width))
+                    slots.append(Slot(base, None, at, masks[i], width))
                     continue
                 pointer = self.ins(f"getelementptr {storage}, ptr {base}, i64 {at}")
-                places.append(Place(pointer, None, None, masks[i], width))
+                slots.append(Slot(pointer, None, None, masks[i], width))
                 continue
             where = self.shifted(offset, along, tuple(c for lane, c in zip(lanes, copy) if lane in along))
             stride = parts[1][vector.symbol] if vector is not None else None
             if stride is not None and stride.const == -1:
                 where = where - (width - 1)
-            places.append(Place(self.pointer(base, storage, where), stride, None, masks[i], width))
-        return lanes, places
+            slots.append(Slot(self.pointer(base, storage, where), stride, None, masks[i], width))
+        return lanes, slots
 
-    def load_place(self, place: Place, storage: str) -> str:
+    def _tile_of(self, offset: Dim) -> Lane | None:
+        """The lane dim along which memory is contiguous where it is not along the vectors: a tile to transpose.
+
+        It has as many copies as vectors have lanes, one after another, and every lane of every vector is inside.
+        """
+        parts, vector = self.split(offset), self.vector
+        if parts is None or vector not in parts[0] or self.mask is not None or self.left is not None:
+            return None
+        assert vector is not None
+        if parts[1][vector.symbol].const in (1, -1):
+            return None
+        for lane in parts[0]:
+            if lane is not vector and lane.copies == vector.width and not lane.starts:
+                along = linear_in(offset, [lane.symbol])
+                if along is not None and along[0].get(lane.symbol, dim(0)).const == 1:
+                    return lane
+        return None
+
+    def _load_tile(self, base: str, storage: str, offset: Dim, rows: Lane, result: DType) -> Reg:
+        """Square tiles: a row for each lane of a vector, along the copies of `rows`; then their columns."""
+        vector, width = self.vector, rows.copies
+        assert vector is not None
+        lanes = tuple(lane for lane in self.lanes if lane in self.split(offset)[0])  # type: ignore[index]
+        ty, align = vector_type(width, storage), self._align(storage)
+        bits = {"float": 32, "double": 64}.get(storage) or int(storage[1:])
+
+        def shuffle(a: str, b: str, mask: Sequence[int]) -> str:
+            order = "<" + ", ".join(f"i32 {lane}" for lane in mask) + ">"
+            return self.ins(f"shufflevector {ty} {a}, {ty} {b}, <{width} x i32> {order}")
+
+        found: dict[tuple[int, ...], str] = {}
+        at = lanes.index(rows)
+        for copy in copies(lanes):
+            if copy[at]:
+                continue
+            first = self.shifted(offset, lanes, copy)
+            loaded: list[str] = []
+            for lane in range(width):
+                here = first.substitute({vector.symbol: sym(vector.symbol.name) + lane}) if lane else first
+                loaded.append(self.ins(f"load {ty}, ptr {self.pointer(base, storage, here)}, align {align}"))
+            for number, column in enumerate(transposed(loaded, bits, shuffle)):
+                found[(*copy[:at], number, *copy[at + 1 :])] = column
+        return Reg(lanes, [found[copy] for copy in copies(lanes)], result)
+
+    def _load_slot(self, slot: Slot, storage: str) -> str:
         """One register from memory."""
-        if place.offsets is not None:
-            mask = self._both(place.mask, place.width)
-            return self._gather(place.pointer, storage, place.offsets, mask, place.width)
-        return self._load_one(place.pointer, storage, place.stride, place.mask, place.width)
+        if slot.offsets is not None:
+            mask = self._both(slot.mask, slot.width)
+            return self._gather(slot.pointer, storage, slot.offsets, mask, slot.width)
+        return self._load_one(slot.pointer, storage, slot.stride, slot.mask, slot.width)
 
     def _load_one(self, pointer: str, storage: str, stride: Dim | None, mask: str | None, width: int) -> str:
         """One register of `width` elements, `stride` apart (None: one element in all lanes)."""
@@ -167,8 +225,8 @@ class MemoryWriter(ScalarWriter):
         return self._shuffled(f"<{width} x i1>", mask, "poison", [k for k in numbers for _ in range(each)])
 
     def _store_row(
-        self, ty: str, value: str, pointer: str, mask: str | None, backwards: bool, align: int,
-        streaming: str | None, each: int = 1,
+        self, ty: str, value: str, pointer: str, mask: str | None, backwards: bool, align: int, streaming: str | None,
+        each: int = 1,
     ) -> None:  # fmt: skip
         """To adjacent elements of `each` numbers; those that a mask leaves out stay as they are."""
         total = int(ty[1:].partition(" ")[0])
@@ -259,33 +317,26 @@ class MemoryWriter(ScalarWriter):
         storage = storage_type(info.dtype)
         if value.dtype is BOOL:
             value = self.apply((value,), DTYPES["u8"], lambda w, x: self.to("zext", w, x, "i1", "i8"))
-        lanes, places = self._places(base, storage, offset, guard, value.lanes)
-        if any(place.width > 1 and place.stride is None and place.offsets is None for place in places):
+        lanes, slots = self._slots_of(base, storage, offset, guard, value.lanes)
+        if any(slot.width > 1 and slot.stride is None and slot.offsets is None for slot in slots):
             raise EmitError(f"a store to one element from all lanes of {self.vector}: {op}")
-        streaming = self._streaming(op, info, width_of(lanes) * info.dtype.bytes)
+        rows = _Rows(self._streaming(op, info, width_of(lanes) * info.dtype.bytes))
         if isinstance(value, ComplexReg):
             scalar = llvm_type(value.dtype.part)
-            for place, re, im in zip(places, self.spread(value.re, lanes), self.spread(value.im, lanes)):
-                self.store_pair(place, scalar, re, im, streaming)
-            return
-        rows: list[tuple[str, str]] = []
-        for place, reg in zip(places, self.spread(value, lanes)):
-            adjacent = place.stride is not None and place.stride.const in (1, -1)
-            if adjacent and place.mask is None and self.mask is None and self.left is None:
-                backwards = place.stride is not None and place.stride.const == -1
-                rows.append((self._reversed(reg, storage, place.width) if backwards else reg, place.pointer))
-            else:
-                self.store_place(place, storage, reg, streaming)
-        if rows:
-            ty = vector_type(width_of(lanes), storage)
-            self._store_whole(ty, rows, self._align(storage), streaming)
+            for slot, re, im in zip(slots, self.spread(value.re, lanes), self.spread(value.im, lanes)):
+                self._store_pair(slot, scalar, re, im, rows)
+        else:
+            for slot, reg in zip(slots, self.spread(value, lanes)):
+                self._store_slot(slot, storage, reg, rows)
+        if rows.whole:
+            self._store_whole(rows.type, rows.whole, self._align(storage), rows.streaming)
 
-    def store_place(self, place: Place, storage: str, reg: str, streaming: str | None = None) -> None:
-        """One register to memory."""
-        pointer, stride, mask, width = place.pointer, place.stride, place.mask, place.width
+    def _store_slot(self, slot: Slot, storage: str, reg: str, rows: _Rows) -> None:
+        """One register to memory, or to `rows`."""
+        pointer, stride, mask, width = slot.pointer, slot.stride, slot.mask, slot.width
         align, ty = self._align(storage), vector_type(width, storage)
-        if place.offsets is not None:
-            self._scatter(pointer, storage, place.offsets, reg, self._both(mask, width), width)
+        if slot.offsets is not None:
+            self._scatter(pointer, storage, slot.offsets, reg, self._both(mask, width), width)
         elif stride is None:
             self.put(f"store {storage} {reg}, ptr {self._or_scratch(mask, pointer)}, align {align}")
         elif stride.const in (1, -1):
@@ -293,7 +344,7 @@ class MemoryWriter(ScalarWriter):
                 reg = self._reversed(reg, storage, width)
             if mask is not None and not self._is_vector_mask(mask):
                 pointer, mask = self._or_scratch(mask, pointer), None
-            self._store_row(ty, reg, pointer, self._both(mask, width), stride.const == -1, align, streaming)
+            self._put_row(rows, ty, reg, pointer, self._both(mask, width), stride.const == -1)
         elif (both := self._both(mask, width)) is not None:
             self._scatter(pointer, storage, self._steps(stride, width), reg, both, width)
         else:
@@ -303,42 +354,52 @@ class MemoryWriter(ScalarWriter):
 
     # Complex elements: in memory the parts of each lie side by side, in registers apart.
 
-    def load_pair(self, place: Place, scalar: str) -> tuple[str, str]:
+    def _load_pair(self, slot: Slot, scalar: str) -> tuple[str, str]:
         """One register of real and one of imaginary parts."""
-        if place.stride is None or place.stride.const not in (1, -1):
-            re, im = self._halves(place, scalar)
-            return self.load_place(re, scalar), self.load_place(im, scalar)
-        pointer, mask, width = place.pointer, place.mask, place.width
+        if slot.stride is None or slot.stride.const not in (1, -1):
+            re, im = self._halves(slot, scalar)
+            return self._load_slot(re, scalar), self._load_slot(im, scalar)
+        pointer, mask, width = slot.pointer, slot.mask, slot.width
         if mask is not None and not self._is_vector_mask(mask):
             pointer, mask = self._or_zeros(mask, pointer), None
-        backwards, ty = place.stride.const == -1, vector_type(2 * width, scalar)
+        backwards, ty = slot.stride.const == -1, vector_type(2 * width, scalar)
         row = self._load_row(ty, pointer, self._both(mask, width), backwards, self._align(scalar), 2)
         numbers = range(width)[::-1] if backwards else range(width)
         re, im = (self._shuffled(ty, row, "poison", [2 * k + part for k in numbers]) for part in (0, 1))
         return re, im
 
-    def store_pair(self, place: Place, scalar: str, re: str, im: str, streaming: str | None) -> None:
-        if place.stride is None or place.stride.const not in (1, -1):
-            for half, reg in zip(self._halves(place, scalar), (re, im)):
-                self.store_place(half, scalar, reg)
+    def _store_pair(self, slot: Slot, scalar: str, re: str, im: str, rows: _Rows) -> None:
+        if slot.stride is None or slot.stride.const not in (1, -1):
+            for half, reg in zip(self._halves(slot, scalar), (re, im)):
+                self._store_slot(half, scalar, reg, rows)
             return
-        pointer, mask, width = place.pointer, place.mask, place.width
+        pointer, mask, width = slot.pointer, slot.mask, slot.width
         if mask is not None and not self._is_vector_mask(mask):
             pointer, mask = self._or_scratch(mask, pointer), None
-        backwards, ty = place.stride.const == -1, vector_type(width, scalar)
+        backwards, ty = slot.stride.const == -1, vector_type(width, scalar)
         numbers = range(width)[::-1] if backwards else range(width)
         row = self._shuffled(ty, re, im, [k + part * width for k in numbers for part in (0, 1)])
         both = self._both(mask, width)
-        self._store_row(vector_type(2 * width, scalar), row, pointer, both, backwards, self._align(scalar),
-                        streaming, 2)  # fmt: skip
+        self._put_row(rows, vector_type(2 * width, scalar), row, pointer, both, backwards, 2)
 
-    def _halves(self, place: Place, scalar: str) -> tuple[Place, Place]:
+    def _put_row(
+        self, rows: _Rows, ty: str, value: str, pointer: str, mask: str | None, backwards: bool, each: int = 1
+    ) -> None:
+        """Adjacent elements: whole rows wait in `rows`, so that one test of their alignment serves them all."""
+        if mask is None and self.left is None:
+            rows.type = ty
+            rows.whole.append((value, pointer))
+        else:
+            align = self._align(ty[1:-1].partition(" x ")[2])
+            self._store_row(ty, value, pointer, mask, backwards, align, rows.streaming, each)
+
+    def _halves(self, slot: Slot, scalar: str) -> tuple[Slot, Slot]:
         """Where the real and the imaginary parts lie, as elements of the real type."""
-        offsets, stride = place.offsets, place.stride
+        offsets, stride = slot.offsets, slot.stride
         if offsets is not None:
-            offsets = self.op("shl", place.width, "i64", offsets, "1")
-        re = replace(place, offsets=offsets, stride=None if stride is None else stride * 2)
-        return re, replace(re, pointer=self.pointer(place.pointer, scalar, dim(1)))
+            offsets = self.op("shl", slot.width, "i64", offsets, "1")
+        re = replace(slot, offsets=offsets, stride=None if stride is None else stride * 2)
+        return re, replace(re, pointer=self.pointer(slot.pointer, scalar, dim(1)))
 
     def _shuffled(self, ty: str, a: str, b: str, numbers: Sequence[int]) -> str:
         order = "<" + ", ".join(f"i32 {k}" for k in numbers) + ">"

@@ -11,9 +11,11 @@ from typing import Any
 
 import numpy as np
 
-from ...dialects.registry import OPS, OpError, Reduction
+from ...dialects.registry import OPS, Map, OpError, Reduction, Scan
 
-__all__ = ["dot", "fold_of", "function", "library_function", "matmul", "power", "recognised", "ufunc"]
+__all__ = [
+    "dot", "fold_of", "function", "library_function", "matmul", "power", "recognised", "scan_of", "ufunc",
+]  # fmt: skip
 
 _ufuncs: dict[Any, str] = {}
 
@@ -66,10 +68,16 @@ def fold_of(f: np.ufunc) -> str | None:
     return next(iter(merged), None) or next((op.name for op in folds if op.numpy == f.reduce), None)
 
 
+def scan_of(f: np.ufunc) -> str | None:
+    """The scan that ``f.accumulate`` means; None where there is none."""
+    fold = fold_of(f)
+    return next((op.name for op in OPS.values() if issubclass(op, Scan) and op.by == fold), None)
+
+
 def ufunc(f: Any, method: str, inputs: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """``f(*inputs)``, or ``f.reduce`` and ``f.outer``."""
     from .apply import apply, as_tensor, cast
-    from .methods import _dtype, expand_dims, reduce
+    from .methods import _dtype, expand_dims, reduce, scan
 
     name = recognised(f)
     if f is np.matmul:
@@ -82,6 +90,13 @@ def ufunc(f: Any, method: str, inputs: tuple[Any, ...], kwargs: dict[str, Any]) 
         if folded is None:
             raise OpError(f"np.{f.__name__}.reduce is not supported", code="TX0270")
         return reduce(folded, inputs[0], kwargs.pop("axis", 0), **kwargs)
+    if method == "at":
+        return _at(name, *inputs)
+    if method == "accumulate":
+        running = scan_of(f)
+        if running is None:
+            raise OpError(f"np.{f.__name__}.accumulate is not supported", code="TX0270")
+        return scan(running, inputs[0], kwargs.pop("axis", 0), **kwargs)
     if method == "outer":
         a, b = (as_tensor(x) for x in inputs)
         for _ in range(b.ndim):
@@ -117,6 +132,15 @@ def ufunc(f: Any, method: str, inputs: tuple[Any, ...], kwargs: dict[str, Any]) 
     return target
 
 
+def _at(name: str, x: Any, key: Any, *values: Any) -> None:
+    """``f.at(x, key, value)``: unbuffered, so that an element named several times counts them all."""
+    from .indexing import accumulate
+
+    if len(values) != 1 or not issubclass(OPS[name], Map) or OPS[name].arity != 2:
+        raise OpError(f"np.{name}.at takes an array, an index and one value", "store f(x[index]) instead", "TX0270")
+    accumulate(x, key, name, values[0])
+
+
 def power(x: Any, y: Any) -> Any:
     """``x ** y``, small whole exponents as products (as NumPy's fast paths do)."""
     from .apply import apply
@@ -133,6 +157,7 @@ def power(x: Any, y: Any) -> Any:
 
 def function(f: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Any other NumPy function."""
+    from . import numpy_geometry  # noqa: F401  (adds to the table)
     from .numpy_functions import FUNCTIONS
 
     handler: Callable[..., Any] | None = FUNCTIONS.get(f)
@@ -141,10 +166,12 @@ def function(f: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         if name is None:
             raise OpError(f"np.{f.__name__} is not supported", _near(f.__name__), "TX0270")
         from .apply import apply
-        from .methods import reduce
+        from .methods import reduce, scan
 
         if issubclass(OPS[name], Reduction):
             return reduce(name, *args, **kwargs)
+        if issubclass(OPS[name], Scan):
+            return scan(name, *args, **kwargs)
         return apply(name, *args, **kwargs)
     try:
         return handler(*args, **kwargs)

@@ -14,7 +14,7 @@ import numpy as np
 
 from ...dialects.dims import Dim
 from ...dialects.index_map import IndexMap
-from ...dialects.registry import OPS, Op, OpError, Reduction, View
+from ...dialects.registry import OPS, Op, OpError, Reduction, Scan, View
 from ...dialects.types import DType, TensorType
 from ..diagnostics import located, user_loc
 from . import numpy_dispatch
@@ -97,7 +97,7 @@ class Tensor(Elements):
     def view_of(parent: Tensor, op: type[Op], attrs: dict[str, Any]) -> Tensor:
         """`op` (a `View`, parameters in the user's dims) on `parent`, sharing its storage."""
         if parent.layout == "col":
-            attrs = applying.mirrored(op.name, op.params, attrs, [parent])[0]
+            attrs = applying.mirrored(op, attrs, [parent])[0]
         made = parent._view(op, attrs)
         (made._type,) = op.infer([parent.type], attrs)
         return made
@@ -512,6 +512,8 @@ def _call_method(found: Any, self: Tensor, args: tuple[Any, ...], kwargs: dict[s
             return found(self, *args, **kwargs)
         if issubclass(found, Reduction):
             return methods.reduce(found.name, self, *args, **kwargs)
+        if issubclass(found, Scan):
+            return methods.scan(found.name, self, *args, **kwargs)
         return applying.call(found, (self, *args), kwargs)
 
 

@@ -69,6 +69,8 @@ class Trace:
         self.writes: list[dict[Tensor, Value]] = [{}]
         #: For each open block: the tensors, owners or views, that stores went through.
         self.writers: list[list[Tensor]] = [[]]
+        #: The files and names of the functions that are traced as they are, not staged.
+        self.plain: set[tuple[str, str]] = set()
         self._captured: dict[int, tuple[Any, Tensor]] = {}
         #: Lazy tensors used in the trace, as hidden arguments.
         self._adopted: dict[Value, Tensor] = {}

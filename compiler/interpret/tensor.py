@@ -128,9 +128,13 @@ def _insert(base: np.ndarray, value: np.ndarray, index: IndexMap, env: Mapping[S
 
 
 def _concrete(value: Any, env: Mapping[Sym, int]) -> Any:
-    """A parameter with each dim replaced by its value, still a `Dim`."""
+    """A parameter with each dim replaced by its value, still a `Dim`; a map keeps its iterators."""
     if isinstance(value, Dim):
         return dim(_value(value, env))
     if isinstance(value, tuple):
         return tuple(_concrete(v, env) for v in value)
+    if isinstance(value, IndexMap):
+        known = {s: dim(n) for s, n in env.items()}
+        parts = (value.extents, value.exprs, value.guards)
+        return IndexMap(*(tuple(d.substitute(known) for d in part) for part in parts))
     return value

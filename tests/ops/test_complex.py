@@ -104,7 +104,7 @@ def test_fold(which: str) -> None:
             given = [np.exp(1j * np.angle(x)).astype(x.dtype) for x in given]
         arrays = [x if c[2] == PACKED else layout(x) for x, c in zip(given, cases)]
         results = [executable(arrays, (), threads) for threads in (1, 2)]
-        assert differing(*results) is None
+        assert differing(results[0], results[1]) is None
         for x, (name, axis, _), got in zip(given, cases, results[0], strict=True):
             with np.errstate(all="ignore"):
                 exact = np.asarray(getattr(np, which)(x.astype(np.clongdouble), axis=axis))
