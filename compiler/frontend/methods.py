@@ -258,18 +258,23 @@ def count(x: Tensor, dims: Any = None) -> Any:
     return symint(total)
 
 
-def variance(
-    x: Tensor, axis: Any = None, dtype: Any = None, out: Any = None, ddof: Any = 0, keepdims: Any = False
-) -> Any:
-    if dtype is not None:
-        x = cast(x, _dtype(dtype))
-    centred = apply("sub", x, reduce("mean", x, axis, keepdims=True))
-    total = reduce("sum", apply("mul", centred, centred), axis, keepdims=keepdims)
-    return apply("div", total, count(x, axis) - ddof)
+def _moment(name: str) -> Any:
+    """`var` and `std` with NumPy's arguments."""
+
+    def method(
+        x: Tensor, axis: Any = None, dtype: Any = None, out: Any = None, ddof: Any = 0, keepdims: Any = False
+    ) -> Any:
+        x = as_tensor(x) if dtype is None else cast(as_tensor(x), _dtype(dtype))
+        result = apply(name, x, axis=axis, ddof=ddof, keepdims=keepdims is not np._NoValue and bool(keepdims))
+        if out is not None:
+            out[...] = result
+            return out
+        return result
+
+    return method
 
 
-def deviation(x: Tensor, *args: Any, **kwargs: Any) -> Any:
-    return apply("sqrt", variance(x, *args, **kwargs))
+variance, deviation = _moment("var"), _moment("std")
 
 
 def clip(x: Tensor, min: Any = None, max: Any = None, out: Any = None, lo: Any = None, hi: Any = None) -> Any:

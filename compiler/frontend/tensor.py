@@ -514,12 +514,7 @@ def _call_method(found: Any, self: Tensor, args: tuple[Any, ...], kwargs: dict[s
             return methods.reduce(found.name, self, *args, **kwargs)
         if issubclass(found, Scan):
             return methods.scan(found.name, self, *args, **kwargs)
-        # Operands come first (one, where an op takes any number), then parameters in the order of their declaration.
-        others = found.arity - 1 if found.arity >= 0 else 1
-        params = dict(zip(found.params, args[others:]))
-        if len(args) > others + len(found.params):
-            raise OpError(f"{found.name} takes {others + len(found.params)} arguments, not {len(args)}", code="TX0101")
-        return applying.apply(found, self, *args[:others], **params, **kwargs)
+        return applying.call(found, (self, *args), kwargs)
 
 
 def _no_attribute(name: str) -> str:
