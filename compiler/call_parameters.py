@@ -41,6 +41,8 @@ def parameters_of(
         kind = function.parameters[argument.name].kind
         if kind in (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD):
             raise NotNative(f"{argument.name} collects any number of arguments")
+        if argument.layout == "col":
+            raise NotNative(f"{argument.name} is a column-major tensor")
         if argument.kind in ("tuple", "list", "dict"):
             raise NotNative(f"{argument.name} is a {argument.kind}")
         made.append(Parameter(argument.name, None if argument.kind == "value" else numbers[argument.name]))

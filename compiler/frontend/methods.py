@@ -12,6 +12,7 @@ from ...dialects.types import dtype
 from . import evaluation, tensor_format
 from .apply import apply, as_tensor, broadcast_to, cast, truth
 from .filling import FILLING
+from .joined import concatenate
 from .symint import as_dim, is_integer, symint
 from .tensor import Tensor
 from .trace import table
@@ -335,5 +336,5 @@ METHODS: dict[str, Any] = {
     "swapaxes": swapaxes, "squeeze": squeeze, "ravel": ravel, "flatten": flatten, "copy": copy, "astype": astype,
     "count": count, "var": variance, "std": deviation, "clip": clip, "roll": roll, "fill": fill, "dot": dot,
     "trace": trace, "item": item, "eval": evaluated, "cast": astype,
-    "eval_async": evaluated_in_background, "on": on, "format": tensor_format.text,
+    "eval_async": evaluated_in_background, "on": on, "format": tensor_format.text, "concatenate": concatenate,
 } | FILLING  # fmt: skip

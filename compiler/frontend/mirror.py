@@ -40,7 +40,9 @@ def mirror_attrs(name: str, params: Mapping[str, Param], attrs: dict[str, Any], 
         pairs = attrs["pairs"]
         ends = [pairs[2 * i : 2 * i + 2] for i in range(rank)]
         result["pairs"] = tuple(x for pair in reversed(ends) for x in pair)
-    elif name not in _PER_DIM and name not in _NEUTRAL and any(p.kind not in ("axis", "axes") for p in params.values()):
+    elif (
+        rank > 1 and name not in (*_PER_DIM, *_NEUTRAL) and any(p.kind not in ("axis", "axes") for p in params.values())
+    ):
         raise OpError(f"{name} has no form for column-major tensors", "use .swap_layout() first", "TX0212")
     return result
 

@@ -263,8 +263,11 @@ class Tensor(Elements):
     def store(self, new: Any) -> None:
         """Replace all its elements: ``x[...] = new``, cast and broadcast as NumPy does."""
         with located():
-            source = applying.as_tensor(new)
+            source, trace = applying.as_tensor(new), current()
             if source is self:
+                return
+            if trace is not None and self.is_lazy:
+                trace.adopt(self).store(source)
                 return
             owner, index = self.owner()
             if source.is_view and index is not None and source.dims == self.dims:
@@ -286,13 +289,6 @@ class Tensor(Elements):
             target = applying.broadcast_together([_Shape(self), source], "a store", self.layout)
             if target[1].ndim != self.ndim or target[1].dims != self.dims:
                 raise OpError(f"cannot store {source.user_type} into {self.user_type}", code="TX0221")
-            trace = current()
-            if owner.is_lazy and trace is not None:
-                raise OpError(
-                    f"a store into a {owner.user_type} from outside the compiled function",
-                    "pass it as an argument",
-                    "TX0223",
-                )
             if owner.memory is not None:
                 memory.write(self, target[1])
                 return
@@ -304,12 +300,13 @@ class Tensor(Elements):
                 parts = (index.extents, index.exprs, index.guards)
                 known = IndexMap(*(tuple(facts.resolve(d) for d in part) for part in parts))
                 (after,) = applying.emit(OPS["insert"], (before, target[1].value), {"map": known})
-            if trace is not None:
-                trace.note_write(owner, before, self)
-            owner.replace(after)
+            owner.replace(after, self)
 
-    def replace(self, value: Value) -> None:
-        """Have another value from now on; called on owners."""
+    def replace(self, value: Value, through: Tensor) -> None:
+        """Have another value from now on, stored through this owner or a view of it."""
+        trace = current()
+        if trace is not None:
+            trace.note_write(self, self.value, through)
         self._value = value
 
     # Methods and operators.

@@ -64,7 +64,7 @@ class TxFunction:
             for p in self.parameters:
                 values[p.name] = p.declare(trace, sizes)
             result = _Evaluator(self.module, trace, values, sizes, (self.name,)).function(self)
-            return trace.finish(result)
+            return trace.finish(result, declared=True)
 
 
 @dataclass
