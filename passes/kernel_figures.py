@@ -63,6 +63,8 @@ def kernel_figures(op: Operation, env: Env) -> Figures | None:
 
 def _for(op: kernel.ForOp, env: Env) -> Figures | None:
     bounds = (op.lower.data, op.upper.data, op.step.data)
+    if op.until is not None:
+        return None
     trips = range(*(d.evaluate(env) for d in bounds))
     if op.symbol not in set().union(*map(_sizes, _inside(op))):  # every iteration does the same
         one = _block(op.body.block, env)
@@ -168,7 +170,7 @@ def _flops_of_nest(nest: kernel.GenericOp, env: Env) -> int:
     if nest.order is None:
         return flops
     product = 1 if nest.order.data.product and float_bits(nest) else 0
-    results = _product(extents[: nest.n_parallel], env)
+    results = _product(extents[: nest.n_outer], env)
     return flops + (_flops(nest.merge.block) + product) * points + _flops(nest.finish.block) * results
 
 

@@ -193,14 +193,15 @@ def remove_all(target: Any) -> None:
 
 _PYTHON_FUNCTIONS = (
     "Py_IncRef", "Py_DecRef", "PyErr_Occurred", "PyErr_Clear", "PyErr_NoMemory", "PyErr_Format", "PyObject_GetAttr",
-    "PyObject_CallNoArgs", "PyObject_Vectorcall", "PyDict_GetItemWithError", "PyDict_New", "PyDict_SetItem",
+    "PyObject_CallNoArgs", "PyObject_Vectorcall", "PyDict_GetItemWithError", "PyDict_New", "PyDict_Next",
+    "PyDict_SetItem", "PyDict_Size",
     "PyTuple_New", "PyTuple_SetItem", "PyList_New", "PyList_SetItem", "PyLong_AsLongLongAndOverflow",
     "PyMem_RawMalloc", "PyMem_RawFree", "PyEval_SaveThread", "PyEval_RestoreThread",
 )  # fmt: skip
 #: Indices into NumPy's table of functions.
 _NUMPY_FUNCTIONS = {"PyArray_DescrFromType": 45, "PyArray_Scalar": 60, "PyArray_New": 93, "PyDataMem_SetHandler": 304}
 _SCALAR_TYPES = ("bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float16",
-                 "float32", "float64")  # fmt: skip
+                 "float32", "float64", "complex64", "complex128")  # fmt: skip
 
 _usual = ThreadsStruct(threads=0, is_set=-1)
 _variable = ctypes.create_string_buffer(ENVIRONMENT_VARIABLE.encode())
@@ -240,6 +241,11 @@ def _interpreter() -> Mapping[str, int]:
         "PyArray_Type": id(np.ndarray),
         "PyLong_Type": id(int),
         "PyFloat_Type": id(float),
+        "PyTuple_Type": id(tuple),
+        "PyList_Type": id(list),
+        "PyDict_Type": id(dict),
+        "_Py_NoneStruct": id(None),
+        "PyComplex_Type": id(complex),
         "_Py_TrueStruct": id(True),
         "_Py_FalseStruct": id(False),
         "txc_call_name": id(_call_name),

@@ -11,13 +11,23 @@ from ...dialects.registry import OPS, OpError, axes
 from ...dialects.types import dtype
 from . import evaluation, tensor_format
 from .apply import apply, as_tensor, broadcast_to, cast, truth
+from .derived import concatenate
 from .filling import FILLING
-from .joined import concatenate
 from .symint import as_dim, is_integer, symint
 from .tensor import Tensor
 from .trace import table
 
-__all__ = ["METHODS", "broadcast", "expand_dims", "moveaxis", "reduce", "reshape", "squeeze", "transpose"]
+__all__ = [
+    "METHODS",
+    "broadcast",
+    "expand_dims",
+    "moveaxis",
+    "reduce",
+    "reshape",
+    "scan",
+    "squeeze",
+    "transpose",
+]
 
 _ABSENT: Any = object()
 
@@ -63,6 +73,24 @@ def reduce(
             target[...] = r
         return out
     return results if isinstance(result, tuple) else results[0]
+
+
+def scan(
+    name: str, x: Any, axis: Any = None, dtype: Any = None, out: Any = None, *, exclusive: Any = False
+) -> Any:  # fmt: skip
+    """A scan with NumPy's arguments (no axis: of all elements, flattened); a bool in second place is `exclusive`."""
+    x = as_tensor(x)
+    if isinstance(dtype, bool):
+        exclusive, dtype = dtype, None
+    if dtype is not None:
+        x = cast(x, _dtype(dtype))
+    if axis is None:
+        x, axis = ravel(x), 0
+    result = apply(name, x, axis=axis, exclusive=exclusive)
+    if out is not None:
+        out[...] = result
+        return out
+    return result
 
 
 def _masked(name: str, x: Tensor, where: Any) -> tuple[Tensor, Any]:

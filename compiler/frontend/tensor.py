@@ -14,7 +14,7 @@ import numpy as np
 
 from ...dialects.dims import Dim
 from ...dialects.index_map import IndexMap
-from ...dialects.registry import OPS, Op, OpError, Reduction, View
+from ...dialects.registry import OPS, Op, OpError, Reduction, Scan, View
 from ...dialects.types import DType, TensorType
 from ..diagnostics import located, user_loc
 from . import numpy_dispatch
@@ -97,7 +97,7 @@ class Tensor(Elements):
     def view_of(parent: Tensor, op: type[Op], attrs: dict[str, Any]) -> Tensor:
         """`op` (a `View`, parameters in the user's dims) on `parent`, sharing its storage."""
         if parent.layout == "col":
-            attrs = applying.mirrored(op.name, op.params, attrs, [parent])[0]
+            attrs = applying.mirrored(op, attrs, [parent])[0]
         made = parent._view(op, attrs)
         (made._type,) = op.infer([parent.type], attrs)
         return made
@@ -198,7 +198,24 @@ class Tensor(Elements):
 
     @property
     def real(self) -> Tensor:
-        return self
+        """The real part, which can be stored into; a real tensor itself."""
+        return derived.Part(self, "real") if self.element.is_complex else self
+
+    @real.setter
+    def real(self, new: Any) -> None:
+        self.real[...] = new
+
+    @property
+    def imag(self) -> Tensor:
+        """The imaginary part, which can be stored into; zeros for a real tensor."""
+        return derived.Part(self, "imag") if self.element.is_complex else applying.apply("imag", self)
+
+    @imag.setter
+    def imag(self, new: Any) -> None:
+        if not self.element.is_complex:
+            with located():
+                raise OpError(f"{self.user_type} has no imaginary part to store into", code="TX0221")
+        self.imag[...] = new
 
     def dimensions(self) -> tuple[int | SymInt, ...]:
         return self.shape
@@ -300,14 +317,14 @@ class Tensor(Elements):
                 parts = (index.extents, index.exprs, index.guards)
                 known = IndexMap(*(tuple(facts.resolve(d) for d in part) for part in parts))
                 (after,) = applying.emit(OPS["insert"], (before, target[1].value), {"map": known})
-            owner.replace(after, self)
+            owner.replace(after, before, self)
 
-    def replace(self, value: Value, through: Tensor) -> None:
-        """Have another value from now on, stored through this owner or a view of it."""
+    def replace(self, after: Value, before: Value, through: Tensor) -> None:
+        """Give an owner of storage another value than `before`, stored `through` it or a view of it."""
         trace = current()
         if trace is not None:
-            trace.note_write(self, self.value, through)
-        self._value = value
+            trace.note_write(self, before, through)
+        self._value = after
 
     # Methods and operators.
 
@@ -433,7 +450,7 @@ def _node(t: Tensor) -> Any:
 
 
 def _foreign(x: Any) -> bool:
-    return isinstance(x, (str, bytes, type(None), dict, set, complex))
+    return isinstance(x, (str, bytes, type(None), dict, set))
 
 
 def _in_place(target: Tensor, result: Any) -> Any:
@@ -468,6 +485,8 @@ def _call_method(found: Any, self: Tensor, args: tuple[Any, ...], kwargs: dict[s
             return found(self, *args, **kwargs)
         if issubclass(found, Reduction):
             return methods.reduce(found.name, self, *args, **kwargs)
+        if issubclass(found, Scan):
+            return methods.scan(found.name, self, *args, **kwargs)
         # Operands come first, then parameters in the order of their declaration.
         others = max(0, found.arity - 1)
         params = dict(zip(found.params, args[others:]))
@@ -496,4 +515,4 @@ def asarray(a: Any, layout: str = "row") -> Tensor:
 
 
 from . import apply as applying  # noqa: E402  (these modules apply ops to tensors: they need the class above)
-from . import classes, indexing, memory, methods, tensor_format  # noqa: E402
+from . import classes, derived, indexing, memory, methods, tensor_format  # noqa: E402

@@ -70,6 +70,8 @@ class Trace:
         self.writes: list[dict[Tensor, Value]] = [{}]
         #: For each open block: the tensors, owners or views, that stores went through.
         self.writers: list[list[Tensor]] = [[]]
+        #: The files and names of the functions that are traced as they are, not staged.
+        self.plain: set[tuple[str, str]] = set()
         self._captured: dict[int, tuple[Any, Tensor]] = {}
         #: Lazy tensors used in the trace, as hidden arguments.
         self._adopted: dict[Value, Tensor] = {}
@@ -121,7 +123,7 @@ class Trace:
         return self.tensor_input(name, array.dtype, dims, layout=layout, hidden=hidden, source=source)
 
     def scalar_input(self, name: str, element: Any = "f64", weak: str = "float") -> Tensor:
-        """A rank-0 argument by value; `weak` is ``float`` or ``bool`` for a Python scalar, ``""`` for a NumPy one."""
+        """A rank-0 argument by value; `weak`: ``float``, ``complex``, ``bool`` (Python's), or ``""`` (NumPy's)."""
         return self.tensor_input(name, element, kind="scalar", weak=weak)
 
     def int_input(self, name: str, hint: int | None = None) -> SymInt:

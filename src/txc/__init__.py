@@ -4,6 +4,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from . import graph
     from .compiler.devices import device, devices
     from .compiler.diagnostics import TxcError
     from .compiler.export import export
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 __all__ = [
     "OptionError", "Tensor", "TensorFixedSize", "TensorIOFormat", "TensorMap", "TensorRef", "TxcError", "asarray",
-    "compile_source", "device", "devices", "export", "info", "jit", "load",
+    "compile_source", "device", "devices", "export", "graph", "info", "jit", "load",
 ]  # fmt: skip
 
 #: Each name's module is imported when the name is first used: a jitted function whose code the cache has needs neither
@@ -42,7 +43,13 @@ _MODULES = {
 }
 
 
+#: Namespaces of other systems' vocabularies.
+_NAMESPACES = ("graph",)
+
+
 def __getattr__(name: str) -> Any:
+    if name in _NAMESPACES:
+        return import_module(f".{name}", __name__)
     if name not in _MODULES:
         raise AttributeError(f"module 'txc' has no attribute {name!r}")
     found = globals()[name] = getattr(import_module(f".compiler.{_MODULES[name]}", __name__), name)
@@ -50,4 +57,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+    return sorted({*globals(), *__all__, *_NAMESPACES})

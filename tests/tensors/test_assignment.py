@@ -214,3 +214,13 @@ def test_compiled_functions_store_into_tensors_from_outside(layout, make):
         assert np.asarray(outside).tolist() == [x.tolist(), [1, 1, 1]]
         g(x[:2])
         assert np.asarray(outside).tolist() == [[start, 2 * start, start + 2], [1, 2 * start + 2, 1]]
+
+
+@pytest.mark.parametrize("make", MAKERS)
+def test_parts_of_complex_tensors_are_assigned(make):
+    z = make(X + 1j, "col")
+    z.imag[...] = z.real * 2
+    z.real.chip(0, 1)[...] = 5
+    expected = X * (1 + 2j)
+    expected[:, 0].real = 5
+    np.testing.assert_array_equal(np.asarray(z), expected)
