@@ -24,7 +24,7 @@ from .devices import threads_here
 from .executable import CodeSpec, Executable
 from .facts import StrideFact, describe, separate, stride_fact, walkable
 from .options import Options
-from .signature import Literal, Signature
+from .signature import ColumnOutput, Literal, Signature
 from .versions import Ready, Version, describe_versions, why_not
 
 if TYPE_CHECKING:
@@ -422,7 +422,7 @@ def structured(structure: Any, outputs: list[np.ndarray], lazy: bool, places: Co
         if lazy:
             from .frontend.tensor import asarray
 
-            return asarray(array)
+            return asarray(array, layout="col" if isinstance(structure, ColumnOutput) else "row")
         return array if array.ndim or structure in places else array[()]
     if isinstance(structure, Literal):
         return structure.value

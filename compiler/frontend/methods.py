@@ -11,6 +11,7 @@ from ...dialects.registry import OPS, OpError, axes
 from ...dialects.types import dtype
 from . import evaluation, tensor_format
 from .apply import apply, as_tensor, broadcast_to, cast, truth
+from .derived import concatenate
 from .filling import FILLING
 from .symint import as_dim, is_integer, symint
 from .tensor import Tensor
@@ -373,6 +374,6 @@ METHODS: dict[str, Any] = {
     "max": _reduction("maximum"), "min": _reduction("minimum"), "reshape": reshape, "transpose": transpose,
     "swapaxes": swapaxes, "squeeze": squeeze, "ravel": ravel, "flatten": flatten, "copy": copy, "astype": astype,
     "count": count, "var": variance, "std": deviation, "clip": clip, "roll": roll, "fill": fill, "dot": dot,
-    "trace": trace, "item": item, "take": take, "eval": evaluated, "cast": astype,
+    "trace": trace, "item": item, "take": take, "eval": evaluated, "cast": astype, "concatenate": concatenate,
     "eval_async": evaluated_in_background, "on": on, "format": tensor_format.text,
 } | FILLING  # fmt: skip
