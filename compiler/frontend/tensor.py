@@ -24,9 +24,6 @@ from .trace import current, shape_of, suspended, table
 
 __all__ = ["Tensor", "asarray"]
 
-#: Views through which NumPy code may store.
-_READ_ONLY = ("expand", "broadcast", "pad")
-
 
 def _operator(name: str) -> tuple[Any, Any, Any]:
     """``a op b``, its reflected form, and ``a op= b``."""
@@ -189,9 +186,9 @@ class Tensor:
         """The tensor that owns the storage, and the map from this one's (graph) dims to its; None: all of it."""
         if self._parent is None:
             return self, None
-        if self._op.name in _READ_ONLY:
-            raise OpError(f"the result of {self._op.name} is read-only", "make a copy first", "TX0220")
         assert issubclass(self._op, View)
+        if not self._op.writable:
+            raise OpError(f"the result of {self._op.name} is read-only", "make a copy first", "TX0220")
         here = self._op.view(self._parent.type, self._attrs)
         owner, outer = self._parent.owner()
         return owner, here.simplified() if outer is None else outer.after(here)
@@ -204,7 +201,7 @@ class Tensor:
                 return
             owner, index = self.owner()
             if source._parent is not None and index is not None and source.dims == self.dims:
-                other, where = source.owner() if source._op.name not in _READ_ONLY else (None, None)
+                other, where = source.owner() if getattr(source._op, "writable", False) else (None, None)
                 if other is owner and where == index:
                     return
             source = applying.cast(source, self.element)
