@@ -16,6 +16,9 @@ _COMMON = """#ifndef TXC_EXPORT_H
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#ifdef __cplusplus
+#include <complex>
+#endif
 
 #ifdef __cplusplus
 #define TXC_RESTRICT __restrict
@@ -26,6 +29,15 @@ _COMMON = """#ifndef TXC_EXPORT_H
 /* The bits of a half-width float: IEEE binary16, and the upper half of a binary32. */
 typedef uint16_t txc_f16;
 typedef uint16_t txc_bf16;
+
+/* Complex numbers: the real part, then the imaginary part. */
+#ifdef __cplusplus
+typedef std::complex<float> txc_c64;
+typedef std::complex<double> txc_c128;
+#else
+typedef float _Complex txc_c64;
+typedef double _Complex txc_c128;
+#endif
 
 /* What an exported function returns. */
 enum {
@@ -102,7 +114,8 @@ def call_parameters(signature: CSignature) -> list[str]:
             const = "" if a.written else "const "
             given.append(f"{const}{C_TYPES[a.dtype.name]} *TXC_RESTRICT {a.name}")
         elif isinstance(a, CScalar):
-            given.append(f"{C_TYPES[a.dtype.name]} {a.name}")
+            kind = C_TYPES[a.dtype.name]
+            given.append(f"const {kind} *{a.name}" if a.by_address else f"{kind} {a.name}")
         else:
             given.append(_size(a))
     given += [_size(s) for s in signature.sizes]

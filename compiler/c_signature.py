@@ -24,6 +24,7 @@ __all__ = [
 #: How each element type is written in C; the half-width floats are their bits.
 C_TYPES = {
     "bool": "bool", "f16": "txc_f16", "bf16": "txc_bf16", "f32": "float", "f64": "double",
+    "c64": "txc_c64", "c128": "txc_c128",
     **{f"i{n}": f"int{n}_t" for n in (8, 16, 32, 64)},
     **{f"u{n}": f"uint{n}_t" for n in (8, 16, 32, 64)},
 }  # fmt: skip
@@ -81,11 +82,15 @@ class CArray:
 
 @dataclass(frozen=True)
 class CScalar:
-    """A number by value."""
+    """A number by value; a complex one by address, because targets differ in how they pass its parts."""
 
     name: str
     dtype: DType
     buffer: int
+
+    @property
+    def by_address(self) -> bool:
+        return self.dtype.is_complex
 
 
 @dataclass(frozen=True)

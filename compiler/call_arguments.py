@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -55,13 +55,23 @@ class Call:
         """The names of the facts in `key`: containers, and what is in them."""
         return _names(self.arguments)
 
-    def check_written(self, signature: Signature, written: Sequence[int]) -> None:
-        """ValueError where an argument that is written in place is read-only."""
+    def check_written(self, signature: Signature, written: Sequence[int], donated: Collection[str]) -> None:
+        """ValueError where an argument that is written in place, or a donated one, is read-only.
+
+        TypeError where a call with lazy tensors would give one of them away.
+        """
         originals, inputs = self.originals(signature), signature.arrays
+        given_away = [
+            inputs[position].name for position in written if inputs[position].name.partition(".")[0] in donated
+        ]
+        if given_away and self.lazy:
+            names = ", ".join(given_away)
+            raise TypeError(f"{signature.name} takes lazy tensors only where it gives nothing away (donate={names})")
         for position in written:
             if not originals[position].flags.writeable:
                 which = f"{inputs[position].name} (shape {'×'.join(map(str, originals[position].shape))})"
-                raise ValueError(f"{signature.name} writes to {which}, which is read-only: pass a copy")
+                verb = "puts a result into" if inputs[position].name in given_away else "writes to"
+                raise ValueError(f"{signature.name} {verb} {which}, which is read-only: pass a copy")
 
     def write_back(self, signature: Signature, written: Sequence[int], arrays: Sequence[np.ndarray]) -> list[Any]:
         """Give arrays that had to be copied to be walked what was written to the copy; the user's own, in order."""
@@ -126,6 +136,9 @@ def _argument(name: str, value: Any, call: Call) -> Argument:
     if isinstance(value, float):
         call.key.append(("float",))
         return Argument(name, "scalar", np.asarray(value, np.float64), weak="float")
+    if isinstance(value, complex):
+        call.key.append(("complex",))
+        return Argument(name, "scalar", np.asarray(value, np.complex128), weak="complex")
     if isinstance(value, (tuple, list)):
         call.key.append((type(value).__name__, len(value)))
         items = [_argument(f"{name}.{i}", v, call) for i, v in enumerate(value)]

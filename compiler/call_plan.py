@@ -23,12 +23,12 @@ __all__ = ["CallPlan", "InputPlan", "OutputPlan", "Structure", "make_plan", "sto
 class InputPlan:
     """An input of the graph, in its order.
 
-    `kind`: ``array``; ``float`` and ``bool`` (Python's); ``scalar`` (NumPy's, of `dtype`); ``int`` (Python's, the value
-    of `dims[0]`).  `stored` arrays are written in place; `hidden` ones are captured, not passed.
+    `kind`: ``array``; ``float``, ``complex`` and ``bool`` (Python's); ``scalar`` (NumPy's, of `dtype`); ``int``
+    (Python's, the value of `dims[0]`).  `stored` arrays are written in place; `hidden` ones are captured, not passed.
     """
 
     name: str
-    kind: Literal["array", "float", "bool", "scalar", "int"]
+    kind: Literal["array", "float", "complex", "bool", "scalar", "int"]
     dtype: DType | None
     dims: tuple[Dim, ...]
     fact: StrideFact = ("packed",)
@@ -140,7 +140,7 @@ def _input(source: Input, fact: StrideFact, strides: tuple[Dim, ...], stored: bo
         raise NotNative(f"{source.name} is a column-major tensor")
     kind: Any = "array"
     if source.kind == "scalar":
-        kind = {"float": "float", "bool": "bool"}.get(source.weak, "scalar")
+        kind = source.weak or "scalar"
     return InputPlan(source.name, kind, type_.dtype, type_.dims, fact, strides, stored, source.hidden)
 
 

@@ -106,7 +106,7 @@ def _scalar(name: str, text: str, element: DType) -> Any:
         if text.lower() not in ("true", "false"):
             raise CliError(f"input {name!r} is {text!r}, not true or false")
         return text.lower() == "true"
-    return _number(name, text, float if element.is_float else int)
+    return _number(name, text, complex if element.is_complex else float if element.is_float else int)
 
 
 def _number(name: str, text: str, kind: type[Any]) -> Any:
@@ -124,6 +124,9 @@ def _random(name: str, text: str) -> np.ndarray:
     element = DTYPES[match[1]]
     shape = [int(s) for s in match[2].split(",") if s.strip()]
     generator = np.random.default_rng(zlib.crc32(name.encode()))
+    if element.is_complex:
+        parts = [generator.standard_normal(shape) for _ in range(2)]
+        return (parts[0] + 1j * parts[1]).astype(element.numpy)
     if element.is_float:
         return generator.standard_normal(shape).astype(element.numpy)
     return generator.integers(0, 2 if element.kind == "bool" else 10, shape).astype(element.numpy)

@@ -34,7 +34,7 @@ def walkable(array: np.ndarray) -> np.ndarray:
 def element_name(array: np.ndarray) -> str:
     """txc's name of a walkable array's element type.  TypeError, naming the types there are, where there is none."""
     element = array.dtype
-    if element.isbuiltin == 1 and element.kind in "iuf" and element.itemsize <= 8:
+    if element.isbuiltin == 1 and element.kind in "iufc" and element.itemsize <= (16 if element.kind == "c" else 8):
         return f"{element.kind}{8 * element.itemsize}"
     from ..dialects.types import dtype  # the table of all types, which a hit does without
 

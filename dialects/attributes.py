@@ -35,6 +35,7 @@ from .types import DTYPES, DType, TensorType, tensor_type
 __all__ = [
     "BufferInfo",
     "BufferType",
+    "ComplexAttr",
     "DTypeAttr",
     "DimsAttr",
     "MapAttr",
@@ -167,6 +168,17 @@ class DTypeAttr(_TextAttr[DType]):
         return DTYPES[text]
 
 
+@irdl_attr_definition
+class ComplexAttr(_TextAttr[complex]):
+    """``#tx.complex<"(1+2j)">``: a complex literal."""
+
+    name = "tx.complex"
+
+    @classmethod
+    def read(cls, text: str) -> complex:
+        return complex(text)
+
+
 @dataclass(frozen=True)
 class BufferInfo:
     """Memory of a value: element type, dims, and the stride of each dim, counted in elements."""
@@ -238,6 +250,10 @@ def element_type(element: DType) -> Attribute:
         return IntegerType(element.bits, Signedness.UNSIGNED)
     if element.kind == "int":
         return IntegerType(element.bits)
+    if element.is_complex:
+        part = element_type(element.part)
+        assert isinstance(part, builtin.Float32Type | Float64Type)
+        return builtin.ComplexType(part)
     return {"f16": builtin.f16, "bf16": builtin.bf16, "f32": builtin.f32, "f64": builtin.f64}[element.name]
 
 
@@ -263,6 +279,8 @@ def scalar_dtype(ir_type: Attribute) -> DType:
             return DTYPES["f32"]
         case Float64Type():
             return DTYPES["f64"]
+        case builtin.ComplexType(element_type=part):
+            return scalar_dtype(part).as_complex
     raise ValueError(f"{ir_type} is no element type of txc")
 
 
@@ -305,6 +323,8 @@ def to_attr(value: Any) -> Attribute:
             return IntegerAttr(value, builtin.i64)
         case float():
             return FloatAttr(value, builtin.f64)
+        case complex():
+            return ComplexAttr(value)
         case str():
             return string_attr(value)
         case Dim():

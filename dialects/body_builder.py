@@ -11,6 +11,7 @@ from functools import cache
 from typing import Any
 
 from xdsl.dialects import arith, builtin, math, scf
+from xdsl.dialects import complex as complex_dialect
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
 from .attributes import scalar_type
@@ -18,7 +19,7 @@ from .dims import Dim
 from .kernel import CallOp
 from .loop import IndexOp
 from .registry import Map, find_op
-from .scalar import ScalarBuilder, Value
+from .scalar import ComplexValue, ScalarBuilder, Value
 from .types import DTYPES, DType
 
 __all__ = ["BodyBuilder", "scalar_constant"]
@@ -44,6 +45,7 @@ _INTEGER = {
 }
 _SIGNED = {"div": arith.DivSIOp, "rem": arith.RemSIOp, "shr": arith.ShRSIOp}
 _UNSIGNED = {"div": arith.DivUIOp, "rem": arith.RemUIOp, "shr": arith.ShRUIOp}
+_EXACT = {"fastmath": arith.FastMathFlagsAttr("none")}
 _ORDERED = {"lt": "olt", "le": "ole", "gt": "ogt", "ge": "oge", "eq": "oeq", "ne": "une"}
 
 
@@ -77,7 +79,22 @@ class BodyBuilder(ScalarBuilder):
         self._constants: dict[tuple[Any, ...], SSAValue] = {}
 
     def wrap(self, ssa: SSAValue, element: DType) -> Value:
-        return Value(self, ssa, element)
+        """The body's view of an SSA value; of a complex one, which exists only at the edges of a body, its parts."""
+        if not element.is_complex:
+            return Value(self, ssa, element)
+        part = scalar_type(element.part)
+        re, im = (
+            Value(self, self.append(op.create(operands=[ssa], result_types=[part], properties=_EXACT)), element.part)
+            for op in (complex_dialect.ReOp, complex_dialect.ImOp)
+        )
+        return ComplexValue(self, re, im)
+
+    def ssa(self, x: Value) -> SSAValue:
+        """The SSA value of a scalar, for what ends a body."""
+        if not isinstance(x, ComplexValue):
+            return x.ref
+        made = complex_dialect.CreateOp.create(operands=[x.re.ref, x.im.ref], result_types=[scalar_type(x.dtype)])
+        return self.append(made)
 
     def append(self, op: Operation) -> SSAValue:
         """An op of one result, added; its result."""
@@ -90,7 +107,7 @@ class BodyBuilder(ScalarBuilder):
         made = op.create(operands=[x.ref for x in operands], result_types=[scalar_type(element)], properties=properties)
         return Value(self, self.append(made), element)
 
-    def constant(self, value: float | int | bool, dtype: DType) -> Value:
+    def literal(self, value: float | int | bool, dtype: DType) -> Value:
         attribute = scalar_constant(value, dtype)
         key = (str(attribute), dtype.name)
         found = self._constants.get(key)

@@ -7,7 +7,7 @@ what flows between them is one row and stays in cache.  On tensors a nest has re
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from xdsl.dialects import builtin
 from xdsl.dialects.builtin import ArrayAttr, IntegerAttr, IntegerType, StringAttr, i64
@@ -49,6 +49,7 @@ from .registry import OPS
 from .types import DType
 
 __all__ = [
+    "BOUND",
     "KERNEL",
     "CallOp",
     "EmptyOp",
@@ -57,6 +58,7 @@ __all__ = [
     "IfOp",
     "ReadOp",
     "RowsOp",
+    "ScatterOp",
     "WhileOp",
     "YieldOp",
     "shape_of",
@@ -69,6 +71,14 @@ def shape_of(value_type: Attribute) -> tuple[DType, tuple[Dim, ...]]:
         return value_type.data.dtype, value_type.data.dims
     tensor = tensor_of(value_type)
     return tensor.dtype, tensor.dims
+
+
+#: What symbols bound inside a body start with; no dim of a program is called so.
+BOUND = "..t"
+
+
+def _is_bound(symbol: Sym) -> bool:
+    return symbol.name.startswith(BOUND)
 
 
 def segments(ins: int, outs: int) -> Attribute:
@@ -301,6 +311,88 @@ def _list(types: Sequence[Attribute]) -> str:
 
 
 @irdl_op_definition
+class ScatterOp(IRDLOperation):
+    """Stores at places that the body computes, over ``0 <= di < extents[i]``.
+
+    `body` gets one scalar an input and yields the new element; it binds symbols (`loop.bind`), which the store's map
+    `out_map` may use besides the iterators.  Nothing is stored where a guard of that map is negative.  `merge`, where
+    it has a block, gets the element that is there and the new one, and yields what is stored.  The first `ordered`
+    iterators run in order, so that of several stores to one element the last one stays; points that differ in others
+    store to different elements.  On tensors the result is `base` with these stores.
+    """
+
+    name = "kernel.scatter"
+    ins = var_operand_def()
+    base = operand_def()
+    extents = attr_def(DimsAttr)
+    ordered = attr_def(IntegerAttr)
+    in_maps = attr_def(ArrayAttr)
+    out_map = attr_def(MapAttr)
+    results_ = var_result_def()
+    body = region_def("single_block")
+    merge = region_def()
+
+    def __init__(
+        self, ins: Sequence[SSAValue], base: SSAValue, extents: tuple[Dim, ...], ordered: int,
+        in_maps: Sequence[IndexMap], out_map: IndexMap, body: Block, merge: Block | None = None,
+        result_types: Sequence[Attribute] = (),
+    ):  # fmt: skip
+        attributes: dict[str, Attribute] = {
+            "extents": dims_attr(extents),
+            "ordered": IntegerAttr(ordered, i64),
+            "in_maps": ArrayAttr([map_attr(m) for m in in_maps]),
+            "out_map": map_attr(out_map),
+        }
+        regions = [Region(body), Region([merge] if merge else [])]
+        Operation.__init__(
+            self, operands=[*ins, base], result_types=list(result_types), attributes=attributes, regions=regions
+        )
+
+    @property
+    def n_ordered(self) -> int:
+        return self.ordered.value.data
+
+    @property
+    def n_post(self) -> int:
+        return 0
+
+    def maps_in(self) -> tuple[IndexMap, ...]:
+        return tuple(m.data for m in self.in_maps.data if isinstance(m, MapAttr))
+
+    def disturbs(self, values: Collection[SSAValue]) -> bool:
+        """Whether a point may read of one of the values what another point stores, if they share memory with the base.
+
+        A point stores after it has read.  So without order, and where the store's place differs between points in dims
+        that no data decides, what agrees with the store in these dims is a point's own.
+        """
+        own = [i for i, e in enumerate(self.out_map.data.exprs) if not any(_is_bound(s) for s in e.symbols())]
+        exprs = [self.out_map.data.exprs[i] for i in own]
+        apart = {s for e in exprs for s in e.symbols()} >= {Sym(f"d{i}") for i in range(len(self.extents.data))}
+        reads = [(v, m.exprs) for v, m in zip(self.ins, self.maps_in())]
+        reads += [(op.source, op.index.data) for op in self.body.block.ops if isinstance(op, ReadOp)]
+        found = [index for v, index in reads if v in values]
+        if not found or (not self.n_ordered and not self.extents.data):
+            return False
+        return bool(self.n_ordered) or not apart or any([index[i] for i in own] != exprs for index in found)
+
+    def verify_(self) -> None:
+        extents = self.extents.data
+        if not 0 <= self.n_ordered <= len(extents):
+            raise VerifyException(f"{self.n_ordered} ordered iterators of {len(extents)}")
+        if len(self.maps_in()) != len(self.ins):
+            raise VerifyException(f"{len(self.maps_in())} index maps for {len(self.ins)} inputs")
+        if self.results_ and [r.type for r in self.results_] != [self.base.type]:
+            raise VerifyException("a scatter has the type of its base")
+        for index, value in zip((*self.maps_in(), self.out_map.data), (*self.ins, self.base)):
+            if index.extents != extents or len(index.exprs) != len(shape_of(value.type)[1]):
+                raise VerifyException(f"the index map {index} does not fit {value.type} over {extents}")
+        element = scalar_type(shape_of(self.base.type)[0])
+        _expect(self.body.block, [scalar_type(shape_of(v.type)[0]) for v in self.ins], [element], "body")
+        if self.merge.blocks:
+            _expect(self.merge.block, [element, element], [element], "merge")
+
+
+@irdl_op_definition
 class RowsOp(IRDLOperation):
     """Nests whose first `shared` iterators are the same and which exchange values only within one such row.
 
@@ -447,4 +539,4 @@ def _expect_condition(values: Sequence[SSAValue]) -> None:
     raise VerifyException("a condition is one rank-0 bool tensor, or an i1")
 
 
-KERNEL = Dialect("kernel", [CallOp, EmptyOp, ForOp, GenericOp, IfOp, ReadOp, RowsOp, WhileOp, YieldOp])
+KERNEL = Dialect("kernel", [CallOp, EmptyOp, ForOp, GenericOp, IfOp, ReadOp, RowsOp, ScatterOp, WhileOp, YieldOp])

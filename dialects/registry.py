@@ -29,8 +29,9 @@ from .scalar import ScalarBuilder, Value
 from .types import DTYPES, DType, TensorType, dtype, tensor_type
 
 __all__ = [
-    "OPS", "REQUIRED", "Composite", "Map", "Op", "OpError", "Param", "Reduction", "Scan", "Structural", "View", "axes",
-    "axis", "bool_param", "choice", "dims_param", "dtype_param", "find_op", "float_param", "int_param", "ints", "op",
+    "INEXACT", "OPS", "REQUIRED", "Composite", "Map", "Op", "OpError", "Param", "Reduction", "Scan", "Structural",
+    "View", "axes", "axis", "bool_param", "choice", "dims_param", "dtype_param", "find_op", "float_param", "int_param",
+    "ints", "op",
 ]  # fmt: skip
 
 
@@ -163,8 +164,9 @@ class Op:
     """A declaration.  Subclass a family, not this.
 
     `numpy` is the NumPy function (or ufunc) that means the same: the oracle of tests, the constant folder and the
-    spelling that dispatch recognises; `also` lists further functions that dispatch recognises, by dotted name where
-    the library should not be imported (``"scipy.special.expit"``).  `seeds` says which document defines it.
+    spelling that dispatch recognises (None where NumPy has none); `also` lists further functions that dispatch
+    recognises, by dotted name where the library should not be imported (``"scipy.special.expit"``).  `seeds` says
+    which document defines it.
     """
 
     name: ClassVar[str]
@@ -204,12 +206,19 @@ class Op:
         raise NotImplementedError
 
     @classmethod
+    def expanded(cls, tensors: Sequence[Any], attrs: dict[str, Any]) -> Any:
+        """What it is by other ops, where it is no op of its own for these operands: else None."""
+        return None
+
+    @classmethod
     def evaluate(cls, arrays: Sequence[np.ndarray], attrs: dict[str, Any]) -> tuple[np.ndarray, ...]:
         """What it computes, by NumPy: the oracle and the interpreter of the `graph` and `tensor` levels."""
         raise NotImplementedError
 
 
 OPS: dict[str, type[Op]] = {}
+#: The kinds whose arithmetic rounds.
+INEXACT = frozenset({"float", "complex"})
 C = TypeVar("C", bound=type[Op])
 
 
@@ -246,9 +255,10 @@ def _same_dims(cls: type[Op], operands: Sequence[TensorType]) -> tuple[Dim, ...]
 class Map(Op):
     """A scalar body applied element by element.  Operands have equal dims and, but for `select`, one dtype.
 
-    `dtypes` are the kinds it is defined on: of ``bool int uint float``.  `promotes` says what the front end does with
-    mixed operands: ``common`` (NEP 50), ``float`` (NEP 50, integers become floats as NumPy's ufuncs do).
-    `result` is ``same`` or ``bool``.  `mlir` is the op of the `math` dialect that has the same meaning: bodies keep
+    `dtypes` are the kinds it is defined on: of ``bool int uint float complex``.  `promotes` says what the front end
+    does with mixed operands: ``common`` (NEP 50), ``float`` (NEP 50, integers become floats as NumPy's ufuncs do).
+    `result` is ``same``, ``bool``, or ``part``: the type of the real part.  `mlir` is the op of the `math` dialect that
+    has the same meaning for floats: bodies keep
     it as one op; without it the body is inlined.  `ulp` is the stated accuracy in units in the last place, None
     where the result is exact (correctly rounded or not rounded at all).
     `identity` is what it reduces from, for maps that are monoids: `reduction` makes the matching `Reduction`.
@@ -260,6 +270,8 @@ class Map(Op):
     result: ClassVar[str] = "same"
     mlir: ClassVar[str | None] = None
     ulp: ClassVar[float | None] = None
+    #: Whether `ulp` counts, beside ulp of the result, what one ulp of each operand changes in it.
+    conditioned: ClassVar[bool] = False
     commutative: ClassVar[bool] = False
     #: Algebra that canonicalisation applies: ``involution``, ``idempotent``, ``("neutral", 0.0)``, …
     algebra: ClassVar[tuple[Any, ...]] = ()
@@ -274,11 +286,18 @@ class Map(Op):
         raise NotImplementedError
 
     @classmethod
+    def complex_scalar(cls, b: ScalarBuilder, *xs: Value) -> Value:
+        """The same for complex operands (`ComplexValue`), where their operators do not make it of `scalar`."""
+        return cls.scalar(b, *xs)
+
+    @classmethod
     def build(cls, b: ScalarBuilder, *xs: Value, **attrs: Any) -> Value:
         """`scalar`, with half-width floats computed in f32 and rounded once at the end.
 
         `attrs` are the op's parameters; only `cast` has one.
         """
+        if xs[-1].dtype.is_complex:
+            return cls.complex_scalar(b, *xs)
         wide = xs[-1].dtype.computes_in
         if wide is xs[-1].dtype or cls.result_dtype(xs[-1].dtype) is not xs[-1].dtype:
             xs = tuple(b.cast(x, x.dtype.computes_in) for x in xs)
@@ -288,6 +307,8 @@ class Map(Op):
 
     @classmethod
     def result_dtype(cls, operand: DType) -> DType:
+        if cls.result == "part":
+            return operand.part
         return DTYPES["bool"] if cls.result == "bool" else operand
 
     @classmethod
@@ -306,6 +327,11 @@ class Map(Op):
                 f"{cls.name} is not defined on {element}", f"it takes {', '.join(sorted(cls.dtypes))} tensors", "TX0112"
             )
         return (tensor_type(cls.result_dtype(element), dims),)
+
+    @classmethod
+    def has_meaning(cls) -> bool:
+        """Whether `evaluate` is independent of `scalar`: by a function of NumPy, or by code of its own."""
+        return cls.numpy is not None or cls.evaluate.__func__ is not Map.evaluate.__func__  # type: ignore[attr-defined]
 
     @classmethod
     def evaluate(cls, arrays: Sequence[np.ndarray], attrs: dict[str, Any]) -> tuple[np.ndarray, ...]:
@@ -361,14 +387,14 @@ class Reduction(Op):
 
     @classmethod
     def exact(cls, element: DType) -> bool:
-        return not element.is_float
+        return not (element.is_float or element.is_complex)
 
     @classmethod
     def order(cls, operand: TensorType, dims: tuple[int, ...]) -> Order:
         """Fixed here, from dtype, extent and axis kind; no pass changes it."""
         if cls.exact(operand.dtype):
             return FREE
-        return sum_order(operand.dtype.computes_in.bits, operand.rank - 1 in dims)
+        return sum_order(operand.dtype.computes_in.part.bits, operand.rank - 1 in dims)
 
     @classmethod
     def infer(cls, operands: Sequence[TensorType], attrs: dict[str, Any]) -> tuple[TensorType, ...]:

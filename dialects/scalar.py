@@ -2,7 +2,7 @@
 
 A body such as ``def scalar(b, x): return x / (b.op("exp", -x) + 1.0)`` is run once by whoever needs it: the fusion
 pass (the builder appends `arith` and `math` ops), the code generator (it prints LLVM IR for whole vectors), the
-interpreters (it computes on NumPy arrays).  A builder implements `emit`, `constant`, `rare`, `iterate` and `op`; all
+interpreters (it computes on NumPy arrays).  A builder implements `emit`, `literal`, `rare`, `iterate` and `op`; all
 else is here.
 
 Every operation is IEEE 754 in the operands' type; nothing is contracted or re-associated unless `fma` is written.
@@ -16,7 +16,7 @@ from typing import Any
 
 from .types import DTYPES, DType
 
-__all__ = ["ScalarBuilder", "Value"]
+__all__ = ["ComplexValue", "ScalarBuilder", "Value"]
 
 BOOL = DTYPES["bool"]
 
@@ -110,6 +110,85 @@ class Value:
         return self._compare("ne", other)
 
 
+class ComplexValue(Value):
+    """A complex scalar: two real values, `re` and `im`.  Builders never see one: its operators work on the parts.
+
+    Arithmetic is NumPy's, each step rounded: products as written, without the cases for infinities of C's Annex G;
+    quotients by Smith's method.
+    """
+
+    __slots__ = ("im", "re")
+
+    def __init__(self, b: ScalarBuilder, re: Value, im: Value):
+        super().__init__(b, None, re.dtype.as_complex)
+        self.re, self.im = re, im
+
+    def _with(self, other: Value | complex) -> ComplexValue:
+        if isinstance(other, ComplexValue):
+            return other
+        made = self.b.complex_of(other, 0.0) if isinstance(other, Value) else self.b.constant(other, self.dtype)
+        assert isinstance(made, ComplexValue)
+        return made
+
+    def _binary(self, name: str, other: Value | complex) -> Value:
+        return _COMPLEX[name](self, self._with(other))
+
+    def _reflected(self, name: str, other: Value | complex) -> Value:
+        return _COMPLEX[name](self._with(other), self)
+
+    def __neg__(self) -> Value:
+        return self.b.complex_of(-self.re, -self.im)
+
+    def __abs__(self) -> Value:
+        return self.b.op("hypot", self.re, self.im)
+
+    def __invert__(self) -> Value:
+        raise TypeError("complex values have no bits to complement")
+
+    def _compare(self, predicate: str, other: Value | complex) -> Value:
+        other = self._with(other)
+        if predicate == "eq":
+            return self.re.equals(other.re) & self.im.equals(other.im)
+        if predicate == "ne":
+            return self.re.differs(other.re) | self.im.differs(other.im)
+        raise TypeError("complex values have no order")
+
+
+def _complex_sum(x: ComplexValue, y: ComplexValue) -> Value:
+    return x.b.complex_of(x.re + y.re, x.im + y.im)
+
+
+def _complex_difference(x: ComplexValue, y: ComplexValue) -> Value:
+    return x.b.complex_of(x.re - y.re, x.im - y.im)
+
+
+def _complex_product(x: ComplexValue, y: ComplexValue) -> Value:
+    return x.b.complex_of(x.re * y.re - x.im * y.im, x.re * y.im + x.im * y.re)
+
+
+def _complex_quotient(x: ComplexValue, y: ComplexValue) -> Value:
+    """Smith's method, by the larger part of the divisor; by zero each part is divided."""
+    b, size_re, size_im = x.b, abs(y.re), abs(y.im)
+    by_re = size_re >= size_im
+    ratio = b.select(by_re, y.im, y.re) / b.select(by_re, y.re, y.im)
+    scale = 1.0 / (b.select(by_re, y.re, y.im) + b.select(by_re, y.im, y.re) * ratio)
+    re = b.select(by_re, x.re, x.im) + b.select(by_re, x.im, x.re) * ratio
+    im = b.select(by_re, x.im, x.im * ratio) - b.select(by_re, x.re * ratio, x.re)
+    zero = size_re.equals(0.0) & size_im.equals(0.0)
+    return b.complex_of(
+        b.select(zero, x.re / size_re, re * scale),
+        b.select(zero, x.im / size_re, im * scale),
+    )
+
+
+_COMPLEX: dict[str, Callable[[ComplexValue, ComplexValue], Value]] = {
+    "add": _complex_sum,
+    "sub": _complex_difference,
+    "mul": _complex_product,
+    "div": _complex_quotient,
+}
+
+
 class ScalarBuilder(ABC):
     """What a body may call.
 
@@ -133,8 +212,8 @@ class ScalarBuilder(ABC):
         """One primitive operation with a result of `dtype`."""
 
     @abstractmethod
-    def constant(self, value: float | int | bool, dtype: DType) -> Value:
-        """A literal, rounded to `dtype`."""
+    def literal(self, value: float | int | bool, dtype: DType) -> Value:
+        """A constant of a real type, rounded to it."""
 
     @abstractmethod
     def rare(self, condition: Value, slow: Callable[[], Value], fast: Value) -> Value:
@@ -158,13 +237,39 @@ class ScalarBuilder(ABC):
     def op(self, name: str, *operands: Value) -> Value:
         """Another registered map op, by name (kept as one `math` op in IR where `math` has it, else inlined)."""
 
-    def select(self, condition: Value, a: Value | float, b: Value | float) -> Value:
+    def constant(self, value: complex | int | bool, dtype: DType) -> Value:
+        """A constant, rounded to `dtype`."""
+        if dtype.is_complex:
+            return self.complex_of(self.literal(value.real, dtype.part), self.literal(value.imag, dtype.part))
+        assert not isinstance(value, complex)
+        return self.literal(value, dtype)
+
+    def complex_of(self, re: Value, im: Value | float) -> Value:
+        """The complex value of two floats of one type (half-width floats become f32)."""
+        part = re.dtype.as_complex.part
+        re = self.cast(re, part)
+        return ComplexValue(self, re, self.cast(re._with(im), part))
+
+    def select(self, condition: Value, a: Value | complex, b: Value | complex) -> Value:
         like = a if isinstance(a, Value) else b
         assert isinstance(like, Value), "select needs a value in at least one branch"
+        if isinstance(like, ComplexValue):
+            x, y = like._with(a), like._with(b)
+            return self.complex_of(self.select(condition, x.re, y.re), self.select(condition, x.im, y.im))
+        assert not isinstance(a, complex) and not isinstance(b, complex)
         return self.emit("select", (condition, like._with(a), like._with(b)), like.dtype)
 
     def cast(self, x: Value, dtype: DType) -> Value:
-        return x if x.dtype is dtype else self.emit("cast", (x,), dtype)
+        """`x` in another type; a complex value loses its imaginary part in a real type, and is true if not zero."""
+        if x.dtype is dtype:
+            return x
+        if isinstance(x, ComplexValue):
+            if dtype.is_complex:
+                return self.complex_of(self.cast(x.re, dtype.part), self.cast(x.im, dtype.part))
+            return x.differs(0) if dtype is BOOL else self.cast(x.re, dtype)
+        if dtype.is_complex:
+            return self.complex_of(self.cast(x, dtype.part), 0.0)
+        return self.emit("cast", (x,), dtype)
 
     def bitcast(self, x: Value, dtype: DType) -> Value:
         return self.emit("bitcast", (x,), dtype)

@@ -179,11 +179,15 @@ class GenericViewOp(ViewOp):
 
 
 class ContractOp(PlainOp):
-    """Sum of products over pairs of dims, in the stated `order`."""
+    """Sum of products over pairs of dims, in the stated `order`; pairs of `batch` dims are kept."""
 
     @property
     def pairs(self) -> tuple[tuple[int, int], ...]:
         return from_attr(self.attributes["pairs"])
+
+    @property
+    def batch(self) -> tuple[tuple[int, int], ...]:
+        return from_attr(self.attributes["batch"])
 
     @property
     def order(self) -> Order:
@@ -423,13 +427,16 @@ def order_of(decl: type[Op], operands: Sequence[TensorType], params: Mapping[str
         return decl.order(operands[0], params["dims"])  # type: ignore[attr-defined]
     if decl.family == "scan":
         return decl.order(operands[0], params["axis"])  # type: ignore[attr-defined]
-    return contract_order(operands, params["pairs"]) if decl.name == "contract" else None
+    return contract_order(operands, (*params["batch"], *params["pairs"])) if decl.name == "contract" else None
 
 
 def contract_order(operands: Sequence[TensorType], pairs: Sequence[tuple[int, int]]) -> Order:
-    """Exact types: free.  One FMA chain where both operands have free dims, else a sum's order with FMA."""
+    """Exact types: free.  One FMA chain where both operands have free dims, else a sum's order with FMA.
+
+    `pairs` are those that are summed and those that run together.
+    """
     a, b = operands
-    if not a.dtype.is_float:
+    if a.dtype.is_integer or a.dtype.kind == "bool":
         return FREE
     if a.rank > len(pairs) and b.rank > len(pairs):
         return CHAIN_FMA

@@ -14,12 +14,13 @@ import numpy as np
 
 from .dims import Dim, DimLike, dim
 
-__all__ = ["DTYPES", "DType", "TensorType", "dtype", "tensor_type"]
+__all__ = ["DTYPES", "DType", "TensorType", "as_literal", "dtype", "tensor_type"]
 
 
 @dataclass(frozen=True, eq=False)
 class DType:
-    """An element type.  `name` is how txc spells it, `numpy` NumPy's object, `kind` one of ``bool int uint float``."""
+    """An element type.  `name` is how txc spells it, `numpy` NumPy's object, `kind` one of ``bool int uint float
+    complex``."""
 
     name: str
     numpy: np.dtype[Any]
@@ -31,12 +32,16 @@ class DType:
         return self.kind == "float"
 
     @property
+    def is_complex(self) -> bool:
+        return self.kind == "complex"
+
+    @property
     def is_integer(self) -> bool:
         return self.kind in ("int", "uint")
 
     @property
     def is_signed(self) -> bool:
-        return self.kind in ("int", "float")
+        return self.kind in ("int", "float", "complex")
 
     @property
     def bytes(self) -> int:
@@ -46,6 +51,17 @@ class DType:
     def computes_in(self) -> DType:
         """The type its arithmetic is done in: f32 for the half-width floats (rounded back after every operation)."""
         return DTYPES["f32"] if self.name in ("f16", "bf16") else self
+
+    @property
+    def part(self) -> DType:
+        """The type of the real and imaginary parts of a complex type; any other type itself."""
+        return DTYPES[f"f{self.bits // 2}"] if self.is_complex else self
+
+    @property
+    def as_complex(self) -> DType:
+        """The complex type that holds its values: c64 of c64 and floats up to f32, else c128."""
+        narrow = self.name in ("f16", "bf16", "f32", "c64")
+        return DTYPES["c64" if narrow else "c128"]
 
     def __repr__(self) -> str:
         return self.name
@@ -63,6 +79,8 @@ def _table() -> dict[str, DType]:
         DType("bf16", np.dtype(ml_dtypes.bfloat16), "float", 16),
         DType("f32", np.dtype(np.float32), "float", 32),
         DType("f64", np.dtype(np.float64), "float", 64),
+        DType("c64", np.dtype(np.complex64), "complex", 64),
+        DType("c128", np.dtype(np.complex128), "complex", 128),
     ]
     return {row.name: row for row in rows}
 
@@ -87,6 +105,12 @@ def dtype(spec: Any) -> DType:
     if found is None:
         raise TypeError(f"no element type {spec!r}: txc has {', '.join(DTYPES)}")
     return found
+
+
+def as_literal(value: Any, element: DType) -> bool | int | float | complex:
+    """A number as the Python scalar that literals of a type hold."""
+    kind = {"bool": bool, "float": float, "complex": complex}.get(element.kind, int)
+    return kind(value)
 
 
 @dataclass(frozen=True)

@@ -23,7 +23,7 @@ from ..dialects.attributes import ir_tensor, tensor_of
 from ..dialects.dims import Dim, Sym, dim, expand_mods, iterator
 from ..dialects.index_map import IndexMap
 from ..dialects.registry import Map
-from ..dialects.types import TensorType
+from ..dialects.types import TensorType, as_literal
 
 __all__ = ["CanonicalizePass"]
 
@@ -203,10 +203,7 @@ def fold_constants(op: tx.TxOp, sweep: _Sweep) -> SSAValue | None:
         arrays.append(np.asarray(owner.value).astype(tensor_of(operand.type).dtype.numpy))
     (result,) = op.decl.evaluate(arrays, op.params)
     element = op.type.dtype
-    value: bool | int | float = (
-        float(result) if element.is_float else int(result) if element.is_integer else bool(result)
-    )
-    return sweep.make(op, "constant", [], {"value": value, "dtype": element})
+    return sweep.make(op, "constant", [], {"value": as_literal(result, element), "dtype": element})
 
 
 def concatenate_to_inserts(op: tx.TxOp, sweep: _Sweep) -> SSAValue | None:
@@ -245,7 +242,11 @@ def _is_literal(value: SSAValue, number: float) -> bool:
     if not isinstance(value.owner, tx.ConstantOp):
         return False
     found = value.owner.value
-    if not tensor_of(value.type).dtype.is_float:
+    element = tensor_of(value.type).dtype
+    if element.is_complex:
+        # Signs of zeros, and infinities times them, make every complex operation do more than nothing.
+        return False
+    if not element.is_float:
         return found == number
     return found == number and np.signbit(float(found)) == np.signbit(float(number))
 

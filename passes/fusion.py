@@ -3,7 +3,7 @@
 What is materialised was decided before (`tx.eval`, reductions, contractions, stores, results): fusion pulls every
 other map and view into the nests that use it.  Then
 
-* a chain of maps after a reduction or contraction becomes its `finish` region (an epilogue),
+* the maps after a reduction or contraction become its `finish` region where they end in one value (an epilogue),
 * neighbouring nests over one iteration space become one nest with several results,
 * nests that share outer iterators and exchange one row at a time become `kernel.rows` (`passes/rows.py`).
 """
@@ -24,11 +24,13 @@ from ..dialects.attributes import tensor_of
 from ..dialects.body_builder import BodyBuilder
 from ..dialects.dims import Dim, iterators, sym
 from ..dialects.index_map import IndexMap, identity_map, product, unravel
+from ..dialects.ops.indexing import STORE
 from ..dialects.order import FREE, Order
-from ..dialects.registry import Map, Reduction, Scan
+from ..dialects.registry import Map, Reduction, Scan, find_op
 from ..dialects.scalar import Value
 from ..dialects.tx import TxOp
 from ..dialects.types import DTYPES, DType
+from .epilogue import end_of_epilogue
 from .nest_builder import NestBuilder, is_inlined
 from .rows import group_rows
 from .siblings import merge_siblings
@@ -129,6 +131,24 @@ class _Scope:
         pulled = nest.pull(value, identity_map(store.extents))
         self._emit(op, nest.finish_store(pulled, self.tensor(base), store))
 
+    def _visit_scatter(self, op: TxOp) -> None:
+        base, value, *indices = op.operands
+        target, params = self.tensor(base), op.params
+        combine = None if params["combine"] == STORE else find_op(params["combine"])
+        assert combine is None or issubclass(combine, Map)
+
+        def nest() -> kernel.ScatterOp:
+            store: IndexMap = params["map"]
+            return self.nest(store.extents, op).finish_scatter(value, indices, target, store, params["limits"], combine)
+
+        made = nest()
+        if made.disturbs([target]):
+            # All is read before anything is stored.
+            for v in (value, *indices):
+                self.tensor(v)
+            made = nest()
+        self._emit(op, made)
+
     def _visit_for(self, op: tx.ForOp) -> None:
         inits = [self.tensor(v) for v in op.operands]
         lower, upper, step = op.range
@@ -188,38 +208,25 @@ class _Scope:
 
 
 def _anchor(value: SSAValue, known: dict[SSAValue, SSAValue]) -> tx.ReductionOp | tx.ContractOp | None:
-    """The first reduction or contraction, not materialised yet, that a chain of maps leads back to."""
-    op = value.owner
-    if value in known or not isinstance(op, TxOp):
-        return None
-    if isinstance(op, (tx.ReductionOp, tx.ContractOp)):
-        return op if _defers(op) else None
-    if not issubclass(op.decl, Map):
-        return None
-    for operand in op.operands:
-        found = _anchor(operand, known)
-        if found is not None:
-            return found
+    """The first reduction or contraction, not materialised yet, for which this value is the end of its epilogue."""
+    waiting, seen = [value], {value}
+    while waiting:
+        op = waiting.pop().owner
+        if isinstance(op, (tx.ReductionOp, tx.ContractOp)):
+            if _defers(op) and end_of_epilogue(op.results[0]) is value:
+                return op
+        elif isinstance(op, tx.MapOp):
+            new = [v for v in reversed(op.operands) if v not in seen and v not in known]
+            seen.update(new)
+            waiting += new
     return None
 
 
 def _defers(op: TxOp) -> bool:
-    """Whether a fold waits for the maps after it: one result with one use, a chain of maps that ends in memory."""
+    """Whether a fold waits for the maps after it, which end in memory."""
     if not isinstance(op, (tx.ReductionOp, tx.ContractOp)) or len(op.results) != 1:
         return False
-    value, length = op.results[0], 0
-    while True:
-        uses = list(value.uses)
-        if len(uses) != 1:
-            return False
-        user = uses[0].operation
-        if user.parent is not op.parent:
-            return False
-        if isinstance(user, (func.ReturnOp, tx.YieldOp, tx.EvalOp)):
-            return length > 0
-        if not (isinstance(user, TxOp) and issubclass(user.decl, Map)):
-            return False
-        value, length = user.results[0], length + 1
+    return end_of_epilogue(op.results[0]) is not None
 
 
 def fold_nest(scope: _Scope, op: tx.ReductionOp | tx.ContractOp, epilogue: SSAValue | None = None) -> Operation:
@@ -271,19 +278,18 @@ def scan_nest(scope: _Scope, op: tx.ScanOp, epilogue: SSAValue | None = None) ->
 
 
 def contraction_nest(scope: _Scope, op: tx.ContractOp, epilogue: SSAValue | None = None) -> Operation:
-    """``tx.contract``: free dims of the left, then of the right operand, then one linear contracted iterator."""
+    """``tx.contract``: dims of both, free dims of the left, of the right operand, one linear contracted iterator."""
     left, right = (tensor_of(v.type) for v in op.operands)
-    pairs: tuple[tuple[int, int], ...] = op.params["pairs"]
-    left_free = [i for i in range(left.rank) if i not in [p[0] for p in pairs]]
-    right_free = [i for i in range(right.rank) if i not in [p[1] for p in pairs]]
+    pairs, batch = op.pairs, op.batch
+    left_free = [i for i in range(left.rank) if i not in [p[0] for p in (*batch, *pairs)]]
+    right_free = [i for i in range(right.rank) if i not in [p[1] for p in (*batch, *pairs)]]
     contracted = [left.dims[i] for i, _ in pairs]
-    parallel = len(left_free) + len(right_free)
-    extents = (*[left.dims[i] for i in left_free], *[right.dims[i] for i in right_free], product(contracted))
-    nest = scope.nest(extents, op)
-    ks = unravel(sym(f"d{parallel}"), contracted)
-    free = iterators(parallel)
-    at_left = dict(zip(left_free, free)) | {i: k for (i, _), k in zip(pairs, ks)}
-    at_right = dict(zip(right_free, free[len(left_free) :])) | {j: k for (_, j), k in zip(pairs, ks)}
+    kept = [*[left.dims[i] for i, _ in batch], *[left.dims[i] for i in left_free], *[right.dims[i] for i in right_free]]
+    nest = scope.nest((*kept, product(contracted)), op)
+    ks, free = unravel(sym(f"d{len(kept)}"), contracted), iterators(len(kept))
+    both, lefts, rights = free[: len(batch)], free[len(batch) : len(batch) + len(left_free)], free[-len(right_free) :]
+    at_left = dict(zip(left_free, lefts)) | {i: k for (i, _), k in zip((*batch, *pairs), (*both, *ks))}
+    at_right = dict(zip(right_free, rights)) | {j: k for (_, j), k in zip((*batch, *pairs), (*both, *ks))}
     a = nest.pull(op.operands[0], nest.index([at_left[i] for i in range(left.rank)]))
     c = nest.pull(op.operands[1], nest.index([at_right[i] for i in range(right.rank)]))
     element = tensor_of(op.results[0].type).dtype

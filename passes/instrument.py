@@ -27,7 +27,7 @@ from ..dialects.types import DTYPES
 
 __all__ = ["InstrumentPass", "kernels_of"]
 
-_KERNELS = (kernel.GenericOp, kernel.RowsOp, kernel.ForOp, kernel.WhileOp, kernel.IfOp)
+_KERNELS = (kernel.GenericOp, kernel.RowsOp, kernel.ScatterOp, kernel.ForOp, kernel.WhileOp, kernel.IfOp)
 
 
 def kernels_of(function: func.FuncOp) -> list[Operation]:

@@ -63,6 +63,8 @@ def kernel_figures(op: Operation, env: Env) -> Figures | None:
 
 def _for(op: kernel.ForOp, env: Env) -> Figures | None:
     bounds = (op.lower.data, op.upper.data, op.step.data)
+    if op.until is not None:
+        return None
     trips = range(*(d.evaluate(env) for d in bounds))
     if op.symbol not in set().union(*map(_sizes, _inside(op))):  # every iteration does the same
         one = _block(op.body.block, env)

@@ -12,10 +12,11 @@ from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from ..dialects.attributes import scalar_type
 from ..dialects.body_builder import BodyBuilder, scalar_constant
-from ..dialects.dims import Dim, sym
+from ..dialects.dims import Dim, Sym, iterators, sym
 from ..dialects.index_map import IndexMap
-from ..dialects.kernel import GenericOp, ReadOp, YieldOp, shape_of
+from ..dialects.kernel import BOUND, GenericOp, ReadOp, ScatterOp, YieldOp, shape_of
 from ..dialects.loop import BindOp
+from ..dialects.ops.indexing import index_symbols
 from ..dialects.order import Order
 from ..dialects.registry import Map
 from ..dialects.scalar import Value
@@ -26,8 +27,6 @@ __all__ = ["NestBuilder", "is_inlined"]
 
 #: Ops without a loop of their own: they are computed where their consumers need them.
 INLINED = ("constant", "dim", "iota", "take")
-#: What symbols bound inside a body start with; no dim of a program is called so.
-BOUND = "..t"
 
 
 def is_inlined(op: Operation | Block) -> bool:
@@ -151,34 +150,69 @@ class NestBuilder:
 
     def _take(self, op: TxOp, index: IndexMap) -> Value:
         """``x[..., indices[...], ...]``: negative indices count from the end, all others are clamped into range."""
-        source, indices = op.operands
-        axis = op.params["axis"]
-        rank = len(shape_of(indices.type)[1])
-        at = self.pull(indices, IndexMap(index.extents, index.exprs[axis : axis + rank], index.guards))
-        extent = shape_of(source.type)[1][axis]
+        source, *indices = op.operands
+        axis, rank = op.params["axis"], len(shape_of(indices[0].type)[1])
+        extents = shape_of(source.type)[1][axis : axis + len(indices)]
+        at = IndexMap(index.extents, index.exprs[axis : axis + rank], index.guards)
+        bound = []
+        for given, extent in zip(indices, extents):
+            b = self.builder
+            position = b.minimum(b.maximum(self._position(given, at, extent), 0), b.index(extent - 1))
+            bound.append(self._bind(position))
+        exprs = (*index.exprs[:axis], *bound, *index.exprs[axis + rank :])
+        return self.pull(source, IndexMap(index.extents, exprs, index.guards))
+
+    def _position(self, indices: SSAValue, at: IndexMap, extent: Dim) -> Value:
+        """An index of a dim, counted from the start."""
         b = self.builder
-        position = b.cast(at, DTYPES["i64"])
-        position = b.select(position < 0, position + b.index(extent), position)
-        position = b.minimum(b.maximum(position, 0), b.index(extent - 1))
+        position = b.cast(self.pull(indices, at), DTYPES["i64"])
+        return b.select(position < 0, position + b.index(extent), position)
+
+    def _bind(self, value: Value) -> Dim:
+        """A new symbol for a number that the body computes."""
         symbol = f"{BOUND}{self._bound}"
         self._bound += 1
-        self.block.add_op(BindOp(position.ref, symbol))
-        exprs = (*index.exprs[:axis], sym(symbol), *index.exprs[axis + rank :])
-        return self.pull(source, IndexMap(index.extents, exprs, index.guards))
+        self.block.add_op(BindOp(value.ref, symbol))
+        return sym(symbol)
 
     def _is_bound(self, expr: Dim) -> bool:
         return any(s.name.startswith(BOUND) for s in expr.symbols())
 
     def finish_map(self, result: Value, result_types: Sequence[Attribute]) -> GenericOp:
         """The nest of an elementwise expression."""
-        self.block.add_op(YieldOp(result.ref))
+        self.block.add_op(YieldOp(self.builder.ssa(result)))
         identity = self.index([sym(f"d{i}") for i in range(len(self.extents))])
         return GenericOp(self.ins, (), self.extents, self.maps, [identity], self.block, result_types)
 
     def finish_store(self, result: Value, base: SSAValue, store: IndexMap) -> GenericOp:
         """The nest that stores an expression into a view of `base`."""
-        self.block.add_op(YieldOp(result.ref))
+        self.block.add_op(YieldOp(self.builder.ssa(result)))
         return GenericOp(self.ins, [base], self.extents, self.maps, [store], self.block, [base.type])
+
+    def finish_scatter(
+        self, value: SSAValue, indices: Sequence[SSAValue], base: SSAValue, store: IndexMap, limits: Sequence[Dim],
+        combine: type[Map] | None,
+    ) -> ScatterOp:  # fmt: skip
+        """The nest that stores `value` where `indices`, of the leading iterators, say (see `ops.indexing.Scatter`)."""
+        ordered = len(shape_of(indices[0].type)[1])
+        element = self.pull(value, self.index(iterators(len(self.extents))))
+        at = self.index(iterators(ordered))
+        where: dict[Sym, Dim] = {}
+        guards: list[Dim] = []
+        for symbol, given, limit in zip(index_symbols(len(indices)), indices, limits):
+            bound = self._bind(self._position(given, at, limit))
+            assert symbol.symbol is not None
+            where[symbol.symbol] = bound
+            guards += [bound, limit - 1 - bound]
+        self.block.add_op(YieldOp(element.ref))
+        place = IndexMap(self.extents, tuple(e.substitute(where) for e in store.exprs), tuple(guards)).simplified()
+        merge = None
+        if combine is not None:
+            merge = Block(arg_types=[scalar_type(element.dtype)] * 2)
+            builder = BodyBuilder(merge, self.builder.has_fma)
+            merged = builder.apply(combine, [builder.wrap(a, element.dtype) for a in merge.args])
+            merge.add_op(YieldOp(merged.ref))
+        return ScatterOp(self.ins, base, self.extents, ordered, self.maps, place, self.block, merge, [base.type])
 
     def finish_reduction(
         self,
@@ -209,7 +243,7 @@ class NestBuilder:
         finishing = Block(arg_types=types)
         self.enter(finishing)
         folded = tuple(self.builder.wrap(a, d) for a, (_, d) in zip(finishing.args, states))
-        finishing.add_op(YieldOp(*[v.ref for v in finish(self.builder, folded)]))
+        finishing.add_op(YieldOp(*[self.builder.ssa(v) for v in finish(self.builder, folded)]))
         parallel = len(self.extents) - 1
         out = out or self.index([sym(f"d{i}") for i in range(parallel)])
         return GenericOp(

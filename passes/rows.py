@@ -1,7 +1,8 @@
 """Row fusion: nests that share outer iterators and hand each other one row at a time become one `kernel.rows`.
 
 A group is worth making where it holds a reduction along a row: softmax is a maximum, a map, a sum and a division
-whose rows stay in cache, so memory is passed over once.
+whose rows stay in cache, so memory is passed over once.  A contraction stands alone: one row of it at a time
+would read the whole right operand for every row, where tiles of several rows read it once for all of them.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from xdsl.ir import Block, Operation, SSAValue
 from ..dialects.dims import iterators
 from ..dialects.index_map import IndexMap
 from ..dialects.kernel import GenericOp, RowsOp, YieldOp
+from .contraction import factors_of
 
 __all__ = ["group_rows"]
 
@@ -23,7 +25,7 @@ def group_rows(block: Block) -> None:
     group: list[GenericOp] = []
     shared = 0
     for op in list(block.ops):
-        if not isinstance(op, GenericOp) or op.outs or _is_chain(op):
+        if not isinstance(op, GenericOp) or op.outs or _is_chain(op) or factors_of(op) is not None:
             _close(group, shared)
             group = []
             continue

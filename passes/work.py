@@ -8,7 +8,7 @@ from xdsl.dialects import func
 from xdsl.ir import Block, Operation
 
 from ..dialects.dims import Dim, Sym, dim
-from ..dialects.kernel import ForOp, GenericOp, WhileOp
+from ..dialects.kernel import ForOp, GenericOp, ScatterOp, WhileOp
 
 __all__ = ["work_of"]
 
@@ -36,7 +36,7 @@ def _block(block: Block, first: Mapping[Sym, Dim]) -> Dim | None:
 def _operation(op: Operation, first: Mapping[Sym, Dim]) -> Dim | None:
     if isinstance(op, WhileOp):
         return None
-    if isinstance(op, GenericOp):
+    if isinstance(op, (GenericOp, ScatterOp)):
         points = dim(1)
         for extent in op.extents.data:
             points = points * extent.substitute(first)

@@ -201,7 +201,7 @@ _PYTHON_FUNCTIONS = (
 #: Indices into NumPy's table of functions.
 _NUMPY_FUNCTIONS = {"PyArray_DescrFromType": 45, "PyArray_Scalar": 60, "PyArray_New": 93, "PyDataMem_SetHandler": 304}
 _SCALAR_TYPES = ("bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float16",
-                 "float32", "float64")  # fmt: skip
+                 "float32", "float64", "complex64", "complex128")  # fmt: skip
 
 _usual = ThreadsStruct(threads=0, is_set=-1)
 _variable = ctypes.create_string_buffer(ENVIRONMENT_VARIABLE.encode())
@@ -245,6 +245,7 @@ def _interpreter() -> Mapping[str, int]:
         "PyList_Type": id(list),
         "PyDict_Type": id(dict),
         "_Py_NoneStruct": id(None),
+        "PyComplex_Type": id(complex),
         "_Py_TrueStruct": id(True),
         "_Py_FalseStruct": id(False),
         "txc_call_name": id(_call_name),

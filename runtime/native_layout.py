@@ -142,7 +142,10 @@ def _scalars() -> str:
     value = 2.5
     if _read(id(value) + SCALAR_VALUE, ctypes.c_double) != value:
         return "the value of a float"
-    for code in "?bBhHiIlLqQefd":
+    turn = 2.5 - 1j
+    if [_read(id(turn) + SCALAR_VALUE + 8 * i, ctypes.c_double) for i in (0, 1)] != [turn.real, turn.imag]:
+        return "the value of a complex number"
+    for code in "?bBhHiIlLqQefdFD":
         scalar = np.dtype(code).type(1)
         stored = ctypes.string_at(id(scalar) + SCALAR_VALUE, scalar.itemsize)
         if stored != scalar.tobytes():

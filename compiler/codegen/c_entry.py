@@ -151,7 +151,7 @@ class _Call(_Memory):
 
     def _parameters(self) -> list[str]:
         s = self.signature
-        kinds = {CArray: lambda a: "ptr noalias", CScalar: lambda a: _memory_type(a.dtype), CSize: lambda a: "i64"}
+        kinds = {CArray: lambda a: "ptr noalias", CScalar: _passed_type, CSize: lambda a: "i64"}
         given = [f"{kinds[type(a)](a)} %{a.name}" for a in (*s.arguments, *s.results, *s.sizes)]
         return [*given, "ptr %workspace", "ptr %threads"]
 
@@ -188,7 +188,7 @@ class _Call(_Memory):
             self.put(f"store ptr {self._constant(constant)}, ptr {self._slot(table, constant.buffer)}, align 8")
         for a in given:
             pointer = f"%{a.name}"
-            if isinstance(a, CScalar):
+            if isinstance(a, CScalar) and not a.by_address:
                 pointer = self.alloca(_memory_type(a.dtype), 1)
                 self.put(f"store {_memory_type(a.dtype)} %{a.name}, ptr {pointer}")
             self.put(f"store ptr {pointer}, ptr {self._slot(table, a.buffer)}, align 8")
@@ -278,6 +278,10 @@ class _Shape(_Function):
         self.put("ret i32 0")
         parameters = [f"i64 %{size.name}" for size in s.shape_sizes]
         self.close("i32", f"{s.symbol}_{self.result.name}_shape", [*parameters, "ptr %shape"])
+
+
+def _passed_type(scalar: CScalar) -> str:
+    return "ptr" if scalar.by_address else _memory_type(scalar.dtype)
 
 
 def _memory_type(dtype: DType) -> str:

@@ -183,6 +183,9 @@ class _Entry(EntryWriter):
     def _float(self, i: int, given: InputPlan, obj: str) -> None:
         self._exact(obj, "PyFloat_Type")
 
+    def _complex(self, i: int, given: InputPlan, obj: str) -> None:
+        self._exact(obj, "PyComplex_Type")
+
     def _scalar(self, i: int, given: InputPlan, obj: str) -> None:
         assert given.dtype is not None
         self._exact(obj, f"txc_type_{given.dtype.numpy.name}")
@@ -466,5 +469,5 @@ class _Entry(EntryWriter):
 
 def _numbers(element: DType) -> int:
     """The set of NumPy's type numbers for an element type: on most systems two of C's integers are the same."""
-    codes = "?bBhHiIlLqQefd"
+    codes = "?bBhHiIlLqQefdFD"
     return sum(1 << np.dtype(c).num for c in codes if np.dtype(c) == element.numpy)

@@ -16,7 +16,7 @@ from math import prod
 from ...dialects.dims import Dim, Sym, sym
 from ...dialects.types import DType
 
-__all__ = ["Lane", "Reg", "copies", "count_of", "positions", "union", "width_of"]
+__all__ = ["ComplexReg", "Lane", "Reg", "copies", "count_of", "positions", "union", "width_of"]
 
 
 class Lane:
@@ -59,6 +59,16 @@ class Reg:
 
     def __repr__(self) -> str:
         return f"Reg({self.lanes}, {self.regs}, {self.dtype})"
+
+
+class ComplexReg(Reg):
+    """A complex value between memory and a body: the registers of its real and of its imaginary part."""
+
+    __slots__ = ("im", "re")
+
+    def __init__(self, re: Reg, im: Reg):
+        super().__init__(union((re.lanes, im.lanes)), (), re.dtype.as_complex)
+        self.re, self.im = re, im
 
 
 def union(parts: Sequence[tuple[Lane, ...]]) -> tuple[Lane, ...]:

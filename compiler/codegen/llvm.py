@@ -7,6 +7,7 @@ The body of a parallel loop becomes a function ``void(ptr context, i64 chunk, i6
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from xdsl.dialects import func
@@ -16,11 +17,14 @@ from xdsl.ir import Operation, SSAValue
 from ...dialects.attributes import BufferType, DimsAttr
 from ...dialects.dims import Dim, Sym
 from ...dialects.loop import AllocOp, BarrierOp, ClockOp, ParallelOp
+from ...dialects.registry import Map
+from ...dialects.scalar import Value
+from ...dialects.types import DType
 from .debug_info import DebugInfo
-from .lanes import Reg
+from .lanes import Lane, Reg
 from .llvm_scan import ScanWriter
 from .target import Target, object_name
-from .writer import EmitError, Module, llvm_type, quoted
+from .writer import EmitError, Module, llvm_type, quoted, vector_type
 
 __all__ = ["CpuFunction", "EmitError", "emit_llvm"]
 
@@ -197,6 +201,18 @@ class CpuFunction(ScanWriter):
         child.put("ret void")
         child.finish("internal void", "ptr noalias readonly %context, i64 %chunk, i64 %worker")
         return child
+
+    def define_map(self, name: str, decl: type[Map], kinds: Sequence[DType], result: DType, width: int) -> None:
+        child = type(self)(self.module, name)
+        child.outlines = True
+        lanes = (Lane(Sym("lane"), width, 1, 0),) if width > 1 else ()
+        operands = [Reg(lanes, [f"%x{i}"], k) for i, k in enumerate(kinds)]
+        found = decl.build(child.builder, *(Value(child.builder, o, o.dtype) for o in operands)).ref
+        (value,) = child.spread(found, lanes)
+        ty = vector_type(width, llvm_type(result))
+        child.put(f"ret {ty} {child.lit(value, width, llvm_type(result))}")
+        parameters = ", ".join(f"{vector_type(width, llvm_type(k))} %x{i}" for i, k in enumerate(kinds))
+        child.finish(f"internal {ty}", parameters)
 
     def fence(self) -> None:
         """Stores past the caches are ordered by nothing else."""

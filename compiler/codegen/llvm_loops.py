@@ -28,7 +28,7 @@ from ...dialects.loop import (
 )  # fmt: skip
 from ...dialects.types import DTYPES
 from .debug_info import Place
-from .lanes import Lane, Reg, union
+from .lanes import ComplexReg, Lane, Reg, union
 from .llvm_memory import MemoryWriter
 from .writer import EmitError, llvm_type, vector_type
 
@@ -92,6 +92,8 @@ class LoopWriter(MemoryWriter):
                 result = [self.value(v) for v in op.operands]
             elif op.name.startswith(("arith.", "math.")):
                 values[op.results[0]] = self.arithmetic(op, [self.value(o) for o in op.operands])
+            elif op.name.startswith("complex."):
+                values[op.results[0]] = _complex_part(op, [self.value(o) for o in op.operands])
             else:
                 self.other(op)
         del self.scopes[scopes:]
@@ -449,6 +451,16 @@ class LoopWriter(MemoryWriter):
         self.branch(test)
         self.frames.pop()
         self.start(after)
+
+
+def _complex_part(op: Operation, operands: Sequence[Reg]) -> Reg:
+    """``complex.create``, ``complex.re`` and ``complex.im``: names for registers, no instruction."""
+    if op.name == "complex.create":
+        return ComplexReg(*operands)
+    (x,) = operands
+    if not isinstance(x, ComplexReg) or op.name not in ("complex.re", "complex.im"):
+        raise EmitError(f"bodies take complex values apart by complex.re and complex.im, and do not hold {op.name}")
+    return x.re if op.name == "complex.re" else x.im
 
 
 def emitted_cost(block: Block) -> int:

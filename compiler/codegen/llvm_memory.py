@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from xdsl.ir import SSAValue
@@ -11,13 +12,34 @@ from ...dialects.attributes import BufferInfo
 from ...dialects.dims import Dim, dim, simplify
 from ...dialects.loop import LoadOp, StoreOp
 from ...dialects.types import DTYPES, DType
-from .lanes import Lane, Reg, copies, count_of, positions, union, width_of
+from .lanes import ComplexReg, Lane, Reg, copies, count_of, positions, union, width_of
 from .llvm_scalar import ScalarWriter
 from .writer import EmitError, llvm_type, vector_type
 
 __all__ = ["MemoryWriter", "storage_type"]
 
 BOOL, I64 = DTYPES["bool"], DTYPES["i64"]
+
+
+@dataclass(frozen=True, slots=True)
+class Slot:
+    """Where a register of an access lies: elements `stride` apart from `pointer` on (None: one element), or `offsets`
+    of its lanes from there; the lanes that the guard's `mask` leaves out are not touched."""
+
+    pointer: str
+    stride: Dim | None
+    offsets: str | None
+    mask: str | None
+    width: int
+
+
+@dataclass
+class _Rows:
+    """Whole rows of one store, not written yet: values and addresses; `streaming` as `_streaming` says."""
+
+    streaming: str | None
+    type: str = ""
+    whole: list[tuple[str, str]] = field(default_factory=list)
 
 
 def storage_type(dtype: DType) -> str:
@@ -50,37 +72,51 @@ class MemoryWriter(ScalarWriter):
     def load(self, op: LoadOp) -> Reg:
         info, base, offset, guard = self._access(op, op.buffer)
         result, storage = self.dtype_of(op.result.type), storage_type(info.dtype)
-        parts = self.split(offset)
-        offsets = None if parts is not None else self.varying(offset)
-        along = parts[0] if parts is not None else offsets.lanes if offsets is not None else ()
-        lanes = along if guard is None else union((along, guard.lanes))
-        vector = next((lane for lane in along if lane.width > 1), None)
-        width = width_of(lanes)
-        masks = self._masks(guard, lanes)
-        from_offsets = positions(along, lanes)
-        regs: list[str] = []
-        for i, copy in enumerate(copies(lanes)):
-            mask = masks[i]
-            if parts is None:
-                assert offsets is not None
-                value = offsets.regs[from_offsets[i]]
-                if vector is not None:
-                    regs.append(self._gather(base, storage, value, self._both(mask, width), width))
-                    continue
-                pointer = self.ins(f"getelementptr {storage}, ptr {base}, i64 {value}")
-                stride: Dim | None = None
-            else:
-                place = tuple(c for lane, c in zip(lanes, copy) if lane in along)
-                at = self.shifted(offset, along, place)
-                stride = parts[1][vector.symbol] if vector is not None else None
-                if stride is not None and stride.const == -1:
-                    at = at - (width - 1)
-                pointer = self.pointer(base, storage, at)
-            regs.append(self._load_one(pointer, storage, stride, mask, width))
-        loaded = Reg(lanes, regs, result)
+        lanes, slots = self._slots_of(base, storage, offset, guard, ())
+        if result.is_complex:
+            pairs = [self._load_pair(slot, llvm_type(result.part)) for slot in slots]
+            re, im = (Reg(lanes, [pair[i] for pair in pairs], result.part) for i in (0, 1))
+            return ComplexReg(re, im)
+        loaded = Reg(lanes, [self._load_slot(slot, storage) for slot in slots], result)
         if result is BOOL:
             return self.apply((loaded,), BOOL, lambda w, x: self.op("icmp ne", w, "i8", x, "0"))
         return loaded
+
+    def _slots_of(
+        self, base: str, storage: str, offset: Dim, guard: Reg | None, value: tuple[Lane, ...]
+    ) -> tuple[tuple[Lane, ...], list[Slot]]:
+        """The lane dims of an access (to store, also those of the `value`), and where each of its registers lies."""
+        parts = self.split(offset)
+        offsets = None if parts is not None else self.varying(offset)
+        along = parts[0] if parts is not None else offsets.lanes if offsets is not None else ()
+        lanes = union((along, value) if guard is None else (along, value, guard.lanes))
+        vector = next((lane for lane in along if lane.width > 1), None)
+        width = width_of(lanes)
+        masks, from_offsets = self._masks(guard, lanes), positions(along, lanes)
+        slots: list[Slot] = []
+        for i, copy in enumerate(copies(lanes)):
+            if parts is None:
+                assert offsets is not None
+                at = offsets.regs[from_offsets[i]]
+                if vector is not None:
+                    slots.append(Slot(base, None, at, masks[i], width))
+                    continue
+                pointer = self.ins(f"getelementptr {storage}, ptr {base}, i64 {at}")
+                slots.append(Slot(pointer, None, None, masks[i], width))
+                continue
+            where = self.shifted(offset, along, tuple(c for lane, c in zip(lanes, copy) if lane in along))
+            stride = parts[1][vector.symbol] if vector is not None else None
+            if stride is not None and stride.const == -1:
+                where = where - (width - 1)
+            slots.append(Slot(self.pointer(base, storage, where), stride, None, masks[i], width))
+        return lanes, slots
+
+    def _load_slot(self, slot: Slot, storage: str) -> str:
+        """One register from memory."""
+        if slot.offsets is not None:
+            mask = self._both(slot.mask, slot.width)
+            return self._gather(slot.pointer, storage, slot.offsets, mask, slot.width)
+        return self._load_one(slot.pointer, storage, slot.stride, slot.mask, slot.width)
 
     def _load_one(self, pointer: str, storage: str, stride: Dim | None, mask: str | None, width: int) -> str:
         """One register of `width` elements, `stride` apart (None: one element in all lanes)."""
@@ -116,33 +152,43 @@ class MemoryWriter(ScalarWriter):
             return value
         return self._gather(pointer, storage, self._steps(stride, width), both, width)
 
-    def _load_row(self, ty: str, pointer: str, mask: str | None, backwards: bool, align: int) -> str:
-        """Adjacent elements; zeros for the lanes that a mask leaves out."""
-        width = int(ty[1:].partition(" ")[0])
+    def _load_row(self, ty: str, pointer: str, mask: str | None, backwards: bool, align: int, each: int = 1) -> str:
+        """Adjacent elements of `each` numbers; zeros for the lanes that a mask leaves out."""
+        total = int(ty[1:].partition(" ")[0])
+        width = total // each
 
         def load(mask: str | None) -> str:
             if mask is None:
                 return self.ins(f"load {ty}, ptr {pointer}, align {align}")
-            mask = self._reversed(mask, "i1", width) if backwards else mask
-            return self.masked("load", ty, ty, [("ptr", f"align {align} {pointer}"), (f"<{width} x i1>", mask),
+            mask = self._row_mask(mask, width, backwards, each)
+            return self.masked("load", ty, ty, [("ptr", f"align {align} {pointer}"), (f"<{total} x i1>", mask),
                                (ty, "zeroinitializer")])  # fmt: skip
 
         if self.left is None:
             return load(mask)
         return self._partial(width, lambda: load(mask), lambda tail: load(self._conjunction(mask, tail, width)), ty)
 
+    def _row_mask(self, mask: str, width: int, backwards: bool, each: int) -> str:
+        """A mask of lanes in the order of memory, for elements of `each` numbers."""
+        if not backwards and each == 1:
+            return mask
+        numbers = range(width)[::-1] if backwards else range(width)
+        return self._shuffled(f"<{width} x i1>", mask, "poison", [k for k in numbers for _ in range(each)])
+
     def _store_row(
-        self, ty: str, value: str, pointer: str, mask: str | None, backwards: bool, align: int, streaming: str | None
-    ) -> None:
-        """To adjacent elements; those that a mask leaves out stay as they are."""
-        width = int(ty[1:].partition(" ")[0])
+        self, ty: str, value: str, pointer: str, mask: str | None, backwards: bool, align: int, streaming: str | None,
+        each: int = 1,
+    ) -> None:  # fmt: skip
+        """To adjacent elements of `each` numbers; those that a mask leaves out stay as they are."""
+        total = int(ty[1:].partition(" ")[0])
+        width = total // each
 
         def store(mask: str | None) -> str:
             if mask is None:
                 self._store_whole(ty, [(value, pointer)], align, streaming)
             else:
-                mask = self._reversed(mask, "i1", width) if backwards else mask
-                arguments = [(ty, value), ("ptr", f"align {align} {pointer}"), (f"<{width} x i1>", mask)]
+                mask = self._row_mask(mask, width, backwards, each)
+                arguments = [(ty, value), ("ptr", f"align {align} {pointer}"), (f"<{total} x i1>", mask)]
                 self.masked("store", ty, "void", arguments)
             return ""
 
@@ -219,60 +265,102 @@ class MemoryWriter(ScalarWriter):
 
     def store(self, op: StoreOp, value: Reg) -> None:
         info, base, offset, guard = self._access(op, op.buffer)
-        storage, align = storage_type(info.dtype), self._align(storage_type(info.dtype))
+        storage = storage_type(info.dtype)
         if value.dtype is BOOL:
             value = self.apply((value,), DTYPES["u8"], lambda w, x: self.to("zext", w, x, "i1", "i8"))
-        parts = self.split(offset)
-        offsets = None if parts is not None else self.varying(offset)
-        along = parts[0] if parts is not None else offsets.lanes if offsets is not None else ()
-        lanes = union((along, value.lanes) if guard is None else (along, value.lanes, guard.lanes))
-        vector = next((lane for lane in along if lane.width > 1), None)
-        width = width_of(lanes)
-        if width > 1 and vector is None:
+        lanes, slots = self._slots_of(base, storage, offset, guard, value.lanes)
+        if any(slot.width > 1 and slot.stride is None and slot.offsets is None for slot in slots):
             raise EmitError(f"a store to one element from all lanes of {self.vector}: {op}")
-        masks, from_offsets = self._masks(guard, lanes), positions(along, lanes)
-        ty = vector_type(width, storage)
-        streaming, rows = self._streaming(op, info, width * align), []
-        for i, (copy, reg) in enumerate(zip(copies(lanes), self.spread(value, lanes))):
-            mask = masks[i]
-            if parts is None:
-                assert offsets is not None
-                at = offsets.regs[from_offsets[i]]
-                if width > 1:
-                    self._scatter(base, storage, at, reg, self._both(mask, width), width)
-                else:
-                    pointer = self.ins(f"getelementptr {storage}, ptr {base}, i64 {at}")
-                    self.put(f"store {storage} {reg}, ptr {self._or_scratch(mask, pointer)}, align {align}")
-                continue
-            place = tuple(c for lane, c in zip(lanes, copy) if lane in along)
-            where = self.shifted(offset, along, place)
-            if vector is None:
-                pointer = self._or_scratch(mask, self.pointer(base, storage, where))
-                self.put(f"store {storage} {reg}, ptr {pointer}, align {align}")
-                continue
-            stride = parts[1][vector.symbol]
-            if stride.const in (1, -1):
-                if stride.const == -1:
-                    where = where - (width - 1)
-                    reg = self._reversed(reg, storage, width)
-                pointer = self.pointer(base, storage, where)
-                if mask is not None and not self._is_vector_mask(mask):
-                    pointer, mask = self._or_scratch(mask, pointer), None
-                both = self._both(mask, width)
-                if both is None and self.left is None:
-                    rows.append((reg, pointer))
-                else:
-                    self._store_row(ty, reg, pointer, both, stride.const == -1, align, streaming)
-                continue
-            pointer, both = self.pointer(base, storage, where), self._both(mask, width)
-            if both is not None:
-                self._scatter(pointer, storage, self._steps(stride, width), reg, both, width)
-                continue
+        rows = _Rows(self._streaming(op, info, width_of(lanes) * info.dtype.bytes))
+        if isinstance(value, ComplexReg):
+            scalar = llvm_type(value.dtype.part)
+            for slot, re, im in zip(slots, self.spread(value.re, lanes), self.spread(value.im, lanes)):
+                self._store_pair(slot, scalar, re, im, rows)
+        else:
+            for slot, reg in zip(slots, self.spread(value, lanes)):
+                self._store_slot(slot, storage, reg, rows)
+        if rows.whole:
+            self._store_whole(rows.type, rows.whole, self._align(storage), rows.streaming)
+
+    def _store_slot(self, slot: Slot, storage: str, reg: str, rows: _Rows) -> None:
+        """One register to memory, or to `rows`."""
+        pointer, stride, mask, width = slot.pointer, slot.stride, slot.mask, slot.width
+        align, ty = self._align(storage), vector_type(width, storage)
+        if slot.offsets is not None:
+            self._scatter(pointer, storage, slot.offsets, reg, self._both(mask, width), width)
+        elif stride is None:
+            self.put(f"store {storage} {reg}, ptr {self._or_scratch(mask, pointer)}, align {align}")
+        elif stride.const in (1, -1):
+            if stride.const == -1:
+                reg = self._reversed(reg, storage, width)
+            if mask is not None and not self._is_vector_mask(mask):
+                pointer, mask = self._or_scratch(mask, pointer), None
+            self._put_row(rows, ty, reg, pointer, self._both(mask, width), stride.const == -1)
+        elif (both := self._both(mask, width)) is not None:
+            self._scatter(pointer, storage, self._steps(stride, width), reg, both, width)
+        else:
             for k in range(width):
                 element = self.ins(f"extractelement {ty} {reg}, i64 {k}")
                 self.put(f"store {storage} {element}, ptr {self.pointer(pointer, storage, stride * k)}, align {align}")
-        if rows:
-            self._store_whole(ty, rows, align, streaming)
+
+    # Complex elements: in memory the parts of each lie side by side, in registers apart.
+
+    def _load_pair(self, slot: Slot, scalar: str) -> tuple[str, str]:
+        """One register of real and one of imaginary parts."""
+        if slot.stride is None or slot.stride.const not in (1, -1):
+            re, im = self._halves(slot, scalar)
+            return self._load_slot(re, scalar), self._load_slot(im, scalar)
+        pointer, mask, width = slot.pointer, slot.mask, slot.width
+        if mask is not None and not self._is_vector_mask(mask):
+            pointer, mask = self._or_zeros(mask, pointer), None
+        backwards, ty = slot.stride.const == -1, vector_type(2 * width, scalar)
+        row = self._load_row(ty, pointer, self._both(mask, width), backwards, self._align(scalar), 2)
+        numbers = range(width)[::-1] if backwards else range(width)
+        re, im = (self._shuffled(ty, row, "poison", [2 * k + part for k in numbers]) for part in (0, 1))
+        return re, im
+
+    def _store_pair(self, slot: Slot, scalar: str, re: str, im: str, rows: _Rows) -> None:
+        if slot.stride is None or slot.stride.const not in (1, -1):
+            for half, reg in zip(self._halves(slot, scalar), (re, im)):
+                self._store_slot(half, scalar, reg, rows)
+            return
+        pointer, mask, width = slot.pointer, slot.mask, slot.width
+        if mask is not None and not self._is_vector_mask(mask):
+            pointer, mask = self._or_scratch(mask, pointer), None
+        backwards, ty = slot.stride.const == -1, vector_type(width, scalar)
+        numbers = range(width)[::-1] if backwards else range(width)
+        row = self._shuffled(ty, re, im, [k + part * width for k in numbers for part in (0, 1)])
+        both = self._both(mask, width)
+        self._put_row(rows, vector_type(2 * width, scalar), row, pointer, both, backwards, 2)
+
+    def _put_row(
+        self, rows: _Rows, ty: str, value: str, pointer: str, mask: str | None, backwards: bool, each: int = 1
+    ) -> None:
+        """Adjacent elements: whole rows wait in `rows`, so that one test of their alignment serves them all."""
+        if mask is None and self.left is None:
+            rows.type = ty
+            rows.whole.append((value, pointer))
+        else:
+            align = self._align(ty[1:-1].partition(" x ")[2])
+            self._store_row(ty, value, pointer, mask, backwards, align, rows.streaming, each)
+
+    def _halves(self, slot: Slot, scalar: str) -> tuple[Slot, Slot]:
+        """Where the real and the imaginary parts lie, as elements of the real type."""
+        offsets, stride = slot.offsets, slot.stride
+        if offsets is not None:
+            offsets = self.op("shl", slot.width, "i64", offsets, "1")
+        re = replace(slot, offsets=offsets, stride=None if stride is None else stride * 2)
+        return re, replace(re, pointer=self.pointer(slot.pointer, scalar, dim(1)))
+
+    def _shuffled(self, ty: str, a: str, b: str, numbers: Sequence[int]) -> str:
+        order = "<" + ", ".join(f"i32 {k}" for k in numbers) + ">"
+        return self.ins(f"shufflevector {ty} {self._whole(ty, a)}, {ty} {self._whole(ty, b)}, "
+                        f"<{len(numbers)} x i32> {order}")  # fmt: skip
+
+    def _whole(self, ty: str, value: str) -> str:
+        """A register, or the text of a constant in every lane."""
+        width, _, scalar = ty[1:-1].partition(" x ")
+        return value if value == "poison" else self.lit(value, int(width), scalar)
 
     def _partial(self, width: int, whole: Callable[[], str], partial: Callable[[str], str], ty: str = "") -> str:
         """`whole()` for a whole vector, `partial(mask)` for the last one, where one body serves both.
@@ -414,4 +502,6 @@ class MemoryWriter(ScalarWriter):
         return self.ins(f"shufflevector {ty} {value}, {ty} poison, <{width} x i32> {order}")
 
     def _align(self, storage: str) -> int:
-        return {"float": 4, "double": 8}.get(storage) or max(1, int(storage[1:]) // 8)
+        return {"float": 4, "double": 8, "<2 x float>": 4, "<2 x double>": 8}.get(storage) or max(
+            1, int(storage[1:]) // 8
+        )

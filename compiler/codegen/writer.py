@@ -30,6 +30,8 @@ class Module:
         self.globals: dict[str, str] = {}
         self.functions: list[str] = []
         self.names: set[str] = set()
+        #: The functions of maps, by op, width and operands.
+        self.maps: dict[tuple[str, int, tuple[str, ...]], str] = {}
 
     def unique(self, name: str) -> str:
         """`name`, or `name` with a number where that is taken."""
@@ -45,12 +47,15 @@ class Module:
         return "\n".join([*parts, *self.declarations.values()]) + f"\n{self.debug or ''}"
 
 
-_TYPES = {"bool": "i1", "f16": "i16", "bf16": "i16", "f32": "float", "f64": "double"}
+_TYPES = {
+    "bool": "i1", "f16": "i16", "bf16": "i16", "f32": "float", "f64": "double",
+    "c64": "<2 x float>", "c128": "<2 x double>",
+}  # fmt: skip
 
 
 @lru_cache(maxsize=64)
 def llvm_type(dtype: DType) -> str:
-    """The register type of a scalar: half-width floats are carried as their bits."""
+    """The register type of a scalar: half-width floats are carried as their bits; complex ones only cross memory."""
     return _TYPES.get(dtype.name) or f"i{dtype.bits}"
 
 

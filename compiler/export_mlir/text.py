@@ -127,7 +127,7 @@ class Text:
                 self._expand(op)
             case scf.WhileOp():
                 self._while(op)
-            case _ if op.name.startswith(("arith.", "math.")) and len(op.results) == 1 and not op.regions:
+            case _ if op.name.startswith(("arith.", "math.", "complex.")) and len(op.results) == 1 and not op.regions:
                 self.names[op.results[0]] = self.define(self._generic(op))
             case _:
                 raise ExportError(f"{op.name} has no upstream form here")

@@ -10,7 +10,7 @@ import numpy as np
 from ...dialects import ops as _declarations
 from ...dialects.dims import Dim, dim
 from ...dialects.registry import OPS, Composite, Map, Op, OpError, Reduction, Scan, View, find_op
-from ...dialects.types import DTYPES, DType, TensorType, dtype, tensor_type
+from ...dialects.types import DTYPES, DType, TensorType, as_literal, dtype, tensor_type
 from ..diagnostics import located, user_loc
 from .graph import Block, Node, Value
 from .mirror import mirrored
@@ -21,7 +21,7 @@ from .trace import current, element_of, table
 __all__ = ["apply", "as_tensor", "broadcast_to", "broadcast_together", "cast", "emit", "promote"]
 
 assert _declarations  # importing them fills the registry
-_WEAK: dict[str, Any] = {"float": 0.0, "int": 0, "bool": False}
+_WEAK: dict[str, Any] = {"complex": 0j, "float": 0.0, "int": 0, "bool": False}
 
 
 def as_tensor(x: Any) -> Tensor:
@@ -31,11 +31,11 @@ def as_tensor(x: Any) -> Tensor:
         return trace.adopt(x) if trace is not None and x.is_lazy else x
     if isinstance(x, SymInt):
         return Tensor(emit(OPS["dim"], (), {"expr": x.dim, "dtype": DTYPES["i64"]})[0], weak="int")
-    if isinstance(x, (bool, int, float)) and not isinstance(x, np.generic):
-        weak = type(x).__name__ if type(x) in (bool, int, float) else "float"
-        return Tensor(constant(x, {"bool": "bool", "int": "i64", "float": "f64"}[weak]), weak=weak)
+    if isinstance(x, (bool, int, float, complex)) and not isinstance(x, np.generic):
+        weak = next(kind.__name__ for kind in (bool, int, float, complex) if isinstance(x, kind))
+        return Tensor(constant(x, {"bool": "bool", "int": "i64", "float": "f64", "complex": "c128"}[weak]), weak=weak)
     if isinstance(x, np.generic):
-        return Tensor(constant(x.item() if x.dtype.kind in "biuf" else float(x), element_of(x)))
+        return Tensor(constant(x.item() if x.dtype.kind in "biufc" else float(x), element_of(x)))
     if isinstance(x, np.ndarray):
         element = element_of(x)
         trace = current()
@@ -56,11 +56,7 @@ def constant(value: Any, element: Any) -> Value:
         info = np.iinfo(element.numpy)
         if not info.min <= int(value) <= info.max:
             raise OpError(f"Python integer {value} does not fit {element}", "use a wider dtype", "TX0207")
-        value = int(value)
-    elif element.kind == "bool":
-        value = bool(value)
-    else:
-        value = float(value)
+    value = as_literal(value, element)
     return emit(OPS["constant"], (), {"value": value, "dtype": element})[0]
 
 
@@ -114,6 +110,9 @@ def _apply(op: type[Op], operands: Sequence[Any], params: dict[str, Any]) -> Any
     elif op.name in ("concatenate", "contract"):
         tensors = _join(op.name, tensors, params)
     attrs = op.bind([t.user_type for t in tensors], params)
+    expanded = op.expanded(tensors, attrs)
+    if expanded is not None:
+        return expanded
     if issubclass(op, Reduction) and not op.empty:
         _not_empty(op, tensors[0], attrs["dims"])
     if issubclass(op, View):
@@ -121,8 +120,15 @@ def _apply(op: type[Op], operands: Sequence[Any], params: dict[str, Any]) -> Any
     if layout == "col":
         attrs, tensors = mirrored(op, attrs, tensors)
     results = emit(op, [t.value for t in tensors], attrs)
-    made = tuple(Tensor(v, layout=layout, weak=weak if v.type.dtype.kind != "bool" else "") for v in results)
+    made = tuple(Tensor(v, layout=layout, weak=_weak_result(weak, v.type.dtype)) for v in results)
     return made[0] if len(made) == 1 else made
+
+
+def _weak_result(weak: str, element: DType) -> str:
+    """How weak a result is whose operands are `weak`: comparisons are bools, magnitudes of complex numbers floats."""
+    if weak == "complex" and element.is_float:
+        return "float"
+    return "" if element.kind == "bool" else weak
 
 
 def _not_empty(op: type[Op], x: Tensor, dims: Sequence[int]) -> None:
@@ -165,7 +171,7 @@ def common_dtype(tensors: Sequence[Tensor]) -> DType:
     try:
         strong = [t.element.numpy for t in tensors if not t.weak]
         if strong and (found := dtype(np.result_type(*strong))).is_float:
-            return found
+            return found.as_complex if any(t.weak == "complex" for t in tensors) else found
         return dtype(np.result_type(*strong, *(_WEAK[t.weak] for t in tensors if t.weak)))
     except TypeError as error:
         listed = ", ".join(str(t.element) for t in tensors)
@@ -179,13 +185,13 @@ def promote(op: type[Map], tensors: Sequence[Tensor]) -> tuple[list[Tensor], str
     if op.dtypes == {"bool"}:
         common = DTYPES["bool"]
     elif op.promotes == "float" or common.kind not in op.dtypes:
-        common = _as_float(op, common) if common.kind not in op.dtypes or not common.is_float else common
+        common = _as_float(op, common)
     literals = [t for t in rest if t.weak == "int" and t.value.node.op is OPS["constant"]]
     if op.result == "bool" and common.is_integer and any(not _fits(t, common) for t in literals):
         common = DTYPES["i64"]
     weak = ""
     if all(t.weak for t in rest):
-        weak = {"float": "float", "bool": "bool"}.get(common.kind, "int")
+        weak = {"float": "float", "bool": "bool", "complex": "complex"}.get(common.kind, "int")
     converted = [truth(t) if common.kind == "bool" and t.element is not common else cast(t, common) for t in rest]
     if op.name == "select":
         converted.insert(0, truth(tensors[0]))
@@ -199,7 +205,7 @@ def _fits(t: Tensor, element: DType) -> bool:
 
 def _as_float(op: type[Map], common: DType) -> DType:
     """What NumPy's ufunc turns an integer or bool operand into, where the op has only floats."""
-    if "float" not in op.dtypes or common.is_float:
+    if "float" not in op.dtypes or common.is_float or common.is_complex:
         return common
     if isinstance(op.numpy, np.ufunc):
         try:
@@ -220,9 +226,10 @@ def truth(t: Tensor) -> Tensor:
 
 def accumulates(op: type[Reduction], element: DType) -> DType:
     """What a reduction casts to first: NumPy sums bools and small integers in 64 bits."""
-    if op.promotes == "sum" and not element.is_float:
+    inexact = element.is_float or element.is_complex
+    if op.promotes == "sum" and not inexact:
         return DTYPES["u64" if element.kind == "uint" else "i64"]
-    if op.promotes == "float" and not element.is_float:
+    if op.promotes == "float" and not inexact:
         return DTYPES["f64"]
     return DTYPES["bool"] if op.promotes == "bool" else element
 
@@ -234,7 +241,8 @@ def _join(name: str, tensors: Sequence[Tensor], params: dict[str, Any]) -> list[
     facts = table()
     if name == "contract":
         a, b = tensors
-        for i, j in find_op("contract").bind([a.user_type, b.user_type], params)["pairs"]:
+        bound = find_op("contract").bind([a.user_type, b.user_type], params)
+        for i, j in (*bound["batch"], *bound["pairs"]):
             try:
                 facts.equate(a.dims[i], b.dims[j], "a contraction")
             except OpError as error:
@@ -252,7 +260,7 @@ def _join(name: str, tensors: Sequence[Tensor], params: dict[str, Any]) -> list[
     return tensors
 
 
-def _meet(a: Dim, b: Dim) -> Dim:
+def meet(a: Dim, b: Dim) -> Dim:
     """The size of two broadcast dims."""
     facts = table()
     a, b = facts.resolve(a), facts.resolve(b)
@@ -278,7 +286,7 @@ def broadcast_together(tensors: Sequence[Tensor], what: str, layout: str = "row"
     try:
         for t in tensors:
             for i, d in enumerate(t.dims, rank - t.ndim):
-                dims[i] = _meet(dims[i], d)
+                dims[i] = meet(dims[i], d)
     except OpError as error:
         shapes = " and ".join(str(t.user_type) for t in tensors)
         raise OpError(f"{what} cannot broadcast {shapes}: {error.message}", error.hint, "TX0211") from error

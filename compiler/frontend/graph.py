@@ -124,8 +124,8 @@ class Input:
 
     `kind`: ``tensor`` (an array), ``scalar`` (rank 0, passed by value) or ``int`` (a Python int: `symbol` is its Dim
     and there is no `value`).  `hidden` inputs are captured arrays; `source` is the array.  `layout` is ``row`` or
-    ``col``: the type of a ``col`` input has its dims reversed already.  `weak` is ``float``, ``int``, ``bool`` where it
-    came from a Python scalar.
+    ``col``: the type of a ``col`` input has its dims reversed already.  `weak` is ``complex``, ``float``, ``int``,
+    ``bool`` where it came from a Python scalar.
     """
 
     name: str

@@ -9,7 +9,9 @@ import numpy as np
 from ...dialects.dims import Dim, dim, maximum
 from ...dialects.registry import OPS, OpError, axes
 from ...dialects.types import dtype
+from . import evaluation, tensor_format
 from .apply import apply, as_tensor, broadcast_to, cast, truth
+from .filling import FILLING
 from .symint import as_dim, is_integer, symint
 from .tensor import Tensor
 from .trace import table
@@ -148,6 +150,9 @@ def reshape(x: Tensor, *shape: Any, order: Any = None, dims: Any = None, copy: A
 def _packed(x: Tensor) -> bool:
     """Whether NumPy's reshape of it is a view: it owns its storage, or is a reshape or leading part of what does."""
     while x._parent is not None:
+        if x._op is None:
+            x = x._parent
+            continue
         if x._op.name == "chip" and x._attrs["dim"] != 0:
             return False
         if x._op.name == "slice" and any(e is not d for e, d in zip(x._attrs["extents"][1:], x._parent.type.dims[1:])):
@@ -355,8 +360,19 @@ def window_sizes(x: Tensor) -> tuple[Any, ...]:
 
 
 def evaluated(x: Tensor, device: Any = None) -> Tensor:
-    """Eigen's eval: a temporary that is materialised."""
-    return apply("eval", x)
+    """Eigen's eval: an operation that materialises a temporary; with a device, a tensor computed there, now."""
+    return apply("eval", x) if device is None else evaluation.evaluated(x, device)
+
+
+def evaluated_in_background(x: Tensor, device: Any = None, done: Any = None) -> Any:
+    """A future of the tensor that `eval` with that device gives; `done` is called with it first."""
+    value = x.snapshot()
+    return evaluation.in_background(lambda: evaluation.evaluated(value, device or "cpu"), device, done)
+
+
+def on(x: Tensor, device: Any = None, done: Any = None) -> Any:
+    """``x.on(device)[...] = expression``: see `evaluation.Target`."""
+    return evaluation.Target(x, device, done)
 
 
 METHODS: dict[str, Any] = {
@@ -367,4 +383,5 @@ METHODS: dict[str, Any] = {
     "swapaxes": swapaxes, "squeeze": squeeze, "ravel": ravel, "flatten": flatten, "copy": copy, "astype": astype,
     "count": count, "var": variance, "std": deviation, "clip": clip, "roll": roll, "fill": fill, "dot": dot,
     "trace": trace, "window_sizes": window_sizes, "item": item, "eval": evaluated, "cast": astype,
-}  # fmt: skip
+    "eval_async": evaluated_in_background, "on": on, "format": tensor_format.text,
+} | FILLING  # fmt: skip

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from ...dialects.registry import Op
+from ...dialects.registry import Op, OpError
 
 if TYPE_CHECKING:
     from .tensor import Tensor
@@ -20,6 +20,10 @@ def mirrored(op: type[Op], attrs: dict[str, Any], tensors: Sequence[Tensor]) -> 
     """Parameters and operands for reversed dims."""
     if op.name == "contract":
         a, b = tensors
+        if attrs["batch"]:
+            raise OpError(
+                "stacks of contractions have no form for column-major tensors", "use .swap_layout()", "TX0212"
+            )
         pairs = tuple((b.ndim - 1 - j, a.ndim - 1 - i) for i, j in attrs["pairs"])
-        return {"pairs": pairs}, [b, a]
+        return {"pairs": pairs, "batch": ()}, [b, a]
     return op.mirror(attrs, tensors[0].ndim if tensors else 0), list(tensors)

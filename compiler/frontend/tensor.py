@@ -7,7 +7,7 @@ alias as NumPy's do although every value in the graph is immutable.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -18,9 +18,10 @@ from ...dialects.registry import OPS, Op, OpError, Reduction, Scan, View
 from ...dialects.types import DType, TensorType
 from ..diagnostics import located, user_loc
 from . import numpy_dispatch
+from .elements import Elements
 from .graph import Block, Value
 from .symint import SymInt, symint
-from .trace import current, shape_of, suspended, table
+from .trace import current, shape_of, table
 
 __all__ = ["Tensor", "asarray"]
 
@@ -48,8 +49,12 @@ def _unary(name: str) -> Any:
     return lambda self: applying.apply(name, self)
 
 
-class Tensor:
-    """A tensor expression of a dtype and dims; `layout` says how the user counts them (see `mirror`)."""
+class Tensor(Elements):
+    """A tensor expression of a dtype and dims; `layout` says how the user counts them (see `mirror`).
+
+    ``Tensor("f32", (3, 4), layout="col")`` has memory of its own, whose content is not initialised; stores into it
+    happen at once.
+    """
 
     __slots__ = (
         "__weakref__",
@@ -63,12 +68,21 @@ class Tensor:
         "_value",
         "boxed",
         "layout",
+        "memory",
         "weak",
     )
 
-    def __init__(self, value: Value, *, layout: str = "row", weak: str = "", boxed: bool = False):
-        self._value: Value | None = value
+    def __init__(
+        self, value: Value | Any, sizes: Sequence[int] | int = (), *, layout: str = "row", weak: str = "",
+        boxed: bool = False,
+    ):  # fmt: skip
+        #: Where its elements are, in graph dims: stores go there.  None for what is not computed yet, and for views.
+        self.memory: np.ndarray | None = None
         self._parent: Tensor | None = None
+        if not isinstance(value, Value):
+            self.memory, boxed = classes.allocated(value, sizes, layout), True
+            value = memory.leaf(self.memory)
+        self._value: Value | None = value
         #: The block in which it came to be: stores into it are seen there and in the blocks inside.
         trace = current()
         self._home: Block | None = None if trace is None else trace.block
@@ -79,14 +93,33 @@ class Tensor:
     @staticmethod
     def view_of(parent: Tensor, op: type[Op], attrs: dict[str, Any]) -> Tensor:
         """`op` (a `View`, parameters in the user's dims) on `parent`, sharing its storage."""
-        made = Tensor.__new__(Tensor)
-        made.layout, made.weak, made.boxed = parent.layout, "", False
-        if parent.layout == "col" and parent.ndim > 1:
+        if parent.layout == "col":
             attrs = applying.mirrored(op, attrs, [parent])[0]
-        made._value, made._parent, made._op, made._attrs, made._loc = None, parent, op, attrs, user_loc()
-        made._cached = None
+        made = parent._view(op, attrs)
         (made._type,) = op.infer([parent.type], attrs)
         return made
+
+    def _view(self, op: type[Op] | None, attrs: dict[str, Any]) -> Tensor:
+        """A view of it by `op`, parameters in graph dims; None: by no op, of all of it."""
+        made = Tensor.__new__(Tensor)
+        made.layout, made.weak, made.boxed, made.memory = self.layout, "", False, None
+        made._value, made._parent, made._op, made._attrs, made._loc = None, self, op, attrs, user_loc()
+        made._cached, made._type = None, self.type
+        return made
+
+    def with_memory(self, array: np.ndarray) -> Tensor:
+        """A tensor of its layout that lives in `array` (graph dims)."""
+        made = Tensor(memory.leaf(array), layout=self.layout, boxed=True)
+        made.memory = array
+        return made
+
+    def snapshot(self) -> Tensor:
+        """Its present value: later stores into it are not seen, those into memory are."""
+        return Tensor(self.value, layout=self.layout, weak=self.weak, boxed=self.boxed)
+
+    def settle_in(self, array: np.ndarray) -> None:
+        """Live in `array` (graph dims) from now on; it holds the elements already."""
+        self._value, self.memory = memory.leaf(array), array
 
     @staticmethod
     def apply(op: type[Op] | str, *operands: Any, **params: Any) -> Any:
@@ -102,6 +135,8 @@ class Tensor:
             assert self._value is not None
             return self._value
         source = self._parent.value
+        if self._op is None:
+            return source
         trace = current()
         if self._cached is not None and self._cached[0] is source:
             block = self._cached[1].node.block
@@ -160,7 +195,24 @@ class Tensor:
 
     @property
     def real(self) -> Tensor:
-        return self
+        """The real part, which can be stored into; a real tensor itself."""
+        return Part(self, "real") if self.element.is_complex else self
+
+    @real.setter
+    def real(self, new: Any) -> None:
+        self.real[...] = new
+
+    @property
+    def imag(self) -> Tensor:
+        """The imaginary part, which can be stored into; zeros for a real tensor."""
+        return Part(self, "imag") if self.element.is_complex else applying.apply("imag", self)
+
+    @imag.setter
+    def imag(self, new: Any) -> None:
+        if not self.element.is_complex:
+            with located():
+                raise OpError(f"{self.user_type} has no imaginary part to store into", code="TX0221")
+        self.imag[...] = new
 
     def dimensions(self) -> tuple[int | SymInt, ...]:
         return self.shape
@@ -169,8 +221,10 @@ class Tensor:
         return self.shape[n]
 
     def relabelled(self) -> Tensor:
-        """`swap_layout`: the same value, its dims counted the other way round."""
-        return Tensor(self.value, layout="row" if self.layout == "col" else "col")
+        """`swap_layout`: a view of all of it, its dims counted the other way round."""
+        made = self._view(None, {})
+        made.layout = "row" if self.layout == "col" else "col"
+        return made
 
     @property
     def is_lazy(self) -> bool:
@@ -180,12 +234,39 @@ class Tensor:
             root = root._parent
         return _node(root).block is None
 
+    @property
+    def is_view(self) -> bool:
+        """Whether it shares the storage of another tensor."""
+        return self._parent is not None
+
+    @property
+    def device(self) -> str:
+        """Where its elements are, or will be."""
+        return "cpu"
+
     # Storage.
+
+    @property
+    def reads_only(self) -> bool:
+        """Whether it is a view that cannot be stored into."""
+        seen: Tensor = self
+        while seen._parent is not None:
+            if seen._op is not None and not getattr(seen._op, "writable", False):
+                return True
+            seen = seen._parent
+        return False
+
+    @property
+    def has_memory(self) -> bool:
+        """Whether its elements are in memory, and can be stored there."""
+        return not self.reads_only and self.owner()[0].memory is not None
 
     def owner(self) -> tuple[Tensor, IndexMap | None]:
         """The tensor that owns the storage, and the map from this one's (graph) dims to its; None: all of it."""
         if self._parent is None:
             return self, None
+        if self._op is None:
+            return self._parent.owner()
         assert issubclass(self._op, View)
         if not self._op.writable:
             raise OpError(f"the result of {self._op.name} is read-only", "make a copy first", "TX0220")
@@ -200,8 +281,8 @@ class Tensor:
             if source is self:
                 return
             owner, index = self.owner()
-            if source._parent is not None and index is not None and source.dims == self.dims:
-                other, where = source.owner() if getattr(source._op, "writable", False) else (None, None)
+            if source.is_view and index is not None and source.dims == self.dims:
+                other, where = (None, None) if source.reads_only else source.owner()
                 if other is owner and where == index:
                     return
             source = applying.cast(source, self.element)
@@ -219,6 +300,16 @@ class Tensor:
             target = applying.broadcast_together([_Shape(self), source], "a store", self.layout)
             if target[1].ndim != self.ndim or target[1].dims != self.dims:
                 raise OpError(f"cannot store {source.user_type} into {self.user_type}", code="TX0221")
+            trace = current()
+            if owner.is_lazy and trace is not None:
+                raise OpError(
+                    f"a store into a {owner.user_type} from outside the compiled function",
+                    "pass it as an argument",
+                    "TX0223",
+                )
+            if owner.memory is not None:
+                memory.write(self, target[1])
+                return
             before = owner.value
             if index is None:
                 after = target[1].value
@@ -227,10 +318,14 @@ class Tensor:
                 parts = (index.extents, index.exprs, index.guards)
                 known = IndexMap(*(tuple(facts.resolve(d) for d in part) for part in parts))
                 (after,) = applying.emit(OPS["insert"], (before, target[1].value), {"map": known})
-            trace = current()
-            if trace is not None:
-                trace.note_write(owner, before, self)
-            owner._value = after
+            owner.replace(after, before, self)
+
+    def replace(self, after: Value, before: Value, through: Tensor) -> None:
+        """Give an owner of storage another value than `before`, stored `through` it or a view of it."""
+        trace = current()
+        if trace is not None:
+            trace.note_write(self, before, through)
+        self._value = after
 
     # Methods and operators.
 
@@ -265,30 +360,6 @@ class Tensor:
                 "TX0230",
             )  # fmt: skip
 
-    def _no_number(self, what: str) -> Any:
-        with located():
-            raise OpError(
-                f"{what} needs the value of a tensor, which is known only when the compiled function runs",
-                "keep it a tensor: .astype() converts, np.floor rounds",
-                "TX0231",
-            )
-
-    def __float__(self) -> float:
-        return self._no_number("float()")
-
-    def __int__(self) -> int:
-        return self._no_number("int()")
-
-    def __index__(self) -> int:
-        return self._no_number("an index")
-
-    def __array__(self, dtype: Any = None, copy: Any = None) -> np.ndarray:
-        if current() is not None:
-            with located():
-                raise OpError("a traced tensor has no NumPy array yet", "use np functions on it directly", "TX0232")
-        result = evaluate(self)
-        return result if dtype is None else result.astype(dtype)
-
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
         with located():
             return numpy_dispatch.ufunc(ufunc, method, inputs, kwargs)
@@ -298,7 +369,10 @@ class Tensor:
             return numpy_dispatch.function(function, args, kwargs)
 
     def __repr__(self) -> str:
-        return f"<Tensor {self.user_type}{'' if self.layout == 'row' else ' col'}>"
+        return f"<{type(self).__name__} {self.user_type}{'' if self.layout == 'row' else ' col'}>"
+
+    def __str__(self) -> str:
+        return repr(self) if current() is not None else tensor_format.text(self, "plain")
 
     __hash__ = object.__hash__
 
@@ -352,6 +426,29 @@ class Tensor:
         return self // other, self % other
 
 
+class Part(Tensor):
+    """The real or the imaginary part of a complex tensor; a store replaces that part."""
+
+    __slots__ = ("_which", "_whole")
+
+    def __init__(self, whole: Tensor, which: str):
+        super().__init__(_part(whole, which).value, layout=whole.layout, boxed=whole.boxed)
+        self._whole, self._which = whole, which
+
+    @property
+    def value(self) -> Value:
+        return _part(self._whole, self._which).value
+
+    def replace(self, after: Value, before: Value, through: Tensor) -> None:
+        new = Tensor(after, layout=self.layout)
+        parts = [new if which == self._which else _part(self._whole, which) for which in ("real", "imag")]
+        self._whole.store(applying.apply("complex", *parts))
+
+
+def _part(whole: Tensor, which: str) -> Tensor:
+    return applying.apply(which, whole)
+
+
 class _Shape(Tensor):
     """Stands for the target of a store while shapes are matched."""
 
@@ -377,7 +474,7 @@ def _node(t: Tensor) -> Any:
 
 
 def _foreign(x: Any) -> bool:
-    return isinstance(x, (str, bytes, type(None), dict, set, complex))
+    return isinstance(x, (str, bytes, type(None), dict, set))
 
 
 def _in_place(target: Tensor, result: Any) -> Any:
@@ -429,16 +526,6 @@ def _no_attribute(name: str) -> str:
     return f"a tensor has no attribute {name!r}" + (f"; did you mean {' or '.join(near)}?" if near else "")
 
 
-def evaluate(t: Tensor) -> np.ndarray:
-    """The elements of a lazy tensor, in the user's dims."""
-    from ..jit import evaluate_graph
-    from .trace import lazy_graph
-
-    with suspended():
-        result = evaluate_graph(lazy_graph(t))[0]
-    return result.T if t.layout == "col" else result
-
-
 def asarray(a: Any, layout: str = "row") -> Tensor:
     """A lazy tensor of an array; ``layout="col"`` counts its dims as a column-major tensor's."""
     with located():
@@ -452,4 +539,4 @@ def asarray(a: Any, layout: str = "row") -> Tensor:
 
 
 from . import apply as applying  # noqa: E402  (these modules apply ops to tensors: they need the class above)
-from . import indexing, methods  # noqa: E402
+from . import classes, indexing, memory, methods, tensor_format  # noqa: E402

@@ -98,7 +98,7 @@ def _number(value: Any, declared: Annotation) -> Tensor | None:
     made = as_tensor(value)
     if made.element is declared.dtype:
         return made
-    weak = {"float": 0.0, "int": 0, "bool": False}.get(made.weak)
+    weak = {"complex": 0j, "float": 0.0, "int": 0, "bool": False}.get(made.weak)
     if weak is None or np.result_type(weak, declared.dtype.numpy) != declared.dtype.numpy:
         return None
     return cast(made, declared.dtype)

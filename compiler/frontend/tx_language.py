@@ -349,7 +349,7 @@ class _Evaluator:
 
     def _value(self, node: ast.expr) -> Any:
         match node:
-            case ast.Constant(value=bool() | int() | float() | str() as value):
+            case ast.Constant(value=bool() | int() | float() | complex() | str() as value):
                 return value
             case ast.Name(id=name):
                 return self.name(node, name)
@@ -415,7 +415,7 @@ class _Evaluator:
         return self.value(node)
 
     def attribute(self, node: ast.Attribute, value: Any, attr: str) -> Any:
-        if isinstance(value, Tensor) and attr in ("T", "shape", "ndim", "size"):
+        if isinstance(value, Tensor) and attr in ("T", "real", "imag", "shape", "ndim", "size"):
             return getattr(value, attr)
         self.fail(node, f"there is no attribute {attr!r}", "call methods with parentheses", "TX0537")
 

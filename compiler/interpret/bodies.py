@@ -20,7 +20,7 @@ from ...dialects.attributes import scalar_dtype
 from ...dialects.kernel import CallOp
 from ...dialects.registry import OPS, Map, find_op
 from ...dialects.scalar import Value
-from ...dialects.types import DTYPES, DType
+from ...dialects.types import DTYPES, DType, dtype
 from .scalar import NumpyScalarBuilder
 
 __all__ = ["InterpretError", "Scalars", "literal"]
@@ -124,6 +124,9 @@ class Scalars:
             "arith.trunci": _truncate,
             "arith.fptoui": lambda op, xs: _signless(self._emit("cast", xs, _unsigned_dtype(op.results[0].type))),
             "kernel.call": self._call,
+            "complex.create": lambda op, xs: _complex(*xs),
+            "complex.re": lambda op, xs: xs[0].real,
+            "complex.im": lambda op, xs: xs[0].imag,
         }
 
     def compute(self, op: Operation, operands: Sequence[Array]) -> Array:
@@ -200,6 +203,13 @@ class Scalars:
             return nan if unordered else ~nan
         holds = self._emit("ne" if relation == 6 else _ORDERED[relation], operands, BOOL)
         return holds | nan if unordered else holds & ~nan
+
+
+def _complex(re: Array, im: Array) -> Array:
+    """Put together by memory: ``re + 1j * im`` would lose signs of zeros and infinities."""
+    made = np.empty(np.broadcast_shapes(re.shape, im.shape), dtype(re.dtype).as_complex.numpy)
+    made.real, made.imag = re, im
+    return made
 
 
 def _unsigned_dtype(ir_type: Attribute) -> DType:

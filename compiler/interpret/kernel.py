@@ -15,7 +15,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Block, Operation, SSAValue
 
 from ...dialects.dims import Sym
-from ...dialects.kernel import EmptyOp, ForOp, GenericOp, IfOp, RowsOp, WhileOp, shape_of
+from ...dialects.kernel import EmptyOp, ForOp, GenericOp, IfOp, RowsOp, ScatterOp, WhileOp, shape_of
 from .bodies import InterpretError, literal
 from .frame import Frame, naming
 from .memory import Arena, Memory, evaluate, poisoned
@@ -69,6 +69,8 @@ class _Kernels:
                 element, dims = shape_of(op.result.type)
                 shape = [int(evaluate(d, frame.env)) for d in dims]
                 self.memory[op.result] = Memory(poisoned(shape, element), element)
+            case ScatterOp():
+                self.scatter(frame, op)
             case RowsOp():
                 self.rows(frame, op)
             case ForOp():
@@ -131,6 +133,36 @@ class _Kernels:
         self.memory.update(zip(op.results_, found))
         return found
 
+    def scatter(self, frame: Frame, op: ScatterOp) -> None:
+        """All places and new elements at once, then the stores, in order."""
+        memory = frame.found(op.base)
+        if op.results_:
+            memory = Memory(memory.array.copy(), memory.element)
+            self.memory[op.results_[0]] = memory
+        inner = frame
+        for i, extent in reversed(list(enumerate(op.extents.data))):
+            inner = inner.bind_axis(Sym(f"d{i}"), np.arange(int(evaluate(extent, frame.env))))
+        if 0 in inner.batch:
+            return
+        (value,) = inner.run_body(op.body.block, self.inputs(inner, op, 0, len(op.ins)))
+        place = op.out_map.data
+        index, where = inner.index(place.exprs), inner.where(place.guards)
+        if not op.merge.blocks:
+            memory.scatter(index, value, where, inner.worker)
+            return
+        # One ordered point after another: a later one sees what an earlier one stored.
+        ordered, rest = inner.batch[: op.n_ordered], inner.batch[op.n_ordered :]
+        count = int(np.prod(ordered))
+        *index, value, where = (
+            np.broadcast_to(x, inner.batch).reshape(count, *rest)
+            for x in (*index, value, True if where is None else where)
+        )
+        for p in range(count):
+            at = [i[p] for i in index]
+            old = memory.gather(at, where[p], inner.worker)
+            (new,) = inner.run_body(op.merge.block, (old, value[p]))
+            memory.scatter(at, new, where[p], inner.worker)
+
     def rows(self, frame: Frame, op: RowsOp) -> None:
         """On tensors the nests run one after another; on buffers each row has private memory of its own."""
         nests = op.nests
@@ -182,7 +214,7 @@ class _Kernels:
         for memory, index, value in zip(outputs, op.maps_out(), results, strict=True):
             memory.scatter(inner.index(index.exprs), value, inner.where(index.guards), inner.worker)
 
-    def inputs(self, frame: Frame, op: GenericOp, first: int, last: int) -> list[Array]:
+    def inputs(self, frame: Frame, op: GenericOp | ScatterOp, first: int, last: int) -> list[Array]:
         pairs = list(zip(op.ins, op.maps_in()))[first:last]
         return [frame.load(value, index.exprs, index.guards) for value, index in pairs]
 

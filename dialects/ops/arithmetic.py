@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..registry import Map, op
+from .. import complex_functions
+from ..registry import INEXACT, Map, op
 from ..scalar import ScalarBuilder, Value
 
-NUMBERS = frozenset({"int", "uint", "float"})
+REAL = frozenset({"int", "uint", "float"})
+NUMBERS = REAL | {"complex"}
 
 
 @op
@@ -69,6 +71,7 @@ class Div(Map):
     seeds = "Eigen /"
     arity = 2
     promotes = "float"
+    dtypes = INEXACT
     algebra = (("right neutral", 1.0),)
     cost = 4.0
     domain = (0.1, 10.0)
@@ -115,6 +118,7 @@ class Abs(Map):
     seeds = "Eigen abs"
     dtypes = NUMBERS | {"bool"}
     algebra = ("idempotent",)
+    result = "part"
 
     @classmethod
     def scalar(cls, b: ScalarBuilder, *xs: Value) -> Value:
@@ -160,6 +164,7 @@ class Inverse(Map):
     numpy = np.reciprocal
     seeds = "Eigen inverse"
     promotes = "float"
+    dtypes = INEXACT
     cost = 4.0
     domain = (0.1, 10.0)
 
@@ -175,12 +180,17 @@ class Sqrt(Map):
     numpy = np.sqrt
     seeds = "Eigen sqrt"
     promotes = "float"
+    dtypes = INEXACT
     cost = 5.0
     domain = (0.0, 100.0)
 
     @classmethod
     def scalar(cls, b: ScalarBuilder, *xs: Value) -> Value:
         return b.sqrt(xs[0])
+
+    @classmethod
+    def complex_scalar(cls, b: ScalarBuilder, *xs: Value) -> Value:
+        return complex_functions.sqrt(b, xs[0])
 
 
 def _rsqrt(x: np.ndarray) -> np.ndarray:
@@ -194,6 +204,7 @@ class Rsqrt(Map):
     numpy = _rsqrt
     seeds = "Eigen rsqrt"
     promotes = "float"
+    dtypes = INEXACT
     ulp = 1.5
     cost = 9.0
     domain = (0.01, 100.0)
@@ -202,6 +213,10 @@ class Rsqrt(Map):
     def scalar(cls, b: ScalarBuilder, *xs: Value) -> Value:
         return 1.0 / b.sqrt(xs[0])
 
+    @classmethod
+    def complex_scalar(cls, b: ScalarBuilder, *xs: Value) -> Value:
+        return 1.0 / complex_functions.sqrt(b, xs[0])
+
 
 @op
 class FloorDivide(Map):
@@ -209,7 +224,7 @@ class FloorDivide(Map):
 
     numpy = np.floor_divide
     arity = 2
-    dtypes = NUMBERS
+    dtypes = REAL
     cost = 12.0
     domain = (0.5, 10.0)
 
@@ -242,7 +257,7 @@ class Remainder(Map):
     also = (np.mod,)
     seeds = "Eigen %"
     arity = 2
-    dtypes = NUMBERS
+    dtypes = REAL
     cost = 12.0
     domain = (0.5, 10.0)
 

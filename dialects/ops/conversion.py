@@ -14,10 +14,11 @@ from ..types import TensorType, dtype
 
 @op
 class Cast(Map):
-    """Another element type: integers wrap, floats round once; floats to integers truncate and saturate, NaN is 0."""
+    """Another element type: integers wrap, floats round once; floats to integers truncate and saturate, NaN is 0;
+    complex to real numbers drops the imaginary part."""
 
     seeds = "Eigen cast"
-    dtypes = frozenset({"bool", "int", "uint", "float"})
+    dtypes = frozenset({"bool", "int", "uint", "float", "complex"})
     params: ClassVar[dict[str, Param]] = {"dtype": dtype_param()}
 
     @classmethod
@@ -33,6 +34,8 @@ class Cast(Map):
         # Where C leaves the result open NumPy's is no oracle: the values are clipped into range before.
         (x,) = arrays
         to = attrs["dtype"]
+        if x.dtype.kind == "c" and not to.is_complex and to.kind != "bool":
+            x = np.real(x)
         with np.errstate(all="ignore"):
             if not (dtype(x.dtype).is_float and to.is_integer):
                 return (x.astype(to.numpy),)

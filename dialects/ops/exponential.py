@@ -10,8 +10,9 @@ import math
 
 import numpy as np
 
+from .. import complex_functions
 from ..float_format import coefficients, format_of, power_of_two, two_sum
-from ..registry import Map, op
+from ..registry import INEXACT, Map, op
 from ..scalar import ScalarBuilder, Value
 
 #: ``(exp(r) - 1 - r) / r**2`` on ``|r| <= ln(2)/2``.
@@ -75,6 +76,7 @@ class Exp(Map):
     numpy = np.exp
     seeds = "Eigen exp, Tensure exp"
     promotes = "float"
+    dtypes = INEXACT
     mlir = "math.exp"
     ulp = 1.0
     cost = 12.0
@@ -83,6 +85,10 @@ class Exp(Map):
     def scalar(cls, b: ScalarBuilder, *xs: Value) -> Value:
         return exp(b, xs[0])
 
+    @classmethod
+    def complex_scalar(cls, b: ScalarBuilder, *xs: Value) -> Value:
+        return complex_functions.exp(b, xs[0])
+
 
 @op
 class Exp2(Map):
@@ -90,6 +96,7 @@ class Exp2(Map):
 
     numpy = np.exp2
     promotes = "float"
+    dtypes = INEXACT
     mlir = "math.exp2"
     ulp = 1.0
     cost = 12.0
@@ -107,6 +114,10 @@ class Exp2(Map):
             return b.select(x > bounds[1], np.inf, b.select(x < bounds[0], 0.0, scale_twice(b, p, n)))
 
         return b.rare(abs(x) > bounds[1] - 4.0, slow, p * power_of_two(b, shifted))
+
+    @classmethod
+    def complex_scalar(cls, b: ScalarBuilder, *xs: Value) -> Value:
+        return complex_functions.exp(b, complex_functions.scaled(xs[0], math.log(2)))
 
 
 def expm1_inside(b: ScalarBuilder, x: Value) -> Value:
@@ -128,6 +139,7 @@ class Expm1(Map):
     numpy = np.expm1
     seeds = "Eigen expm1"
     promotes = "float"
+    dtypes = INEXACT
     mlir = "math.expm1"
     ulp = 1.2
     cost = 22.0
@@ -140,6 +152,10 @@ class Expm1(Map):
         tiny = abs(x) < format_of(x).smallest_normal * 2.0
         inside = b.select(tiny, x, expm1_inside(b, x))
         return b.rare(abs(x) > limit, lambda: b.select(x > 0.0, exp(b, x), -1.0), inside)
+
+    @classmethod
+    def complex_scalar(cls, b: ScalarBuilder, *xs: Value) -> Value:
+        return complex_functions.expm1(b, xs[0])
 
 
 def tanh_magnitude(b: ScalarBuilder, a: Value) -> Value:
@@ -156,6 +172,7 @@ class Tanh(Map):
     numpy = np.tanh
     seeds = "Eigen tanh, Tensure tanh"
     promotes = "float"
+    dtypes = INEXACT
     mlir = "math.tanh"
     ulp = 2.0
     cost = 28.0
@@ -165,6 +182,10 @@ class Tanh(Map):
         (x,) = xs
         tiny = abs(x) < 2.0 ** (-format_of(x).digits // 2)
         return b.select(tiny, x, b.copysign(tanh_magnitude(b, abs(x)), x))
+
+    @classmethod
+    def complex_scalar(cls, b: ScalarBuilder, *xs: Value) -> Value:
+        return complex_functions.tanh(b, xs[0])
 
 
 def _sigmoid(x: np.ndarray) -> np.ndarray:
@@ -197,6 +218,7 @@ class Sinh(Map):
     numpy = np.sinh
     seeds = "Tensure sinh"
     promotes = "float"
+    dtypes = INEXACT
     mlir = "math.sinh"
     ulp = 4.0
     cost = 28.0
@@ -210,6 +232,10 @@ class Sinh(Map):
         r = b.rare(a > (700.0 if x.dtype.bits == 64 else 80.0), lambda: half_exp(b, a), inside)
         return b.select(a < 2.0 ** (-format_of(x).digits // 2), x, b.copysign(r, x))
 
+    @classmethod
+    def complex_scalar(cls, b: ScalarBuilder, *xs: Value) -> Value:
+        return complex_functions.sinh(b, xs[0])
+
 
 @op
 class Cosh(Map):
@@ -218,6 +244,7 @@ class Cosh(Map):
     numpy = np.cosh
     seeds = "Tensure cosh"
     promotes = "float"
+    dtypes = INEXACT
     mlir = "math.cosh"
     ulp = 4.0
     cost = 24.0
@@ -229,6 +256,10 @@ class Cosh(Map):
         e = exp_of(b, b.fma(n, -ln2(a)[1], high)) * power_of_two(b, shifted)
         limit = 700.0 if a.dtype.bits == 64 else 80.0
         return b.rare(a > limit, lambda: half_exp(b, a), 0.5 * e + 0.5 / e)
+
+    @classmethod
+    def complex_scalar(cls, b: ScalarBuilder, *xs: Value) -> Value:
+        return complex_functions.cosh(b, xs[0])
 
 
 def half_exp(b: ScalarBuilder, a: Value) -> Value:

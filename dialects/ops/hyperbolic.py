@@ -6,8 +6,9 @@ import math
 
 import numpy as np
 
+from .. import complex_functions
 from ..float_format import format_of
-from ..registry import Map, op
+from ..registry import INEXACT, Map, op
 from ..scalar import ScalarBuilder, Value
 from .logarithm import log1p
 
@@ -18,6 +19,7 @@ class Asinh(Map):
 
     numpy = np.arcsinh
     promotes = "float"
+    dtypes = INEXACT
     mlir = "math.asinh"
     ulp = 3.0
     cost = 42.0
@@ -33,6 +35,10 @@ class Asinh(Map):
         r = b.select(a < 2.0 ** (-format_of(x).digits // 2), a, r)
         return b.copysign(b.select(a < np.inf, r, a), x)
 
+    @classmethod
+    def complex_scalar(cls, b: ScalarBuilder, *xs: Value) -> Value:
+        return complex_functions.asinh(b, xs[0])
+
 
 @op
 class Acosh(Map):
@@ -40,6 +46,7 @@ class Acosh(Map):
 
     numpy = np.arccosh
     promotes = "float"
+    dtypes = INEXACT
     mlir = "math.acosh"
     ulp = 3.0
     cost = 42.0
@@ -54,6 +61,10 @@ class Acosh(Map):
         r = log1p(b, b.select(big, x, small)) + b.select(big, b.constant(math.log(2), x.dtype), 0.0)
         return b.select(x < 1.0, np.nan, b.select(x < np.inf, r, x))
 
+    @classmethod
+    def complex_scalar(cls, b: ScalarBuilder, *xs: Value) -> Value:
+        return complex_functions.acosh(b, xs[0])
+
 
 @op
 class Atanh(Map):
@@ -61,6 +72,7 @@ class Atanh(Map):
 
     numpy = np.arctanh
     promotes = "float"
+    dtypes = INEXACT
     mlir = "math.atanh"
     ulp = 3.0
     cost = 40.0
@@ -74,6 +86,10 @@ class Atanh(Map):
         r = b.select(a < 2.0 ** (-format_of(x).digits // 2), x, r)
         edge = b.select(a.equals(1.0), b.copysign(b.constant(np.inf, x.dtype), x), np.nan)
         return b.select(a < 1.0, r, edge)
+
+    @classmethod
+    def complex_scalar(cls, b: ScalarBuilder, *xs: Value) -> Value:
+        return complex_functions.atanh(b, xs[0])
 
 
 @op

@@ -13,8 +13,9 @@ from fractions import Fraction
 
 import numpy as np
 
+from .. import complex_functions
 from ..float_format import fast_two_sum, format_of, short, two_sum
-from ..registry import Map, op
+from ..registry import INEXACT, Map, op
 from ..scalar import ScalarBuilder, Value
 from .exponential import ln2
 
@@ -125,6 +126,7 @@ class Log(Map):
     numpy = np.log
     seeds = "Eigen log, Tensure log"
     promotes = "float"
+    dtypes = INEXACT
     mlir = "math.log"
     ulp = 1.0
     cost = 24.0
@@ -135,6 +137,10 @@ class Log(Map):
         (x,) = xs
         return with_edges(b, x, natural(b, parts(b, x)))
 
+    @classmethod
+    def complex_scalar(cls, b: ScalarBuilder, *xs: Value) -> Value:
+        return complex_functions.log(b, xs[0])
+
 
 @op
 class Log2(Map):
@@ -143,6 +149,7 @@ class Log2(Map):
     numpy = np.log2
     seeds = "Eigen log2"
     promotes = "float"
+    dtypes = INEXACT
     mlir = "math.log2"
     ulp = 1.0
     cost = 30.0
@@ -153,6 +160,10 @@ class Log2(Map):
         (x,) = xs
         return with_edges(b, x, in_base(b, parts(b, x), two_parts(math.log2(math.e), LOG2_E, x), (1.0, 0.0)))
 
+    @classmethod
+    def complex_scalar(cls, b: ScalarBuilder, *xs: Value) -> Value:
+        return complex_functions.scaled(complex_functions.log(b, xs[0]), math.log2(math.e))
+
 
 @op
 class Log10(Map):
@@ -161,6 +172,7 @@ class Log10(Map):
     numpy = np.log10
     seeds = "Eigen log10, Tensure log10"
     promotes = "float"
+    dtypes = INEXACT
     mlir = "math.log10"
     ulp = 1.0
     cost = 32.0
@@ -171,6 +183,10 @@ class Log10(Map):
         (x,) = xs
         inverse = two_parts(math.log10(math.e), LOG10_E, x)
         return with_edges(b, x, in_base(b, parts(b, x), inverse, two_parts(math.log10(2.0), LOG10_2, x)))
+
+    @classmethod
+    def complex_scalar(cls, b: ScalarBuilder, *xs: Value) -> Value:
+        return complex_functions.scaled(complex_functions.log(b, xs[0]), math.log10(math.e))
 
 
 def log1p(b: ScalarBuilder, x: Value) -> Value:
@@ -189,6 +205,7 @@ class Log1p(Map):
     numpy = np.log1p
     seeds = "Eigen log1p"
     promotes = "float"
+    dtypes = INEXACT
     mlir = "math.log1p"
     ulp = 1.0
     cost = 30.0
@@ -206,3 +223,7 @@ class Log1p(Map):
             return b.select(ordinary, inside, b.select(x > 0.0, x, below))
 
         return b.rare(~ordinary, edges, inside)
+
+    @classmethod
+    def complex_scalar(cls, b: ScalarBuilder, *xs: Value) -> Value:
+        return complex_functions.log1p(b, xs[0])

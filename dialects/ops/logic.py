@@ -7,8 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from ..registry import Map, OpError, op
-from ..scalar import ScalarBuilder, Value
+from .. import complex_functions
+from ..registry import INEXACT, Map, OpError, op
+from ..scalar import ComplexValue, ScalarBuilder, Value
 from ..types import TensorType, tensor_type
 
 ALL = frozenset({"bool", "int", "uint", "float"})
@@ -81,6 +82,7 @@ class Equal(_Comparison):
     numpy = np.equal
     seeds = "Eigen ==, Tensure eq"
     commutative = True
+    dtypes = ALL | {"complex"}
 
     @classmethod
     def scalar(cls, b: ScalarBuilder, *xs: Value) -> Value:
@@ -94,6 +96,7 @@ class NotEqual(_Comparison):
     numpy = np.not_equal
     seeds = "Eigen !=, Tensure ne"
     commutative = True
+    dtypes = ALL | {"complex"}
 
     @classmethod
     def scalar(cls, b: ScalarBuilder, *xs: Value) -> Value:
@@ -109,7 +112,7 @@ class _Logical(Map):
     """Logic on truth values: a number is true where it is not zero."""
 
     arity = 2
-    dtypes = ALL
+    dtypes = ALL | {"complex"}
     result = "bool"
     commutative = True
 
@@ -170,7 +173,7 @@ class Select(Map):
     numpy = np.where
     seeds = "Eigen select"
     arity = 3
-    dtypes = ALL
+    dtypes = ALL | {"complex"}
 
     @classmethod
     def build(cls, b: ScalarBuilder, *xs: Value, **attrs: Any) -> Value:
@@ -200,6 +203,7 @@ class Isnan(Map):
     seeds = "Eigen isnan"
     result = "bool"
     promotes = "float"
+    dtypes = INEXACT
 
     @classmethod
     def scalar(cls, b: ScalarBuilder, *xs: Value) -> Value:
@@ -214,10 +218,17 @@ class Isinf(Map):
     seeds = "Eigen isinf"
     result = "bool"
     promotes = "float"
+    dtypes = INEXACT
 
     @classmethod
     def scalar(cls, b: ScalarBuilder, *xs: Value) -> Value:
         return abs(xs[0]).equals(np.inf)
+
+    @classmethod
+    def complex_scalar(cls, b: ScalarBuilder, *xs: Value) -> Value:
+        (z,) = xs
+        assert isinstance(z, ComplexValue)
+        return abs(z.re).equals(np.inf) | abs(z.im).equals(np.inf)
 
 
 @op
@@ -228,10 +239,17 @@ class Isfinite(Map):
     seeds = "Eigen isfinite"
     result = "bool"
     promotes = "float"
+    dtypes = INEXACT
 
     @classmethod
     def scalar(cls, b: ScalarBuilder, *xs: Value) -> Value:
         return abs(xs[0]) < np.inf
+
+    @classmethod
+    def complex_scalar(cls, b: ScalarBuilder, *xs: Value) -> Value:
+        (z,) = xs
+        assert isinstance(z, ComplexValue)
+        return (abs(z.re) < np.inf) & (abs(z.im) < np.inf)
 
 
 @op
@@ -240,7 +258,7 @@ class Sign(Map):
 
     numpy = np.sign
     seeds = "Eigen sign"
-    dtypes = frozenset({"int", "uint", "float"})
+    dtypes = frozenset({"int", "uint", "float", "complex"})
     cost = 3.0
 
     @classmethod
@@ -251,3 +269,7 @@ class Sign(Map):
             return up
         signed = b.select(x < 0, -1, up)
         return b.select(x.differs(x), x, signed) if x.dtype.is_float else signed
+
+    @classmethod
+    def complex_scalar(cls, b: ScalarBuilder, *xs: Value) -> Value:
+        return complex_functions.sign(b, xs[0])

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from .. import complex_functions
 from ..float_format import fast_two_sum, power_of_two, two_product, two_sum
 from ..registry import Map, op
 from ..scalar import ScalarBuilder, Value
@@ -115,7 +116,7 @@ class Pow(Map):
     also = (np.float_power,)
     seeds = "Eigen pow, Tensure pow"
     arity = 2
-    dtypes = frozenset({"int", "uint", "float"})
+    dtypes = frozenset({"int", "uint", "float", "complex"})
     mlir = "math.powf"
     ulp = 1.0
     cost = 80.0
@@ -140,3 +141,7 @@ class Pow(Map):
         unit = np.where(y % 2 != 0, x, 1)
         inverse = np.where(np.abs(x) == 1, unit, 0)
         return (np.where(y < 0, inverse, np.power(x, np.maximum(y, 0))).astype(x.dtype),)
+
+    @classmethod
+    def complex_scalar(cls, b: ScalarBuilder, *xs: Value) -> Value:
+        return complex_functions.power(b, *xs)

@@ -7,8 +7,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from ..registry import Composite, Map, Param, Reduction, axes, find_op, op
-from ..scalar import ScalarBuilder, Value
+from ..registry import INEXACT, Composite, Map, Param, Reduction, axes, find_op, op
+from ..scalar import ComplexValue, ScalarBuilder, Value
 from ..types import DTYPES, DType, dtype
 
 NUMBERS = frozenset({"int", "uint", "float"})
@@ -37,10 +37,28 @@ class MonoidReduction(Reduction):
     by: ClassVar[str]
 
     @classmethod
+    def states(cls, element: DType) -> tuple[DType, ...]:
+        return (element.part,) * 2 if element.is_complex else super().states(element)
+
+    @classmethod
+    def element(cls, b: ScalarBuilder, x: Value, k: Value) -> tuple[Value, ...]:
+        return (x.re, x.im) if isinstance(x, ComplexValue) else super().element(b, x, k)
+
+    @classmethod
     def combine(cls, b: ScalarBuilder, older: tuple[Value, ...], newer: tuple[Value, ...]) -> tuple[Value, ...]:
         by = find_op(cls.by)
         assert issubclass(by, Map)
-        return (by.build(b, older[0], newer[0]),)
+        merged = by.build(b, whole(b, older), whole(b, newer))
+        return (merged.re, merged.im) if isinstance(merged, ComplexValue) else (merged,)
+
+    @classmethod
+    def finish(cls, b: ScalarBuilder, states: tuple[Value, ...], element: DType) -> tuple[Value, ...]:
+        return super().finish(b, (whole(b, states),), element)
+
+
+def whole(b: ScalarBuilder, states: tuple[Value, ...]) -> Value:
+    """The number that the one state, or the two of a complex number, hold."""
+    return b.complex_of(*states) if len(states) == 2 else states[0]
 
 
 @op
@@ -50,10 +68,13 @@ class Sum(MonoidReduction):
     numpy = np.sum
     seeds = "Eigen sum, Tensure esum"
     promotes = "sum"
+    dtypes = NUMBERS | {"complex"}
     by = "add"
 
     @classmethod
     def identity(cls, element: DType) -> tuple[float | int | bool, ...]:
+        if element.is_complex:
+            return (0.0, 0.0)
         # Of floats NumPy's too: a fold that starts from +0.0 never reaches -0.0, which alone it would change.
         return (0.0,) if element.is_float else (0,)
 
@@ -65,11 +86,12 @@ class Prod(MonoidReduction):
     numpy = np.prod
     seeds = "Eigen prod"
     promotes = "sum"
+    dtypes = NUMBERS | {"complex"}
     by = "mul"
 
     @classmethod
     def identity(cls, element: DType) -> tuple[float | int | bool, ...]:
-        return (1,)
+        return (1.0, 0.0) if element.is_complex else (1,)
 
 
 class _Extreme(MonoidReduction):
@@ -283,8 +305,9 @@ class Mean(Composite):
         (x,) = tensors
         dims = attrs["dims"]
         element = dtype(x.dtype)
-        wide = element.computes_in if element.is_float else DTYPES["f64"]
+        inexact = element.kind in INEXACT
+        wide = element.computes_in if inexact else DTYPES["f64"]
         if wide is element:
             return x.sum(dims) / x.count(dims)
         mean = x.cast(wide).sum(dims) / x.count(dims)
-        return mean.cast(element) if element.is_float else mean
+        return mean.cast(element) if inexact else mean

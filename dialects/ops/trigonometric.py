@@ -11,8 +11,9 @@ from collections.abc import Callable
 
 import numpy as np
 
+from .. import complex_functions
 from ..float_format import coefficients, format_of
-from ..registry import Map, op
+from ..registry import INEXACT, Map, op
 from ..scalar import ScalarBuilder, Value
 from ..trigonometric_reduction import LARGEST_REGULAR, reduce_huge, reduce_regular
 from ..types import DTYPES
@@ -88,6 +89,7 @@ class Sin(Map):
     numpy = np.sin
     seeds = "Tensure sin"
     promotes = "float"
+    dtypes = INEXACT
     mlir = "math.sin"
     ulp = 1.5
     cost = 34.0
@@ -101,6 +103,10 @@ class Sin(Map):
         tiny = abs(x) < 2.0 ** (-format_of(x).digits // 2 - 1)
         return b.select(tiny, x, of_angle(b, x, combine))
 
+    @classmethod
+    def complex_scalar(cls, b: ScalarBuilder, *xs: Value) -> Value:
+        return complex_functions.sin(b, xs[0])
+
 
 @op
 class Cos(Map):
@@ -109,6 +115,7 @@ class Cos(Map):
     numpy = np.cos
     seeds = "Tensure cos"
     promotes = "float"
+    dtypes = INEXACT
     mlir = "math.cos"
     ulp = 1.5
     cost = 34.0
@@ -120,6 +127,10 @@ class Cos(Map):
 
         return of_angle(b, xs[0], combine)
 
+    @classmethod
+    def complex_scalar(cls, b: ScalarBuilder, *xs: Value) -> Value:
+        return complex_functions.cos(b, xs[0])
+
 
 @op
 class Tan(Map):
@@ -128,6 +139,7 @@ class Tan(Map):
     numpy = np.tan
     seeds = "Tensure tan"
     promotes = "float"
+    dtypes = INEXACT
     mlir = "math.tan"
     ulp = 2.5
     cost = 40.0
@@ -142,6 +154,10 @@ class Tan(Map):
         (x,) = xs
         tiny = abs(x) < 2.0 ** (-format_of(x).digits // 2 - 1)
         return b.select(tiny, x, of_angle(b, x, combine))
+
+    @classmethod
+    def complex_scalar(cls, b: ScalarBuilder, *xs: Value) -> Value:
+        return complex_functions.tan(b, xs[0])
 
 
 def pi_over(divisor: int, x: Value) -> tuple[float, float]:
@@ -166,6 +182,7 @@ class Asin(Map):
     numpy = np.arcsin
     seeds = "Tensure asin"
     promotes = "float"
+    dtypes = INEXACT
     mlir = "math.asin"
     ulp = 2.0
     cost = 26.0
@@ -179,6 +196,10 @@ class Asin(Map):
         far = (high - 2.0 * s) - (2.0 * tail - low)
         return b.copysign(b.select(near, s + tail, far), x)
 
+    @classmethod
+    def complex_scalar(cls, b: ScalarBuilder, *xs: Value) -> Value:
+        return complex_functions.asin(b, xs[0])
+
 
 @op
 class Acos(Map):
@@ -187,6 +208,7 @@ class Acos(Map):
     numpy = np.arccos
     seeds = "Tensure acos"
     promotes = "float"
+    dtypes = INEXACT
     mlir = "math.acos"
     ulp = 2.0
     cost = 28.0
@@ -201,6 +223,10 @@ class Acos(Map):
         outer = 2.0 * (s + tail)
         turned = whole - (outer - whole_low)
         return b.select(near, middle, b.select(x < 0.0, turned, outer))
+
+    @classmethod
+    def complex_scalar(cls, b: ScalarBuilder, *xs: Value) -> Value:
+        return complex_functions.acos(b, xs[0])
 
 
 def arctangent(b: ScalarBuilder, y: Value, x: Value) -> Value:
@@ -224,6 +250,7 @@ class Atan(Map):
     numpy = np.arctan
     seeds = "Tensure atan"
     promotes = "float"
+    dtypes = INEXACT
     mlir = "math.atan"
     ulp = 2.0
     cost = 30.0
@@ -232,6 +259,10 @@ class Atan(Map):
     def scalar(cls, b: ScalarBuilder, *xs: Value) -> Value:
         (x,) = xs
         return b.copysign(arctangent(b, abs(x), b.constant(1.0, x.dtype)), x)
+
+    @classmethod
+    def complex_scalar(cls, b: ScalarBuilder, *xs: Value) -> Value:
+        return complex_functions.atan(b, xs[0])
 
 
 @op

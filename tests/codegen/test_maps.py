@@ -94,7 +94,7 @@ def test_rows_that_are_left_over_repeat_the_last_one() -> None:
         assert same_bits(y, expected)
 
 
-@pytest.mark.parametrize("name", list(DTYPES))
+@pytest.mark.parametrize("name", [n for n, d in DTYPES.items() if not d.is_complex])
 def test_every_element_type_is_copied_and_compared(name: str) -> None:
     element = DTYPES[name]
     info, flags = f"{name}[n] by [1]", "bool[n] by [1]"

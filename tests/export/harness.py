@@ -132,7 +132,7 @@ def c_program(signature: CSignature, header: str, arguments: Sequence[Any], env:
     checks: list[tuple[str, str, str]] = []
     given: list[Any] = [*arguments, *[None] * len(signature.results)]
     for a, value in zip((*signature.arguments, *signature.results), given):
-        names.append(a.name)
+        names.append(f"&{a.name}" if isinstance(a, CScalar) and a.by_address else a.name)
         if isinstance(a, CArray):
             kind, count = C_TYPES[a.dtype.name], int(np.prod(_count(a.dims, env)))
             size = f"{count} * sizeof({kind})"

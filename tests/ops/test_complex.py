@@ -1,0 +1,137 @@
+"""Complex operands: every op that takes them, in every layout, against NumPy and the higher precision of longdouble."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from txc.compiler.bisect import differing
+from txc.compiler.facts import StrideFact
+from txc.compiler.frontend.apply import apply
+from txc.dialects.registry import OPS, Map
+from txc.dialects.types import DTYPES
+
+from .test_generated import ANY_STRIDES, LAYOUTS, PACKED, Program
+
+SHAPES = [(5, 19), (7, 33), (0, 4), (1, 1)]
+COMPLEX = ("c64", "c128")
+MAPS = [op for op in OPS.values() if issubclass(op, Map) and "complex" in op.dtypes and op.name not in ("cast", "pow")]
+#: Bitwise NumPy's: no rounding, or the same roundings in the same order.
+EXACT = {
+    "add", "sub", "negate", "positive", "real", "imag", "conjugate", "equal", "not_equal", "logical_and", "logical_or",
+    "logical_xor", "logical_not", "select", "isnan", "isinf", "isfinite",
+}  # fmt: skip
+#: Units in the last place of the magnitude that the result may be off by; NumPy's own functions need as many.
+ULP = {"log": 2, "sqrt": 3, "abs": 2, "exp2": 12, "cube": 4}
+USUAL = 8.0
+
+
+def numbers(name: str, shape: Any, seed: int, special: bool = True) -> np.ndarray:
+    """Parts of all sizes around 1, with zeros of both signs, ones, and numbers on the axes among them."""
+    rng = np.random.default_rng(seed)
+    part = DTYPES[name].part.numpy
+    made = np.empty(shape, DTYPES[name].numpy)
+    for which in ("real", "imag"):
+        values = rng.uniform(-3, 3, shape) * 2.0 ** rng.integers(-6, 2, shape)
+        if special:
+            values = np.where(rng.random(shape) < 0.15, rng.choice([0.0, -0.0, 1.0, -1.0, 0.5], shape), values)
+        setattr(made, which, values.astype(part))
+    return made
+
+
+def operands(op: type[Map], name: str, shape: Any, seed: int) -> list[np.ndarray]:
+    made = [numbers(name, shape, seed + i) for i in range(op.arity)]
+    if op.name == "select":
+        made[0] = np.real(made[0]) > 0
+    return made
+
+
+@pytest.mark.parametrize("op", MAPS, ids=lambda op: op.name)
+def test_map(op: type[Map]) -> None:
+    cases: list[tuple[str, StrideFact]] = [(name, fact) for name in COMPLEX for fact in (PACKED, ANY_STRIDES)]
+    with Program(op.name) as program:
+        for name, fact in cases:
+            inputs = [program.input(a, fact) for a in operands(op, name, SHAPES[0], 0)]
+            program.outputs.append(apply(op, *inputs))
+    executable = program.compile()
+    for seed, shape in enumerate(SHAPES):
+        layout = list(LAYOUTS.values())[seed % len(LAYOUTS)]
+        given = [operands(op, name, shape, 10 * seed) for name, _ in cases]
+        arrays = [[a if fact == PACKED else layout(a) for a in g] for g, (_, fact) in zip(given, cases)]
+        got = executable([a for each in arrays for a in each], (), 2 if shape == (7, 33) else 1)
+        for (name, _), each, result in zip(cases, given, got, strict=True):
+            check(op, each, result, f"{op.name} of {name} for {shape}")
+
+
+def check(op: type[Map], given: list[np.ndarray], got: np.ndarray, what: str) -> None:
+    (expected,) = op.evaluate(given, {})
+    if op.name in EXACT:
+        difference = differing([expected], [got])
+        assert difference is None, f"{what}: {difference}"
+        return
+    assert got.dtype == expected.dtype, what
+    wide = np.clongdouble if np.real(got).dtype == np.float64 else np.complex128
+    with np.errstate(all="ignore"):
+        exact = np.asarray(op.numpy(*(a.astype(wide) for a in given)))
+        unit = np.spacing(np.abs(exact).astype(np.real(got).dtype))
+        off = np.abs(got.astype(wide) - exact) / unit
+    allowed = ULP.get(op.name, USUAL)
+    finite = np.isfinite(exact)
+    wrong = finite & ~(off <= allowed)
+    index = tuple(np.argwhere(wrong)[0]) if wrong.any() else ()
+    assert not wrong.any(), (
+        f"{what}: {off[index]} ulp off for {[a[index] for a in given]}: {got[index]!r}, not {exact[index]!r}"
+    )
+
+
+#: Sums and products: of 2 n roundings in any order.
+FOLDS = ("sum", "prod", "mean")
+
+
+@pytest.mark.parametrize("which", FOLDS)
+def test_fold(which: str) -> None:
+    cases = [(name, axis, fact) for name in COMPLEX for axis in (0, 1, (0, 1)) for fact in (PACKED, ANY_STRIDES)]
+    with Program(which) as program:
+        for name, axis, fact in cases:
+            program.outputs.append(apply(which, program.input(numbers(name, (5, 19), 0), fact), dims=axis))
+    executable = program.compile()
+    for seed, shape in enumerate([(5, 19), (67, 70), (1, 1), (0, 3)]):
+        layout = list(LAYOUTS.values())[seed % len(LAYOUTS)]
+        given = [numbers(name, shape, seed + i) for i, (name, _, _) in enumerate(cases)]
+        if which == "prod":
+            given = [np.exp(1j * np.angle(x)).astype(x.dtype) for x in given]
+        arrays = [x if c[2] == PACKED else layout(x) for x, c in zip(given, cases)]
+        results = [executable(arrays, (), threads) for threads in (1, 2)]
+        assert differing(results[0], results[1]) is None
+        for x, (name, axis, _), got in zip(given, cases, results[0], strict=True):
+            with np.errstate(all="ignore"):
+                exact = np.asarray(getattr(np, which)(x.astype(np.clongdouble), axis=axis))
+                size = np.asarray(getattr(np, which)(np.abs(x).astype(np.longdouble), axis=axis))
+            count = int(np.prod([shape[i] for i in (axis if isinstance(axis, tuple) else (axis,))]))
+            eps = float(np.finfo(np.real(x).dtype).eps)
+            off = np.abs(got.astype(np.clongdouble) - exact)
+            assert got.dtype == x.dtype
+            assert (np.isnan(exact) | (off <= 3 * (count + 1) * eps * size)).all(), f"{which} of {name} along {axis}"
+
+
+def test_contractions() -> None:
+    with Program("contract") as program:
+        for name in COMPLEX:
+            a, c = (program.input(numbers(name, s, 0), ANY_STRIDES) for s in ((4, 6), (6, 5)))
+            program.outputs += [
+                apply("contract", a, c, pairs=((1, 0),)),
+                apply("contract", a, c[:, 0], pairs=((1, 0),)),
+            ]
+    executable = program.compile()
+    for seed, (m, k, n) in enumerate([(4, 6, 5), (1, 1, 1), (0, 3, 2), (33, 70, 17), (7, 600, 40)]):
+        layout = list(LAYOUTS.values())[seed % 3]
+        arrays = [layout(numbers(name, s, seed)) for name in COMPLEX for s in ((m, k), (k, n))]
+        got = executable(arrays, (), 2)
+        for x, y, products in zip(arrays[::2], arrays[1::2], zip(got[::2], got[1::2])):
+            eps = float(np.finfo(np.real(x).dtype).eps)
+            wide, other = x.astype(np.clongdouble), y.astype(np.clongdouble)
+            bound = 2 * (k + 2) * eps * (np.abs(wide) @ np.abs(other))
+            assert (np.abs(products[0] - wide @ other) <= bound).all()
+            assert (np.abs(products[1] - wide @ other[:, 0]) <= bound[:, 0]).all()
