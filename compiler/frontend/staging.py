@@ -14,12 +14,13 @@ import inspect
 import linecache
 import textwrap
 import types
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
+from ...dialects.dims import sym
 from ..argument import Argument
 from ..captured import MISSING, Captured, cell_content
 from ..diagnostics import TxcError
@@ -60,11 +61,18 @@ class Traced:
     captured: list[Captured] = field(default_factory=list)
 
 
-def trace_function(function: Callable[..., Any], arguments: Sequence[Argument]) -> Traced:
-    """Run the staged function on symbolic arguments; its graph.  Errors carry the user's line."""
+def trace_function(
+    function: Callable[..., Any], arguments: Sequence[Argument], fixed: Mapping[str, int] = types.MappingProxyType({})
+) -> Traced:
+    """Run the staged function on symbolic arguments; its graph.  Errors carry the user's line.
+
+    The sizes whose symbols are in `fixed` are numbers, which makes them facts.
+    """
     with Trace(function.__name__) as trace:
         runtime = Runtime()
         values = {a.name: _symbolic(trace, a, runtime.captures) for a in arguments}
+        for symbol, size in fixed.items():
+            trace.table.equate(sym(symbol), size, "calls kept having it")
         bound = inspect.BoundArguments(inspect.signature(function), values)  # pyright: ignore[reportArgumentType]
         result = stage(function, runtime)(*bound.args, **bound.kwargs)
         refuse_undefined(result, function)
