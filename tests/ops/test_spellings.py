@@ -1,4 +1,4 @@
-"""Every spelling that the documents txc started from have for elementwise operations: as methods, operators, in `.tx`."""
+"""Every spelling that the first documents have for elementwise operations: as methods, operators, in `.tx`."""
 
 from __future__ import annotations
 
