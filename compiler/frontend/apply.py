@@ -160,7 +160,10 @@ def _not_empty(op: type[Op], x: Tensor, dims: Sequence[int]) -> None:
 
 
 def common_layout(op: type[Op], tensors: Sequence[Tensor]) -> str:
-    """The one layout of the operands; those of rank 0 and 1 have both.  OpError where two layouts meet."""
+    """The one layout of the operands; OpError where two layouts meet.
+
+    Tensors of rank 1 go with both; where there are no others, one that is column-major decides.
+    """
     found = [t for t in tensors if t.ndim > 1]
     for t in found:
         if t.layout != found[0].layout:
@@ -171,7 +174,9 @@ def common_layout(op: type[Op], tensors: Sequence[Tensor]) -> str:
                 "where its dims must keep their order",
                 "TX0210",
             )
-    return found[0].layout if found else "row"
+    if found:
+        return found[0].layout
+    return "col" if any(t.ndim and t.layout == "col" for t in tensors) else "row"
 
 
 def cast(t: Tensor, element: DType) -> Tensor:

@@ -157,7 +157,7 @@ def power(x: Any, y: Any) -> Any:
 
 def function(f: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Any other NumPy function."""
-    from . import numpy_geometry  # noqa: F401  (adds to the table)
+    from . import numpy_geometry, numpy_indexing, numpy_statistics  # noqa: F401  (add to the table)
     from .numpy_functions import FUNCTIONS
 
     handler: Callable[..., Any] | None = FUNCTIONS.get(f)

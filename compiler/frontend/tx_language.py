@@ -65,7 +65,7 @@ class TxFunction:
             for p in self.parameters:
                 values[p.name] = p.declare(trace, sizes)
             result = Evaluator(self.module, values, sizes, (self.name,)).function(self)
-            return trace.finish(result)
+            return trace.finish(result, declared=True)
 
 
 @dataclass
