@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from .compiler.export import export
     from .compiler.frontend.classes import TensorFixedSize, TensorMap, TensorRef
     from .compiler.frontend.functional import cond, fori_loop, scan, while_loop
+    from .compiler.frontend.library import library
     from .compiler.frontend.tensor import Tensor, asarray
     from .compiler.frontend.tensor_format import TensorIOFormat
     from .compiler.info import info
@@ -20,8 +21,8 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 __all__ = [
     "OptionError", "Tensor", "TensorFixedSize", "TensorIOFormat", "TensorMap", "TensorRef", "TxcError", "asarray",
-    "compile_source", "cond", "device", "devices", "export", "fori_loop", "graph", "info", "jit", "load", "scan",
-    "while_loop",
+    "compile_source", "cond", "device", "devices", "export", "fori_loop", "graph", "info", "jit", "library", "load",
+    "scan", "while_loop",
 ]  # fmt: skip
 
 #: Each name's module is imported when the name is first used: a jitted function whose code the cache has needs neither
@@ -43,6 +44,7 @@ _MODULES = {
     "fori_loop": "frontend.functional",
     "info": "info",
     "jit": "jit",
+    "library": "frontend.library",
     "load": "tx_module",
     "scan": "frontend.functional",
     "while_loop": "frontend.functional",
