@@ -25,6 +25,7 @@ from ..argument import Argument
 from ..captured import MISSING, Captured, cell_content
 from ..diagnostics import TxcError
 from .captures import Captures, Root, is_library
+from .functional import FUNCTIONAL
 from .graph import Graph, Loc
 from .jumps import MADE, NotStaged
 from .masked import Masked
@@ -251,6 +252,8 @@ class Runtime:
         found = REPLACED.get(called) if _hashable(called) else None
         if found is not None:
             return found
+        if _hashable(called) and called in FUNCTIONAL:
+            return lambda *given, **named: called(*map(self._staged, given), **named)
         self.captures.refuse_call(called)
         if isinstance(called, functools.partial):
             return functools.partial(self.fn(called.func), *called.args, **called.keywords)
@@ -269,6 +272,10 @@ class Runtime:
         if isinstance(method, types.FunctionType) and not is_library(method):
             return functools.partial(self.fn(method), called)
         return called
+
+    def _staged(self, argument: Any) -> Any:
+        """An argument of a function that calls it, where it is a function."""
+        return self.fn(argument) if isinstance(argument, (types.FunctionType, types.MethodType)) else argument
 
     # Conditions
 
