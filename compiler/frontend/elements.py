@@ -82,12 +82,11 @@ class Elements:
 
     @staticmethod
     def _not_traced(what: str) -> None:
-        if current() is not None:
-            raise OpError(
-                f"a traced tensor has no NumPy array yet, which {what} asks for",
-                "use np functions on it directly",
-                "TX0232",
-            )
+        trace = current()
+        if trace is not None:
+            from .traced_plainly import refuse_array
+
+            raise refuse_array(trace, what)
 
     def _number(self, what: str) -> Any:
         """Its only element."""

@@ -91,19 +91,18 @@ def test_arguments_that_raise_when_they_are_looked_at(calls, name):
 
     before = fail()
     for _ in range(5):
-        after = fail()
-    assert after == before
+        assert fail() == before
     np.testing.assert_array_equal(calls.direct(lambda: jitted(X, X)), X + X)
 
 
 class Awkward(str):
     """A key that equals every other one, and raises when it is compared twice."""
 
-    count = 0
+    compared = 0
 
     def __eq__(self, other: object) -> bool:
-        Awkward.count += 1
-        if Awkward.count % 3 == 0:
+        Awkward.compared += 1
+        if Awkward.compared % 3 == 0:
             raise RuntimeError("enough compared")
         return True
 
