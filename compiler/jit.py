@@ -146,8 +146,9 @@ class Jitted(NativeCallable):
         parameters = self._signature.parameters.values()
         self._takes_out = not any(p.name == "out" or p.kind is p.VAR_KEYWORD for p in parameters)
 
-    def __del__(self) -> None:
+    def __del__(self, remove_all: Callable[[Any], None] = remove_all) -> None:
         # The last moment at which this object is whole: calls from other finalizers must not find freed records.
+        # The function is bound here: at the interpreter's end modules lose their names before the last objects go.
         if getattr(self, "_records", None):
             remove_all(self)
             self._records = None

@@ -25,9 +25,6 @@ from .trace import current, shape_of, table
 
 __all__ = ["Tensor", "asarray"]
 
-#: Views through which NumPy code may store.
-_READ_ONLY = ("expand", "broadcast", "pad")
-
 
 def _operator(name: str) -> tuple[Any, Any, Any]:
     """``a op b``, its reflected form, and ``a op= b``."""
@@ -254,7 +251,7 @@ class Tensor(Elements):
         """Whether it is a view that cannot be stored into."""
         seen: Tensor = self
         while seen._parent is not None:
-            if seen._op is not None and seen._op.name in _READ_ONLY:
+            if seen._op is not None and not getattr(seen._op, "writable", False):
                 return True
             seen = seen._parent
         return False
@@ -270,9 +267,9 @@ class Tensor(Elements):
             return self, None
         if self._op is None:
             return self._parent.owner()
-        if self._op.name in _READ_ONLY:
-            raise OpError(f"the result of {self._op.name} is read-only", "make a copy first", "TX0220")
         assert issubclass(self._op, View)
+        if not self._op.writable:
+            raise OpError(f"the result of {self._op.name} is read-only", "make a copy first", "TX0220")
         here = self._op.view(self._parent.type, self._attrs)
         owner, outer = self._parent.owner()
         return owner, here.simplified() if outer is None else outer.after(here)
@@ -487,12 +484,7 @@ def _call_method(found: Any, self: Tensor, args: tuple[Any, ...], kwargs: dict[s
             return methods.reduce(found.name, self, *args, **kwargs)
         if issubclass(found, Scan):
             return methods.scan(found.name, self, *args, **kwargs)
-        # Operands come first, then parameters in the order of their declaration.
-        others = max(0, found.arity - 1)
-        params = dict(zip(found.params, args[others:]))
-        if len(args) > others + len(found.params):
-            raise OpError(f"{found.name} takes {others + len(found.params)} arguments, not {len(args)}", code="TX0101")
-        return applying.apply(found, self, *args[:others], **params, **kwargs)
+        return applying.call(found, (self, *args), kwargs)
 
 
 def _no_attribute(name: str) -> str:
