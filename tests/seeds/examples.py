@@ -117,7 +117,12 @@ EXAMPLES: dict[str, Example] = {
     ),
     "trace": Example(
         "trace", {"a": ("i32[2, 2, 3]", [[[1, 2, 3], [4, 5, 6]], [[7, 8, 9], [10, 11, 12]]])},
-        "return a.trace(dims=[0, 1])", "i64[3]", "11\n13\n15", ROW,
+        "return a.trace(dims=[0, 1])", "i64[3]", "11\n13\n15",
+    ),
+    "trace_of_all": Example(
+        "trace",
+        {"a": ("i32[3, 3, 3]", [[[9 * i + 3 * j + k + 1 for k in range(3)] for j in range(3)] for i in range(3)])},
+        "return a.trace(dims=[0, 1, 2])", "i64", "42",
     ),
     # Geometry
     "reshape_row": Example("reshape", {"a": F}, "return a.reshape([6])", "f32[6]", "0\n100\n200\n300\n400\n500", ROW),
@@ -231,4 +236,4 @@ AWAITED: dict[str, dict[str, Example]] = {
 }  # fmt: skip
 
 #: Of these methods, those that are not there.
-MISSING = ("extract_patches", "inflate")
+MISSING: tuple[str, ...] = ()
