@@ -502,9 +502,13 @@ class View(Op):
 
 
 class Structural(Op):
-    """An op with inference and lowering of its own."""
+    """An op with inference and lowering of its own.
+
+    `foreign` names the loop generator of an op that is no nest: fusion makes it a `kernel.foreign`.
+    """
 
     family = "structural"
+    foreign: ClassVar[str] = ""
 
 
 class Composite(Op):

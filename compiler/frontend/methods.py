@@ -11,6 +11,7 @@ from ...dialects.registry import OPS, OpError, axes
 from ...dialects.types import dtype
 from . import evaluation, tensor_format
 from .apply import apply, as_tensor, broadcast_to, cast, truth
+from .derived import concatenate
 from .filling import FILLING
 from .symint import as_dim, is_integer, symint
 from .tensor import Tensor
@@ -258,18 +259,23 @@ def count(x: Tensor, dims: Any = None) -> Any:
     return symint(total)
 
 
-def variance(
-    x: Tensor, axis: Any = None, dtype: Any = None, out: Any = None, ddof: Any = 0, keepdims: Any = False
-) -> Any:
-    if dtype is not None:
-        x = cast(x, _dtype(dtype))
-    centred = apply("sub", x, reduce("mean", x, axis, keepdims=True))
-    total = reduce("sum", apply("mul", centred, centred), axis, keepdims=keepdims)
-    return apply("div", total, count(x, axis) - ddof)
+def _moment(name: str) -> Any:
+    """`var` and `std` with NumPy's arguments."""
+
+    def method(
+        x: Tensor, axis: Any = None, dtype: Any = None, out: Any = None, ddof: Any = 0, keepdims: Any = False
+    ) -> Any:
+        x = as_tensor(x) if dtype is None else cast(as_tensor(x), _dtype(dtype))
+        result = apply(name, x, axis=axis, ddof=ddof, keepdims=keepdims is not np._NoValue and bool(keepdims))
+        if out is not None:
+            out[...] = result
+            return out
+        return result
+
+    return method
 
 
-def deviation(x: Tensor, *args: Any, **kwargs: Any) -> Any:
-    return apply("sqrt", variance(x, *args, **kwargs))
+variance, deviation = _moment("var"), _moment("std")
 
 
 def clip(x: Tensor, min: Any = None, max: Any = None, out: Any = None, lo: Any = None, hi: Any = None) -> Any:
@@ -375,6 +381,12 @@ def on(x: Tensor, device: Any = None, done: Any = None) -> Any:
     return evaluation.Target(x, device, done)
 
 
+def take(x: Tensor, indices: Any, axis: Any = None, out: Any = None, mode: str = "raise") -> Any:
+    from .numpy_indexing import take
+
+    return take(x, indices, axis, out, mode)
+
+
 METHODS: dict[str, Any] = {
     name: _reduction(name)
     for name in ("sum", "prod", "mean", "all", "any", "argmax", "argmin", "maximum", "minimum")
@@ -382,6 +394,7 @@ METHODS: dict[str, Any] = {
     "max": _reduction("maximum"), "min": _reduction("minimum"), "reshape": reshape, "transpose": transpose,
     "swapaxes": swapaxes, "squeeze": squeeze, "ravel": ravel, "flatten": flatten, "copy": copy, "astype": astype,
     "count": count, "var": variance, "std": deviation, "clip": clip, "roll": roll, "fill": fill, "dot": dot,
-    "trace": trace, "window_sizes": window_sizes, "item": item, "eval": evaluated, "cast": astype,
+    "trace": trace, "window_sizes": window_sizes, "item": item, "take": take, "eval": evaluated, "cast": astype,
+    "concatenate": concatenate,
     "eval_async": evaluated_in_background, "on": on, "format": tensor_format.text,
 } | FILLING  # fmt: skip
