@@ -4,7 +4,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from . import graph
+    from . import graph, random
     from .compiler.devices import device, devices
     from .compiler.diagnostics import TxcError
     from .compiler.export import export
@@ -22,7 +22,7 @@ __version__ = "0.1.0"
 __all__ = [
     "OptionError", "Tensor", "TensorFixedSize", "TensorIOFormat", "TensorMap", "TensorRef", "TxcError", "asarray",
     "compile_source", "cond", "device", "devices", "export", "fori_loop", "graph", "info", "jit", "library", "load",
-    "scan", "while_loop",
+    "random", "scan", "while_loop",
 ]  # fmt: skip
 
 #: Each name's module is imported when the name is first used: a jitted function whose code the cache has needs neither
@@ -51,8 +51,8 @@ _MODULES = {
 }
 
 
-#: Namespaces of other systems' vocabularies.
-_NAMESPACES = ("graph",)
+#: Modules of functions.
+_NAMESPACES = ("graph", "random")
 
 
 def __getattr__(name: str) -> Any:
