@@ -5,8 +5,8 @@ Everything is computed from a kernel's extents, index maps and bodies at stage `
 
 from __future__ import annotations
 
-import re
 import math
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 

@@ -231,6 +231,8 @@ def variance(
     if dtype is not None:
         x = cast(x, _dtype(dtype))
     centred = apply("sub", x, reduce("mean", x, axis, keepdims=True))
+    if centred.element.is_complex:
+        centred = apply("abs", centred)
     total = reduce("sum", apply("mul", centred, centred), axis, keepdims=keepdims)
     return apply("div", total, count(x, axis) - ddof)
 

@@ -20,6 +20,8 @@ _PER_DIM = {
     "reshape": ("dims",), "expand": ("dims",), "broadcast": ("factors",), "slice": ("offsets", "extents"),
     "strided_slice": ("start", "stop", "strides"), "stride": ("strides",), "reverse": ("flags",),
 }  # fmt: skip
+#: Kinds of parameters that say nothing of dims, or whose numbers are simply counted from the other end.
+_FREE = ("axis", "axes", "choice")
 _NEUTRAL = ("eval", "chip", "squeeze", "take", "concatenate", "constant", "dim", "iota")
 
 
@@ -40,7 +42,7 @@ def mirror_attrs(name: str, params: Mapping[str, Param], attrs: dict[str, Any], 
         pairs = attrs["pairs"]
         ends = [pairs[2 * i : 2 * i + 2] for i in range(rank)]
         result["pairs"] = tuple(x for pair in reversed(ends) for x in pair)
-    elif name not in _PER_DIM and name not in _NEUTRAL and any(p.kind not in ("axis", "axes") for p in params.values()):
+    elif name not in _PER_DIM and name not in _NEUTRAL and any(p.kind not in _FREE for p in params.values()):
         raise OpError(f"{name} has no form for column-major tensors", "use .swap_layout() first", "TX0212")
     return result
 
