@@ -79,9 +79,10 @@ def code_key(
 
 
 def _options(options: Options) -> dict[str, str]:
-    fastmath, passes, _ = options.compiled
+    fastmath, passes, _, donate, most = options.compiled
     entry = knobs.NATIVE_ENTRY.get() is not False and not native_layout.problem()
-    return {"options": f"fastmath={sorted(fastmath)} passes={passes!r} entry={entry}"}
+    made = f"fastmath={sorted(fastmath)} passes={passes!r} entry={entry} donate={donate} temporaries={most}"
+    return {"options": made}
 
 
 def _key(kind: str, parts: dict[str, str]) -> CodeKey:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -47,17 +47,31 @@ class Call:
         """The arguments by name; parts of a tuple, list or dict as ``name.part``."""
         return {a.name: a for argument in self.arguments for a in _parts(argument)}
 
+    def objects(self) -> list[Any]:
+        """What a call that is like this one has again: objects that code depends on, and keys of dicts."""
+        return list(_objects(self.arguments))
+
     def names(self) -> Iterator[str]:
         """The names of the facts in `key`: containers, and what is in them."""
         return _names(self.arguments)
 
-    def check_written(self, signature: Signature, written: Sequence[int]) -> None:
-        """ValueError where an argument that is written in place is read-only."""
+    def check_written(self, signature: Signature, written: Sequence[int], donated: Collection[str]) -> None:
+        """ValueError where an argument that is written in place, or a donated one, is read-only.
+
+        TypeError where a call with lazy tensors would give one of them away.
+        """
         originals, inputs = self.originals(signature), signature.arrays
+        given_away = [
+            inputs[position].name for position in written if inputs[position].name.partition(".")[0] in donated
+        ]
+        if given_away and self.lazy:
+            names = ", ".join(given_away)
+            raise TypeError(f"{signature.name} takes lazy tensors only where it gives nothing away (donate={names})")
         for position in written:
             if not originals[position].flags.writeable:
                 which = f"{inputs[position].name} (shape {'×'.join(map(str, originals[position].shape))})"
-                raise ValueError(f"{signature.name} writes to {which}, which is read-only: pass a copy")
+                verb = "puts a result into" if inputs[position].name in given_away else "writes to"
+                raise ValueError(f"{signature.name} {verb} {which}, which is read-only: pass a copy")
 
     def write_back(self, signature: Signature, written: Sequence[int], arrays: Sequence[np.ndarray]) -> list[Any]:
         """Give arrays that had to be copied to be walked what was written to the copy; the user's own, in order."""
@@ -86,6 +100,17 @@ def _parts(argument: Argument) -> Iterator[Argument]:
             yield from _parts(part)
     else:
         yield argument
+
+
+def _objects(arguments: Iterable[Argument]) -> Iterator[Any]:
+    for argument in arguments:
+        if argument.kind == "value":
+            yield argument.value
+        elif argument.kind == "dict":
+            yield from argument.value
+            yield from _objects(argument.value.values())
+        elif argument.kind in ("tuple", "list"):
+            yield from _objects(argument.value)
 
 
 def _argument(name: str, value: Any, call: Call) -> Argument:

@@ -3,14 +3,24 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Sequence
-from typing import Any, NamedTuple
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NamedTuple, TypeAlias
 
 from .argument import Argument
 from .facts import StrideFact
 from .signature import Literal, Signature
 
-__all__ = ["CallSignature", "NotNative", "Parameter", "parameters_of", "result_objects"]
+__all__ = [
+    "OUT", "CallSignature", "Form", "NotNative", "Parameter", "input_parts", "object_count",
+    "parameters_of", "result_objects",
+]  # fmt: skip
+
+#: What an argument has to be.  ``("input", i)``: what input `i` is made from; ``("object", n)``: that very object;
+#: ``("tuple" or "list", forms)``; ``("dict", n, forms)``, its keys being objects from number `n` on, in this order;
+#: ``("out",)``: the arrays for results, or None.
+Form: TypeAlias = tuple[Any, ...]
+#: The keyword that names arrays for results, where the function has no such parameter.
+OUT = "out"
 
 
 class NotNative(Exception):
@@ -18,10 +28,10 @@ class NotNative(Exception):
 
 
 class Parameter(NamedTuple):
-    """A parameter of the user's function: which input it becomes, or None for an object that is only compared."""
+    """A parameter of the user's function, or one of the arguments that ``*name`` collects."""
 
     name: str
-    input: int | None
+    form: Form
 
 
 class CallSignature(NamedTuple):
@@ -32,19 +42,67 @@ class CallSignature(NamedTuple):
 
 
 def parameters_of(
-    function: inspect.Signature, arguments: Sequence[Argument], signature: Signature
+    function: inspect.Signature, arguments: Sequence[Argument], signature: Signature, takes_out: bool
 ) -> tuple[Parameter, ...]:
-    """The parameters of a traced call.  NotNative where an argument is of a kind that entries do not take apart."""
+    """The parameters of a traced call.  NotNative where an argument is of a kind that entries do not take apart.
+
+    Objects are numbered as `Call.objects` lists them, behind the captured arrays.  The last parameter of a function
+    that `takes_out` is `OUT`.
+    """
     numbers = {given.name: i for i, given in enumerate(signature.inputs) if not given.hidden}
+    forms = _Forms(numbers, len(signature.inputs) - len(numbers))
     made = []
     for argument in arguments:
         kind = function.parameters[argument.name].kind
-        if kind in (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD):
-            raise NotNative(f"{argument.name} collects any number of arguments")
-        if argument.kind in ("tuple", "list", "dict"):
-            raise NotNative(f"{argument.name} is a {argument.kind}")
-        made.append(Parameter(argument.name, None if argument.kind == "value" else numbers[argument.name]))
+        if kind is inspect.Parameter.VAR_KEYWORD and argument.value:
+            raise NotNative(f"{argument.name} collects keywords, whose order counts")
+        if kind is inspect.Parameter.VAR_POSITIONAL:
+            made += [Parameter(part.name, forms.of(part)) for part in argument.value]
+        elif kind is not inspect.Parameter.VAR_KEYWORD:
+            made.append(Parameter(argument.name, forms.of(argument)))
+    if takes_out:
+        made.append(Parameter(OUT, ("out",)))
     return tuple(made)
+
+
+class _Forms:
+    """Gives arguments their forms and numbers the objects that they have to be."""
+
+    def __init__(self, numbers: Mapping[str, int], first: int):
+        self.numbers, self.next = numbers, first
+
+    def of(self, argument: Argument) -> Form:
+        if argument.kind == "value":
+            return ("object", self._objects(1))
+        if argument.kind == "dict":
+            first = self._objects(len(argument.value))
+            return ("dict", first, tuple(map(self.of, argument.value.values())))
+        if argument.kind in ("tuple", "list"):
+            return (argument.kind, tuple(map(self.of, argument.value)))
+        if argument.name not in self.numbers:
+            raise NotNative(f"{argument.name} is a {argument.kind}")
+        return ("input", self.numbers[argument.name])
+
+    def _objects(self, count: int) -> int:
+        self.next += count
+        return self.next - count
+
+
+def object_count(form: Form) -> int:
+    """How many objects a form has."""
+    kind, *rest = form
+    own = {"object": 1, "dict": len(rest[-1]) if kind == "dict" else 0}.get(kind, 0)
+    return own + (sum(map(object_count, rest[-1])) if kind in ("tuple", "list", "dict") else 0)
+
+
+def input_parts(form: Form, loose: bool = False) -> Iterator[tuple[int, bool]]:
+    """The inputs in a form, each with whether it is part of a list or dict, which may let it go at any time."""
+    kind, *rest = form
+    if kind == "input":
+        yield rest[0], loose
+    elif kind in ("tuple", "list", "dict"):
+        for part in rest[-1]:
+            yield from input_parts(part, loose or kind != "tuple")
 
 
 def result_objects(structure: Any) -> list[Any]:

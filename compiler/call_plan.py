@@ -12,7 +12,7 @@ from typing import Any, Literal, TypeAlias
 
 from ..dialects.dims import Dim, Sym, dim
 from ..dialects.types import DType
-from .call_parameters import CallSignature, NotNative, Parameter
+from .call_parameters import CallSignature, NotNative, Parameter, object_count
 from .facts import StrideFact
 from .frontend.graph import Graph, Input
 
@@ -56,7 +56,7 @@ Structure: TypeAlias = tuple[Any, ...]
 class CallPlan:
     """Everything about a call.  Buffers are numbered: array-like inputs first, then `outputs`.
 
-    Objects are numbered: captured arrays, values that parameters must be, then parts of the result.
+    Objects are numbered: captured arrays, what arguments must be (`Form`), then parts of the result.
     `work` estimates the iterations that the kernel runs; None: no bound is known.
     """
 
@@ -105,7 +105,7 @@ def make_plan(
         fact, steps = next(given)
         inputs.append(_input(source, fact, steps, buffer in stored))
         buffer += 1
-    objects = len([i for i in inputs if i.hidden]) + len([p for p in parameters if p.input is None])
+    objects = len([i for i in inputs if i.hidden]) + sum(object_count(p.form) for p in parameters)
     fresh = [_output(d, dims, steps) for d, dims, steps in made]
     if any(o < buffer and o in _scalars(inputs) for o in outputs):
         raise NotNative("a scalar argument is a result")

@@ -129,6 +129,9 @@ def _parser(running: bool) -> _Parser:
             help="@file.npy, @file.npz:name, @file.csv, random:f32[64,128], or a number",
         )
         parser.add_argument("-o", "--output", metavar="FILE", type=Path, help="write the result: .npy, several: .npz")
+        parser.add_argument(
+            "--max-temp-bytes", metavar="N", type=int, help="more memory for temporaries is an error that says what for"
+        )
         parser.add_argument("--bisect", action="store_true", help="name the first stage that changes the result")
         parser.add_argument("--emit", metavar="STAGE", help=f"print one stage: {', '.join(STAGES)}")
     else:
@@ -160,6 +163,8 @@ class _Request:
         options = Options.of(device=given.device)
         if given.passes:
             options = Options.of(options, passes=given.passes)
+        if getattr(given, "max_temp_bytes", None) is not None:
+            options = Options.of(options, max_temp_bytes=given.max_temp_bytes)
         if given.debug:
             options = Options.of(options, debug=True)
         printing = "change" if given.print_ir_after_change else "all" if given.print_ir_after_all else ""
@@ -282,7 +287,8 @@ def _call(graph: Graph, inputs: dict[str, Any], request: _Request) -> list[np.nd
     """Compile for packed arrays and run; results in the user's dims."""
     from .executable import GuardFailure
     from .jit import compiled, packed
-    from .pipeline import compile_graph
+    from .pipeline import compile_graph, run_stages
+    from .temporaries import check_temporaries
 
     arrays = [
         np.ascontiguousarray(inputs[i.name].T if i.layout == "col" else inputs[i.name])
@@ -296,9 +302,15 @@ def _call(graph: Graph, inputs: dict[str, Any], request: _Request) -> list[np.nd
         else:
             executable = compile_graph(graph, request.options, watch=request.watch).executable
     try:
-        outputs = executable(arrays, integers, request.options.threads)
+        prepared = executable.prepared(arrays, integers)
     except GuardFailure as error:
         raise CliError(f"{graph.name}: {error}") from None
+    options = request.options
+    check_temporaries(
+        graph.name, executable.code, prepared, options.max_temp_bytes,
+        lambda: run_stages(graph, options, stop_after="loops").module,
+    )  # fmt: skip
+    outputs = executable.run(prepared, arrays, options.threads)
     return outputs[: graph.results] if graph.results else outputs
 
 

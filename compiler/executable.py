@@ -139,12 +139,16 @@ class Executable:
 
         Raises GuardFailure where shapes do not fit.
         """
+        return self.run(self.prepared(arrays, integers), arrays, threads)
+
+    def prepared(self, arrays: Sequence[np.ndarray], integers: Sequence[int] = ()) -> Prepared:
+        """What the shapes of a call imply.  Raises GuardFailure where they do not fit."""
         shapes = [a.shape for a in arrays]
         steps = [tuple(s // a.itemsize for s in a.strides) for a in arrays]
         prepared = self.prepare(shapes, steps, integers)
         if prepared is None:
             raise GuardFailure(self.failing_guard(shapes, integers) or "the arguments do not fit the compiled code")
-        return self.run(prepared, arrays, threads)
+        return prepared
 
     def run(
         self,

@@ -20,6 +20,7 @@ from ..runtime.native_layout import problem
 from . import knobs
 from .cache import SourceLookup, code_key, explain_miss, load_code, publish_code
 from .call_arguments import Call, take_apart
+from .devices import threads_here
 from .executable import CodeSpec, Executable
 from .facts import StrideFact, describe, separate, stride_fact, walkable
 from .options import Options
@@ -100,11 +101,21 @@ def packed(graph: Graph) -> list[StrideFact]:
     return [("packed",) for i in graph.inputs if i.value is not None]
 
 
-def evaluate_graph(graph: Graph, options: Options | None = None) -> list[np.ndarray]:
-    """Run a graph whose inputs are all captured arrays: what a lazy expression becomes."""
-    options = options or Options.of()
-    arrays = [walkable(np.asarray(i.source)) for i in graph.inputs]
-    return compiled(graph, [stride_fact(a) for a in arrays], options)(arrays, (), options.threads)
+def evaluate_graph(graph: Graph, integers: Sequence[int] = (), options: Options | None = None) -> list[np.ndarray]:
+    """Run a graph whose arrays are all captured: what a lazy expression becomes.
+
+    What it writes to an input is in the input's own array when this returns.
+    """
+    options = options or Options.of(threads=threads_here())
+    originals = [i.source for i in graph.inputs if i.kind != "int"]
+    arrays = [walkable(np.asarray(a)) for a in originals]
+    executable = compiled(graph, [stride_fact(a) for a in arrays], options)
+    arrays = separate(arrays, executable.written)
+    outputs = executable(arrays, integers, options.threads)
+    for position in executable.written:
+        if arrays[position] is not originals[position]:
+            originals[position][...] = arrays[position]
+    return outputs
 
 
 @callable_directly
@@ -125,6 +136,10 @@ class Jitted(NativeCallable):
         self.__wrapped__ = function
         self._signature = inspect.signature(function)
         self._options = options
+        if options.donate:
+            from .donation import check_donated
+
+            check_donated(function.__name__, self._signature.parameters, options.donate)
         self._versions: dict[Any, list[Version]] = {} if shared is None else shared._versions
         self._lookups: list[tuple[Any, SourceLookup]] = [] if shared is None else shared._lookups
         self._records = {}
@@ -176,7 +191,7 @@ class Jitted(NativeCallable):
             if version not in self._records and not version.executable.native.linked and not wanted:
                 self._records[version] = None
                 return
-            record = self._records[version] = version.record(self._signature, self._options.threads)
+            record = self._records[version] = version.record(self._signature, self._takes_out, self._options.threads)
             install(self, record)
 
     def _bind(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Call:
@@ -195,6 +210,10 @@ class Jitted(NativeCallable):
         version, ready = self._kept_or_compiled(call)
         version.why = why
         self._versions.setdefault(key, []).insert(0, version)
+        if self._options.donate:
+            from .donation import warn_of_unused
+
+            warn_of_unused(version.signature, version.executable.written, self._options.donate, stacklevel=3)
         return version, ready
 
     def _made(self) -> list[Version]:
@@ -205,12 +224,12 @@ class Jitted(NativeCallable):
     def _kept_or_compiled(self, call: Call) -> tuple[Version, Ready]:
         """A version of the persistent cache, else a new one, which is kept there."""
         lookup = SourceLookup(self.__wrapped__, call.key, self._options)
-        self._lookups.append((tuple(call.key), lookup))
         for executable in lookup.executables():
             version = Version(executable, lookup.checks, call)
             ready = version.ready(call)
             if ready is not None:
                 lookup.why = ""
+                self._lookups.append((version.key, lookup))
                 return version, ready
         graph, captured, facts = self._trace(call)
         parameters, reason = self._parameters(call, graph)
@@ -222,6 +241,7 @@ class Jitted(NativeCallable):
         if ready is None:
             raise ValueError(version.failing(call))
         lookup.keep(executable.signature, code)
+        self._lookups.append((version.key, lookup))  # not before: calls that fail leave nothing behind
         return version, ready
 
     def _trace(self, call: Call) -> tuple[Graph, list[Captured], tuple[StrideFact, ...]]:
@@ -229,6 +249,10 @@ class Jitted(NativeCallable):
 
         traced = trace_function(self.__wrapped__, call.arguments)
         facts = tuple(stride_fact(a) for a in call.arrays(Signature.of(traced.graph)))
+        if self._options.donate:
+            from .donation import donate
+
+            donate(traced.graph, facts, self._options.donate)
         return traced.graph, [*traced.captured], facts
 
     def _parameters(self, call: Call, graph: Graph) -> tuple[tuple[Parameter, ...] | None, str]:
@@ -240,16 +264,17 @@ class Jitted(NativeCallable):
         from .call_parameters import NotNative, parameters_of
 
         try:
-            return parameters_of(self._signature, call.arguments, Signature.of(graph)), ""
+            return parameters_of(self._signature, call.arguments, Signature.of(graph), self._takes_out), ""
         except NotNative as why:
             return None, str(why)
 
     def _run(self, version: Version, call: Call, ready: Ready, out: Any) -> Any:
         executable, arrays, signature = version.executable, ready.arrays, version.signature
+        self._check_temporaries(version, call, ready)
         places = {} if out is None else _destinations(signature, out)
         direct = self._direct(version, ready, places) if places else {}
         if executable.written:
-            call.check_written(signature, executable.written)
+            call.check_written(signature, executable.written, self._options.donate)
             arrays = separate(arrays, executable.written)
         outputs = executable.run(ready.prepared, arrays, self._options.threads, direct)
         originals = call.write_back(signature, executable.written, arrays)
@@ -259,6 +284,21 @@ class Jitted(NativeCallable):
                 array[...] = outputs[number]
                 outputs[number] = array
         return structured(signature.structure, outputs, call.lazy and not places, places)
+
+    def _check_temporaries(self, version: Version, call: Call, ready: Ready) -> None:
+        """TxcError where the call needs more memory for temporaries than `max_temp_bytes`."""
+        most = self._options.max_temp_bytes
+        if most is None:
+            return
+        from .temporaries import check_temporaries
+
+        def loops() -> Any:
+            from .pipeline import run_stages
+
+            graph, _, facts = self._trace(call)
+            return run_stages(graph, self._options, strides=strides_of(graph, facts), stop_after="loops").module
+
+        check_temporaries(version.signature.name, version.executable.code, ready.prepared, most, loops)
 
     def _direct(self, version: Version, ready: Ready, places: Mapping[int, np.ndarray]) -> dict[int, np.ndarray]:
         """The user's arrays that compiled code can write to, by buffer; an error where one does not fit its result."""
@@ -363,8 +403,9 @@ def jit(function: Callable[..., Any] | None = None, **options: Any) -> Any:
     """Compile a function of NumPy code: ``@txc.jit`` or ``@txc.jit(device="cpu:4")``.
 
     Options: `device` (``"cpu"``, ``"cpu:N"``), `threads`, `fastmath` (a set of rewrites to allow), `passes` (options of
-    passes as text), `debug` (True: debug information for gdb).  OptionError for others.  The result is called like the
-    function; arrays give arrays, lazy tensors give lazy tensors.
+    passes as text), `debug` (True: debug information for gdb), `donate` (names of parameters whose arrays may become
+    results: `donation.py`), `max_temp_bytes` (a call that needs more of temporaries is an error that says what for).
+    OptionError for others.  The result is called like the function; arrays give arrays, lazy tensors give lazy tensors.
     """
     made = Options.of(**options)
     if function is None:

@@ -92,7 +92,8 @@ BUFFER_CACHE_MB = _knob(
     "an integer from 0 on",
     DEFAULT_MB,
     lambda _: limit() >> 20,
-    f"Megabytes of large results' memory that are kept to be used again; 0: none; unset: {DEFAULT_MB}.",
+    f"Megabytes of large results' memory that are kept to be used again; 0: none; unset: {DEFAULT_MB}.  Read when a "
+    "version becomes callable and in calls through Python, not in each call.",
 )
 CACHE_DIR = _knob(
     FOLDER_VARIABLE,

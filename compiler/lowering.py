@@ -18,6 +18,7 @@ from ..dialects import tx
 from ..dialects.attributes import OrderAttr, dims_attr, ir_tensor, order_attr, string_attr
 from ..dialects.dims import Dim, Sym, sym
 from ..dialects.index_map import IndexMap
+from ..dialects.ops.indexing import INDEX
 from .frontend import graph as g
 
 __all__ = ["lower"]
@@ -74,7 +75,7 @@ def symbols_of(graph: g.Graph) -> tuple[Dim, ...]:
             add(value)
         if "iv" in node.attrs:
             inner.add(Sym(node.attrs["iv"]))
-    iterators = {Sym(f"d{i}") for i in range(64)}
+    iterators = {Sym(f"d{i}") for i in range(64)} | {s for s in found if s.name.startswith(INDEX)}
     return tuple(sym(s.name) for s in found if s not in inner and s not in iterators)
 
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from typing import Any, NamedTuple
 
 from . import knobs
+from .devices import OptionError, parse_device
 
 __all__ = ["FASTMATH", "OptionError", "Options", "parse_device"]
 
@@ -13,22 +13,19 @@ __all__ = ["FASTMATH", "OptionError", "Options", "parse_device"]
 FASTMATH = ("reassoc",)
 
 
-class OptionError(ValueError):
-    """An option, pass or device that does not exist, or a value it does not take."""
-
-    code = "TX0401"
-
-
 class Options(NamedTuple):
     """`threads` 0 means: `TXC_NUM_THREADS`, else the CPUs there are.  `passes` holds options of passes, as text.
 
-    With `debug` the code says for debuggers which of the user's lines it comes from.
+    With `debug` the code says for debuggers which of the user's lines it comes from.  `donate` names parameters
+    (`donation.py`).  A call that needs more than `max_temp_bytes` of temporaries is an error (None: there is no limit).
     """
 
     threads: int = 0
     fastmath: frozenset[str] = frozenset()
     passes: str = ""
     debug: bool = False
+    donate: tuple[str, ...] = ()
+    max_temp_bytes: int | None = None
 
     @staticmethod
     def of(base: Options | None = None, **given: Any) -> Options:
@@ -50,6 +47,10 @@ class Options(NamedTuple):
             given["fastmath"] = _fastmath(given["fastmath"])
         if "debug" in given and not isinstance(given["debug"], bool):
             raise OptionError(f"debug must be True or False, not {given['debug']!r}")
+        if "donate" in given:
+            given["donate"] = _donate(given["donate"])
+        if "max_temp_bytes" in given:
+            given["max_temp_bytes"] = _bytes(given["max_temp_bytes"])
         if base is None:
             base = Options(passes=knobs.PASSES.get(), debug=knobs.GDB.get())
         return base._replace(**given)
@@ -57,15 +58,7 @@ class Options(NamedTuple):
     @property
     def compiled(self) -> tuple[Any, ...]:
         """The part that compiled code depends on; the number of threads is not in it."""
-        return self.fastmath, self.passes, self.debug
-
-
-def parse_device(device: str) -> int:
-    """The threads of ``cpu`` (0: as many as there are) or ``cpu:N``.  Raises OptionError for any other device."""
-    match = re.fullmatch(r"cpu(?::([0-9]+))?", device) if isinstance(device, str) else None
-    if match is None or (match[1] is not None and int(match[1]) == 0):
-        raise OptionError(f"there is no device {device!r}: txc runs on 'cpu' and, with N threads, on 'cpu:N'")
-    return int(match[1] or 0)
+        return self.fastmath, self.passes, self.debug, self.donate, self.max_temp_bytes
 
 
 def _threads(value: Any) -> int:
@@ -73,6 +66,19 @@ def _threads(value: Any) -> int:
         return 0
     if isinstance(value, bool) or not isinstance(value, int) or value < 0:
         raise OptionError(f"threads must be a positive integer, not {value!r}")
+    return value
+
+
+def _donate(value: Any) -> tuple[str, ...]:
+    names = (value,) if isinstance(value, str) else tuple(value) if isinstance(value, (tuple, list)) else None
+    if names is None or not all(isinstance(name, str) for name in names):
+        raise OptionError(f"donate must be the name of a parameter or a tuple of names, not {value!r}")
+    return names
+
+
+def _bytes(value: Any) -> int | None:
+    if value is not None and (isinstance(value, bool) or not isinstance(value, int) or value < 0):
+        raise OptionError(f"max_temp_bytes must be a number of bytes, not {value!r}")
     return value
 
 

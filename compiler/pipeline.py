@@ -20,7 +20,7 @@ from xdsl.utils.arg_spec import ArgSpec, parse_pipeline
 from xdsl.utils.exceptions import ArgSpecParseError
 
 from ..dialects.attributes import BufferType, DimsAttr, dims_attr, from_attr, tensor_of
-from ..dialects.dims import Dim, packed_strides
+from ..dialects.dims import Dim, dim, packed_strides
 from ..dialects.dominance import check_dominance
 from ..passes.bufferize import BufferizePass
 from ..passes.canonicalize import CanonicalizePass
@@ -190,7 +190,7 @@ def compile_graph(
 
     With a `signature` the object also has an entry for calls from Python, or `CodeSpec.by_python` says why not.
     """
-    entry = _EntryMaker(graph, signature)
+    entry = _EntryMaker(graph, signature, options or Options.of())
     stages = run_stages(graph, options, strides=strides, watch=watch, completed=entry.complete)
     assert stages.module is not None and stages.object is not None
     name = function_of(stages.module).sym_name.data
@@ -225,8 +225,8 @@ class _EntryMaker:
     `work` estimates the kernel's iterations, where its symbols tell.
     """
 
-    def __init__(self, graph: Graph, signature: CallSignature | None):
-        self.graph, self.signature = graph, signature
+    def __init__(self, graph: Graph, signature: CallSignature | None, options: Options):
+        self.graph, self.signature, self.most = graph, signature, options.max_temp_bytes
         self.plan: CallPlan | None = None
         self.work: Dim | None = None
         self.reason = "no Python function has it as its body"
@@ -250,17 +250,22 @@ class _EntryMaker:
         buffers = [a.type.data for a in function.body.block.args if isinstance(a.type, BufferType)]
         inputs = len(signature.facts)
         attributes = function.attributes
-        return make_plan(
+        arena, thread_arena = from_attr(attributes["tx.arena"]), from_attr(attributes["tx.thread_arena"])
+        plan = make_plan(
             self.graph,
             signature,
             symbols=from_attr(attributes["tx.symbols"]),
             strides=[b.strides for b in buffers[:inputs]],
             outputs=from_attr(attributes["tx.outputs"]),
             made=[(b.dtype, b.dims, b.strides) for b in buffers[inputs:]],
-            arena=from_attr(attributes["tx.arena"]),
-            thread_arena=from_attr(attributes["tx.thread_arena"]),
+            arena=arena,
+            thread_arena=thread_arena,
             work=self.work,
         )
+        if self.most is None:
+            return plan
+        # More temporaries than allowed: a miss, so that Python says what they are.
+        return replace(plan, guards=(*plan.guards, (arena + thread_arena, "<=", dim(self.most))))
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,7 @@ from .frontend.tx_errors import load_text
 from .frontend.tx_language import TxFunction, TxModule, parse
 from .frontend.tx_types import Parameter
 from .jit import Lowered, compiled, packed, stages_of, structured
-from .options import Options
+from .options import OptionError, Options
 
 if TYPE_CHECKING:
     from .profile import Profile
@@ -30,6 +30,8 @@ class CompiledTx:
     """A function of a `.tx` file, called with arrays (and numbers) of its declared types."""
 
     def __init__(self, function: TxFunction, options: Options):
+        if options.donate:
+            raise OptionError("donate is an option of jit: a .tx function writes to the arguments that it assigns to")
         self.function, self._options = function, options
         self.__name__ = function.name
         self.__doc__ = function.doc

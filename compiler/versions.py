@@ -35,8 +35,9 @@ class Version:
     def __init__(self, executable: Executable, captured: Sequence[Captured], call: Call):
         self.executable, self.captured = executable, tuple(captured)
         self.key = tuple(call.key)
-        #: Python objects that a parameter must be, in the order of the parameters.
-        self.values = tuple(a.value for a in call.arguments if a.kind == "value")
+        self._objects = call.objects()
+        #: How many arguments ``*name`` collects, by name, among other tuples.
+        self._lengths = {a.name: len(a.value) for a in call.arguments if a.kind == "tuple"}
         self._captured_facts = self._facts_of_captured(call.arrays(self.signature))
         self.why = ""
         #: Later versions have larger ones.
@@ -79,19 +80,29 @@ class Version:
         shapes = [a.shape for a in arrays]
         return self.executable.failing_guard(shapes, call.integers(self.signature))
 
-    def record(self, signature: inspect.Signature, threads: int) -> Record:
+    def record(self, signature: inspect.Signature, takes_out: bool, threads: int) -> Record:
         """What a callable needs to call it directly."""
-        from .call_parameters import result_objects
+        from .call_parameters import OUT, result_objects
 
-        parameters = signature.parameters.values()
-        by_position = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+        names: list[str | None] = []
+        defaults: list[tuple[bool, Any]] = []
+        positional = 0
+        for p in signature.parameters.values():
+            collected = p.kind is p.VAR_POSITIONAL
+            count = self._lengths[p.name] if collected else int(p.kind is not p.VAR_KEYWORD)
+            names += [None if collected or p.kind is p.POSITIONAL_ONLY else p.name] * count
+            defaults += [(p.default is not p.empty, p.default)] * count
+            positional += 0 if p.kind is p.KEYWORD_ONLY else count
+        if takes_out:
+            names.append(OUT)
+            defaults.append((True, None))
         hidden = [i.source for i in self.signature.inputs if i.hidden]
         return Record(
             self.executable.native.entry,
-            [None if p.kind is inspect.Parameter.POSITIONAL_ONLY else p.name for p in parameters],
-            sum(p.kind in by_position for p in parameters),
-            [(p.default is not p.empty, p.default) for p in parameters],
-            [*hidden, *self.values, *result_objects(self.signature.structure)],
+            names,
+            positional,
+            defaults,
+            [*hidden, *self._objects, *result_objects(self.signature.structure)],
             [CapturedObject(*c.place, c.value) for c in self.captured if c.place is not None],
             threads,
             self,

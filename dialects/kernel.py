@@ -7,7 +7,7 @@ what flows between them is one row and stays in cache.  On tensors a nest has re
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from xdsl.dialects import builtin
@@ -52,6 +52,7 @@ from .registry import OPS
 from .types import DType
 
 __all__ = [
+    "BOUND",
     "KERNEL",
     "CallOp",
     "EmptyOp",
@@ -61,6 +62,7 @@ __all__ = [
     "IfOp",
     "ReadOp",
     "RowsOp",
+    "ScatterOp",
     "WhileOp",
     "YieldOp",
     "shape_of",
@@ -73,6 +75,14 @@ def shape_of(value_type: Attribute) -> tuple[DType, tuple[Dim, ...]]:
         return value_type.data.dtype, value_type.data.dims
     tensor = tensor_of(value_type)
     return tensor.dtype, tensor.dims
+
+
+#: What symbols bound inside a body start with; no dim of a program is called so.
+BOUND = "..t"
+
+
+def _is_bound(symbol: Sym) -> bool:
+    return symbol.name.startswith(BOUND)
 
 
 def segments(ins: int, outs: int) -> Attribute:
@@ -159,7 +169,9 @@ class GenericOp(IRDLOperation):
     output; with one, the states of an element (with an fma `order`: two factors).  `merge` combines (older…, newer…)
     states; `finish` gets the folded states and the last `post` inputs and yields one scalar an output.
     `in_maps` and `out_maps` say which element of each operand belongs to a point; outputs and post inputs use only
-    parallel iterators.  On tensors, `outs` is empty (fresh results) or holds the tensors that are updated, one each.
+    parallel iterators.  With `scan` (``inclusive`` or ``exclusive``) `finish` runs at every point of the reduced
+    iterator, with the states that the elements up to it, or before it, fold to; then outputs and post inputs use all
+    iterators.  On tensors, `outs` is empty (fresh results) or holds the tensors that are updated, one each.
     """
 
     name = "kernel.generic"
@@ -172,6 +184,7 @@ class GenericOp(IRDLOperation):
     out_maps = attr_def(ArrayAttr)
     order = opt_attr_def(OrderAttr)
     identity = opt_attr_def(ArrayAttr)
+    scan = opt_attr_def(StringAttr)
     results_ = var_result_def()
     body = region_def("single_block")
     merge = region_def()
@@ -192,6 +205,7 @@ class GenericOp(IRDLOperation):
         post: int = 0,
         order: Order | None = None,
         identity: Sequence[Attribute] = (),
+        scan: str = "",
         merge: Block | None = None,
         finish: Block | None = None,
     ):
@@ -206,6 +220,8 @@ class GenericOp(IRDLOperation):
         if order is not None:
             attributes["order"] = order_attr(order)
             attributes["identity"] = ArrayAttr(identity)
+        if scan:
+            attributes["scan"] = string_attr(scan)
         regions = [Region(body), Region([merge] if merge else []), Region([finish] if finish else [])]
         Operation.__init__(
             self, operands=[*ins, *outs], result_types=list(result_types), attributes=attributes, regions=regions
@@ -222,6 +238,15 @@ class GenericOp(IRDLOperation):
     @property
     def is_reduction(self) -> bool:
         return self.order is not None
+
+    @property
+    def is_scan(self) -> bool:
+        return self.scan is not None
+
+    @property
+    def n_outer(self) -> int:
+        """How many iterators outputs and post inputs may use."""
+        return len(self.extents.data) if self.is_scan else self.n_parallel
 
     def maps_in(self) -> tuple[IndexMap, ...]:
         return tuple(m.data for m in self.in_maps.data if isinstance(m, MapAttr))
@@ -246,8 +271,10 @@ class GenericOp(IRDLOperation):
             if len(index.exprs) != len(shape_of(value_type)[1]):
                 raise VerifyException(f"the index map {index} does not fit {value_type}")
         for index in self.maps_out() + self.maps_in()[len(self.ins) - self.n_post :]:
-            if any(i >= self.n_parallel for i in index.used()):
+            if any(i >= self.n_outer for i in index.used()):
                 raise VerifyException("outputs and post inputs are indexed by parallel iterators only")
+        if self.scan is not None and (self.scan.data not in ("inclusive", "exclusive") or not self.is_reduction):
+            raise VerifyException(f"'scan' is inclusive or exclusive and needs an order, not {self.scan.data!r}")
         self._verify_regions([scalar_type(shape_of(t)[0]) for t in targets])
 
     def _verify_regions(self, targets: list[Attribute]) -> None:
@@ -285,6 +312,88 @@ def _expect(block: Block, args: Sequence[Attribute], yielded: Sequence[Attribute
 
 def _list(types: Sequence[Attribute]) -> str:
     return ", ".join(map(str, types))
+
+
+@irdl_op_definition
+class ScatterOp(IRDLOperation):
+    """Stores at places that the body computes, over ``0 <= di < extents[i]``.
+
+    `body` gets one scalar an input and yields the new element; it binds symbols (`loop.bind`), which the store's map
+    `out_map` may use besides the iterators.  Nothing is stored where a guard of that map is negative.  `merge`, where
+    it has a block, gets the element that is there and the new one, and yields what is stored.  The first `ordered`
+    iterators run in order, so that of several stores to one element the last one stays; points that differ in others
+    store to different elements.  On tensors the result is `base` with these stores.
+    """
+
+    name = "kernel.scatter"
+    ins = var_operand_def()
+    base = operand_def()
+    extents = attr_def(DimsAttr)
+    ordered = attr_def(IntegerAttr)
+    in_maps = attr_def(ArrayAttr)
+    out_map = attr_def(MapAttr)
+    results_ = var_result_def()
+    body = region_def("single_block")
+    merge = region_def()
+
+    def __init__(
+        self, ins: Sequence[SSAValue], base: SSAValue, extents: tuple[Dim, ...], ordered: int,
+        in_maps: Sequence[IndexMap], out_map: IndexMap, body: Block, merge: Block | None = None,
+        result_types: Sequence[Attribute] = (),
+    ):  # fmt: skip
+        attributes: dict[str, Attribute] = {
+            "extents": dims_attr(extents),
+            "ordered": IntegerAttr(ordered, i64),
+            "in_maps": ArrayAttr([map_attr(m) for m in in_maps]),
+            "out_map": map_attr(out_map),
+        }
+        regions = [Region(body), Region([merge] if merge else [])]
+        Operation.__init__(
+            self, operands=[*ins, base], result_types=list(result_types), attributes=attributes, regions=regions
+        )
+
+    @property
+    def n_ordered(self) -> int:
+        return self.ordered.value.data
+
+    @property
+    def n_post(self) -> int:
+        return 0
+
+    def maps_in(self) -> tuple[IndexMap, ...]:
+        return tuple(m.data for m in self.in_maps.data if isinstance(m, MapAttr))
+
+    def disturbs(self, values: Collection[SSAValue]) -> bool:
+        """Whether a point may read of one of the values what another point stores, if they share memory with the base.
+
+        A point stores after it has read.  So without order, and where the store's place differs between points in dims
+        that no data decides, what agrees with the store in these dims is a point's own.
+        """
+        own = [i for i, e in enumerate(self.out_map.data.exprs) if not any(_is_bound(s) for s in e.symbols())]
+        exprs = [self.out_map.data.exprs[i] for i in own]
+        apart = {s for e in exprs for s in e.symbols()} >= {Sym(f"d{i}") for i in range(len(self.extents.data))}
+        reads = [(v, m.exprs) for v, m in zip(self.ins, self.maps_in())]
+        reads += [(op.source, op.index.data) for op in self.body.block.ops if isinstance(op, ReadOp)]
+        found = [index for v, index in reads if v in values]
+        if not found or (not self.n_ordered and not self.extents.data):
+            return False
+        return bool(self.n_ordered) or not apart or any([index[i] for i in own] != exprs for index in found)
+
+    def verify_(self) -> None:
+        extents = self.extents.data
+        if not 0 <= self.n_ordered <= len(extents):
+            raise VerifyException(f"{self.n_ordered} ordered iterators of {len(extents)}")
+        if len(self.maps_in()) != len(self.ins):
+            raise VerifyException(f"{len(self.maps_in())} index maps for {len(self.ins)} inputs")
+        if self.results_ and [r.type for r in self.results_] != [self.base.type]:
+            raise VerifyException("a scatter has the type of its base")
+        for index, value in zip((*self.maps_in(), self.out_map.data), (*self.ins, self.base)):
+            if index.extents != extents or len(index.exprs) != len(shape_of(value.type)[1]):
+                raise VerifyException(f"the index map {index} does not fit {value.type} over {extents}")
+        element = scalar_type(shape_of(self.base.type)[0])
+        _expect(self.body.block, [scalar_type(shape_of(v.type)[0]) for v in self.ins], [element], "body")
+        if self.merge.blocks:
+            _expect(self.merge.block, [element, element], [element], "merge")
 
 
 @irdl_op_definition
@@ -474,4 +583,7 @@ def _expect_condition(values: Sequence[SSAValue]) -> None:
     raise VerifyException("a condition is one rank-0 bool tensor, or an i1")
 
 
-KERNEL = Dialect("kernel", [CallOp, EmptyOp, ForOp, ForeignOp, GenericOp, IfOp, ReadOp, RowsOp, WhileOp, YieldOp])
+KERNEL = Dialect(
+    "kernel",
+    [CallOp, EmptyOp, ForOp, ForeignOp, GenericOp, IfOp, ReadOp, RowsOp, ScatterOp, WhileOp, YieldOp],
+)

@@ -45,7 +45,7 @@ from .order import Order
 
 __all__ = [
     "LOOP", "AllocOp", "BarrierOp", "BindOp", "BufferInfo", "ClockOp", "ForOp", "IfOp", "IndexOp", "LoadOp",
-    "ParallelOp", "ReduceOp", "StoreOp", "WhileOp", "YieldOp",
+    "ParallelOp", "ReduceOp", "ScanOp", "StoreOp", "WhileOp", "YieldOp",
 ]  # fmt: skip
 
 
@@ -239,6 +239,63 @@ class ReduceOp(_Ranged):
         if tuple(a.type for a in self.merge.block.args) != types * 2:
             raise VerifyException("the merge region takes the older states, then the newer")
         _expect_yield(self, 1, types)
+
+
+@irdl_op_definition
+class ScanOp(_Ranged):
+    """The partial results of an ordered fold over ``lower <= iv < upper`` (step 1), which starts from `inits`.
+
+    Region 0 yields an element's states; region 1 merges ``(older…, newer…)``; region 2 takes the states at each
+    element, of those up to it or with ``exclusive`` of those before it, and stores what is made of them.  The results
+    are the states after the last element, `inits` where there is none.  The order is ``prefix`` (see `dialects.order`).
+    """
+
+    name = "loop.scan"
+    inits = var_operand_def()
+    order = attr_def(OrderAttr)
+    identity = attr_def(ArrayAttr)
+    exclusive = opt_attr_def(UnitAttr)
+    outs = var_result_def()
+    body = region_def("single_block")
+    merge = region_def("single_block")
+    finish = region_def("single_block")
+
+    def __init__(
+        self,
+        iv: str,
+        lower: Dim | int,
+        upper: Dim | int,
+        inits: Sequence[SSAValue],
+        body: Block,
+        merge: Block,
+        finish: Block,
+        *,
+        order: Order,
+        identity: Sequence[Attribute],
+        exclusive: bool = False,
+    ):
+        attributes = _range(iv, lower, upper, 1) | {"order": order_attr(order), "identity": ArrayAttr(identity)}
+        if exclusive:
+            attributes["exclusive"] = UnitAttr()
+        Operation.__init__(
+            self,
+            operands=list(inits),
+            result_types=[v.type for v in inits],
+            attributes=attributes,
+            regions=[Region(body), Region(merge), Region(finish)],
+        )
+
+    def verify_(self) -> None:
+        self._verify_range()
+        types = tuple(v.type for v in self.inits)
+        if len(self.identity.data) != len(types) or not types or tuple(r.type for r in self.outs) != types:
+            raise VerifyException("one initial value, one identity and one result a state, and at least one state")
+        if self.order.data.kind != "prefix":
+            raise VerifyException(f"the order of {self.name} is prefix<block, lanes>, not {self.order.data}")
+        for region, (given, yielded) in enumerate((((), types), (types * 2, types), (types, ()))):
+            if tuple(a.type for a in self.regions[region].block.args) != given:
+                raise VerifyException(f"region {region} of {self.name} takes ({', '.join(map(str, given))})")
+            _expect_yield(self, region, yielded)
 
 
 class _Access(IRDLOperation):
@@ -448,8 +505,8 @@ def _expect_yield(op: Operation, region: int, types: Sequence[Attribute]) -> Non
 LOOP = Dialect(
     "loop",
     [
-        AllocOp, BarrierOp, BindOp, ClockOp, ForOp, IfOp, IndexOp, LoadOp, ParallelOp, ReduceOp, StoreOp, WhileOp,
-        YieldOp,
+        AllocOp, BarrierOp, BindOp, ClockOp, ForOp, IfOp, IndexOp, LoadOp, ParallelOp, ReduceOp, ScanOp, StoreOp,
+        WhileOp, YieldOp,
     ],
     [BufferType],
 )  # fmt: skip

@@ -9,6 +9,11 @@ from the smallest to the largest, older operand first again.  ``lanes`` and ``bl
 With ``fma``, an element ``a*b`` is combined as ``fma(a, b, accumulator)``; with ``mul_add``, which is for targets that
 have no fused multiply-add, the product is rounded and then combined.  Either way the factors are the elements.
 ``free``: the operation is exact (integers, min, max, and, or), so any order gives the same bits.
+``serial``: one element after another, the first of them combined with the identity, which may then be any value.
+``prefix<block, lanes>`` is for scans only.  A run of ``lanes`` elements is scanned by doubling: for s = 1, 2, 4, … lane
+``l`` becomes the merge of lane ``l - s`` (of the identity where there is none) and lane ``l``.  Within a block the runs
+are chained: a run's prefixes are merged with the last one of the run before (at first the identity).  Blocks are
+chained too: a block's prefixes are merged with the last one of the block before (at first the initial value).
 
 No schedule, thread count, tile or vector width may change an order; results are bitwise equal for all of them.
 """
@@ -17,12 +22,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-__all__ = ["CHAIN_FMA", "FREE", "Order", "parse_order", "sum_order"]
+__all__ = ["CHAIN_FMA", "FREE", "SERIAL", "Order", "parse_order", "scan_order", "sum_order"]
 
 
 @dataclass(frozen=True)
 class Order:
-    """`kind` is ``tree``, ``chain`` or ``free``; `product` is ``fma``, ``mul_add``, or empty where none is folded."""
+    """`kind` is ``tree``, ``chain``, ``free``, ``serial`` or ``prefix``.
+
+    `product` is ``fma``, ``mul_add``, or empty where none is folded.
+    """
 
     kind: str
     block: int = 0
@@ -30,13 +38,14 @@ class Order:
     product: str = ""
 
     def __str__(self) -> str:
-        if self.kind == "free":
-            return "free"
-        numbers = f"{self.block}, {self.lanes}" if self.kind == "tree" else f"{self.block}"
+        if self.kind in ("free", "serial"):
+            return self.kind
+        numbers = f"{self.block}, {self.lanes}" if self.kind in ("tree", "prefix") else f"{self.block}"
         return f"{self.kind}<{numbers}{f', {self.product}' if self.product else ''}>"
 
 
 FREE = Order("free")
+SERIAL = Order("serial")
 CHAIN_FMA = Order("chain", 512, 1, "fma")
 
 
@@ -49,22 +58,29 @@ def sum_order(bits: int, innermost: bool) -> Order:
     return Order("tree", 1024, max(8, 2048 // bits) if innermost else 1)
 
 
+def scan_order(bits: int, innermost: bool) -> Order:
+    """The order of a scan: runs that fit a vector along the innermost logical dim, NumPy's own order elsewhere."""
+    return Order("prefix", 1024, min(16, max(4, 256 // max(bits, 16)))) if innermost else SERIAL
+
+
 def parse_order(text: str) -> Order:
     """Read back what `str` printed; ValueError where it is no order."""
     kind, _, rest = text.partition("<")
-    if kind == "free" and not rest:
-        return FREE
+    if kind in ("free", "serial") and not rest:
+        return Order(kind)
     words = [w.strip() for w in rest.rstrip(">").split(",")]
     product = words.pop() if words[-1] in ("fma", "mul_add") else ""
     numbers = [int(w) for w in words if w.isdecimal()]
     if kind == "tree" and len(words) == len(numbers) == 2:
         order = Order("tree", numbers[0], numbers[1], product)
+    elif kind == "prefix" and len(words) == len(numbers) == 2 and not product:
+        order = Order("prefix", numbers[0], numbers[1])
     elif kind == "chain" and len(words) == len(numbers) == 1:
         order = Order("chain", numbers[0], 1, product)
     else:
         raise ValueError(
-            f"{text!r} is not an order: free, tree<block, lanes[, product]> or chain<block[, product]>, "
-            "where product is fma or mul_add"
+            f"{text!r} is not an order: free, serial, tree<block, lanes[, product]>, chain<block[, product]> or "
+            "prefix<block, lanes>, where product is fma or mul_add"
         )
     if (
         order.block & (order.block - 1)

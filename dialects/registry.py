@@ -7,6 +7,7 @@ A family says what an op *is* and so what passes may do with it:
 
 * `Map`        one scalar body applied to every element of operands of equal dims
 * `Reduction`  a monoid (possibly with several states and results) folded along dims in a stated order
+* `Scan`       the partial results of a `Reduction` along one axis, in a stated order
 * `View`       an index map: no arithmetic, no copy of its own
 * `Composite`  written in the tensor language in terms of other ops; expanded when the graph is built
 * `Structural` the handful with inference and lowering of their own (constant, contract, insert, take, …)
@@ -23,13 +24,14 @@ import numpy as np
 
 from .dims import Dim, dim
 from .index_map import IndexMap
-from .order import FREE, Order, sum_order
+from .order import FREE, Order, scan_order, sum_order
 from .scalar import ScalarBuilder, Value
 from .types import DTYPES, DType, TensorType, dtype, tensor_type
 
 __all__ = [
-    "INEXACT", "OPS", "REQUIRED", "Composite", "Map", "Op", "OpError", "Param", "Reduction", "Structural", "View",
-    "axes", "axis", "choice", "dims_param", "dtype_param", "find_op", "float_param", "int_param", "ints", "op",
+    "INEXACT", "OPS", "REQUIRED", "Composite", "Map", "Op", "OpError", "Param", "Reduction", "Scan", "Structural",
+    "View", "axes", "axis", "bool_param", "choice", "dims_param", "dtype_param", "find_op", "float_param", "int_param",
+    "ints", "op",
 ]  # fmt: skip
 
 
@@ -59,6 +61,12 @@ class Param:
     kind: str
     convert: Callable[[Any, Sequence[TensorType]], Any]
     default: Any = REQUIRED
+    #: The value for the first operand with its dims reversed, given its rank: how column-major tensors are lowered.
+    mirror: Callable[[Any, int], Any] = lambda value, rank: value
+
+
+def _reversed(value: Any, rank: int) -> Any:
+    return None if value is None else tuple(reversed(value))
 
 
 def _as_int(value: Any, what: str) -> int:
@@ -88,7 +96,7 @@ def axis(default: Any = REQUIRED) -> Param:
     def convert(value: Any, operands: Sequence[TensorType]) -> Any:
         return None if value is None else _one_axis(value, operands[0].rank)
 
-    return Param("axis", convert, default)
+    return Param("axis", convert, default, lambda value, rank: None if value is None else rank - 1 - value)
 
 
 def axes(default: Any = None) -> Param:
@@ -104,7 +112,11 @@ def axes(default: Any = None) -> Param:
             raise OpError(f"axis {max(numbers, key=numbers.count)} is listed twice in {tuple(given)}", code="TX0104")
         return tuple(sorted(numbers))
 
-    return Param("axes", convert, default)
+    return Param("axes", convert, default, lambda value, rank: tuple(sorted(rank - 1 - a for a in value)))
+
+
+def bool_param(default: Any = REQUIRED) -> Param:
+    return Param("bool", lambda v, _: bool(v), default)
 
 
 def int_param(default: Any = REQUIRED) -> Param:
@@ -116,16 +128,23 @@ def float_param(default: Any = REQUIRED) -> Param:
 
 
 def ints(default: Any = REQUIRED) -> Param:
-    return Param("ints", lambda v, _: None if v is None else tuple(_as_int(x, "each entry") for x in v), default)
+    """A tuple of numbers, one a dim."""
+
+    def convert(value: Any, _: Sequence[TensorType]) -> Any:
+        return None if value is None else tuple(_as_int(x, "each entry") for x in value)
+
+    return Param("ints", convert, default, _reversed)
 
 
 def dims_param(default: Any = REQUIRED) -> Param:
-    """A tuple of sizes or offsets: ints, or dims known only at run time."""
-    return Param(
-        "dims",
-        lambda v, _: None if v is None else tuple(_as_dim(x) for x in (v if isinstance(v, (tuple, list)) else [v])),
-        default,
-    )
+    """A tuple of sizes or offsets, one a dim: ints, or dims known only at run time."""
+
+    def convert(value: Any, _: Sequence[TensorType]) -> Any:
+        if value is None:
+            return None
+        return tuple(_as_dim(x) for x in (value if isinstance(value, (tuple, list)) else [value]))
+
+    return Param("dims", convert, default, _reversed)
 
 
 def dtype_param(default: Any = REQUIRED) -> Param:
@@ -145,8 +164,9 @@ class Op:
     """A declaration.  Subclass a family, not this.
 
     `numpy` is the NumPy function (or ufunc) that means the same: the oracle of tests, the constant folder and the
-    spelling that dispatch recognises; `also` lists further functions that dispatch recognises, by dotted name where
-    the library should not be imported (``"scipy.special.expit"``).  `seeds` says which document defines it.
+    spelling that dispatch recognises (None where NumPy has none); `also` lists further functions that dispatch
+    recognises, by dotted name where the library should not be imported (``"scipy.special.expit"``).  `seeds` says
+    which document defines it.
     """
 
     name: ClassVar[str]
@@ -176,6 +196,11 @@ class Op:
         return bound
 
     @classmethod
+    def mirror(cls, attrs: dict[str, Any], rank: int) -> dict[str, Any]:
+        """The canonical parameters for a first operand (of that rank) with its dims reversed."""
+        return {**attrs, **{key: param.mirror(attrs[key], rank) for key, param in cls.params.items()}}
+
+    @classmethod
     def infer(cls, operands: Sequence[TensorType], attrs: dict[str, Any]) -> tuple[TensorType, ...]:
         """The result types; OpError where the operands do not fit."""
         raise NotImplementedError
@@ -203,7 +228,7 @@ def op(cls: C) -> C:
         cls.name = "".join("_" + c.lower() if c.isupper() else c for c in cls.__name__).strip("_")
     if cls.name in OPS:
         raise ValueError(f"op {cls.name!r} is declared twice")
-    if "methods" not in cls.__dict__ and cls.family in ("map", "reduction", "view", "composite"):
+    if "methods" not in cls.__dict__ and cls.family in ("map", "reduction", "scan", "view", "composite"):
         cls.methods = (cls.name,)
     OPS[cls.name] = cls
     return cls
@@ -245,6 +270,8 @@ class Map(Op):
     result: ClassVar[str] = "same"
     mlir: ClassVar[str | None] = None
     ulp: ClassVar[float | None] = None
+    #: Whether `ulp` counts, beside ulp of the result, what one ulp of each operand changes in it.
+    conditioned: ClassVar[bool] = False
     commutative: ClassVar[bool] = False
     #: Algebra that canonicalisation applies: ``involution``, ``idempotent``, ``("neutral", 0.0)``, …
     algebra: ClassVar[tuple[Any, ...]] = ()
@@ -300,6 +327,11 @@ class Map(Op):
                 f"{cls.name} is not defined on {element}", f"it takes {', '.join(sorted(cls.dtypes))} tensors", "TX0112"
             )
         return (tensor_type(cls.result_dtype(element), dims),)
+
+    @classmethod
+    def has_meaning(cls) -> bool:
+        """Whether `evaluate` is independent of `scalar`: by a function of NumPy, or by code of its own."""
+        return cls.numpy is not None or cls.evaluate.__func__ is not Map.evaluate.__func__  # type: ignore[attr-defined]
 
     @classmethod
     def evaluate(cls, arrays: Sequence[np.ndarray], attrs: dict[str, Any]) -> tuple[np.ndarray, ...]:
@@ -387,6 +419,63 @@ class Reduction(Op):
                     cls.result_dtypes(dtype(x.dtype))[0].numpy, copy=False
                 ),
             )
+
+
+class Scan(Op):
+    """The partial results along `axis` of the reduction `by`, which has one state: as many as there are elements.
+
+    Result `i` combines the elements up to `i`, or with `exclusive` those before it.
+    """
+
+    family = "scan"
+    params: ClassVar[dict[str, Param]] = {"axis": axis(), "exclusive": bool_param(False)}
+    #: The name of the reduction.
+    by: ClassVar[str]
+
+    @classmethod
+    def fold(cls) -> type[Reduction]:
+        found = find_op(cls.by)
+        assert issubclass(found, Reduction)
+        return found
+
+    @classmethod
+    def identity(cls, element: DType) -> tuple[float | int | bool, ...]:
+        """What the scan starts from: combining it with an element gives the element, bit for bit."""
+        return cls.fold().identity(element)
+
+    @classmethod
+    def finish(cls, b: ScalarBuilder, states: tuple[Value, ...], element: DType, exclusive: bool) -> tuple[Value, ...]:
+        """The result of a partial fold; with `exclusive` the first one is the identity."""
+        return cls.fold().finish(b, states, element)
+
+    @classmethod
+    def order(cls, operand: TensorType, along: int) -> Order:
+        """Fixed here, from dtype and axis kind; no pass changes it."""
+        return scan_order(operand.dtype.computes_in.bits, along == operand.rank - 1)
+
+    @classmethod
+    def infer(cls, operands: Sequence[TensorType], attrs: dict[str, Any]) -> tuple[TensorType, ...]:
+        (operand,) = operands
+        fold = cls.fold()
+        if operand.dtype.kind not in fold.dtypes:
+            raise OpError(
+                f"{cls.name} is not defined on {operand.dtype}",
+                f"it takes {', '.join(sorted(fold.dtypes))} tensors",
+                "TX0112",
+            )
+        return (operand.with_dtype(fold.result_dtypes(operand.dtype)[0]),)
+
+    @classmethod
+    def evaluate(cls, arrays: Sequence[np.ndarray], attrs: dict[str, Any]) -> tuple[np.ndarray, ...]:
+        (x,) = arrays
+        wide = x.astype(dtype(x.dtype).computes_in.numpy, copy=False)
+        with np.errstate(all="ignore"):
+            found = cls.numpy(wide, axis=attrs["axis"], dtype=wide.dtype)
+        if attrs["exclusive"]:
+            moved = np.moveaxis(found, attrs["axis"], 0)
+            first = np.full_like(moved[:1], cls.fold().identity(dtype(x.dtype))[0])
+            found = np.moveaxis(np.concatenate([first, moved[:-1]])[: len(moved)], 0, attrs["axis"])
+        return (found.astype(x.dtype, copy=False),)
 
 
 class View(Op):

@@ -41,7 +41,7 @@ from .types import DTYPES, TensorType
 
 __all__ = [
     "ConcatenateOp", "ConstantOp", "ContractOp", "DimOp", "EmptyOp", "EvalOp", "ForOp", "GenericViewOp", "IfOp",
-    "InsertOp", "IotaOp", "MapOp", "PlainOp", "ReductionOp", "TakeOp", "TxOp", "ViewOp", "WhileOp", "YieldOp",
+    "InsertOp", "IotaOp", "MapOp", "PlainOp", "ReductionOp", "ScanOp", "TakeOp", "TxOp", "ViewOp", "WhileOp", "YieldOp",
     "contract_order", "leaf", "make", "order_of", "tx_dialect",
 ]  # fmt: skip
 
@@ -137,6 +137,18 @@ class ReductionOp(PlainOp):
         _verify_order(self)
 
 
+class ScanOp(ReductionOp):
+    """The partial results of a fold along `axis`, in the stated `order`."""
+
+    @property
+    def dims(self) -> tuple[int, ...]:
+        return (self.axis,)
+
+    @property
+    def axis(self) -> int:
+        return from_attr(self.attributes["axis"])
+
+
 class ViewOp(PlainOp):
     """An index map from the result's dims to the operand's; elements outside its guards are `fill`."""
 
@@ -167,11 +179,15 @@ class GenericViewOp(ViewOp):
 
 
 class ContractOp(PlainOp):
-    """Sum of products over pairs of dims, in the stated `order`."""
+    """Sum of products over pairs of dims, in the stated `order`; pairs of `batch` dims are kept."""
 
     @property
     def pairs(self) -> tuple[tuple[int, int], ...]:
         return from_attr(self.attributes["pairs"])
+
+    @property
+    def batch(self) -> tuple[tuple[int, int], ...]:
+        return from_attr(self.attributes["batch"])
 
     @property
     def order(self) -> Order:
@@ -370,7 +386,13 @@ class YieldOp(TxOp):
 YieldOp.decl = LOCAL["yield"]
 
 
-_FAMILIES: dict[str, type[TxOp]] = {"map": MapOp, "reduction": ReductionOp, "view": ViewOp, "structural": PlainOp}
+_FAMILIES: dict[str, type[TxOp]] = {
+    "map": MapOp,
+    "reduction": ReductionOp,
+    "scan": ScanOp,
+    "view": ViewOp,
+    "structural": PlainOp,
+}
 _NAMED: dict[str, type[TxOp]] = {
     "concatenate": ConcatenateOp, "constant": ConstantOp, "contract": ContractOp, "dim": DimOp, "empty": EmptyOp,
     "eval": EvalOp, "for": ForOp, "if": IfOp, "insert": InsertOp, "iota": IotaOp, "take": TakeOp, "view": GenericViewOp,
@@ -403,11 +425,16 @@ def order_of(decl: type[Op], operands: Sequence[TensorType], params: Mapping[str
     """The order of arithmetic of an operation, fixed when it is made; None where it has none."""
     if decl.family == "reduction":
         return decl.order(operands[0], params["dims"])  # type: ignore[attr-defined]
-    return contract_order(operands, params["pairs"]) if decl.name == "contract" else None
+    if decl.family == "scan":
+        return decl.order(operands[0], params["axis"])  # type: ignore[attr-defined]
+    return contract_order(operands, (*params["batch"], *params["pairs"])) if decl.name == "contract" else None
 
 
 def contract_order(operands: Sequence[TensorType], pairs: Sequence[tuple[int, int]]) -> Order:
-    """Exact types: free.  One FMA chain where both operands have free dims, else a sum's order with FMA."""
+    """Exact types: free.  One FMA chain where both operands have free dims, else a sum's order with FMA.
+
+    `pairs` are those that are summed and those that run together.
+    """
     a, b = operands
     if a.dtype.is_integer or a.dtype.kind == "bool":
         return FREE
@@ -430,9 +457,8 @@ def make(
     cls = leaf(decl)
     params = params or {}
     attributes = {k: to_attr(v) for k, v in params.items() if v is not None}
-    if cls.decl.family == "reduction" or cls.decl.name == "contract":
-        order = order_of(cls.decl, [tensor_of(v.type) for v in operands], params)
-        assert order is not None
+    order = order_of(cls.decl, [tensor_of(v.type) for v in operands], params)
+    if order is not None:
         attributes["order"] = order_attr(order)
     if extra:
         attributes.update(extra)

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from txc.compiler.frontend.numpy_dispatch import fold_of
+from txc.compiler.frontend.numpy_dispatch import fold_of, scan_of
 from txc.compiler.frontend.tx_names import FUNCTIONS as TX_FUNCTIONS
-from txc.dialects.registry import OPS, REQUIRED, Op
+from txc.dialects.registry import OPS, REQUIRED, Op, Scan
 
 __all__ = ["FAMILIES", "ops_page"]
 
@@ -19,6 +19,7 @@ TARGET = Path(__file__).with_name("ops.md")
 FAMILIES = {
     "map": "One scalar body applied to every element. Operands are promoted as NumPy 2 promotes, and broadcast.",
     "reduction": "A fold along `dims` (default: all), or NumPy's `axis`; `keepdims` keeps them with size 1.",
+    "scan": "The partial results of a reduction along `axis` (default: of all elements, flattened), one an element.",
     "view": "No arithmetic and no copy: each element of the result is one of the operand.",
     "composite": "Written in terms of other ops, and expanded when the graph is built.",
     "structural": "Ops with inference and lowering of their own.",
@@ -65,7 +66,8 @@ def _dotted(op: type[Op], f: Any) -> str:
         return f or ""
     ufunc = getattr(f, "__self__", None)
     if isinstance(ufunc, np.ufunc):
-        return f"np.{ufunc.__name__}.reduce" if fold_of(ufunc) == op.name else ""
+        fold = {"reduce": fold_of, "accumulate": scan_of}[f.__name__]
+        return f"np.{ufunc.__name__}.{f.__name__}" if fold(ufunc) == op.name else ""
     known = getattr(np, f.__name__, None) is f and _recognised(f) == op.name
     return f"np.{f.__name__}" if known else ""
 
@@ -84,7 +86,7 @@ def _parameters(op: type[Op]) -> str:
 
 
 def _dtypes(op: type[Op]) -> str:
-    kinds: Any = getattr(op, "dtypes", None)
+    kinds: Any = getattr(op.fold() if issubclass(op, Scan) else op, "dtypes", None)
     return "any" if kinds is None else ", ".join(k for k in ("bool", "int", "uint", "float") if k in kinds)
 
 

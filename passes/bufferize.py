@@ -268,6 +268,25 @@ class _Walk:
             self._emit_nest(op, [buffer])
         self.state.bind(result, buffer)
 
+    def _visit_scatter(self, op: kernel.ScatterOp) -> None:
+        """Stores at computed places: in place where the old value is dead and no point reads what another stores."""
+        buffer, (result,) = self.state.buffers[op.base], op.results
+        free = self.state.in_place and buffer in self.state.writable and not self.state.is_busy(buffer, op)
+        target = buffer
+        if not free or op.disturbs(self.state.holds[buffer]):
+            target = self._result_buffer(result, op)
+            if target is buffer:
+                target = self._allocate(_packed(result, _layout(result)), op)
+            self._copy_buffer(buffer, target)
+        self.block.add_op(
+            kernel.ScatterOp.create(
+                operands=[*[self.state.buffers[v] for v in op.ins], target],
+                attributes=dict(op.attributes),
+                regions=[self._moved(region) for region in op.regions],
+            )
+        )
+        self.state.bind(result, target)
+
     def _emit_staged(self, op: kernel.GenericOp, buffer: SSAValue) -> None:
         """Compute the stored value into a temporary first: the nest reads what it would overwrite."""
         (store,) = op.maps_out()
@@ -396,11 +415,14 @@ class _Walk:
             source = self.state.buffers[init]
             reusable = self.state.in_place and source in self.state.writable and source not in carried
             reusable = reusable and read.isdisjoint(self.state.holds.get(source, ()))
+            if isinstance(source.owner, Block) and not tensor_of(init.type).rank:
+                reusable = False
             if reusable and not self.state.is_busy(source, op) and list(inits).count(init) == 1:
                 carried.append(source)
                 continue
-            target = self._result_buffer(result, op)
-            if target in carried:
+            # A number is carried in a temporary of its own, which becomes a register; anything else where it ends up.
+            target = self._result_buffer(result, op) if tensor_of(result.type).rank else None
+            if target is None or target in carried:
                 target = self._allocate(_packed(result, _layout(result)), op)
             self._copy_buffer(source, target)
             carried.append(target)
@@ -453,6 +475,8 @@ def _origin(value: SSAValue, owner: Operation) -> SSAValue | None:
     position = list(owner.results).index(value)  # pyright: ignore[reportArgumentType]
     if isinstance(owner, kernel.GenericOp):
         return owner.outs[position] if owner.outs else None
+    if isinstance(owner, kernel.ScatterOp):
+        return owner.base
     return owner.inits[position] if isinstance(owner, (kernel.ForOp, kernel.WhileOp)) else None
 
 

@@ -26,6 +26,7 @@ from ..dialects import tx
 from ..dialects.attributes import string_attr, tensor_of
 from ..dialects.registry import Map
 from .cost import assumed_size
+from .epilogue import end_of_epilogue, is_stored
 
 __all__ = ["EvalInsertionPass"]
 
@@ -51,8 +52,8 @@ class EvalInsertionPass(ModulePass):
                 self._map(op)
 
     def _fold(self, op: tx.TxOp, value: SSAValue) -> None:
-        """A fold is kept unless it ends there, or all that follows is a chain of maps of its own size."""
-        if _ends_in_memory(value):
+        """A fold is kept unless it ends there, or all that follows are maps of its own size that end in one value."""
+        if is_stored(value) or end_of_epilogue(value) is not None:
             return
         uses = value.uses.get_length()
         kind = "contraction" if isinstance(op, tx.ContractOp) else "reduction"
@@ -84,20 +85,6 @@ def _blocks(op: Operation) -> list[Block]:
     return [b for inner in op.walk() for region in inner.regions for b in region.blocks]
 
 
-def _ends_in_memory(value: SSAValue) -> bool:
-    """Whether the value's only use stores it, at the end of a chain of maps used once each: an epilogue."""
-    while True:
-        uses = list(value.uses)
-        if len(uses) != 1:
-            return not uses or all(isinstance(u.operation, (func.ReturnOp, tx.YieldOp, tx.EvalOp)) for u in uses)
-        user = uses[0].operation
-        if isinstance(user, (func.ReturnOp, tx.YieldOp, tx.EvalOp)):
-            return True
-        if not isinstance(user, tx.MapOp):
-            return False
-        value = user.results[0]
-
-
 def _evaluations(user: Operation, operand: int, own: float) -> float:
     """How often a consumer would evaluate an inlined value, in elements."""
     if isinstance(user, (tx.ReductionOp, tx.ContractOp, func.ReturnOp, tx.YieldOp, tx.EvalOp)):
@@ -109,7 +96,7 @@ def _evaluations(user: Operation, operand: int, own: float) -> float:
         return own
     if isinstance(user, tx.TakeOp) and operand == 0:
         return own + 1e18  # read at computed indices: needs the whole tensor
-    if isinstance(user, tx.InsertOp):
+    if isinstance(user, tx.InsertOp) or user.name == "tx.scatter":
         return own
     if not isinstance(user, tx.TxOp) or not user.results:
         return own  # an operand of control flow is in memory anyway

@@ -3,7 +3,7 @@
 What is materialised was decided before (`tx.eval`, reductions, contractions, stores, results): fusion pulls every
 other map and view into the nests that use it.  Then
 
-* a chain of maps after a reduction or contraction becomes its `finish` region (an epilogue),
+* the maps after a reduction or contraction become its `finish` region where they end in one value (an epilogue),
 * neighbouring nests over one iteration space become one nest with several results,
 * nests that share outer iterators and exchange one row at a time become `kernel.rows` (`passes/rows.py`).
 """
@@ -24,11 +24,13 @@ from ..dialects.attributes import tensor_of
 from ..dialects.body_builder import BodyBuilder
 from ..dialects.dims import Dim, iterators, sym
 from ..dialects.index_map import IndexMap, identity_map, product, unravel
+from ..dialects.ops.indexing import STORE
 from ..dialects.order import FREE, Order
-from ..dialects.registry import Map, Reduction, Structural
+from ..dialects.registry import Map, Reduction, Scan, Structural, find_op
 from ..dialects.scalar import Value
 from ..dialects.tx import TxOp
 from ..dialects.types import DTYPES, DType
+from .epilogue import end_of_epilogue
 from .nest_builder import NestBuilder, is_inlined
 from .rows import group_rows
 from .siblings import merge_siblings
@@ -116,6 +118,9 @@ class _Scope:
     def _visit_reduction(self, op: tx.ReductionOp) -> None:
         self._emit(op, reduction_nest(self, op))
 
+    def _visit_scan(self, op: tx.ScanOp) -> None:
+        self._emit(op, scan_nest(self, op))
+
     def _visit_contract(self, op: tx.ContractOp) -> None:
         self._emit(op, contraction_nest(self, op))
 
@@ -133,6 +138,24 @@ class _Scope:
         nest = self.nest(store.extents, op)
         pulled = nest.pull(value, identity_map(store.extents))
         self._emit(op, nest.finish_store(pulled, self.tensor(base), store))
+
+    def _visit_scatter(self, op: TxOp) -> None:
+        base, value, *indices = op.operands
+        target, params = self.tensor(base), op.params
+        combine = None if params["combine"] == STORE else find_op(params["combine"])
+        assert combine is None or issubclass(combine, Map)
+
+        def nest() -> kernel.ScatterOp:
+            store: IndexMap = params["map"]
+            return self.nest(store.extents, op).finish_scatter(value, indices, target, store, params["limits"], combine)
+
+        made = nest()
+        if made.disturbs([target]):
+            # All is read before anything is stored.
+            for v in (value, *indices):
+                self.tensor(v)
+            made = nest()
+        self._emit(op, made)
 
     def _visit_for(self, op: tx.ForOp) -> None:
         inits = [self.tensor(v) for v in op.operands]
@@ -193,44 +216,33 @@ class _Scope:
 
 
 def _anchor(value: SSAValue, known: dict[SSAValue, SSAValue]) -> tx.ReductionOp | tx.ContractOp | None:
-    """The first reduction or contraction, not materialised yet, that a chain of maps leads back to."""
-    op = value.owner
-    if value in known or not isinstance(op, TxOp):
-        return None
-    if isinstance(op, (tx.ReductionOp, tx.ContractOp)):
-        return op if _defers(op) else None
-    if not issubclass(op.decl, Map):
-        return None
-    for operand in op.operands:
-        found = _anchor(operand, known)
-        if found is not None:
-            return found
+    """The first reduction or contraction, not materialised yet, for which this value is the end of its epilogue."""
+    waiting, seen = [value], {value}
+    while waiting:
+        op = waiting.pop().owner
+        if isinstance(op, (tx.ReductionOp, tx.ContractOp)):
+            if _defers(op) and end_of_epilogue(op.results[0]) is value:
+                return op
+        elif isinstance(op, tx.MapOp):
+            new = [v for v in reversed(op.operands) if v not in seen and v not in known]
+            seen.update(new)
+            waiting += new
     return None
 
 
 def _defers(op: TxOp) -> bool:
-    """Whether a fold waits for the maps after it: one result with one use, a chain of maps that ends in memory."""
+    """Whether a fold waits for the maps after it, which end in memory."""
     if not isinstance(op, (tx.ReductionOp, tx.ContractOp)) or len(op.results) != 1:
         return False
-    value, length = op.results[0], 0
-    while True:
-        uses = list(value.uses)
-        if len(uses) != 1:
-            return False
-        user = uses[0].operation
-        if user.parent is not op.parent:
-            return False
-        if isinstance(user, (func.ReturnOp, tx.YieldOp, tx.EvalOp)):
-            return length > 0
-        if not (isinstance(user, TxOp) and issubclass(user.decl, Map)):
-            return False
-        value, length = user.results[0], length + 1
+    return end_of_epilogue(op.results[0]) is not None
 
 
 def fold_nest(scope: _Scope, op: tx.ReductionOp | tx.ContractOp, epilogue: SSAValue | None = None) -> Operation:
-    """The nest of a reduction or contraction."""
+    """The nest of a reduction, scan or contraction."""
     if isinstance(op, tx.ContractOp):
         return contraction_nest(scope, op, epilogue)
+    if isinstance(op, tx.ScanOp):
+        return scan_nest(scope, op, epilogue)
     return reduction_nest(scope, op, epilogue)
 
 
@@ -255,20 +267,37 @@ def reduction_nest(scope: _Scope, op: tx.ReductionOp, epilogue: SSAValue | None 
     )  # fmt: skip
 
 
+def scan_nest(scope: _Scope, op: tx.ScanOp, epilogue: SSAValue | None = None) -> Operation:
+    """``tx.cumsum`` and kin: parallel iterators for the other dims, the last one along the axis."""
+    decl = op.decl
+    assert issubclass(decl, Scan)
+    monoid, operand, exclusive = decl.fold(), tensor_of(op.operands[0].type), bool(op.params["exclusive"])
+    others = [i for i in range(operand.rank) if i != op.axis]
+    nest = scope.nest((*[operand.dims[i] for i in others], operand.dims[op.axis]), op)
+    where = dict(zip((*others, op.axis), iterators(operand.rank)))
+    at = nest.index([where[i] for i in range(operand.rank)])
+    b, x = nest.builder, nest.pull(op.operands[0], at)
+    states = list(zip(decl.identity(operand.dtype), monoid.states(operand.dtype)))
+    return _fold(
+        nest, op, states, monoid.element(b, x, x), op.order, monoid.combine,
+        lambda b, folded: decl.finish(b, folded, operand.dtype, exclusive), epilogue,
+        at, "exclusive" if exclusive else "inclusive",
+    )  # fmt: skip
+
+
 def contraction_nest(scope: _Scope, op: tx.ContractOp, epilogue: SSAValue | None = None) -> Operation:
-    """``tx.contract``: free dims of the left, then of the right operand, then one linear contracted iterator."""
+    """``tx.contract``: dims of both, free dims of the left, of the right operand, one linear contracted iterator."""
     left, right = (tensor_of(v.type) for v in op.operands)
-    pairs: tuple[tuple[int, int], ...] = op.params["pairs"]
-    left_free = [i for i in range(left.rank) if i not in [p[0] for p in pairs]]
-    right_free = [i for i in range(right.rank) if i not in [p[1] for p in pairs]]
+    pairs, batch = op.pairs, op.batch
+    left_free = [i for i in range(left.rank) if i not in [p[0] for p in (*batch, *pairs)]]
+    right_free = [i for i in range(right.rank) if i not in [p[1] for p in (*batch, *pairs)]]
     contracted = [left.dims[i] for i, _ in pairs]
-    parallel = len(left_free) + len(right_free)
-    extents = (*[left.dims[i] for i in left_free], *[right.dims[i] for i in right_free], product(contracted))
-    nest = scope.nest(extents, op)
-    ks = unravel(sym(f"d{parallel}"), contracted)
-    free = iterators(parallel)
-    at_left = dict(zip(left_free, free)) | {i: k for (i, _), k in zip(pairs, ks)}
-    at_right = dict(zip(right_free, free[len(left_free) :])) | {j: k for (_, j), k in zip(pairs, ks)}
+    kept = [*[left.dims[i] for i, _ in batch], *[left.dims[i] for i in left_free], *[right.dims[i] for i in right_free]]
+    nest = scope.nest((*kept, product(contracted)), op)
+    ks, free = unravel(sym(f"d{len(kept)}"), contracted), iterators(len(kept))
+    both, lefts, rights = free[: len(batch)], free[len(batch) : len(batch) + len(left_free)], free[-len(right_free) :]
+    at_left = dict(zip(left_free, lefts)) | {i: k for (i, _), k in zip((*batch, *pairs), (*both, *ks))}
+    at_right = dict(zip(right_free, rights)) | {j: k for (_, j), k in zip((*batch, *pairs), (*both, *ks))}
     a = nest.pull(op.operands[0], nest.index([at_left[i] for i in range(left.rank)]))
     c = nest.pull(op.operands[1], nest.index([at_right[i] for i in range(right.rank)]))
     element = tensor_of(op.results[0].type).dtype
@@ -301,16 +330,21 @@ def _fold(
     merge: Callable[[BodyBuilder, tuple[Value, ...], tuple[Value, ...]], tuple[Value, ...]],
     finish: Callable[[BodyBuilder, tuple[Value, ...]], Sequence[Value]],
     epilogue: SSAValue | None,
+    out: IndexMap | None = None,
+    scan: str = "",
 ) -> Operation:
-    """The nest of a fold; with an epilogue its `finish` goes on to the value at the end of the chain."""
+    """The nest of a fold; with an epilogue its `finish` goes on to the value at the end of the chain.
+
+    A `scan` writes at every point, where `out` says.
+    """
+    at = out or nest.index(iterators(len(nest.extents) - 1))
 
     def finishing(b: BodyBuilder, folded: tuple[Value, ...]) -> Sequence[Value]:
         results = finish(b, folded)
         if epilogue is None:
             return results
-        at = nest.index(iterators(len(nest.extents) - 1))
         nest.preset(op.results[0], at, results[0])
         return (nest.pull(epilogue, at),)
 
     types: list[Attribute] = [r.type for r in op.results] if epilogue is None else [epilogue.type]
-    return nest.finish_reduction(states, elements, order or FREE, merge, finishing, types)
+    return nest.finish_reduction(states, elements, order or FREE, merge, finishing, types, at, scan)

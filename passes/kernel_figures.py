@@ -58,13 +58,13 @@ def kernel_figures(op: Operation, env: Env) -> Figures | None:
     if isinstance(op, kernel.RowsOp):
         return _nests(op.nests, env)
     if isinstance(op, kernel.ForeignOp):
-        return Figures(_bytes(op.ins, env), _bytes(op.outs, env), 0)
+        return Figures(_whole_bytes(op.ins, env), _whole_bytes(op.outs, env), 0)
     if isinstance(op, kernel.ForOp):
         return _for(op, env)
     return None
 
 
-def _bytes(values: Sequence[SSAValue], env: Env) -> int:
+def _whole_bytes(values: Sequence[SSAValue], env: Env) -> int:
     """The bytes of whole buffers."""
     infos = [_info(v) for v in values]
     return sum(math.prod(d.evaluate(env) for d in info.dims) * info.dtype.bytes for info in infos)
@@ -72,6 +72,8 @@ def _bytes(values: Sequence[SSAValue], env: Env) -> int:
 
 def _for(op: kernel.ForOp, env: Env) -> Figures | None:
     bounds = (op.lower.data, op.upper.data, op.step.data)
+    if op.until is not None:
+        return None
     trips = range(*(d.evaluate(env) for d in bounds))
     if op.symbol not in set().union(*map(_sizes, _inside(op))):  # every iteration does the same
         one = _block(op.body.block, env)
@@ -179,7 +181,7 @@ def _flops_of_nest(nest: kernel.GenericOp, env: Env) -> int:
     if nest.order is None:
         return flops
     product = 1 if nest.order.data.product and float_bits(nest) else 0
-    results = _product(extents[: nest.n_parallel], env)
+    results = _product(extents[: nest.n_outer], env)
     return flops + (_flops(nest.merge.block) + product) * points + _flops(nest.finish.block) * results
 
 

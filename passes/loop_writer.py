@@ -15,7 +15,6 @@ from ..dialects.dims import Dim, Sym, dim, expand_mods, linear_in, simplify, sym
 from ..dialects.index_map import IndexMap
 from .locations import carry_loc
 from .memory import LoopRange, aligned_bytes
-from .nest_builder import BOUND
 
 __all__ = ["Access", "LoopWriter", "Point", "accesses", "body_cost"]
 
@@ -88,28 +87,48 @@ class LoopWriter:
         """The nest's body at a point, appended to the block; its yielded scalars."""
         count = len(nest.ins) - nest.n_post
         operands = list(zip(nest.ins, nest.maps_in()))[:count]
-        return self._copy(nest.body, [self._load(v, m, point, block) for v, m in operands], point, block)
+        loaded = [self._load(v, m, point, block) for v, m in operands]
+        return self._copy(nest.body, loaded, dict(point), block, _yielded(nest.body))
 
-    def factor(self, nest: kernel.GenericOp, which: int, point: Point, block: Block) -> SSAValue:
-        """One of the scalars that the body yields, with only the ops and loads that it needs."""
-        last = nest.body.block.last_op
-        assert isinstance(last, kernel.YieldOp)
-        needed = _slice(last.values[which])
+    def factor(self, nest: kernel.GenericOp, scalar: SSAValue, point: Point, block: Block) -> SSAValue:
+        """One of the scalars of the body, with only the ops and loads that it needs."""
+        needed = _slice(scalar)
         args: list[SSAValue] = []
         for argument, (value, index) in zip(nest.body.block.args, zip(nest.ins, nest.maps_in())):
             args.append(self._load(value, index, point, block) if argument in needed else argument)
-        return self._copy(nest.body, args, point, block, needed)[which]
+        return self._copy(nest.body, args, dict(point), block, [scalar], needed)[0]
 
     def finish(self, nest: kernel.GenericOp, states: Sequence[SSAValue], point: Point, block: Block) -> None:
         """The nest's `finish` region and its stores."""
         posts = list(zip(nest.ins, nest.maps_in()))[len(nest.ins) - nest.n_post :]
         loaded = [self._load(v, m, point, block) for v, m in posts]
-        self.store(nest, self._copy(nest.finish, [*states, *loaded], point, block), point, block)
+        results = self._copy(nest.finish, [*states, *loaded], dict(point), block, _yielded(nest.finish))
+        self.store(nest, results, point, block)
 
-    def store(self, nest: kernel.GenericOp, values: Sequence[SSAValue], point: Point, block: Block) -> None:
+    def store(
+        self, nest: kernel.GenericOp, values: Sequence[SSAValue], point: Point, block: Block, in_order: bool = True
+    ) -> None:
+        """The nest's stores; `in_order` says that neighbouring places are written one after another."""
         for value, out, index in zip(values, nest.outs, nest.maps_out()):
-            streaming = not nest.is_reduction and _only_written(out, nest)
+            streaming = in_order and not nest.is_reduction and _only_written(out, nest)
             block.add_op(loop.StoreOp(value, out, [e.substitute(point) for e in index.exprs], streaming=streaming))
+
+    def scatter(self, op: kernel.ScatterOp, point: Point, block: Block) -> None:
+        """A scatter's body at a point, appended to the block, and its store."""
+        where = dict(point)
+        loads = [self._load(v, m, point, block) for v, m in zip(op.ins, op.maps_in())]
+        (value,) = self._copy(op.body, loads, where, block, _yielded(op.body))
+        index = [e.substitute(where) for e in op.out_map.data.exprs]
+        guards = [g.substitute(where) for g in op.out_map.data.guards]
+        if op.merge.blocks:
+            there = loop.LoadOp(op.base, index, guards)
+            block.add_op(there)
+            (value,) = self._copy(op.merge, [there.result, value], where, block, _yielded(op.merge))
+        block.add_op(loop.StoreOp(value, op.base, index, guards))
+
+    def combine(self, nest: kernel.GenericOp, states: Sequence[SSAValue], block: Block) -> list[SSAValue]:
+        """The nest's `merge` of older and newer states, appended to the block."""
+        return self._copy(nest.merge, states, {}, block, _yielded(nest.merge))
 
     def merge(self, nest: kernel.GenericOp) -> Block:
         """A copy of the nest's merge region, as a block for `loop.reduce`."""
@@ -130,22 +149,26 @@ class LoopWriter:
         self,
         region: Region,
         args: Sequence[SSAValue],
-        point: Point,
+        where: dict[Sym, Dim],
         block: Block,
+        wanted: Sequence[SSAValue],
         needed: set[SSAValue] | None = None,
     ) -> list[SSAValue]:
+        """The region's ops (those that give something `needed`) at a point; the `wanted` scalars.
+
+        `where` learns what the region binds.
+        """
         source = region.block
         values: dict[SSAValue, SSAValue] = dict(zip(source.args, args))
-        where = dict(point)
         for op in source.ops:
             if isinstance(op, kernel.YieldOp):
-                return [values.get(v, v) for v in op.values]
+                continue
             if needed is not None and not any(r in needed for r in op.results):
                 continue
             made = self._copied(op, values, where)
             block.add_op(made)
             carry_loc(op, block, made.prev_op)
-        raise AssertionError("a body ends in kernel.yield")
+        return [values.get(v, v) for v in wanted]
 
     def _copied(self, op: Operation, values: dict[SSAValue, SSAValue], where: dict[Sym, Dim]) -> Operation:
         """A body's op at a point; `values` and `where` learn what it defines."""
@@ -156,7 +179,7 @@ class LoopWriter:
         elif isinstance(op, loop.IndexOp):
             made = loop.IndexOp(op.expr.data.substitute(where))
         elif isinstance(op, loop.BindOp):
-            fresh = sym(f"{BOUND}{next(self.counter)}.")
+            fresh = sym(f"{kernel.BOUND}{next(self.counter)}.")
             where[Sym(op.symbol.data)] = fresh
             made = loop.BindOp(values.get(op.value, op.value), str(fresh))
         else:
@@ -176,6 +199,12 @@ def _only_written(buffer: SSAValue, nest: kernel.GenericOp) -> bool:
     parent = nest.parent_op()
     around = parent if isinstance(parent, kernel.RowsOp) else nest
     return sum(around.is_ancestor(use.operation) for use in buffer.uses) == 1
+
+
+def _yielded(region: Region) -> Sequence[SSAValue]:
+    last = region.block.last_op
+    assert isinstance(last, kernel.YieldOp), "a body ends in kernel.yield"
+    return last.values
 
 
 def _slice(value: SSAValue) -> set[SSAValue]:

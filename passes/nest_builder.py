@@ -12,10 +12,11 @@ from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from ..dialects.attributes import scalar_type
 from ..dialects.body_builder import BodyBuilder, scalar_constant
-from ..dialects.dims import Dim, sym
+from ..dialects.dims import Dim, Sym, iterators, sym
 from ..dialects.index_map import IndexMap
-from ..dialects.kernel import GenericOp, ReadOp, YieldOp, shape_of
+from ..dialects.kernel import BOUND, GenericOp, ReadOp, ScatterOp, YieldOp, shape_of
 from ..dialects.loop import BindOp
+from ..dialects.ops.indexing import index_symbols
 from ..dialects.order import Order
 from ..dialects.registry import Map
 from ..dialects.scalar import Value
@@ -26,8 +27,6 @@ __all__ = ["NestBuilder", "is_inlined"]
 
 #: Ops without a loop of their own: they are computed where their consumers need them.
 INLINED = ("constant", "dim", "iota", "take")
-#: What symbols bound inside a body start with; no dim of a program is called so.
-BOUND = "..t"
 
 
 def is_inlined(op: Operation | Block) -> bool:
@@ -151,20 +150,30 @@ class NestBuilder:
 
     def _take(self, op: TxOp, index: IndexMap) -> Value:
         """``x[..., indices[...], ...]``: negative indices count from the end, all others are clamped into range."""
-        source, indices = op.operands
-        axis = op.params["axis"]
-        rank = len(shape_of(indices.type)[1])
-        at = self.pull(indices, IndexMap(index.extents, index.exprs[axis : axis + rank], index.guards))
-        extent = shape_of(source.type)[1][axis]
+        source, *indices = op.operands
+        axis, rank = op.params["axis"], len(shape_of(indices[0].type)[1])
+        extents = shape_of(source.type)[1][axis : axis + len(indices)]
+        at = IndexMap(index.extents, index.exprs[axis : axis + rank], index.guards)
+        bound = []
+        for given, extent in zip(indices, extents):
+            b = self.builder
+            position = b.minimum(b.maximum(self._position(given, at, extent), 0), b.index(extent - 1))
+            bound.append(self._bind(position))
+        exprs = (*index.exprs[:axis], *bound, *index.exprs[axis + rank :])
+        return self.pull(source, IndexMap(index.extents, exprs, index.guards))
+
+    def _position(self, indices: SSAValue, at: IndexMap, extent: Dim) -> Value:
+        """An index of a dim, counted from the start."""
         b = self.builder
-        position = b.cast(at, DTYPES["i64"])
-        position = b.select(position < 0, position + b.index(extent), position)
-        position = b.minimum(b.maximum(position, 0), b.index(extent - 1))
+        position = b.cast(self.pull(indices, at), DTYPES["i64"])
+        return b.select(position < 0, position + b.index(extent), position)
+
+    def _bind(self, value: Value) -> Dim:
+        """A new symbol for a number that the body computes."""
         symbol = f"{BOUND}{self._bound}"
         self._bound += 1
-        self.block.add_op(BindOp(position.ref, symbol))
-        exprs = (*index.exprs[:axis], sym(symbol), *index.exprs[axis + rank :])
-        return self.pull(source, IndexMap(index.extents, exprs, index.guards))
+        self.block.add_op(BindOp(value.ref, symbol))
+        return sym(symbol)
 
     def _is_bound(self, expr: Dim) -> bool:
         return any(s.name.startswith(BOUND) for s in expr.symbols())
@@ -180,6 +189,33 @@ class NestBuilder:
         self.block.add_op(YieldOp(self.builder.ssa(result)))
         return GenericOp(self.ins, [base], self.extents, self.maps, [store], self.block, [base.type])
 
+    def finish_scatter(
+        self, value: SSAValue, indices: Sequence[SSAValue], base: SSAValue, store: IndexMap, limits: Sequence[Dim],
+        combine: type[Map] | None,
+    ) -> ScatterOp:  # fmt: skip
+        """The nest that stores `value` where `indices`, of the leading iterators, say (see `ops.indexing.Scatter`)."""
+        ordered = len(shape_of(indices[0].type)[1])
+        element = self.pull(value, self.index(iterators(len(self.extents))))
+        at = self.index(iterators(ordered))
+        where: dict[Sym, Dim] = {}
+        guards: list[Dim] = []
+        for symbol, given, limit in zip(index_symbols(len(indices)), indices, limits):
+            position = self._position(given, at, limit)
+            # Symbols are never negative: what is outside below the start is outside beyond the end.
+            bound = self._bind(self.builder.select(position < 0, self.builder.index(limit), position))
+            assert symbol.symbol is not None
+            where[symbol.symbol] = bound
+            guards.append(limit - 1 - bound)
+        self.block.add_op(YieldOp(element.ref))
+        place = IndexMap(self.extents, tuple(e.substitute(where) for e in store.exprs), tuple(guards)).simplified()
+        merge = None
+        if combine is not None:
+            merge = Block(arg_types=[scalar_type(element.dtype)] * 2)
+            builder = BodyBuilder(merge, self.builder.has_fma)
+            merged = builder.apply(combine, [builder.wrap(a, element.dtype) for a in merge.args])
+            merge.add_op(YieldOp(merged.ref))
+        return ScatterOp(self.ins, base, self.extents, ordered, self.maps, place, self.block, merge, [base.type])
+
     def finish_reduction(
         self,
         states: Sequence[tuple[float | int | bool, DType]],
@@ -188,8 +224,13 @@ class NestBuilder:
         merge: Callable[[BodyBuilder, tuple[Value, ...], tuple[Value, ...]], tuple[Value, ...]],
         finish: Callable[[BodyBuilder, tuple[Value, ...]], Sequence[Value]],
         result_types: Sequence[Attribute],
+        out: IndexMap | None = None,
+        scan: str = "",
     ) -> GenericOp:
-        """The nest of a fold along the last iterator; `finish` may pull further values into its region."""
+        """The nest of a fold along the last iterator; `finish` may pull further values into its region.
+
+        A `scan` (inclusive or exclusive) writes at every point, where `out` says.
+        """
         body = self.block
         body.add_op(YieldOp(*[e.ref for e in elements]))
         types = [scalar_type(d) for _, d in states]
@@ -206,7 +247,7 @@ class NestBuilder:
         folded = tuple(self.builder.wrap(a, d) for a, (_, d) in zip(finishing.args, states))
         finishing.add_op(YieldOp(*[self.builder.ssa(v) for v in finish(self.builder, folded)]))
         parallel = len(self.extents) - 1
-        out = self.index([sym(f"d{i}") for i in range(parallel)])
+        out = out or self.index([sym(f"d{i}") for i in range(parallel)])
         return GenericOp(
             self.ins,
             (),
@@ -219,6 +260,7 @@ class NestBuilder:
             post=len(self.ins) - entered,
             order=order,
             identity=[scalar_constant(v, d) for v, d in states],
+            scan=scan,
             merge=merging,
             finish=finishing,
         )

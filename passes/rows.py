@@ -1,16 +1,21 @@
 """Row fusion: nests that share outer iterators and hand each other one row at a time become one `kernel.rows`.
 
 A group is worth making where it holds a reduction along a row: softmax is a maximum, a map, a sum and a division
-whose rows stay in cache, so memory is passed over once.
+whose rows stay in cache, so memory is passed over once.  A contraction stands alone: one row of it at a time
+would read the whole right operand for every row, where tiles of several rows read it once for all of them.
 """
 
 from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
 
 from xdsl.ir import Block, Operation, SSAValue
 
 from ..dialects.dims import iterators
 from ..dialects.index_map import IndexMap
 from ..dialects.kernel import GenericOp, RowsOp, YieldOp
+from .contraction import factors_of
 
 __all__ = ["group_rows"]
 
@@ -20,7 +25,7 @@ def group_rows(block: Block) -> None:
     group: list[GenericOp] = []
     shared = 0
     for op in list(block.ops):
-        if not isinstance(op, GenericOp) or op.outs:
+        if not isinstance(op, GenericOp) or op.outs or _is_chain(op) or factors_of(op) is not None:
             _close(group, shared)
             group = []
             continue
@@ -35,6 +40,11 @@ def group_rows(block: Block) -> None:
         group.append(op)
         shared = common if len(group) == 1 else min(shared, common)
     _close(group, shared)
+
+
+def _is_chain(op: GenericOp) -> bool:
+    """A scan along an outer dim, which runs many results side by side and so holds no single row."""
+    return op.is_scan and op.order is not None and op.order.data.kind == "serial"
 
 
 def _block_of(nest: GenericOp) -> Block:
@@ -60,17 +70,23 @@ def _shared(group: list[GenericOp], op: GenericOp) -> int:
     produced = {r: nest for nest in group for r in nest.results}
     count = 0
     for nest in group:
-        limit = min(nest.n_parallel, op.n_parallel)
+        limit = min(group[0].n_parallel, nest.n_parallel, op.n_parallel)
         same = 0
         while same < limit and op.extents.data[same] == first[same] == nest.extents.data[same]:
             same += 1
         count = same if nest is group[0] else min(count, same)
     for value, index in zip(op.ins, op.maps_in()):
         if value in produced:
-            count = min(count, _leading_identity(index))
+            count = min(count, _leading_identity(index), _leading_identity(_written(produced, value)))
     if any(v in produced for region in op.regions for b in region.blocks for o in b.ops for v in o.operands):
         return 0
     return count
+
+
+def _written(produced: Mapping[Any, GenericOp], value: SSAValue) -> IndexMap:
+    """Where the nest that produces a value writes it."""
+    nest = produced[value]
+    return nest.maps_out()[list(nest.results).index(value)]  # pyright: ignore[reportArgumentType]
 
 
 def _leading_identity(index: IndexMap) -> int:

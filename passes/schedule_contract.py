@@ -5,11 +5,14 @@ transpose, view or map of it is absorbed there).  Then threads take tasks, a blo
 each block of K and each panel (which stays in the first cache), tiles of `rows` by one panel run an FMA chain along K
 with all their sums in registers.  The left operand is read in place where its rows are contiguous along K; else each
 thread packs its rows into tiles of its own memory.
+
+Iterators of both factors (stacks of matrices) go to threads, and each worker does the above by itself; stacks of
+matrices of few rows, known when the loops run, are multiplied in place: packing would cost more than it saves.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable
 
 from xdsl.dialects import arith
 from xdsl.ir import Attribute, Block, Operation, SSAValue
@@ -19,10 +22,11 @@ from ..dialects.attributes import BufferInfo, scalar_dtype
 from ..dialects.body_builder import BodyBuilder
 from ..dialects.dims import Dim, Sym, dim, maximum, minimum, packed_strides
 from ..dialects.index_map import product, unravel
+from .contraction import Factors
 from .loop_writer import LoopWriter, accesses, buffer_info
-from .schedule_map import Lanes
+from .schedule_map import Lanes, grain
 
-__all__ = ["is_contraction", "schedule_contraction"]
+__all__ = ["schedule_contraction"]
 
 #: At most so many rows of the left operand are worked on at a time: with a block of K they fit the second cache.
 #: Few rows are taken in eighths, so that threads have something to share.
@@ -33,54 +37,10 @@ PANEL_GROUP = 32
 PANELS_PACKED = 16
 #: Blocks of K that are packed before the rows are worked on: two joins of the threads for all of them.
 BLOCKS_AT_ONCE = 8
-
-
-@dataclass(frozen=True)
-class _Factors:
-    """The parallel iterators of the left and of the right factor."""
-
-    left: tuple[int, ...]
-    right: tuple[int, ...]
-
-
-def is_contraction(nest: kernel.GenericOp) -> bool:
-    """Whether the nest is a fold of products of two factors with parallel iterators of their own."""
-    return nest.order is not None and nest.order.data.kind == "chain" and _factors(nest) is not None
-
-
-def _factors(nest: kernel.GenericOp) -> _Factors | None:
-    last = nest.body.block.last_op
-    if not isinstance(last, kernel.YieldOp) or len(last.values) != 2:
-        return None
-    used = [_iterators(nest, value) for value in last.values]
-    k = nest.n_parallel
-    left, right = (tuple(sorted(u - {k})) for u in used)
-    if not left or not right or set(left) & set(right) or len(left) + len(right) != k:
-        return None
-    return _Factors(left, right)
-
-
-def _iterators(nest: kernel.GenericOp, value: SSAValue) -> set[int]:
-    """The nest's iterators that a scalar of its body depends on."""
-    maps = nest.maps_in()
-    args: dict[SSAValue, int] = {a: i for i, a in enumerate(nest.body.block.args)}
-    names = {Sym(f"d{i}"): i for i in range(len(nest.extents.data))}
-    found: set[int] = set()
-    stack = [value]
-    while stack:
-        v = stack.pop()
-        if v in args:
-            found |= maps[args[v]].used()
-        elif isinstance(v.owner, Operation):
-            stack.extend(v.owner.operands)
-            exprs: tuple[Dim, ...] = ()
-            if isinstance(v.owner, loop.IndexOp):
-                exprs = (v.owner.expr.data,)
-            elif isinstance(v.owner, kernel.ReadOp):
-                return set(range(len(nest.extents.data)))
-            for e in exprs:
-                found |= {names[s] for s in e.symbols() if s in names}
-    return found
+#: Elements of K in a block where the order leaves it free.
+DEPTH = 512
+#: Matrices of a stack with at most so many rows are multiplied where they are, by tiles of so many rows.
+FEW_ROWS, ROWS_IN_PLACE = 16, 4
 
 
 def _tile(bits: int, lanes: Lanes) -> tuple[int, int, int]:
@@ -91,28 +51,99 @@ def _tile(bits: int, lanes: Lanes) -> tuple[int, int, int]:
     return 6, width, 2
 
 
-def schedule_contraction(writer: LoopWriter, nest: kernel.GenericOp, block: Block, lanes: Lanes) -> None:
+def schedule_contraction(
+    writer: LoopWriter, nest: kernel.GenericOp, factors: Factors, block: Block, lanes: Lanes
+) -> None:
     """Packed panels and register tiles; see the module's text."""
-    factors = _factors(nest)
-    assert factors is not None and nest.order is not None
     _Contraction(writer, nest, factors, lanes).write(block)
 
 
 class _Contraction:
-    def __init__(self, writer: LoopWriter, nest: kernel.GenericOp, factors: _Factors, lanes: Lanes):
+    def __init__(self, writer: LoopWriter, nest: kernel.GenericOp, factors: Factors, lanes: Lanes):
         self.writer, self.nest, self.factors = writer, nest, factors
+        self.batch: dict[Sym, Dim] = {}  # where the iterators of both factors stand
         extents = nest.extents.data
         self.m = product([extents[i] for i in factors.left])
         self.n = product([extents[i] for i in factors.right])
         self.k = extents[-1]
         assert nest.order is not None
-        self.depth = nest.order.data.block
+        self.depth = nest.order.data.block or DEPTH
         self.state: Attribute = nest.merge.block.args[0].type
         self.rows, self.width, self.copies = _tile(scalar_dtype(self.state).bits, lanes)
         self.panel = self.width * self.copies
         self.panels = (self.n + (self.panel - 1)) // self.panel
 
     def write(self, block: Block) -> None:
+        if not self.factors.batch:
+            return self._packing(block)
+        extents = [self.nest.extents.data[i] for i in self.factors.batch]
+        number, body = self.writer.fresh(), Block()
+        places = [self._bind(body, e) for e in unravel(number, extents)] if len(extents) > 1 else [number]
+        self.batch = {Sym(f"d{i}"): place for i, place in zip(self.factors.batch, places)}
+        self._either(body, self.m - FEW_ROWS, self._packing, self._in_place)
+        body.add_op(loop.YieldOp())
+        work = grain(self.m * self.n * maximum(1, self.k))
+        block.add_op(loop.ParallelOp(str(number), 0, product(extents), body, grain=work))
+        return None
+
+    def _either(
+        self, block: Block, excess: Dim, where: Callable[[Block], None], otherwise: Callable[[Block], None]
+    ) -> None:
+        """One of two ways, by whether an expression is positive: when the loops run, unless it is known before."""
+        if excess.const is not None:
+            return where(block) if excess.const > 0 else otherwise(block)
+        condition = (BodyBuilder(block).index(excess) > 0).ref
+        then, other = Block(), Block()
+        where(then)
+        otherwise(other)
+        for inner in (then, other):
+            inner.add_op(loop.YieldOp())
+        block.add_op(loop.IfOp(condition, then, other))
+        return None
+
+    def _shared(self, iterator: Dim, upper: Dim, body: Block, step: int = 1, grain: int = 1) -> Operation:
+        """A loop for the threads to share; within a stack, whose matrices they share already, a plain one."""
+        if self.batch:
+            return loop.ForOp(str(iterator), 0, upper, body, step=step)
+        return loop.ParallelOp(str(iterator), 0, upper, body, step=step, grain=grain)
+
+    def _in_place(self, block: Block) -> None:
+        """Register tiles whose factors are read where they are, along all of K."""
+        start, tile, r, j, kk = (self.writer.fresh() for _ in range(5))
+        row, point = tile * ROWS_IN_PLACE + r, {}
+        body, element = Block(), Block()
+        point = self._point(row, j, kk)
+        values = [self.writer.factor(self.nest, value, point, element) for value in self.factors.values]
+        total = self._fold(body, element, values, kk, self.k)
+        self.writer.finish(self.nest, [total], point, body)
+        body.add_op(loop.YieldOp())
+        columns, rows = minimum(self.n, start + self.panel), minimum(self.m - tile * ROWS_IN_PLACE, ROWS_IN_PLACE)
+        made = loop.ForOp(str(j), start, columns, body, vector=self.width, unroll=self.copies)
+        tiles = (self.m + (ROWS_IN_PLACE - 1)) // ROWS_IN_PLACE
+        for iterator, upper, step, unroll in (
+            (r, rows, 1, ROWS_IN_PLACE), (tile, tiles, 1, 1), (start, self.n, self.panel, 1)
+        ):  # fmt: skip
+            inner = Block()
+            inner.add_ops([made, loop.YieldOp()])
+            made = loop.ForOp(str(iterator), 0, upper, inner, step=step, unroll=unroll)
+        block.add_op(made)
+
+    def _fold(self, block: Block, body: Block, values: list[SSAValue], kk: Dim, upper: Dim) -> SSAValue:
+        """The reduction of products in the nest's order; `body` has what the factors need."""
+        assert self.nest.identity is not None and self.nest.order is not None
+        if not self.nest.order.data.product:
+            product_ = arith.MuliOp(values[0], values[1])
+            body.add_op(product_)
+            values = [product_.result]
+        body.add_op(loop.YieldOp(*values))
+        made = loop.ReduceOp(
+            str(kk), 0, upper, body, self.writer.merge(self.nest), order=self.nest.order.data,
+            identity=list(self.nest.identity.data), types=[self.state],
+        )  # fmt: skip
+        block.add_op(made)
+        return made.outs[0]
+
+    def _packing(self, block: Block) -> None:
         if self.k.const is not None and self.k.const <= self.depth:
             packed = self._packed(block, dim(1), self.k)
             self._pack(block, packed, dim(0), dim(1))
@@ -136,7 +167,12 @@ class _Contraction:
     def _packed(self, block: Block, blocks: Dim, depth: Dim) -> SSAValue:
         """Memory for the right operand in panels."""
         dims = (blocks, self.panels, depth, dim(self.panel))
-        return self.writer.allocate(block, BufferInfo(scalar_dtype(self.state), dims, packed_strides(dims)))
+        return self._allocate(block, dims)
+
+    def _allocate(self, block: Block, dims: tuple[Dim, ...]) -> SSAValue:
+        """Memory for a temporary: each worker's own within a stack."""
+        info = BufferInfo(scalar_dtype(self.state), dims, packed_strides(dims))
+        return self.writer.allocate(block, info, "thread" if self.batch else "arena")
 
     def _sums(self, block: Block) -> SSAValue:
         """Where blocks of K are added up: the output itself, unless something is still to be done to the sums."""
@@ -145,21 +181,21 @@ class _Contraction:
         trivial = isinstance(last, kernel.YieldOp) and len(self.nest.outs) == 1
         if trivial and buffer_info(out).dtype is scalar_dtype(self.state) and len(self.nest.maps_out()) == 1:
             return out
-        dims = self.nest.extents.data[:-1]
-        return self.writer.allocate(block, BufferInfo(scalar_dtype(self.state), dims, packed_strides(dims)))
+        return self._allocate(block, (self.m, self.n))
 
     def _point(self, m: Dim, n: Dim, k: Dim) -> dict[Sym, Dim]:
         extents = self.nest.extents.data
-        point = {Sym(f"d{self.nest.n_parallel}"): k}
+        point = {**self.batch, Sym(f"d{self.nest.n_parallel}"): k}
         for iterators, linear in ((self.factors.left, m), (self.factors.right, n)):
             for i, e in zip(iterators, unravel(linear, [extents[i] for i in iterators])):
                 point[Sym(f"d{i}")] = e
         return point
 
-    def _sum_index(self, point: dict[Sym, Dim], sums: SSAValue) -> list[Dim]:
+    def _sum_index(self, m: Dim, n: Dim, sums: SSAValue) -> list[Dim]:
         if sums is self.nest.outs[0]:
+            point = self._point(m, n, dim(0))
             return [e.substitute(point) for e in self.nest.maps_out()[0].exprs]
-        return [point[Sym(f"d{i}")] for i in range(self.nest.n_parallel)]
+        return [m, n]
 
     def _pack(self, block: Block, packed: SSAValue, first: Dim, last: Dim) -> None:
         """``packed[b - first, p, kk, j] = right[p * panel + j, b * depth + kk]`` for the blocks `first` to `last`.
@@ -169,7 +205,7 @@ class _Contraction:
         group, number, panel, kk, j = (self.writer.fresh() for _ in range(5))
         body = Block()
         point = self._point(dim(0), panel * self.panel + j, number * self.depth + kk)
-        value = self.writer.factor(self.nest, 1, point, body)
+        value = self.writer.factor(self.nest, self.factors.values[1], point, body)
         body.add_ops([loop.StoreOp(value, packed, [number - first, panel, kk, j]), loop.YieldOp()])
         columns = minimum(self.n - panel * self.panel, self.panel)
         depth = minimum(self.k - number * self.depth, self.depth)
@@ -181,7 +217,7 @@ class _Contraction:
             made = loop.ForOp(str(iterator), lower, upper, inner)
         outer = Block()
         outer.add_ops([made, loop.YieldOp()])
-        block.add_op(loop.ParallelOp(str(group), 0, self.panels, outer, step=PANELS_PACKED))
+        block.add_op(self._shared(group, self.panels, outer, step=PANELS_PACKED))
 
     def _multiply(self, block: Block, packed: SSAValue, first: Dim, last: Dim, sums: SSAValue | None) -> None:
         """Tasks of a block of rows by a group of panels; each goes through the blocks `first` to `last` of K."""
@@ -199,11 +235,10 @@ class _Contraction:
         left = None if self._reads_left_in_place() else self._pack_left(deep, start, tiles, number)
         body = Block()
         total = self._chain(body, left, packed, (tile, r, row), (number - first, panel, j), number)
-        point = self._point(row, column, dim(0))
         if sums is None:
-            self.writer.finish(self.nest, [total], point, body)
+            self.writer.finish(self.nest, [total], self._point(row, column, dim(0)), body)
         else:
-            self._add(body, sums, total, point, number)
+            self._add(body, sums, total, self._sum_index(row, column, sums), number)
         body.add_op(loop.YieldOp())
         columns = minimum(self.n - panel * self.panel, self.panel)
         rows = minimum(height_here - tile * self.rows, self.rows)
@@ -218,7 +253,7 @@ class _Contraction:
         deep.add_ops([made, loop.YieldOp()])
         outer.add_ops([loop.ForOp(str(number), first, last, deep), loop.YieldOp()])
         tasks = (self.m + (height - 1)) // maximum(height, 1) * groups
-        block.add_op(loop.ParallelOp(str(task), 0, tasks, outer))
+        block.add_op(self._shared(task, tasks, outer))
 
     def _bind(self, block: Block, expr: Dim) -> Dim:
         """A symbol for an expression, so that what is built on it stays simple."""
@@ -228,10 +263,8 @@ class _Contraction:
 
     def _reads_left_in_place(self) -> bool:
         """Whether the left factor is just an element of memory that is contiguous along K."""
-        last = self.nest.body.block.last_op
-        assert isinstance(last, kernel.YieldOp)
         for argument, walk in zip(self.nest.body.block.args, accesses(self.nest)):
-            if argument is last.values[0]:
+            if argument is self.factors.values[0]:
                 step = walk.step(Sym(f"d{self.nest.n_parallel}"))
                 return not walk.guarded and step is not None and step.const == 1
         return False
@@ -243,7 +276,8 @@ class _Contraction:
         packed = self.writer.allocate(block, BufferInfo(scalar_dtype(self.state), dims, packed_strides(dims)), "thread")
         row = start + tile * self.rows + r
         body = Block()
-        value = self.writer.factor(self.nest, 0, self._point(row, dim(0), number * self.depth + kk), body)
+        point = self._point(row, dim(0), number * self.depth + kk)
+        value = self.writer.factor(self.nest, self.factors.values[0], point, body)
         body.add_ops([loop.StoreOp(value, packed, [tile, kk, r]), loop.YieldOp()])
         rows = minimum(self.m - start - tile * self.rows, self.rows)
         depth = minimum(self.k - number * self.depth, self.depth)
@@ -269,25 +303,18 @@ class _Contraction:
         body = Block()
         tile, r, i = row
         if left is None:
-            a = self.writer.factor(self.nest, 0, self._point(i, dim(0), number * self.depth + kk), body)
+            point = self._point(i, dim(0), number * self.depth + kk)
+            a = self.writer.factor(self.nest, self.factors.values[0], point, body)
         else:
             stored = loop.LoadOp(left, [tile, kk, r])
             body.add_op(stored)
             a = stored.result
         right = loop.LoadOp(packed, [column[0], column[1], kk, column[2]])
-        body.add_ops([right, loop.YieldOp(a, right.result)])
-        assert self.nest.identity is not None and self.nest.order is not None
-        depth = minimum(self.k - number * self.depth, self.depth)
-        made = loop.ReduceOp(
-            str(kk), 0, depth, body, self.writer.merge(self.nest), order=self.nest.order.data,
-            identity=list(self.nest.identity.data), types=[self.state],
-        )  # fmt: skip
-        block.add_op(made)
-        return made.outs[0]
+        body.add_op(right)
+        return self._fold(block, body, [a, right.result], kk, minimum(self.k - number * self.depth, self.depth))
 
-    def _add(self, block: Block, sums: SSAValue, total: SSAValue, point: dict[Sym, Dim], number: Dim) -> None:
+    def _add(self, block: Block, sums: SSAValue, total: SSAValue, index: list[Dim], number: Dim) -> None:
         """``sums += total``; the first block starts from the identity, whatever the memory held."""
-        index = self._sum_index(point, sums)
         before = loop.LoadOp(sums, index, [number - 1])
         block.add_op(before)
         b = BodyBuilder(block)
@@ -302,14 +329,13 @@ class _Contraction:
         """The nest's `finish` over all sums, row by row."""
         i, j = self.writer.fresh(), self.writer.fresh()
         body = Block()
-        point = self._point(i, j, dim(0))
-        total = loop.LoadOp(sums, self._sum_index(point, sums))
+        total = loop.LoadOp(sums, self._sum_index(i, j, sums))
         body.add_op(total)
-        self.writer.finish(self.nest, [total.result], point, body)
+        self.writer.finish(self.nest, [total.result], self._point(i, j, dim(0)), body)
         body.add_op(loop.YieldOp())
         row = Block()
         row.add_ops([loop.ForOp(str(j), 0, self.n, body, vector=self.width, unroll=1), loop.YieldOp()])
-        block.add_op(loop.ParallelOp(str(i), 0, self.m, row, grain=16))
+        block.add_op(self._shared(i, self.m, row, grain=16))
 
     def _clear_if_empty(self, block: Block, sums: SSAValue) -> None:
         """Where K is 0 no block writes the sums: write the identity for ``k`` iterations below one."""
@@ -317,8 +343,7 @@ class _Contraction:
         body = Block()
         assert self.nest.identity is not None
         identity = arith.ConstantOp.create(result_types=[self.state], properties={"value": self.nest.identity.data[0]})
-        point = self._point(i, j, dim(0))
-        body.add_ops([identity, loop.StoreOp(identity.result, sums, self._sum_index(point, sums)), loop.YieldOp()])
+        body.add_ops([identity, loop.StoreOp(identity.result, sums, self._sum_index(i, j, sums)), loop.YieldOp()])
         row = Block()
         row.add_ops([loop.ForOp(str(j), 0, self.n, body), loop.YieldOp()])
         rows = Block()

@@ -16,14 +16,17 @@ from xdsl.passes import ModulePass
 
 from ..dialects import kernel, loop
 from ..dialects.dims import Dim, Sym
+from .contraction import factors_of
 from .locations import carry_loc
 from .loop_writer import LoopWriter
 from .memory import LoopRange
-from .schedule_contract import is_contraction, schedule_contraction
+from .schedule_contract import schedule_contraction
 from .schedule_fft import schedule_fft
 from .schedule_map import Lanes, schedule_map
 from .schedule_reduce import schedule_reduction
 from .schedule_rows import schedule_rows
+from .schedule_scan import schedule_scan
+from .schedule_scatter import schedule_scatter
 
 __all__ = ["FOREIGN", "ScheduleCpuPass"]
 
@@ -75,6 +78,8 @@ class _Schedule:
             schedule_rows(
                 self.writer, op, block, self.lanes, lambda nest, inner, done: self._nest(nest, inner, done, True)
             )
+        elif isinstance(op, kernel.ScatterOp):
+            schedule_scatter(self.writer, op, block, self.lanes)
         elif isinstance(op, kernel.ForeignOp):
             FOREIGN[op.fn.data](self.writer, op, block, self.lanes)
         elif isinstance(op, kernel.ForOp):
@@ -107,8 +112,10 @@ class _Schedule:
         before = block.last_op
         if not nest.is_reduction:
             schedule_map(self.writer, nest, block, self.lanes, done, serial)
-        elif is_contraction(nest) and not done:
-            schedule_contraction(self.writer, nest, block, self.lanes)
+        elif nest.is_scan:
+            schedule_scan(self.writer, nest, block, self.lanes, done, serial)
+        elif not done and (factors := factors_of(nest)) is not None:
+            schedule_contraction(self.writer, nest, factors, block, self.lanes)
         else:
             schedule_reduction(self.writer, nest, block, self.lanes, done, serial)
         carry_loc(nest, block, before)

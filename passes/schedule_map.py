@@ -15,8 +15,8 @@ __all__ = ["Group", "Lanes", "choose_lanes", "grain", "groups_of", "point_of", "
 
 #: Elements that make one chunk of parallel work worth handing to a thread.
 CHUNK = 16384
-#: Sides of a tile of a transposition: a cache line of f32.
-TILE = 16
+#: Sides of a tile of a transposition: lines and pages of what crosses are used up while they are at hand.
+TILE = 64
 
 
 @dataclass(frozen=True)
@@ -134,8 +134,9 @@ def schedule_map(
     iterators = [writer.fresh() for _ in order]
     point = {**done, **point_of(order, iterators)}
 
+    cross = _crossing(walks, order)
     body = Block()
-    writer.store(nest, writer.body(nest, point, body), point, body)
+    writer.store(nest, writer.body(nest, point, body), point, body, in_order=cross is None)
     body.add_op(loop.YieldOp())
     extent = order[-1].extent
     if len(order) == 1 and not serial:
@@ -145,7 +146,6 @@ def schedule_map(
         outer.add_ops([inner, loop.YieldOp()])
         block.add_op(loop.ParallelOp(str(start), 0, extent, outer, step=CHUNK))
         return
-    cross = _crossing(walks, order)
     if cross is not None:
         block.add_op(_tiled(writer, order, iterators, cross, body, width, serial))
         return
@@ -183,25 +183,29 @@ def _tiled(
     width: int,
     serial: bool,
 ) -> Operation:
-    """Tiles of the crossing and the vector group: every cache line of both is used up while it is there."""
+    """Tiles of the crossing and the vector group: every cache line of both is used up while it is there.
+
+    As many of the crossing group run side by side as vectors have lanes, so that the emitter can load rows of what
+    crosses and transpose them in registers.
+    """
     across, along = order[cross], order[-1]
     start, band = writer.fresh(), writer.fresh()
-    span = max(width, TILE)
+    span = max(2 * width, TILE)
     made: Operation = loop.ForOp(
-        str(iterators[-1]), start, minimum(along.extent, start + span), body, vector=width, unroll=span // width
+        str(iterators[-1]), start, minimum(along.extent, start + span), body, vector=width, unroll=1
     )
-    stop = minimum(across.extent, band + TILE)
-    for iterator, lower, upper, step in (
-        (iterators[cross], band, stop, 1), (start, dim(0), along.extent, span)
+    stop = minimum(across.extent, band + span)
+    for iterator, lower, upper, step, unroll in (
+        (iterators[cross], band, stop, 1, width), (start, dim(0), along.extent, span, 1)
     ):  # fmt: skip
         inner = Block()
         inner.add_ops([made, loop.YieldOp()])
-        made = loop.ForOp(str(iterator), lower, upper, inner, step=step)
+        made = loop.ForOp(str(iterator), lower, upper, inner, step=step, unroll=unroll)
     inner = Block()
     inner.add_ops([made, loop.YieldOp()])
     outer = [i for i in range(len(order) - 1) if i != cross]
     if outer or serial:
-        made = loop.ForOp(str(band), 0, across.extent, inner, step=TILE)
+        made = loop.ForOp(str(band), 0, across.extent, inner, step=span)
         work = across.extent * along.extent
         return _around([order[i] for i in outer], [iterators[i] for i in outer], made, work, serial)
-    return loop.ParallelOp(str(band), 0, across.extent, inner, step=TILE, grain=grain(along.extent * TILE))
+    return loop.ParallelOp(str(band), 0, across.extent, inner, step=span, grain=grain(along.extent * span))

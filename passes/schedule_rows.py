@@ -56,7 +56,7 @@ def _runs_across(nests: list[kernel.GenericOp], shared: int) -> bool:
     """Whether memory is contiguous across rows and not along them, and every order has one lane or none."""
     across = along = 0
     for nest in nests:
-        if nest.order is not None and not lanes_across(nest.order.data):
+        if nest.is_scan or (nest.order is not None and not lanes_across(nest.order.data)):
             return False
         if any(isinstance(op, kernel.ReadOp) for r in nest.regions for b in r.blocks for op in b.ops):
             return False

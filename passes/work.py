@@ -8,7 +8,7 @@ from xdsl.dialects import func
 from xdsl.ir import Block, Operation
 
 from ..dialects.dims import Dim, Sym, dim
-from ..dialects.kernel import ForeignOp, ForOp, GenericOp, WhileOp, shape_of
+from ..dialects.kernel import ForeignOp, ForOp, GenericOp, ScatterOp, WhileOp, shape_of
 
 __all__ = ["work_of"]
 
@@ -38,7 +38,7 @@ def _block(block: Block, first: Mapping[Sym, Dim]) -> Dim | None:
 def _operation(op: Operation, first: Mapping[Sym, Dim]) -> Dim | None:
     if isinstance(op, WhileOp):
         return None
-    if isinstance(op, GenericOp):
+    if isinstance(op, (GenericOp, ScatterOp)):
         points = dim(1)
         for extent in op.extents.data:
             points = points * extent.substitute(first)

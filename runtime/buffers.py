@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from .buffers_ir import STATE_BYTES
-from .loader import LoadedObject, can_load, library_symbols
+from .loader import can_load, library_symbols
 
 __all__ = [
     "DEFAULT_MB", "RECYCLED_ELEMENTS", "SIZE_VARIABLE", "BufferHandler", "current_handler", "empty", "kept_bytes",
@@ -58,14 +58,13 @@ class BufferHandler:
     """The handler: `address` of NumPy's struct, `capsule` that NumPy takes.  It lives as long as the process."""
 
     def __init__(self) -> None:
-        from .kept_code import kept_object
+        from .kept_code import load_kept
 
         names = (*(f"txc_buffer_{name}" for name in _FUNCTIONS), "txc_buffers")
-        code = kept_object("txc_buffers", _source)
-        loaded = LoadedObject(code, names, library_symbols(("aligned_alloc", "free", "madvise", "memcpy", "memset")))
-        loaded.keep_forever()  # arrays that it made may be freed when the interpreter ends
-        self._state = loaded.addresses["txc_buffers"]
-        functions = [loaded.addresses[name] for name in names[:-1]]
+        needed = library_symbols(("aligned_alloc", "free", "madvise", "memcpy", "memset"))
+        addresses = load_kept("txc_buffers", _source, names, needed)
+        self._state = addresses["txc_buffers"]
+        functions = [addresses[name] for name in names[:-1]]
         self._struct = _Handler(b"txc", 1, _Allocator(self._state, *functions))
         ctypes.pythonapi.Py_IncRef(ctypes.py_object(self._struct))
         self.address = ctypes.addressof(self._struct)

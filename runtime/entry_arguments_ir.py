@@ -253,6 +253,105 @@ read:
   ret i1 %within
 }
 
+; Where the items of an exact tuple or list of that size are, or null.
+define ptr @txc_tuple_items(ptr %object, i64 %count) {
+entry:
+  %type.at = getelementptr i8, ptr %object, i64 $object_type
+  %type = load ptr, ptr %type.at
+  %exact = icmp eq ptr %type, @PyTuple_Type
+  br i1 %exact, label %look, label %no
+no:
+  ret ptr null
+look:
+  %size.at = getelementptr i8, ptr %object, i64 $tuple_size
+  %size = load i64, ptr %size.at
+  %same = icmp eq i64 %size, %count
+  %items = getelementptr i8, ptr %object, i64 $tuple_items
+  %found = select i1 %same, ptr %items, ptr null
+  ret ptr %found
+}
+
+define ptr @txc_list_items(ptr %object, i64 %count) {
+entry:
+  %type.at = getelementptr i8, ptr %object, i64 $object_type
+  %type = load ptr, ptr %type.at
+  %exact = icmp eq ptr %type, @PyList_Type
+  br i1 %exact, label %look, label %no
+no:
+  ret ptr null
+look:
+  %size.at = getelementptr i8, ptr %object, i64 $tuple_size
+  %size = load i64, ptr %size.at
+  %same = icmp eq i64 %size, %count
+  %items.at = getelementptr i8, ptr %object, i64 $list_items
+  %items = load ptr, ptr %items.at
+  %empty = icmp eq i64 %size, 0
+  %any = select i1 %empty, ptr %items.at, ptr %items
+  %found = select i1 %same, ptr %any, ptr null
+  ret ptr %found
+}
+
+; The values of an exact dict that has these very keys, in this order.  No key is compared by value: that may run code.
+define i1 @txc_dict_items(ptr %object, ptr %keys, i64 %count, ptr %into) {
+entry:
+  %position = alloca i64
+  %key = alloca ptr
+  %value = alloca ptr
+  %type.at = getelementptr i8, ptr %object, i64 $object_type
+  %type = load ptr, ptr %type.at
+  %exact = icmp eq ptr %type, @PyDict_Type
+  br i1 %exact, label %look, label %no
+no:
+  ret i1 false
+look:
+  %size = call i64 @PyDict_Size(ptr %object)
+  %same.size = icmp eq i64 %size, %count
+  store i64 0, ptr %position
+  br i1 %same.size, label %next, label %no
+next:
+  %i = phi i64 [ 0, %look ], [ %i.next, %keep ]
+  %more = call i32 @PyDict_Next(ptr %object, ptr %position, ptr %key, ptr %value)
+  %none = icmp eq i32 %more, 0
+  br i1 %none, label %yes, label %compare
+compare:
+  %its.key = load ptr, ptr %key
+  %expected.at = getelementptr ptr, ptr %keys, i64 %i
+  %expected = load ptr, ptr %expected.at
+  %same = icmp eq ptr %its.key, %expected
+  br i1 %same, label %keep, label %no
+keep:
+  %its.value = load ptr, ptr %value
+  %to = getelementptr ptr, ptr %into, i64 %i
+  store ptr %its.value, ptr %to
+  %i.next = add i64 %i, 1
+  br label %next
+yes:
+  ret i1 true
+}
+
+define i1 @txc_has_dims(ptr %array, i64 %rank, ptr %dims) {
+entry:
+  %its.at = getelementptr i8, ptr %array, i64 $array_dims
+  %its = load ptr, ptr %its.at
+  br label %next
+next:
+  %i = phi i64 [ 0, %entry ], [ %i.next, %one ]
+  %done = icmp eq i64 %i, %rank
+  br i1 %done, label %yes, label %one
+one:
+  %a.at = getelementptr i64, ptr %its, i64 %i
+  %a = load i64, ptr %a.at
+  %b.at = getelementptr i64, ptr %dims, i64 %i
+  %b = load i64, ptr %b.at
+  %same = icmp eq i64 %a, %b
+  %i.next = add i64 %i, 1
+  br i1 %same, label %next, label %no
+yes:
+  ret i1 true
+no:
+  ret i1 false
+}
+
 ; The bytes that an array of that item size reaches, as [low, high); false where it has no element.
 define internal i1 @reach(ptr %array, i64 %item, ptr %range) {
 entry:

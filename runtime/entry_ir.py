@@ -20,7 +20,7 @@ from .buffers import RECYCLED_ELEMENTS
 from .call import LIGHT, RuntimeStruct
 from .entry_arguments_ir import ARGUMENTS, DISPATCH
 from .entry_layout import CALLABLE_HEAD, EXPORTED, MISS, CapturedStruct, RecordStruct, ThreadsStruct
-from .entry_results_ir import RESULTS, SEQUENCE
+from .entry_results_ir import DESTINATIONS, RESULTS, SEQUENCE
 from .entry_run_ir import KEPT_BYTES, RUNNING
 
 __all__ = ["DECLARATIONS", "source"]
@@ -37,6 +37,10 @@ DECLARATIONS = {name: _declaration(name, type_) for name, type_ in EXPORTED.item
 _OUTSIDE = """
 @PyArray_Type = external global i8
 @PyLong_Type = external global i8
+@PyTuple_Type = external global i8
+@PyList_Type = external global i8
+@PyDict_Type = external global i8
+@_Py_NoneStruct = external global i8
 @PyExc_RuntimeError = external global ptr
 @txc_call_name = external global i8
 @txc_count_threads = external global i8
@@ -55,6 +59,8 @@ declare ptr @PyObject_Vectorcall(ptr, ptr, i64, ptr)
 declare ptr @PyDict_GetItemWithError(ptr, ptr)
 declare ptr @PyDict_New()
 declare i32 @PyDict_SetItem(ptr, ptr, ptr)
+declare i32 @PyDict_Next(ptr, ptr, ptr, ptr)
+declare i64 @PyDict_Size(ptr)
 declare ptr @PyTuple_New(i64)
 declare i32 @PyTuple_SetItem(ptr, i64, ptr)
 declare ptr @PyList_New(i64)
@@ -98,6 +104,7 @@ def source() -> str:
         "object_type": layout.OBJECT_TYPE,
         "tuple_size": layout.TUPLE_SIZE,
         "tuple_items": layout.TUPLE_ITEMS,
+        "list_items": layout.LIST_ITEMS,
         "cell_content": layout.CELL_CONTENT,
         "array_data": layout.ARRAY_DATA,
         "array_rank": layout.ARRAY_RANK,
@@ -111,4 +118,6 @@ def source() -> str:
         "tuple": Template(SEQUENCE).substitute(kind="tuple", Kind="Tuple"),
         "list": Template(SEQUENCE).substitute(kind="list", Kind="List"),
     }
-    return "".join(Template(text).substitute(values) for text in (_OUTSIDE, DISPATCH, ARGUMENTS, RUNNING, RESULTS))
+    return "".join(
+        Template(text).substitute(values) for text in (_OUTSIDE, DISPATCH, ARGUMENTS, RUNNING, DESTINATIONS, RESULTS)
+    )

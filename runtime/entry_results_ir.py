@@ -1,17 +1,98 @@
 """What native entries share to make results: arrays, scalars and containers; LLVM IR that `entry_ir.py` fills in."""
 
-__all__ = ["RESULTS", "SEQUENCE"]
+__all__ = ["DESTINATIONS", "RESULTS", "SEQUENCE"]
+
+DESTINATIONS = """
+; Notes an array that the caller gives for a result, where it has that type, rank, these flags and dims.  None is no
+; array, and fits.
+define i1 @txc_destination(ptr %object, i64 %types, i32 %rank, i32 %flags, ptr %dims, ptr %slot) {
+entry:
+  %none = icmp eq ptr %object, @_Py_NoneStruct
+  br i1 %none, label %yes, label %look
+yes:
+  ret i1 true
+no:
+  ret i1 false
+look:
+  %array = call i1 @txc_is_array(ptr %object, i64 %types, i32 %rank, i32 %flags, i32 %flags)
+  br i1 %array, label %measure, label %no
+measure:
+  %wide = zext i32 %rank to i64
+  %fits = call i1 @txc_has_dims(ptr %object, i64 %wide, ptr %dims)
+  br i1 %fits, label %note, label %no
+note:
+  store ptr %object, ptr %slot
+  ret i1 true
+}
+
+; Whether two arrays, of which either may be null, share no memory.
+define i1 @txc_apart(ptr %a, i64 %a.item, ptr %b, i64 %b.item) {
+entry:
+  %no.a = icmp eq ptr %a, null
+  %no.b = icmp eq ptr %b, null
+  %missing = or i1 %no.a, %no.b
+  br i1 %missing, label %yes, label %compare
+yes:
+  ret i1 true
+compare:
+  %shared = call i1 @txc_overlap(ptr %a, i64 %a.item, ptr %b, i64 %b.item)
+  %apart = xor i1 %shared, true
+  ret i1 %apart
+}
+
+; Takes a reference to each object that is noted.
+define void @txc_hold(ptr %slots, i64 %count) {
+entry:
+  br label %next
+next:
+  %i = phi i64 [ 0, %entry ], [ %i.next, %on ]
+  %done = icmp eq i64 %i, %count
+  br i1 %done, label %out, label %one
+one:
+  %at = getelementptr ptr, ptr %slots, i64 %i
+  %object = load ptr, ptr %at
+  %i.next = add i64 %i, 1
+  %none = icmp eq ptr %object, null
+  br i1 %none, label %on, label %take
+take:
+  call void @Py_IncRef(ptr %object)
+  br label %on
+on:
+  br label %next
+out:
+  ret void
+}
+
+; The memory of an array, or %otherwise where it is null.
+define ptr @txc_data(ptr %array, ptr %otherwise) {
+entry:
+  %none = icmp eq ptr %array, null
+  br i1 %none, label %no, label %yes
+no:
+  ret ptr %otherwise
+yes:
+  %data.at = getelementptr i8, ptr %array, i64 $array_data
+  %data = load ptr, ptr %data.at
+  ret ptr %data
+}
+"""
 
 RESULTS = """
+; The array %given, which has its reference already, or where that is null a new one.
 ; Large arrays come from the lists of `buffers.py`: its handler is NumPy's while this one is made.
-define ptr @txc_empty(i32 %rank, ptr %dims, i32 %type, ptr %strides, i32 %flags) {
+define ptr @txc_empty(ptr %given, i32 %rank, ptr %dims, i32 %type, ptr %strides, i32 %flags) {
 entry:
+  %wanted = icmp eq ptr %given, null
+  br i1 %wanted, label %new, label %there
+there:
+  ret ptr %given
+new:
   %handler = load ptr, ptr @txc_buffer_handler
   %recycling = icmp ne ptr %handler, null
   br i1 %recycling, label %count, label %plain
 count:
-  %i = phi i32 [ 0, %entry ], [ %i.next, %more ]
-  %elements = phi i64 [ 1, %entry ], [ %product, %more ]
+  %i = phi i32 [ 0, %new ], [ %i.next, %more ]
+  %elements = phi i64 [ 1, %new ], [ %product, %more ]
   %counted = icmp eq i32 %i, %rank
   br i1 %counted, label %judge, label %more
 more:
@@ -47,9 +128,14 @@ plain:
   ret ptr %made
 }
 
-; A NumPy scalar of the bytes at %data.
-define ptr @txc_scalar(ptr %data, i32 %type) {
+; The array %given, which has its reference already, or where that is null a NumPy scalar of the bytes at %data.
+define ptr @txc_scalar(ptr %given, ptr %data, i32 %type) {
 entry:
+  %wanted = icmp eq ptr %given, null
+  br i1 %wanted, label %new, label %there
+there:
+  ret ptr %given
+new:
   %descr = call ptr @PyArray_DescrFromType(i32 %type)
   %none = icmp eq ptr %descr, null
   br i1 %none, label %lost, label %make

@@ -193,7 +193,8 @@ def remove_all(target: Any) -> None:
 
 _PYTHON_FUNCTIONS = (
     "Py_IncRef", "Py_DecRef", "PyErr_Occurred", "PyErr_Clear", "PyErr_NoMemory", "PyErr_Format", "PyObject_GetAttr",
-    "PyObject_CallNoArgs", "PyObject_Vectorcall", "PyDict_GetItemWithError", "PyDict_New", "PyDict_SetItem",
+    "PyObject_CallNoArgs", "PyObject_Vectorcall", "PyDict_GetItemWithError", "PyDict_New", "PyDict_Next",
+    "PyDict_SetItem", "PyDict_Size",
     "PyTuple_New", "PyTuple_SetItem", "PyList_New", "PyList_SetItem", "PyLong_AsLongLongAndOverflow",
     "PyMem_RawMalloc", "PyMem_RawFree", "PyEval_SaveThread", "PyEval_RestoreThread",
 )  # fmt: skip
@@ -240,6 +241,10 @@ def _interpreter() -> Mapping[str, int]:
         "PyArray_Type": id(np.ndarray),
         "PyLong_Type": id(int),
         "PyFloat_Type": id(float),
+        "PyTuple_Type": id(tuple),
+        "PyList_Type": id(list),
+        "PyDict_Type": id(dict),
+        "_Py_NoneStruct": id(None),
         "PyComplex_Type": id(complex),
         "_Py_TrueStruct": id(True),
         "_Py_FalseStruct": id(False),

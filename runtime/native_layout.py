@@ -17,8 +17,9 @@ import numpy as np
 
 __all__ = [
     "ALIGNED", "ARRAY_DATA", "ARRAY_DESCR", "ARRAY_DIMS", "ARRAY_FLAGS", "ARRAY_RANK", "ARRAY_STRIDES",
-    "CELL_CONTENT", "C_CONTIGUOUS", "DESCR_BYTE_ORDER", "DESCR_TYPE_NUMBER", "F_CONTIGUOUS", "OBJECT_TYPE",
-    "SCALAR_VALUE", "TUPLE_ITEMS", "TUPLE_SIZE", "TYPE_FLAGS", "TYPE_VECTORCALL_OFFSET", "WRITEABLE", "problem",
+    "CELL_CONTENT", "C_CONTIGUOUS", "DESCR_BYTE_ORDER", "DESCR_TYPE_NUMBER", "F_CONTIGUOUS", "LIST_ITEMS",
+    "OBJECT_TYPE", "SCALAR_VALUE", "TUPLE_ITEMS", "TUPLE_SIZE", "TYPE_FLAGS", "TYPE_VECTORCALL_OFFSET", "WRITEABLE",
+    "problem",
 ]  # fmt: skip
 
 OBJECT_TYPE = 8
@@ -28,6 +29,8 @@ CELL_CONTENT = 16
 TUPLE_SIZE = 16
 #: 3.14 keeps a hash before the items.
 TUPLE_ITEMS = tuple.__basicsize__
+#: A list's size is where a tuple's is; a pointer to its items follows.
+LIST_ITEMS = 24
 TYPE_VECTORCALL_OFFSET, TYPE_FLAGS = 56, 168
 
 ARRAY_DATA, ARRAY_RANK, ARRAY_DIMS, ARRAY_STRIDES, ARRAY_DESCR, ARRAY_FLAGS = 16, 24, 32, 40, 56, 64
@@ -65,13 +68,16 @@ def _read(address: int, kind: Any) -> Any:
 def _objects() -> str:
     """What of CPython's objects lies elsewhere; empty where all is as it should be."""
     cell = CellType(marker := object())
-    pair = (marker, cell)
+    pair, listed = (marker, cell), [cell, marker, cell]
+    list_items = _read(id(listed) + LIST_ITEMS, ctypes.c_void_p)
     checks = {
         "an object's type": object.__basicsize__ == 16 and _read(id(pair) + OBJECT_TYPE, ctypes.c_void_p) == id(tuple),
         "a cell's content": _read(id(cell) + CELL_CONTENT, ctypes.c_void_p) == id(marker),
         "a tuple's size": _read(id(pair) + TUPLE_SIZE, ctypes.c_ssize_t) == 2,
         "a tuple's items": [_read(id(pair) + TUPLE_ITEMS + 8 * i, ctypes.c_void_p) for i in (0, 1)]
         == [id(marker), id(cell)],
+        "a list's size": _read(id(listed) + TUPLE_SIZE, ctypes.c_ssize_t) == 3,
+        "a list's items": [_read(list_items + 8 * i, ctypes.c_void_p) for i in range(3)] == [id(o) for o in listed],
         "a type's flags": all(_read(id(t) + TYPE_FLAGS, ctypes.c_ulong) == t.__flags__ for t in (int, dict, _Sample)),
         "a type's vectorcall offset": _vectorcall_offsets(),
     }

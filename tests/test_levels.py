@@ -53,8 +53,9 @@ class Generator:
 
     def run(self, steps: int) -> Tensor:
         kinds = (self.unary, self.binary, self.view, self.reduction, self.normalise, self.contraction, self.store,
-                 self.loop, self.joined, self.compared, self.halved, self.branch)  # fmt: skip
-        weights = np.array([4, 5, 4, 3, 2, 1, 2, 1, 1, 1, 1, 1])
+                 self.loop, self.joined, self.compared, self.halved, self.branch,
+                 self.running)  # fmt: skip
+        weights = np.array([4, 5, 4, 3, 2, 1, 2, 1, 1, 1, 1, 1, 1])
         while steps:
             made = kinds[self.rng.choice(len(kinds), p=weights / weights.sum())]()
             if made is not None:
@@ -91,6 +92,8 @@ class Generator:
         other = self.pick(lambda m: m[0].dims == x.dims or (m[0].ndim < x.ndim and m[0].dims == x.dims[1:]))
         assert other is not None, "the value itself fits"
         y = other[0]
+        if (x.dtype.kind == "i") != (y.dtype.kind == "i") and ml_dtypes.bfloat16 in (x.dtype, y.dtype):
+            return None  # NumPy knows no common dtype
         made_of = [
             lambda: x + y,
             lambda: x - y,
@@ -127,6 +130,14 @@ class Generator:
         if name == "sum" and x.dtype.kind != "i":
             return apply(name, x, **given) * 0.05, False
         return apply(name, x, **given), exact
+
+    def running(self) -> Made | None:
+        x, exact = self.matrix()
+        name = str(self.rng.choice(["cumsum", "cummax", "cummin"]))
+        if name == "cumsum" and x.dtype.kind == "i":
+            return None  # in 64 bits, which have no common dtype with bf16
+        made = apply(name, x, axis=int(self.rng.integers(2)), exclusive=bool(name == "cumsum" and self.rng.integers(2)))
+        return (made * 0.05, False) if name == "cumsum" else (made, exact)
 
     def normalise(self) -> Made | None:
         """A softmax-like value: a matrix combined with a reduction of itself."""

@@ -1,5 +1,5 @@
 // The programs of programs.py for Eigen: row-major tensors, results written into the caller's buffers.
-// Each is exported as NAME_DTYPE_RANK(pointers to arguments, then to results, sizes of all dims of the arguments).
+// Each is exported as NAME_DTYPE_RANKS(pointers to arguments, then to results, sizes of all dims of the arguments).
 
 #define EIGEN_USE_THREADS
 #include <Eigen/Dense>
@@ -50,13 +50,13 @@ extern "C" void set_threads(int n) {
 #define KERNELS(T, NAME)                                                                                             \
   extern "C" {                                                                                                       \
   void copy_##NAME##_1(const T* x, T* y, const long* s) { put(Out<T, 1>(y, s[0]), In<T, 1>(x, s[0])); }              \
-  void add_##NAME##_1(const T* a, const T* b, T* y, const long* s) {                                                 \
+  void add_##NAME##_11(const T* a, const T* b, T* y, const long* s) {                                                 \
     put(Out<T, 1>(y, s[0]), In<T, 1>(a, s[0]) + In<T, 1>(b, s[0]));                                                  \
   }                                                                                                                  \
-  void add_three_##NAME##_1(const T* a, const T* b, const T* c, T* y, const long* s) {                               \
+  void add_three_##NAME##_111(const T* a, const T* b, const T* c, T* y, const long* s) {                               \
     put(Out<T, 1>(y, s[0]), In<T, 1>(a, s[0]) + In<T, 1>(b, s[0]) + In<T, 1>(c, s[0]));                              \
   }                                                                                                                  \
-  void chain_##NAME##_1(const T* p, const T* q, T* y, const long* s) {                                               \
+  void chain_##NAME##_11(const T* p, const T* q, T* y, const long* s) {                                               \
     In<T, 1> a(p, s[0]), b(q, s[0]);                                                                                 \
     put(Out<T, 1>(y, s[0]), (((a * b + T(1.5)) * a - b) * T(0.5) + a).abs().sqrt() / (b + T(2)));                    \
   }                                                                                                                  \
@@ -64,7 +64,7 @@ extern "C" void set_threads(int n) {
     put(Out<T, 1>(y, s[0]), (-(-(-In<T, 1>(x, s[0])).exp()).exp()).exp());                                           \
   }                                                                                                                  \
   void gelu_##NAME##_1(const T* x, T* y, const long* s) { put(Out<T, 1>(y, s[0]), gelu_of<T>(In<T, 1>(x, s[0]))); }  \
-  void broadcast_add_##NAME##_2(const T* x, const T* r, const T* c, T* y, const long* s) {                           \
+  void broadcast_add_##NAME##_222(const T* x, const T* r, const T* c, T* y, const long* s) {                           \
     put(Out<T, 2>(y, s[0], s[1]), In<T, 2>(x, s[0], s[1]) + In<T, 2>(r, 1, s[1]).broadcast(At2{s[0], 1}) +           \
                                       In<T, 2>(c, s[0], 1).broadcast(At2{1, s[1]}));                                 \
   }                                                                                                                  \
@@ -97,7 +97,7 @@ extern "C" void set_threads(int n) {
     Eigen::array<std::pair<long, long>, 2> by{std::make_pair(1L, 1L), std::make_pair(1L, 1L)};                       \
     put(Out<T, 2>(y, s[0] + 2, s[1] + 2), In<T, 2>(x, s[0], s[1]).pad(by));                                          \
   }                                                                                                                  \
-  void concatenate_##NAME##_2(const T* a, const T* b, T* y, const long* s) {                                         \
+  void concatenate_##NAME##_22(const T* a, const T* b, T* y, const long* s) {                                         \
     put(Out<T, 2>(y, s[0], s[1] + s[3]), In<T, 2>(a, s[0], s[1]).concatenate(In<T, 2>(b, s[2], s[3]), 1));           \
   }                                                                                                                  \
   void every_other_##NAME##_2(const T* x, T* y, const long* s) {                                                     \
@@ -115,13 +115,13 @@ extern "C" void set_threads(int n) {
     auto at = [&](long i, long j) { return x.slice(At2{i, j}, size); };                                              \
     put(Out<T, 2>(y, size[0], size[1]), (at(1, 0) + at(1, 2) + at(0, 1) + at(2, 1)) * T(0.25) - at(1, 1));           \
   }                                                                                                                  \
-  void matmul_right_transposed_##NAME##_2(const T* a, const T* b, T* y, const long* s) {                             \
+  void matmul_right_transposed_##NAME##_22(const T* a, const T* b, T* y, const long* s) {                             \
     contract(a, b, y, s[0], s[1], s[2], false, true);                                                                \
   }                                                                                                                  \
-  void matmul_left_transposed_##NAME##_2(const T* a, const T* b, T* y, const long* s) {                              \
+  void matmul_left_transposed_##NAME##_22(const T* a, const T* b, T* y, const long* s) {                              \
     contract(a, b, y, s[1], s[0], s[3], true, false);                                                                \
   }                                                                                                                  \
-  void dense_gelu_##NAME##_2(const T* a, const T* b, const T* c, T* y, const long* s) {                              \
+  void dense_gelu_##NAME##_221(const T* a, const T* b, const T* c, T* y, const long* s) {                              \
     contract(a, b, y, s[0], s[1], s[3], false, false);                                                               \
     Out<T, 2> h(y, s[0], s[3]);                                                                                      \
     put(h, h + In<T, 2>(c, 1, s[3]).broadcast(At2{s[0], 1}));                                                        \
@@ -130,10 +130,14 @@ extern "C" void set_threads(int n) {
   }
 
 #define PRODUCTS(T, NAME)                                                                                            \
-  extern "C" void matmul_##NAME##_2(const T* a, const T* b, T* y, const long* s) {                                   \
+  extern "C" void matmul_##NAME##_22(const T* a, const T* b, T* y, const long* s) {                                   \
     contract(a, b, y, s[0], s[1], s[3], false, false);                                                               \
   }                                                                                                                  \
-  extern "C" void matmul_##NAME##_3(const T* a, const T* b, T* y, const long* s) {                                   \
+  extern "C" void matmul_##NAME##_21(const T* a, const T* b, T* y, const long* s) {                                   \
+    Eigen::Map<Eigen::Matrix<T, Eigen::Dynamic, 1>>(y, s[0]).noalias() =                                             \
+        Matrix<T>((T*)a, s[0], s[1]) * Eigen::Map<Eigen::Matrix<T, Eigen::Dynamic, 1>>((T*)b, s[1]);                 \
+  }                                                                                                                  \
+  extern "C" void matmul_##NAME##_33(const T* a, const T* b, T* y, const long* s) {                                   \
     long m = s[1], k = s[2], n = s[5];                                                                               \
     auto some = [=](long from, long to) {                                                                            \
       for (long i = from; i < to; ++i)                                                                               \

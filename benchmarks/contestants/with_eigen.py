@@ -49,7 +49,8 @@ def contestant(workload: Workload) -> Callable[[], Any]:
     if workload.layout != "row":
         raise Absent("the kernels are written for row-major arrays")
     name = workload.family.program.__name__
-    function = getattr(_library(), f"{name}_{workload.dtype}_{workload.arguments[0].ndim}", None)
+    ranks = "".join(str(x.ndim) for x in workload.arguments)
+    function = getattr(_library(), f"{name}_{workload.dtype}_{ranks}", None)
     if function is None:
         raise Absent("no kernel for Eigen has been written")
     results = workload.family.program(*workload.arguments)

@@ -16,9 +16,10 @@ from ...dialects.dims import Call, Dim, Sym, dim
 from ...dialects.types import DType
 from ...runtime import native_layout as layout
 from ...runtime.call import LIGHT
-from ...runtime.entry_ir import DECLARATIONS
 from ...runtime.entry_layout import MISS, RecordStruct
+from ..call_parameters import Form
 from ..call_plan import CallPlan, InputPlan, OutputPlan, Structure
+from .entry_writer import EntryWriter
 from .writer import quoted
 
 __all__ = ["emit_entry", "entry_name"]
@@ -39,15 +40,12 @@ def emit_entry(plan: CallPlan, module: str) -> str:
     return _Entry(plan).text(module)
 
 
-class _Entry:
+class _Entry(EntryWriter):
     """Writes one entry from top to bottom."""
 
     def __init__(self, plan: CallPlan):
+        super().__init__()
         self.plan = plan
-        self.lines: list[str] = []
-        self.allocas: list[str] = []
-        #: Declarations of what lies outside, by symbol.
-        self.used: dict[str, str] = {}
         self.numbers: dict[Dim, str] = {}
         self.symbols: dict[Sym, str] = {}
         self.substitutions = dict(plan.substitutions)
@@ -56,9 +54,11 @@ class _Entry:
         self.wrong: list[str] = []
         #: Sizes that are compared when all symbols are defined.
         self.compared: list[tuple[Dim, str]] = []
-        self.objects: list[str] = []
         self.pointers: list[str] = []
-        self.count = 0
+        #: What each input is made from; and those objects that only a list or a dict of the caller's holds.
+        self.of_input: dict[int, str] = {}
+        self.loose: list[str] = []
+        self.takes_out = any(p.form == ("out",) for p in plan.parameters)
 
     def text(self, module: str) -> str:
         name = quoted(entry_name(self.plan.name))
@@ -76,65 +76,6 @@ class _Entry:
         missing = [text for symbol, text in self.used.items() if f"@{symbol}(" not in module]
         return "\n".join([module, *missing, head, *body, ends, ""])
 
-    # Writing
-
-    def ins(self, instruction: str) -> str:
-        name = f"%e{self.count}"
-        self.count += 1
-        self.lines.append(f"  {name} = {instruction}")
-        return name
-
-    def put(self, instruction: str) -> None:
-        self.lines.append(f"  {instruction}")
-
-    def block(self, label: str) -> None:
-        self.lines.append(f"{label}:")
-
-    def label(self, hint: str) -> str:
-        self.count += 1
-        return f"{hint}{self.count}"
-
-    def alloca(self, type_: str, name: str) -> str:
-        self.allocas.append(f"  %{name} = alloca {type_}, align 16")
-        return f"%{name}"
-
-    def call(self, name: str, *arguments: str) -> str:
-        """A call of a shared function."""
-        self.used[name] = DECLARATIONS[name]
-        result = DECLARATIONS[name].removeprefix("declare ").partition(" @")[0]
-        text = f"call {result} @{name}({', '.join(arguments)})"
-        if result == "void":
-            self.put(text)
-            return ""
-        return self.ins(text)
-
-    def outside(self, name: str) -> str:
-        """The address of a Python object that is the same in every process."""
-        self.used[name] = f"@{name} = external global i8"
-        return f"@{name}"
-
-    def load(self, base: str, offset: int, type_: str = "ptr") -> str:
-        at = self.ins(f"getelementptr i8, ptr {base}, i64 {offset}") if offset else base
-        return self.ins(f"load {type_}, ptr {at}")
-
-    def store(self, value: str, type_: str, base: str, index: int) -> None:
-        at = self.ins(f"getelementptr {type_}, ptr {base}, i64 {index}") if index else base
-        self.put(f"store {type_} {value}, ptr {at}")
-
-    def demand(self, *conditions: str, otherwise: str = "miss") -> None:
-        """Go on only where all conditions hold."""
-        held = conditions[0]
-        for condition in conditions[1:]:
-            held = self.ins(f"and i1 {held}, {condition}")
-        onward = self.label("on")
-        self.put(f"br i1 {held}, label %{onward}, label %{otherwise}")
-        self.block(onward)
-
-    def object(self, number: int) -> str:
-        if not self.objects:
-            self.objects.append(self.load("%record", RecordStruct.objects.offset))
-        return self.load(self.objects[0], 8 * number)
-
     # Before the kernel runs
 
     def _captured(self) -> None:
@@ -149,30 +90,59 @@ class _Entry:
 
     def _parameters(self) -> None:
         """All arguments by position are taken from where the caller has them; others are put in order first."""
-        count = len(self.plan.parameters)
-        slots = self.alloca(f"[{max(1, count)} x ptr]", "slots")
+        count = len(self.plan.parameters) - self.takes_out
+        slots = self.alloca(f"[{count + 1} x ptr]", "slots")
         full = self.ins(f"icmp eq i64 %nargs, {count}")
         plain = self.ins("icmp eq ptr %kwnames, null")
         simple = self.ins(f"and i1 {full}, {plain}")
         self.put(f"br i1 {simple}, label %bound, label %bind")
         self.block("bind")
         fits = self.call("txc_bind", "ptr %record", "ptr %args", "i64 %nargs", "ptr %kwnames", f"ptr {slots}")
+        out = self.load(slots, 8 * count) if self.takes_out else ""
         self.put(f"br i1 {fits}, label %bound, label %miss")
         self.block("bound")
         self.put(f"%given = phi ptr [ %args, %same ], [ {slots}, %bind ]")
+        if self.takes_out:
+            self.put(f"%out = phi ptr [ {self.outside('_Py_NoneStruct')}, %same ], [ {out}, %bind ]")
 
     def _arguments(self) -> None:
         """Objects of the right kind, and where the kernel finds their data."""
         plan = self.plan
-        of_input = {p.input: self.load("%given", 8 * n) for n, p in enumerate(plan.parameters) if p.input is not None}
         hidden = [i for i, given in enumerate(plan.inputs) if given.hidden]
-        of_input |= {i: self.object(n) for n, i in enumerate(hidden)}
-        compared = [n for n, p in enumerate(plan.parameters) if p.input is None]
-        for number, n in enumerate(compared, len(hidden)):
-            self.demand(self.ins(f"icmp eq ptr {self.load('%given', 8 * n)}, {self.object(number)}"))
-        self.of_input = of_input
+        self.of_input = {i: self.object(n) for n, i in enumerate(hidden)}
+        for n, parameter in enumerate(plan.parameters):
+            if parameter.form != ("out",):
+                self._take(parameter.form, self.load("%given", 8 * n), loose=False)
         for i, given in enumerate(plan.inputs):
-            getattr(self, f"_{given.kind}")(i, given, of_input[i])
+            getattr(self, f"_{given.kind}")(i, given, self.of_input[i])
+
+    def _take(self, form: Form, obj: str, loose: bool) -> None:
+        """Take an argument apart; `loose` says that it is part of a list or dict."""
+        kind, *rest = form
+        if kind == "object":
+            self.demand(self.ins(f"icmp eq ptr {obj}, {self.object(rest[0])}"))
+        elif kind == "input":
+            self.of_input[rest[0]] = obj
+            self.loose += [obj] if loose else []
+        else:
+            parts = rest[-1]
+            items = self._dict_items(obj, *rest) if kind == "dict" else self._items(kind, obj, len(parts))
+            for n, part in enumerate(parts):
+                self._take(part, self.load(items, 8 * n), loose or kind != "tuple")
+
+    def _items(self, kind: str, obj: str, count: int) -> str:
+        """Where the items of a tuple or list of that size are."""
+        items = self.call(f"txc_{kind}_items", f"ptr {obj}", f"i64 {count}")
+        self.demand(self.ins(f"icmp ne ptr {items}, null"))
+        return items
+
+    def _dict_items(self, obj: str, first: int, parts: Sequence[Form]) -> str:
+        """Where the values of a dict are copied to, whose keys are the objects from number `first` on."""
+        self.count += 1
+        place = self.alloca(f"[{max(1, len(parts))} x ptr]", f"values{self.count}")
+        arguments = (f"ptr {obj}", f"ptr {self.objects(first)}", f"i64 {len(parts)}", f"ptr {place}")
+        self.demand(self.call("txc_dict_items", *arguments))
+        return place
 
     def _array(self, i: int, given: InputPlan, obj: str) -> None:
         assert given.dtype is not None
@@ -322,25 +292,91 @@ class _Entry:
     # The kernel
 
     def _outputs(self) -> str:
-        """New arrays; room on the stack for results of rank 0.  The pointer to the array of references."""
+        """The caller's arrays, or new ones; room on the stack for results of rank 0.
+
+        The pointer to the array of references: to the outputs, then to what might otherwise vanish during the call.
+        """
         outputs = self.plan.outputs
-        held = self.alloca(f"[{max(1, len(outputs))} x ptr]", "held")
+        held = self.alloca(f"[{max(1, len(outputs) + len(self.loose))} x ptr]", "held")
         for n in range(len(outputs)):
             self.store("null", "ptr", held, n)
+        dims = [self._dims(n, output) for n, output in enumerate(outputs)]
+        if self.takes_out:
+            self._destinations(held, dims)
+        for n, obj in enumerate(self.loose, len(outputs)):
+            self.store(self.referred(obj), "ptr", held, n)
         for n, output in enumerate(outputs):
+            given = self.load(held, 8 * n) if self.takes_out else "null"
             if not output.dims:
-                self.pointers.append(self.alloca("[16 x i8]", f"scalar{n}"))
+                place = self.alloca("[16 x i8]", f"scalar{n}")
+                self.pointers.append(self.call("txc_data", f"ptr {given}", f"ptr {place}") if self.takes_out else place)
                 continue
-            made = self._empty(n, output)
+            made = self._empty(n, output, dims[n], given)
             self._keep(held, n, made)
             self.pointers.append(self.load(made, layout.ARRAY_DATA))
         return held
 
-    def _empty(self, n: int, output: OutputPlan) -> str:
-        rank, element = len(output.dims), output.dtype
-        dims = self.alloca(f"[{rank} x i64]", f"dims{n}")
+    def _dims(self, n: int, output: OutputPlan) -> str:
+        """The sizes of an output, in memory."""
+        if not output.dims:
+            return "null"
+        dims = self.alloca(f"[{len(output.dims)} x i64]", f"dims{n}")
         for axis, d in enumerate(output.dims):
             self.store(self.number(d), "i64", dims, axis)
+        return dims
+
+    def _destinations(self, held: str, dims: Sequence[str]) -> None:
+        """The arrays that ``out=`` names, in the places of their outputs.  What does not fit is for Python to judge."""
+        none = self.ins(f"icmp eq ptr %out, {self.outside('_Py_NoneStruct')}")
+        numbers = self._placed()
+        if not numbers:
+            self.demand(none)
+            return
+        self.put(f"br i1 {none}, label %placed, label %place")
+        self.block("place")
+        objects = ["%out"]
+        if self.plan.structure[0] != "buffer":
+            items = self._items("tuple", "%out", len(numbers))
+            objects = [self.load(items, 8 * n) for n in range(len(numbers))]
+        for number, obj in zip(numbers, objects):
+            self._destination(number, obj, held, dims)
+        outputs = self.plan.outputs
+        arrays = [(self.of_input[i], g.dtype) for i, g in enumerate(self.plan.inputs) if g.kind == "array"]
+        for n in sorted(number for number in numbers if number >= 0):
+            place = self.load(held, 8 * n)
+            for other, element in arrays:
+                assert element is not None
+                sizes = f"i64 {outputs[n].dtype.bytes}", f"i64 {element.bytes}"
+                self.demand(self.call("txc_apart", f"ptr {place}", sizes[0], f"ptr {other}", sizes[1]))
+            arrays.append((place, outputs[n].dtype))
+        self.call("txc_hold", f"ptr {held}", f"i64 {len(outputs)}")
+        self.put("br label %placed")
+        self.block("placed")
+
+    def _placed(self) -> list[int]:
+        """The output that each array of ``out=`` is for, negative where it is an argument; empty where none can be."""
+        kind, *rest = self.plan.structure
+        parts = [self.plan.structure] if kind == "buffer" else rest[-1] if kind in ("tuple", "list") else []
+        if any(part[0] != "buffer" for part in parts):
+            return []
+        first = len([i for i in self.plan.inputs if i.kind != "int"])
+        numbers = [part[1] - first for part in parts]
+        return numbers if len(set(numbers)) == len(numbers) else []
+
+    def _destination(self, n: int, obj: str, held: str, dims: Sequence[str]) -> None:
+        output = self.plan.outputs[n] if n >= 0 else None
+        axes = tuple(range(len(output.dims))) if output else ()
+        if output is None or output.order not in (axes, axes[::-1]):
+            self.demand(self.ins(f"icmp eq ptr {obj}, {self.outside('_Py_NoneStruct')}"))
+            return
+        flags = layout.ALIGNED | layout.WRITEABLE
+        flags |= layout.C_CONTIGUOUS if output.order == axes else layout.F_CONTIGUOUS
+        slot = self.ins(f"getelementptr ptr, ptr {held}, i64 {n}")
+        arguments = (f"i64 {_numbers(output.dtype)}", f"i32 {len(axes)}", f"i32 {flags}", f"ptr {dims[n]}")
+        self.demand(self.call("txc_destination", f"ptr {obj}", *arguments, f"ptr {slot}"))
+
+    def _empty(self, n: int, output: OutputPlan, dims: str, given: str) -> str:
+        rank, element = len(output.dims), output.dtype
         strides, flags = "null", 0
         if output.order == tuple(reversed(range(rank))) and rank > 1:
             flags = layout.F_CONTIGUOUS
@@ -348,7 +384,7 @@ class _Entry:
             strides = self._output_strides(n, output)
         number = element.numpy.num
         arguments = (f"i32 {rank}", f"ptr {dims}", f"i32 {number}", f"ptr {strides}", f"i32 {flags}")
-        return self.call("txc_empty", *arguments)
+        return self.call("txc_empty", f"ptr {given}", *arguments)
 
     def _output_strides(self, n: int, output: OutputPlan) -> str:
         # Not checked for overflow: NumPy refuses dims whose product does not fit.
@@ -376,64 +412,59 @@ class _Entry:
             "txc_run", "ptr %record", f"ptr {quoted(plan.name)}", f"ptr {pointers}", f"ptr {symbols}",
             f"i64 {self.work}", f"i64 {self.number(plan.arena)}", f"i64 {self.number(plan.thread_arena)}",
         )  # fmt: skip
-        self.demand(done, otherwise="release" if plan.outputs else "lost")
+        self.demand(done, otherwise="release" if self.held_count else "lost")
 
     # After it ran
+
+    @property
+    def held_count(self) -> int:
+        """How many references a call has when the kernel runs."""
+        return len(self.plan.outputs) + len(self.loose)
 
     def _results(self, held: str) -> None:
         plan = self.plan
         first = len(self.pointers) - len(plan.outputs)
         for n, output in enumerate(plan.outputs):
             if not output.dims:
+                given = self.load(held, 8 * n) if self.takes_out else "null"
                 number = output.dtype.numpy.num
-                self._keep(held, n, self.call("txc_scalar", f"ptr {self.pointers[first + n]}", f"i32 {number}"))
-        if plan.structure == ("buffer", first) and len(plan.outputs) == 1:
+                arguments = (f"ptr {given}", f"ptr {self.pointers[first + n]}", f"i32 {number}")
+                self._keep(held, n, self.call("txc_scalar", *arguments))
+        if plan.structure == ("buffer", first) and self.held_count == 1:
             self.put(f"ret ptr {self.load(held, 0)}")
         else:
             made = self._result(plan.structure, held, first)
-            if plan.outputs:
-                self.call("txc_release", f"ptr {held}", f"i64 {len(plan.outputs)}")
+            if self.held_count:
+                self.call("txc_release", f"ptr {held}", f"i64 {self.held_count}")
             self.put(f"ret ptr {made}")
-        if plan.outputs:
+        if self.held_count:
             self.block("release")
-            self.call("txc_release", f"ptr {held}", f"i64 {len(plan.outputs)}")
+            self.call("txc_release", f"ptr {held}", f"i64 {self.held_count}")
             self.put("br label %lost")
 
     def _result(self, x: Structure, held: str, first: int) -> str:
         """A new reference to a part of the result, or NULL with an exception."""
         kind, *rest = x
         if kind == "object":
-            return self._referred(self.object(rest[0]))
+            return self.referred(self.object(rest[0]))
         if kind == "buffer":
             number = rest[0] - first
             if number >= 0:
-                return self._referred(self.load(held, 8 * number))
+                return self.referred(self.load(held, 8 * number))
             position, given = self._argument(rest[0])
             if not given.dims:
                 return self.call("txc_scalar_of", f"ptr {self.of_input[position]}")
-            return self._referred(self.of_input[position])
+            return self.referred(self.of_input[position])
         parts = [self._result(part, held, first) for part in rest[-1]]
-        items = self._array_of(parts)
+        items = self.array_of(parts)
         if kind == "dict":
-            keys = self._array_of([self.object(k) for k in rest[0]])
+            keys = self.array_of([self.object(k) for k in rest[0]])
             return self.call("txc_dict", f"ptr {keys}", f"ptr {items}", f"i64 {len(parts)}")
         return self.call(f"txc_{kind}", f"ptr {items}", f"i64 {len(parts)}")
 
     def _argument(self, buffer: int) -> tuple[int, InputPlan]:
         """The input that a buffer is."""
         return [(i, given) for i, given in enumerate(self.plan.inputs) if given.kind != "int"][buffer]
-
-    def _array_of(self, values: Sequence[str]) -> str:
-        self.count += 1
-        place = self.alloca(f"[{max(1, len(values))} x ptr]", f"items{self.count}")
-        for n, value in enumerate(values):
-            self.store(value, "ptr", place, n)
-        return place
-
-    def _referred(self, obj: str) -> str:
-        self.used["Py_IncRef"] = "declare void @Py_IncRef(ptr)"
-        self.put(f"call void @Py_IncRef(ptr {obj})")
-        return obj
 
 
 def _numbers(element: DType) -> int:

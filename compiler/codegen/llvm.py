@@ -7,20 +7,25 @@ The body of a parallel loop becomes a function ``void(ptr context, i64 chunk, i6
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from xdsl.dialects import func
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation, SSAValue
 
-from ...dialects.attributes import BufferType, DimsAttr
+from ...dialects.attributes import BufferInfo, BufferType, DimsAttr
 from ...dialects.dims import Dim, Sym
 from ...dialects.loop import AllocOp, BarrierOp, ClockOp, ParallelOp
+from ...dialects.registry import Map
+from ...dialects.scalar import Value
+from ...dialects.types import DType
 from .debug_info import DebugInfo
-from .lanes import Reg
-from .llvm_reduce import ReduceWriter
+from .lanes import Lane, Reg
+from .llvm_memory import storage_type
+from .llvm_scan import ScanWriter
 from .target import Target, object_name
-from .writer import EmitError, Module, llvm_type, quoted
+from .writer import EmitError, Module, llvm_type, quoted, vector_type
 
 __all__ = ["CpuFunction", "EmitError", "emit_llvm"]
 
@@ -31,7 +36,7 @@ CHUNKS_PER_THREAD = 8
 PARALLEL, POOL, THREADS, ARENA, THREAD_ARENA, THREAD_STRIDE = (8 * i for i in range(6))
 
 
-class CpuFunction(ReduceWriter):
+class CpuFunction(ScanWriter):
     """A function, or the outlined body of a parallel loop of `parent`."""
 
     def __init__(self, module: Module, name: str, parent: CpuFunction | None = None):
@@ -91,7 +96,7 @@ class CpuFunction(ReduceWriter):
     def buffer(self, value: SSAValue) -> str:
         found = self.buffers.get(value)
         if found is None:
-            if isinstance(value.owner, AllocOp):
+            if isinstance(value.owner, AllocOp) and (self.parent is None or not _is_number(value.owner)):
                 self.allocate(value.owner)
                 return self.buffers[value]
             if self.parent is None:
@@ -101,6 +106,9 @@ class CpuFunction(ReduceWriter):
         return found
 
     def allocate(self, op: AllocOp) -> None:
+        if _is_number(op):
+            self.buffers[op.result] = self.alloca(storage_type(buffer_info(op).dtype))
+            return
         if op.scope.data == "arena":
             base, offset = self.runtime(ARENA, "ptr"), op.offset.data
         else:
@@ -198,6 +206,18 @@ class CpuFunction(ReduceWriter):
         child.finish("internal void", "ptr noalias readonly %context, i64 %chunk, i64 %worker")
         return child
 
+    def define_map(self, name: str, decl: type[Map], kinds: Sequence[DType], result: DType, width: int) -> None:
+        child = type(self)(self.module, name)
+        child.outlines = True
+        lanes = (Lane(Sym("lane"), width, 1, 0),) if width > 1 else ()
+        operands = [Reg(lanes, [f"%x{i}"], k) for i, k in enumerate(kinds)]
+        found = decl.build(child.builder, *(Value(child.builder, o, o.dtype) for o in operands)).ref
+        (value,) = child.spread(found, lanes)
+        ty = vector_type(width, llvm_type(result))
+        child.put(f"ret {ty} {child.lit(value, width, llvm_type(result))}")
+        parameters = ", ".join(f"{vector_type(width, llvm_type(k))} %x{i}" for i, k in enumerate(kinds))
+        child.finish(f"internal {ty}", parameters)
+
     def fence(self) -> None:
         """Stores past the caches are ordered by nothing else."""
         if self.streamed:
@@ -228,6 +248,16 @@ class CpuFunction(ReduceWriter):
         self.fence()
         self.put("ret i32 0")
         self.finish("i32", "ptr noalias readonly %args, ptr noalias readonly %symbols, ptr noalias readonly %runtime")
+
+
+def buffer_info(op: AllocOp) -> BufferInfo:
+    assert isinstance(op.result.type, BufferType)
+    return op.result.type.data
+
+
+def _is_number(op: AllocOp) -> bool:
+    """Whether a temporary is one number: it lives in the function's frame, and so in a register where nobody minds."""
+    return op.scope.data == "arena" and not buffer_info(op).rank
 
 
 class GpuKernel(CpuFunction):

@@ -12,7 +12,7 @@ from .writer import llvm_type, vector_type
 
 __all__ = ["Converter"]
 
-F32, F64, I32, I64 = DTYPES["f32"], DTYPES["f64"], DTYPES["i32"], DTYPES["i64"]
+F32, F64, I64 = DTYPES["f32"], DTYPES["f64"], DTYPES["i64"]
 
 
 class Converter(IndexWriter):

@@ -21,6 +21,7 @@ from ...dialects.loop import (
     LoadOp,
     ParallelOp,
     ReduceOp,
+    ScanOp,
     StoreOp,
     WhileOp,
     YieldOp,
@@ -47,7 +48,8 @@ class LoopWriter(MemoryWriter):
         self._bound_here: list[Sym] = []
         self._place: Place | None = None
         self._handlers: dict[type[Operation], Callable[[Any], None]] = {
-            LoadOp: self._load, StoreOp: self._store, ForOp: self.for_loop, ReduceOp: self.reduce, IndexOp: self._index,
+            LoadOp: self._load, StoreOp: self._store, ForOp: self.for_loop, ReduceOp: self.reduce, ScanOp: self.scan,
+            IndexOp: self._index,
             BindOp: self._bind, AllocOp: self.allocate, ParallelOp: self.parallel, IfOp: self._if, WhileOp: self._while,
             CallOp: self._call_op, scf.WhileOp: self._while_in_lanes, func.ReturnOp: lambda op: None,
         }  # fmt: skip
@@ -60,6 +62,9 @@ class LoopWriter(MemoryWriter):
         return found if found is not None else self.unknown_value(value)
 
     def reduce(self, op: ReduceOp) -> None:
+        raise NotImplementedError
+
+    def scan(self, op: ScanOp) -> None:
         raise NotImplementedError
 
     def parallel(self, op: ParallelOp) -> None:
@@ -267,7 +272,7 @@ class LoopWriter(MemoryWriter):
     def _needs_order(self, block: Block) -> bool:
         """Whether a body cannot run in lanes: it branches, or a reduction in it has lanes of its own."""
         for op in block.walk():
-            if isinstance(op, IfOp | WhileOp | AllocOp):
+            if isinstance(op, IfOp | WhileOp | AllocOp | ScanOp):
                 return True
             if isinstance(op, ReduceOp) and op.order.data.kind == "tree" and op.order.data.lanes > 1:
                 return True
@@ -462,7 +467,7 @@ def emitted_cost(block: Block) -> int:
     """A rough count of the instructions of one copy of a body; a body with a loop in it counts as long."""
     total = 1
     for op in block.walk():
-        if isinstance(op, ForOp | ReduceOp | scf.WhileOp):
+        if isinstance(op, ForOp | ReduceOp | ScanOp | scf.WhileOp):
             return LONG_BODY * 10
         total += 25 if op.name.startswith(("math.", "kernel.")) else 1
     return total

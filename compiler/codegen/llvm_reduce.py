@@ -23,7 +23,7 @@ from .llvm_loops import LoopWriter, emitted_cost
 from .llvm_scalar import literal
 from .writer import EmitError, llvm_type, vector_type
 
-__all__ = ["ReduceWriter"]
+__all__ = ["ReduceWriter", "number_of"]
 
 #: A body of at most this many instructions, times its copies, keeps its lanes in registers.
 LIGHT_INSTRUCTIONS = 64
@@ -69,7 +69,7 @@ class ReduceWriter(LoopWriter):
     def _plan(self, op: ReduceOp) -> Fold:
         order = op.order.data
         dtypes = [self.dtype_of(out.type) for out in op.outs]
-        identity = [literal(_number(a), d) for a, d in zip(op.identity.data, dtypes, strict=True)]
+        identity = [literal(number_of(a), d) for a, d in zip(op.identity.data, dtypes, strict=True)]
         outer = self._varies_along(op)
         width = op.vector.value.data
         if self.vector is not None or self._needs_order(op.body.block):
@@ -437,7 +437,8 @@ def _bytes(scalar: str) -> int:
     return {"float": 4, "double": 8}.get(scalar) or int(scalar[1:]) // 8
 
 
-def _number(attribute: Any) -> float | int:
+def number_of(attribute: Any) -> float | int:
+    """The number that an identity is."""
     if isinstance(attribute, FloatAttr | IntegerAttr):
         return attribute.value.data
     raise EmitError(f"the identity {attribute} is not a number")

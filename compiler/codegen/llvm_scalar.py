@@ -18,11 +18,13 @@ from ...dialects.scalar import ScalarBuilder, Value
 from ...dialects.types import DTYPES, DType
 from .lanes import Lane, Reg, count_of, positions, union, width_of
 from .llvm_convert import Converter
-from .writer import EmitError, llvm_type, vector_type
+from .writer import EmitError, llvm_type, quoted, vector_type
 
 __all__ = ["LlvmScalarBuilder", "ScalarWriter", "literal"]
 
 BOOL, I32 = DTYPES["bool"], DTYPES["i32"]
+#: From this `Map.cost` on a map's body is a function, called where the map is used: code would grow by it everywhere.
+OUTLINED = 150.0
 
 
 def literal(value: float | int | bool, dtype: DType) -> str:
@@ -113,6 +115,29 @@ class ScalarWriter(Converter):
             return Reg(lanes, regs, a.dtype)
         return self.apply((condition, a, b), a.dtype, one)
 
+    #: Whether the bodies of all approximations are called, none expanded in place: so inside a map's own function.
+    outlines = False
+
+    def call_map(self, decl: type[Map], operands: Sequence[Reg], result: DType) -> Reg:
+        """A call, for every register, of the function that has a map's body; a module has it once for each width."""
+        kinds = [o.dtype for o in operands]
+
+        def one(width: int, *regs: str) -> str:
+            key = (decl.name, width, tuple(k.name for k in kinds))
+            name = self.module.maps.get(key)
+            if name is None:
+                name = self.module.maps[key] = self.module.unique(f"{decl.name}.{width}{kinds[-1]}")
+                self.define_map(name, decl, kinds, result, width)
+            types = [llvm_type(k) for k in kinds]
+            given = ", ".join(f"{vector_type(width, t)} {self.lit(r, width, t)}" for t, r in zip(types, regs))
+            return self.ins(f"call {vector_type(width, llvm_type(result))} {quoted(name)}({given})")
+
+        return self.apply(operands, result, one)
+
+    def define_map(self, name: str, decl: type[Map], kinds: Sequence[DType], result: DType, width: int) -> None:
+        """Write the function of a map on registers of `width` elements."""
+        raise NotImplementedError
+
     def loop_in_lanes(
         self,
         first: Sequence[Reg],
@@ -186,8 +211,7 @@ class ScalarWriter(Converter):
         found = find_op(op.fn.data) if isinstance(op, CallOp) else _math_ops().get(name)
         if found is None or not issubclass(found, Map):
             raise EmitError(f"no machine code is known for {name}")
-        values = [Value(self.builder, o, o.dtype) for o in operands]
-        return found.build(self.builder, *values).ref
+        return self.builder.expand(found, [Value(self.builder, o, o.dtype) for o in operands]).ref
 
     def cast(self, x: Reg, dtype: DType) -> Reg:
         return self.apply((x,), dtype, lambda w, r: self.convert(r, w, x.dtype, dtype))
@@ -264,7 +288,12 @@ class ScalarWriter(Converter):
         return self._call("sqrt", w, t, a)
 
     def _f_copysign(self, w: int, t: str, _: bool, a: str, b: str) -> str:
-        return self._call("copysign", w, t, a, b)
+        # In bits: from LLVM's own, a later rounding to f16 is moved to its operands, as a call of a library.
+        bits, sign = ("i32", 1 << 31) if t == "float" else ("i64", 1 << 63)
+        size, signed = (self.to("bitcast", w, x, t, bits) for x in (a, b))
+        size = self.op("and", w, bits, size, str(sign - 1))
+        signed = self.op("and", w, bits, signed, str(-sign))
+        return self.to("bitcast", w, self.op("or", w, bits, size, signed), bits, t)
 
     def _f_min(self, w: int, t: str, _: bool, a: str, b: str) -> str:
         return self.choose(w, self.op("fcmp olt", w, t, a, b), t, a, b)
@@ -388,7 +417,16 @@ class LlvmScalarBuilder(ScalarBuilder):
         found = find_op(name)
         if not issubclass(found, Map):
             raise OpError(f"a scalar body can only use map ops, and {name} is a {found.family}")
-        return found.build(self, *operands)
+        return self.expand(found, operands)
+
+    def expand(self, decl: type[Map], operands: Sequence[Value]) -> Value:
+        """The body of a map here, or where it is long a call of a function that has it."""
+        w = self.writer
+        element = operands[-1].dtype
+        if not element.is_float or not (decl.cost >= OUTLINED or (w.outlines and decl.ulp is not None)):
+            return decl.build(self, *operands)
+        result = decl.result_dtype(element)
+        return Value(self, w.call_map(decl, [v.ref for v in operands], result), result)
 
     def rare(self, condition: Value, slow: Callable[[], Value], fast: Value) -> Value:
         w = self.writer

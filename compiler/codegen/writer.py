@@ -30,6 +30,8 @@ class Module:
         self.globals: dict[str, str] = {}
         self.functions: list[str] = []
         self.names: set[str] = set()
+        #: The functions of maps, by op, width and operands.
+        self.maps: dict[tuple[str, int, tuple[str, ...]], str] = {}
 
     def unique(self, name: str) -> str:
         """`name`, or `name` with a number where that is taken."""

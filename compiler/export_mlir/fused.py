@@ -222,6 +222,8 @@ class _Fused(Text):
         ]
         if not op.results_:
             raise ExportError("kernel.generic on buffers: only the stages fused and loops are exported")
+        if op.is_scan:
+            raise ExportError("kernel.generic with a scan: linalg has none; the stage loops is exported")
         # A result that is not one permutation of the iteration space is computed over that space, then inserted.
         permutations = [
             _Target(m, op.n_parallel).order if fits and not op.outs else list(range(op.n_parallel))

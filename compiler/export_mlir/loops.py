@@ -22,6 +22,7 @@ from ...dialects.loop import (
     LoadOp,
     ParallelOp,
     ReduceOp,
+    ScanOp,
     StoreOp,
     WhileOp,
 )
@@ -120,6 +121,8 @@ class _Loops(Text):
                 self.loop(op)
             case ReduceOp():
                 self.reduce(op)
+            case ScanOp():
+                self.scan(op)
             case IfOp():
                 with self.scope(f"scf.if {self.of(op.condition)} {{", None):
                     self.block(op.then.block)
@@ -166,9 +169,14 @@ class _Loops(Text):
         carried = [(self.of(a), self.of(v)) for a, v in zip(op.block.args, op.inits)]
         self._counted(op, carried, [str(v.type) for v in op.inits], op.outs, op.block)
 
+    def scan(self, op: ScanOp) -> None:
+        """The plain chain: runs and blocks are an order that upstream has no word for."""
+        carried = [(self.fresh(), self.of(v)) for v in op.inits]
+        self._counted(op, carried, [str(v.type) for v in op.inits], op.outs, op.body.block)
+
     def _counted(
         self,
-        op: ForOp | ReduceOp,
+        op: ForOp | ReduceOp | ScanOp,
         carried: list[tuple[str, str]],
         types: list[str],
         outs: Sequence[SSAValue],
@@ -187,6 +195,8 @@ class _Loops(Text):
             yielded = [self.of(v) for v in block.last_op.operands]
             if isinstance(op, ReduceOp):
                 yielded = self._merged(op, [a for a, _ in carried], yielded)
+            elif isinstance(op, ScanOp):
+                yielded = self._scanned(op, [a for a, _ in carried], yielded)
             if carried:
                 self.line(f"scf.yield {', '.join(yielded)} : {', '.join(types)}")
 
@@ -203,6 +213,14 @@ class _Loops(Text):
         self.body(op.merge.block, [*states, *yielded])
         assert op.merge.block.last_op is not None
         return [self.of(v) for v in op.merge.block.last_op.operands]
+
+    def _scanned(self, op: ScanOp, states: list[str], yielded: list[str]) -> list[str]:
+        self.body(op.merge.block, [*states, *yielded])
+        assert op.merge.block.last_op is not None
+        merged = [self.of(v) for v in op.merge.block.last_op.operands]
+        self.bind(op.finish.block.args, states if op.exclusive is not None else merged)
+        self.block(op.finish.block)
+        return merged
 
     def alloc(self, op: AllocOp) -> None:
         if op.scope.data == "thread" and "thread" not in self.arenas:

@@ -9,7 +9,7 @@ import numpy as np
 
 from ...dialects import ops as _declarations
 from ...dialects.dims import Dim, dim
-from ...dialects.registry import OPS, Composite, Map, Op, OpError, Reduction, View, find_op
+from ...dialects.registry import OPS, Composite, Map, Op, OpError, Reduction, Scan, View, find_op
 from ...dialects.types import DTYPES, DType, TensorType, as_literal, dtype, tensor_type
 from ..diagnostics import located, user_loc
 from .graph import Block, Node, Value
@@ -105,6 +105,8 @@ def _apply(op: type[Op], operands: Sequence[Any], params: dict[str, Any]) -> Any
         tensors = broadcast_together(tensors, op.name, layout)
     elif issubclass(op, Reduction):
         tensors = [cast(tensors[0], accumulates(op, tensors[0].element))]
+    elif issubclass(op, Scan):
+        tensors = [cast(tensors[0], accumulates(op.fold(), tensors[0].element))]
     elif op.name in ("concatenate", "contract"):
         tensors = _join(op.name, tensors, params)
     attrs = op.bind([t.user_type for t in tensors], params)
@@ -116,7 +118,7 @@ def _apply(op: type[Op], operands: Sequence[Any], params: dict[str, Any]) -> Any
     if issubclass(op, View):
         return Tensor.view_of(tensors[0], op, attrs)
     if layout == "col":
-        attrs, tensors = mirrored(op.name, op.params, attrs, tensors)
+        attrs, tensors = mirrored(op, attrs, tensors)
     results = emit(op, [t.value for t in tensors], attrs)
     made = tuple(Tensor(v, layout=layout, weak=_weak_result(weak, v.type.dtype)) for v in results)
     return made[0] if len(made) == 1 else made
@@ -239,7 +241,8 @@ def _join(name: str, tensors: Sequence[Tensor], params: dict[str, Any]) -> list[
     facts = table()
     if name == "contract":
         a, b = tensors
-        for i, j in find_op("contract").bind([a.user_type, b.user_type], params)["pairs"]:
+        bound = find_op("contract").bind([a.user_type, b.user_type], params)
+        for i, j in (*bound["batch"], *bound["pairs"]):
             try:
                 facts.equate(a.dims[i], b.dims[j], "a contraction")
             except OpError as error:
@@ -257,7 +260,7 @@ def _join(name: str, tensors: Sequence[Tensor], params: dict[str, Any]) -> list[
     return tensors
 
 
-def _meet(a: Dim, b: Dim) -> Dim:
+def meet(a: Dim, b: Dim) -> Dim:
     """The size of two broadcast dims."""
     facts = table()
     a, b = facts.resolve(a), facts.resolve(b)
@@ -283,7 +286,7 @@ def broadcast_together(tensors: Sequence[Tensor], what: str, layout: str = "row"
     try:
         for t in tensors:
             for i, d in enumerate(t.dims, rank - t.ndim):
-                dims[i] = _meet(dims[i], d)
+                dims[i] = meet(dims[i], d)
     except OpError as error:
         shapes = " and ".join(str(t.user_type) for t in tensors)
         raise OpError(f"{what} cannot broadcast {shapes}: {error.message}", error.hint, "TX0211") from error

@@ -98,7 +98,10 @@ class DimTable:
         known = hint_a is not None and hint_b is not None
         if difference.const is not None or (known and hint_a != hint_b) or self.varies(difference):
             raise OpError(f"sizes {self.describe(a)} and {self.describe(b)} are not equal", code="TX0201")
-        self._guard(a, "==", b, why)
+        if self.varies(a):  # what both add for an iteration is no part of the fact
+            self._guard(difference, "==", dim(0), why)
+        else:
+            self._guard(a, "==", b, why)
         self._solve(difference)
         return self.resolve(a if self.resolve(a) is self.resolve(b) or not b.const else b)
 
@@ -142,6 +145,8 @@ class DimTable:
                 return (a is b) == (relation == "==")
             if self.varies(a - b):
                 return None
+            if self.varies(a):
+                a, b = a - b, dim(0)
             if self._positive(a - b) or self._positive(b - a):
                 return relation == "!="
         else:

@@ -9,12 +9,24 @@ import numpy as np
 from ...dialects.dims import Dim, dim
 from ...dialects.registry import OPS, OpError, axes
 from ...dialects.types import dtype
+from . import evaluation, tensor_format
 from .apply import apply, as_tensor, broadcast_to, cast, truth
+from .filling import FILLING
 from .symint import as_dim, is_integer, symint
 from .tensor import Tensor
 from .trace import table
 
-__all__ = ["METHODS", "broadcast", "expand_dims", "moveaxis", "reduce", "reshape", "squeeze", "transpose"]
+__all__ = [
+    "METHODS",
+    "broadcast",
+    "expand_dims",
+    "moveaxis",
+    "reduce",
+    "reshape",
+    "scan",
+    "squeeze",
+    "transpose",
+]
 
 _ABSENT: Any = object()
 
@@ -60,6 +72,24 @@ def reduce(
             target[...] = r
         return out
     return results if isinstance(result, tuple) else results[0]
+
+
+def scan(
+    name: str, x: Any, axis: Any = None, dtype: Any = None, out: Any = None, *, exclusive: Any = False
+) -> Any:  # fmt: skip
+    """A scan with NumPy's arguments (no axis: of all elements, flattened); a bool in second place is `exclusive`."""
+    x = as_tensor(x)
+    if isinstance(dtype, bool):
+        exclusive, dtype = dtype, None
+    if dtype is not None:
+        x = cast(x, _dtype(dtype))
+    if axis is None:
+        x, axis = ravel(x), 0
+    result = apply(name, x, axis=axis, exclusive=exclusive)
+    if out is not None:
+        out[...] = result
+        return out
+    return result
 
 
 def _masked(name: str, x: Tensor, where: Any) -> tuple[Tensor, Any]:
@@ -120,6 +150,9 @@ def reshape(x: Tensor, *shape: Any, order: Any = None, dims: Any = None, copy: A
 def _packed(x: Tensor) -> bool:
     """Whether NumPy's reshape of it is a view: it owns its storage, or is a reshape or leading part of what does."""
     while x._parent is not None:
+        if x._op is None:
+            x = x._parent
+            continue
         if x._op.name == "chip" and x._attrs["dim"] != 0:
             return False
         if x._op.name == "slice" and any(e is not d for e, d in zip(x._attrs["extents"][1:], x._parent.type.dims[1:])):
@@ -309,8 +342,19 @@ def repeat_rows(x: Tensor, repeats: int, axis: int) -> Tensor:
 
 
 def evaluated(x: Tensor, device: Any = None) -> Tensor:
-    """Eigen's eval: a temporary that is materialised."""
-    return apply("eval", x)
+    """Eigen's eval: an operation that materialises a temporary; with a device, a tensor computed there, now."""
+    return apply("eval", x) if device is None else evaluation.evaluated(x, device)
+
+
+def evaluated_in_background(x: Tensor, device: Any = None, done: Any = None) -> Any:
+    """A future of the tensor that `eval` with that device gives; `done` is called with it first."""
+    value = x.snapshot()
+    return evaluation.in_background(lambda: evaluation.evaluated(value, device or "cpu"), device, done)
+
+
+def on(x: Tensor, device: Any = None, done: Any = None) -> Any:
+    """``x.on(device)[...] = expression``: see `evaluation.Target`."""
+    return evaluation.Target(x, device, done)
 
 
 METHODS: dict[str, Any] = {
@@ -321,4 +365,5 @@ METHODS: dict[str, Any] = {
     "swapaxes": swapaxes, "squeeze": squeeze, "ravel": ravel, "flatten": flatten, "copy": copy, "astype": astype,
     "count": count, "var": variance, "std": deviation, "clip": clip, "roll": roll, "fill": fill, "dot": dot,
     "trace": trace, "item": item, "eval": evaluated, "cast": astype,
-}  # fmt: skip
+    "eval_async": evaluated_in_background, "on": on, "format": tensor_format.text,
+} | FILLING  # fmt: skip

@@ -5,14 +5,17 @@ Functions that txc has no equal of, and arguments that it does not take, are err
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from ...dialects.registry import OPS, OpError, Reduction
+from ...dialects.registry import OPS, Map, OpError, Reduction, Scan
 
-__all__ = ["dot", "fold_of", "function", "matmul", "power", "recognised", "ufunc"]
+__all__ = [
+    "dot", "fold_of", "function", "library_function", "matmul", "power", "recognised", "scan_of", "ufunc",
+]  # fmt: skip
 
 _ufuncs: dict[Any, str] = {}
 
@@ -35,10 +38,26 @@ def recognised(f: Any) -> str | None:
         return None
     if found is None and hasattr(f, "__name__"):
         # SciPy's ufuncs do not say where they live; `scipy.special` is the only library the registry names.
-        module = getattr(f, "__module__", None)
-        names = (f"{module}.{f.__name__}",) if module else (f"scipy.special.{f.__name__}",)
-        found = next((_known()[n] for n in names if n in _known()), None)
+        module = getattr(f, "__module__", None) or "scipy.special"
+        public = [part for part in module.split(".") if not part.startswith("_")]
+        found = _known().get(".".join([*public, f.__name__.lstrip("_")]))
     return found
+
+
+def library_function(f: Any) -> Any:
+    """What staged code calls for a library's Python function that the registry names, but which knows arrays only."""
+    name = recognised(f)
+
+    @functools.wraps(f)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        from .apply import apply
+        from .tensor import Tensor
+
+        if name is None or not any(isinstance(a, Tensor) for a in args):
+            return f(*args, **kwargs)
+        return apply(name, *args, **kwargs)
+
+    return f if name is None or f.__module__.partition(".")[0] == "numpy" else call
 
 
 def fold_of(f: np.ufunc) -> str | None:
@@ -48,10 +67,16 @@ def fold_of(f: np.ufunc) -> str | None:
     return next(iter(merged), None) or next((op.name for op in folds if op.numpy == f.reduce), None)
 
 
+def scan_of(f: np.ufunc) -> str | None:
+    """The scan that ``f.accumulate`` means; None where there is none."""
+    fold = fold_of(f)
+    return next((op.name for op in OPS.values() if issubclass(op, Scan) and op.by == fold), None)
+
+
 def ufunc(f: Any, method: str, inputs: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """``f(*inputs)``, or ``f.reduce`` and ``f.outer``."""
     from .apply import apply, as_tensor, cast
-    from .methods import _dtype, expand_dims, reduce
+    from .methods import _dtype, expand_dims, reduce, scan
 
     name = recognised(f)
     if f is np.matmul:
@@ -64,6 +89,13 @@ def ufunc(f: Any, method: str, inputs: tuple[Any, ...], kwargs: dict[str, Any]) 
         if folded is None:
             raise OpError(f"np.{f.__name__}.reduce is not supported", code="TX0270")
         return reduce(folded, inputs[0], kwargs.pop("axis", 0), **kwargs)
+    if method == "at":
+        return _at(name, *inputs)
+    if method == "accumulate":
+        running = scan_of(f)
+        if running is None:
+            raise OpError(f"np.{f.__name__}.accumulate is not supported", code="TX0270")
+        return scan(running, inputs[0], kwargs.pop("axis", 0), **kwargs)
     if method == "outer":
         a, b = (as_tensor(x) for x in inputs)
         for _ in range(b.ndim):
@@ -99,6 +131,15 @@ def ufunc(f: Any, method: str, inputs: tuple[Any, ...], kwargs: dict[str, Any]) 
     return target
 
 
+def _at(name: str, x: Any, key: Any, *values: Any) -> None:
+    """``f.at(x, key, value)``: unbuffered, so that an element named several times counts them all."""
+    from .indexing import accumulate
+
+    if len(values) != 1 or not issubclass(OPS[name], Map) or OPS[name].arity != 2:
+        raise OpError(f"np.{name}.at takes an array, an index and one value", "store f(x[index]) instead", "TX0270")
+    accumulate(x, key, name, values[0])
+
+
 def power(x: Any, y: Any) -> Any:
     """``x ** y``, small whole exponents as products (as NumPy's fast paths do)."""
     from .apply import apply
@@ -115,6 +156,7 @@ def power(x: Any, y: Any) -> Any:
 
 def function(f: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Any other NumPy function."""
+    from . import numpy_geometry  # noqa: F401  (adds to the table)
     from .numpy_functions import FUNCTIONS
 
     handler: Callable[..., Any] | None = FUNCTIONS.get(f)
@@ -123,10 +165,12 @@ def function(f: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         if name is None:
             raise OpError(f"np.{f.__name__} is not supported", _near(f.__name__), "TX0270")
         from .apply import apply
-        from .methods import reduce
+        from .methods import reduce, scan
 
         if issubclass(OPS[name], Reduction):
             return reduce(name, *args, **kwargs)
+        if issubclass(OPS[name], Scan):
+            return scan(name, *args, **kwargs)
         return apply(name, *args, **kwargs)
     try:
         return handler(*args, **kwargs)

@@ -9,11 +9,12 @@ import numpy as np
 
 from ...dialects.registry import OpError
 from . import fft_functions, methods
-from .apply import apply, as_tensor, broadcast_together, cast, common_dtype, stack
+from .apply import apply, as_tensor, broadcast_together, cast, common_dtype, meet, stack
 from .numpy_dispatch import dot, matmul
 from .tensor import Tensor
+from .trace import table
 
-__all__ = ["FUNCTIONS", "batched_matmul"]
+__all__ = ["FUNCTIONS", "batched_matmul", "handles", "into"]
 
 FUNCTIONS: dict[Any, Callable[..., Any]] = {**fft_functions.FUNCTIONS}
 
@@ -67,10 +68,10 @@ def concatenate(arrays: Sequence[Any], axis: Any = 0, out: Any = None, dtype: An
         tensors = [methods.astype(t, dtype) for t in tensors]
     if axis is None:
         tensors, axis = [methods.ravel(t) for t in tensors], 0
-    return _into(out, apply("concatenate", *tensors, axis=axis))
+    return into(out, apply("concatenate", *tensors, axis=axis))
 
 
-def _into(out: Any, result: Any) -> Any:
+def into(out: Any, result: Any) -> Any:
     if out is None:
         return result
     out[...] = result
@@ -79,7 +80,7 @@ def _into(out: Any, result: Any) -> Any:
 
 @handles(np.stack)
 def stack_(arrays: Sequence[Any], axis: int = 0, out: Any = None) -> Any:
-    return _into(out, stack([as_tensor(x) for x in arrays], axis))
+    return into(out, stack([as_tensor(x) for x in arrays], axis))
 
 
 @handles(np.vstack)
@@ -230,7 +231,7 @@ def inner(a: Any, b: Any) -> Any:
 @handles(np.outer)
 def outer(a: Any, b: Any, out: Any = None) -> Any:
     a, b = methods.ravel(as_tensor(a)), methods.ravel(as_tensor(b))
-    return _into(out, apply("mul", methods.expand_dims(a, 1), b))
+    return into(out, apply("mul", methods.expand_dims(a, 1), b))
 
 
 @handles(np.tensordot)
@@ -243,16 +244,48 @@ def tensordot(a: Any, b: Any, axes: Any = 2) -> Any:
     return apply("contract", a, b, pairs=tuple(zip(left, right)))
 
 
+#: The name of a dim of size 1 that goes with every element of the other operand's.
+STRETCHED = "stretched"
+
+
 def batched_matmul(a: Tensor, b: Tensor) -> Tensor:
-    """Products of stacks of matrices, as a broadcast product summed along the contracted dim."""
-    if a.ndim == 1:
-        a = methods.expand_dims(a, 0)
-    vector = b.ndim == 1
-    if vector:
-        b = methods.expand_dims(b, 1)
-    left, right = methods.expand_dims(a, a.ndim), methods.expand_dims(b, b.ndim - 2)
-    result = methods.reduce("sum", apply("mul", left, right), -2)
-    return methods.squeeze(result, -1) if vector else result
+    """Products of stacks of matrices; a stack of one, or a vector, goes with every matrix of the other."""
+    facts = table()
+    left, right = [f"l{i}" for i in range(a.ndim)], [f"r{i}" for i in range(b.ndim)]
+    left[-1] = right[max(0, b.ndim - 2)] = "summed"
+    stacks: list[str] = []
+    for back in range(3, max(a.ndim, b.ndim) + 1):  # dims from the third last on
+        i, j = a.ndim - back, b.ndim - back
+        if i >= 0 and j >= 0:
+            size = facts.resolve(meet(a.dims[i], b.dims[j]))
+            if facts.resolve(a.dims[i]) is facts.resolve(b.dims[j]):
+                left[i] = right[j] = f"both{back}"
+            elif facts.resolve(a.dims[i]) is size:
+                right[j] = STRETCHED
+            else:
+                left[i] = STRETCHED
+        stacks.insert(0, left[i] if i >= 0 and left[i] != STRETCHED else right[j])
+    a, b = (
+        methods.squeeze(t, tuple(i for i, n in enumerate(names) if n == STRETCHED)) if STRETCHED in names else t
+        for t, names in ((a, left), (b, right))
+    )
+    left, right = ([n for n in names if n != STRETCHED] for names in (left, right))
+    rows, columns = left[-2:-1] if a.ndim > 1 else [], right[-1:] if b.ndim > 1 else []
+    return _contracted(a, left, b, right, [*stacks, *rows, *columns])
+
+
+def _contracted(a: Tensor, left: Sequence[str], b: Tensor, right: Sequence[str], kept: Sequence[str]) -> Tensor:
+    """Products of elements whose dims of one name agree, summed over the names that are not `kept`."""
+    if "col" in (a.layout, b.layout) and a.layout == b.layout:
+        swapped = _contracted(b.swap_layout(), right[::-1], a.swap_layout(), left[::-1], kept[::-1])
+        return swapped.swap_layout()
+    shared = [n for n in left if n in right]
+    pairs = {n: (left.index(n), right.index(n)) for n in shared}
+    batch = [n for n in shared if n in kept]
+    summed = tuple(pairs[n] for n in shared if n not in kept)
+    result = apply("contract", a, b, pairs=summed, batch=tuple(pairs[n] for n in batch))
+    have = [*batch, *(n for n in left if n not in shared), *(n for n in right if n not in shared)]
+    return methods.transpose(result, [have.index(n) for n in kept]) if have != list(kept) else result
 
 
 @handles(np.einsum)
@@ -281,21 +314,10 @@ def einsum(subscripts: Any, *operands: Any, out: Any = None, optimize: Any = Fal
         result, have = tensors[0], inputs[0]
     else:
         a, b = inputs
-        shared = [c for c in a if c in b]
-        if not any(c in right for c in shared):
-            result = apply("contract", *tensors, pairs=tuple((a.index(c), b.index(c)) for c in shared))
-            have = "".join(c for c in a if c not in b) + "".join(c for c in b if c not in a)
-        else:
-            summed = "".join(c for c in shared if c not in right)
-            have = right + summed
-            aligned = [_aligned(t, s, have) for t, s in zip(tensors, inputs)]
-            result = (
-                methods.reduce("sum", apply("mul", *aligned), tuple(range(len(right), len(have))))
-                if summed
-                else (apply("mul", *aligned))
-            )
-            have = right
-    return _into(out, methods.transpose(result, [have.index(c) for c in right]) if right else result)
+        if any(c in b and c not in right for c in a) or not any(c in b for c in a):
+            return into(out, _contracted(tensors[0], list(a), tensors[1], list(b), list(right)))
+        result, have = apply("mul", *(_aligned(t, s, right) for t, s in zip(tensors, inputs))), right
+    return into(out, methods.transpose(result, [have.index(c) for c in right]) if right else result)
 
 
 def _aligned(t: Tensor, have: str, want: str) -> Tensor:
@@ -350,7 +372,7 @@ def take(a: Any, indices: Any, axis: Any = None, out: Any = None, mode: str = "r
     a = as_tensor(a)
     if axis is None:
         a, axis = methods.ravel(a), 0
-    return _into(out, apply("take", a, as_tensor(indices), axis=axis))
+    return into(out, apply("take", a, as_tensor(indices), axis=axis))
 
 
 @handles(np.diagonal)
@@ -360,7 +382,7 @@ def diagonal(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
 
 @handles(np.trace)
 def trace(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: Any = None, out: Any = None) -> Any:
-    return _into(out, methods.trace(as_tensor(a), offset, axis1, axis2))
+    return into(out, methods.trace(as_tensor(a), offset, axis1, axis2))
 
 
 @handles(np.diff)
@@ -427,5 +449,5 @@ def astype(x: Any, dtype: Any, *, copy: Any = True, device: Any = None) -> Any:
 def round_(a: Any, decimals: int = 0, out: Any = None) -> Any:
     if decimals:
         scale = 10.0**decimals
-        return _into(out, apply("rint", cast(as_tensor(a), as_tensor(a).element) * scale) / scale)
-    return _into(out, apply("round", a))
+        return into(out, apply("rint", cast(as_tensor(a), as_tensor(a).element) * scale) / scale)
+    return into(out, apply("round", a))

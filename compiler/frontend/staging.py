@@ -26,12 +26,15 @@ from ..diagnostics import TxcError
 from .captures import Captures, Root, is_library
 from .graph import Graph, Loc
 from .jumps import MADE, NotStaged
+from .masked import Masked
+from .numpy_dispatch import library_function
 from .staging_ast import RUNTIME, rewrite
 from .staging_builtins import REPLACED, staging_error
 from .staging_iteration import Elements, StagedIterable, StagedRange
 from .symint import SymInt, is_integer
 from .tensor import Tensor
 from .trace import Trace, require
+from .traced_plainly import note_traced_plainly
 from .undefined import Undefined
 
 __all__ = [
@@ -82,9 +85,10 @@ def as_arrays(result: Any) -> Any:
 
 def refuse_undefined(result: Any, function: Callable[..., Any]) -> None:
     """TxcError where a part of the result has no value."""
-    if isinstance(result, Undefined):
+    if isinstance(result, (Undefined, Masked)):
         code = function.__code__
-        raise result.error(Loc(code.co_filename, code.co_firstlineno, 0, 0, function.__name__))
+        loc = Loc(code.co_filename, code.co_firstlineno, 0, 0, function.__name__)
+        raise result.error(loc) if isinstance(result, Undefined) else result.no_result(loc)
     for part in result.values() if isinstance(result, dict) else result if isinstance(result, (tuple, list)) else ():
         refuse_undefined(part, function)
 
@@ -110,6 +114,8 @@ def stage(function: Callable[..., Any], runtime: Runtime) -> Callable[..., Any]:
     """The function in staged form, bound to a runtime; as it is where it has no source."""
     factory, runtime = _factory(function), runtime.bound_to(function)
     if factory is None:
+        assert isinstance(function, types.FunctionType)
+        note_traced_plainly(function, require())
         runtime.take_all()
         return function
     contents = [cell_content(c) for c in function.__closure__ or ()]
@@ -258,9 +264,10 @@ class Runtime:
         if isinstance(called, Jitted):
             called = called.__wrapped__
         if isinstance(called, types.FunctionType):
+            if is_library(called):
+                return library_function(called)
             # A local function was rewritten with the one around it.
-            ready = is_library(called) or RUNTIME in called.__code__.co_freevars
-            return called if ready else stage(called, self)
+            return called if RUNTIME in called.__code__.co_freevars else stage(called, self)
         method = inspect.getattr_static(called, "__call__", None)
         if isinstance(method, types.FunctionType) and not is_library(method):
             return functools.partial(self.fn(method), called)

@@ -7,20 +7,21 @@ alias as NumPy's do although every value in the graph is immutable.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
 
 from ...dialects.dims import Dim
 from ...dialects.index_map import IndexMap
-from ...dialects.registry import OPS, Op, OpError, Reduction, View
+from ...dialects.registry import OPS, Op, OpError, Reduction, Scan, View
 from ...dialects.types import DType, TensorType
 from ..diagnostics import located, user_loc
 from . import numpy_dispatch
+from .elements import Elements
 from .graph import Block, Value
 from .symint import SymInt, symint
-from .trace import current, shape_of, suspended, table
+from .trace import current, shape_of, table
 
 __all__ = ["Tensor", "asarray"]
 
@@ -51,8 +52,12 @@ def _unary(name: str) -> Any:
     return lambda self: applying.apply(name, self)
 
 
-class Tensor:
-    """A tensor expression of a dtype and dims; `layout` says how the user counts them (see `mirror`)."""
+class Tensor(Elements):
+    """A tensor expression of a dtype and dims; `layout` says how the user counts them (see `mirror`).
+
+    ``Tensor("f32", (3, 4), layout="col")`` has memory of its own, whose content is not initialised; stores into it
+    happen at once.
+    """
 
     __slots__ = (
         "__weakref__",
@@ -66,12 +71,21 @@ class Tensor:
         "_value",
         "boxed",
         "layout",
+        "memory",
         "weak",
     )
 
-    def __init__(self, value: Value, *, layout: str = "row", weak: str = "", boxed: bool = False):
-        self._value: Value | None = value
+    def __init__(
+        self, value: Value | Any, sizes: Sequence[int] | int = (), *, layout: str = "row", weak: str = "",
+        boxed: bool = False,
+    ):  # fmt: skip
+        #: Where its elements are, in graph dims: stores go there.  None for what is not computed yet, and for views.
+        self.memory: np.ndarray | None = None
         self._parent: Tensor | None = None
+        if not isinstance(value, Value):
+            self.memory, boxed = classes.allocated(value, sizes, layout), True
+            value = memory.leaf(self.memory)
+        self._value: Value | None = value
         #: The block in which it came to be: stores into it are seen there and in the blocks inside.
         trace = current()
         self._home: Block | None = None if trace is None else trace.block
@@ -82,14 +96,33 @@ class Tensor:
     @staticmethod
     def view_of(parent: Tensor, op: type[Op], attrs: dict[str, Any]) -> Tensor:
         """`op` (a `View`, parameters in the user's dims) on `parent`, sharing its storage."""
-        made = Tensor.__new__(Tensor)
-        made.layout, made.weak, made.boxed = parent.layout, "", False
-        if parent.layout == "col" and parent.ndim > 1:
-            attrs = applying.mirrored(op.name, op.params, attrs, [parent])[0]
-        made._value, made._parent, made._op, made._attrs, made._loc = None, parent, op, attrs, user_loc()
-        made._cached = None
+        if parent.layout == "col":
+            attrs = applying.mirrored(op, attrs, [parent])[0]
+        made = parent._view(op, attrs)
         (made._type,) = op.infer([parent.type], attrs)
         return made
+
+    def _view(self, op: type[Op] | None, attrs: dict[str, Any]) -> Tensor:
+        """A view of it by `op`, parameters in graph dims; None: by no op, of all of it."""
+        made = Tensor.__new__(Tensor)
+        made.layout, made.weak, made.boxed, made.memory = self.layout, "", False, None
+        made._value, made._parent, made._op, made._attrs, made._loc = None, self, op, attrs, user_loc()
+        made._cached, made._type = None, self.type
+        return made
+
+    def with_memory(self, array: np.ndarray) -> Tensor:
+        """A tensor of its layout that lives in `array` (graph dims)."""
+        made = Tensor(memory.leaf(array), layout=self.layout, boxed=True)
+        made.memory = array
+        return made
+
+    def snapshot(self) -> Tensor:
+        """Its present value: later stores into it are not seen, those into memory are."""
+        return Tensor(self.value, layout=self.layout, weak=self.weak, boxed=self.boxed)
+
+    def settle_in(self, array: np.ndarray) -> None:
+        """Live in `array` (graph dims) from now on; it holds the elements already."""
+        self._value, self.memory = memory.leaf(array), array
 
     @staticmethod
     def apply(op: type[Op] | str, *operands: Any, **params: Any) -> Any:
@@ -105,6 +138,8 @@ class Tensor:
             assert self._value is not None
             return self._value
         source = self._parent.value
+        if self._op is None:
+            return source
         trace = current()
         if self._cached is not None and self._cached[0] is source:
             block = self._cached[1].node.block
@@ -189,8 +224,10 @@ class Tensor:
         return self.shape[n]
 
     def relabelled(self) -> Tensor:
-        """`swap_layout`: the same value, its dims counted the other way round."""
-        return Tensor(self.value, layout="row" if self.layout == "col" else "col")
+        """`swap_layout`: a view of all of it, its dims counted the other way round."""
+        made = self._view(None, {})
+        made.layout = "row" if self.layout == "col" else "col"
+        return made
 
     @property
     def is_lazy(self) -> bool:
@@ -200,12 +237,39 @@ class Tensor:
             root = root._parent
         return _node(root).block is None
 
+    @property
+    def is_view(self) -> bool:
+        """Whether it shares the storage of another tensor."""
+        return self._parent is not None
+
+    @property
+    def device(self) -> str:
+        """Where its elements are, or will be."""
+        return "cpu"
+
     # Storage.
+
+    @property
+    def reads_only(self) -> bool:
+        """Whether it is a view that cannot be stored into."""
+        seen: Tensor = self
+        while seen._parent is not None:
+            if seen._op is not None and seen._op.name in _READ_ONLY:
+                return True
+            seen = seen._parent
+        return False
+
+    @property
+    def has_memory(self) -> bool:
+        """Whether its elements are in memory, and can be stored there."""
+        return not self.reads_only and self.owner()[0].memory is not None
 
     def owner(self) -> tuple[Tensor, IndexMap | None]:
         """The tensor that owns the storage, and the map from this one's (graph) dims to its; None: all of it."""
         if self._parent is None:
             return self, None
+        if self._op is None:
+            return self._parent.owner()
         if self._op.name in _READ_ONLY:
             raise OpError(f"the result of {self._op.name} is read-only", "make a copy first", "TX0220")
         assert issubclass(self._op, View)
@@ -220,8 +284,8 @@ class Tensor:
             if source is self:
                 return
             owner, index = self.owner()
-            if source._parent is not None and index is not None and source.dims == self.dims:
-                other, where = source.owner() if source._op.name not in _READ_ONLY else (None, None)
+            if source.is_view and index is not None and source.dims == self.dims:
+                other, where = (None, None) if source.reads_only else source.owner()
                 if other is owner and where == index:
                     return
             source = applying.cast(source, self.element)
@@ -239,6 +303,16 @@ class Tensor:
             target = applying.broadcast_together([_Shape(self), source], "a store", self.layout)
             if target[1].ndim != self.ndim or target[1].dims != self.dims:
                 raise OpError(f"cannot store {source.user_type} into {self.user_type}", code="TX0221")
+            trace = current()
+            if owner.is_lazy and trace is not None:
+                raise OpError(
+                    f"a store into a {owner.user_type} from outside the compiled function",
+                    "pass it as an argument",
+                    "TX0223",
+                )
+            if owner.memory is not None:
+                memory.write(self, target[1])
+                return
             before = owner.value
             if index is None:
                 after = target[1].value
@@ -289,30 +363,6 @@ class Tensor:
                 "TX0230",
             )  # fmt: skip
 
-    def _no_number(self, what: str) -> Any:
-        with located():
-            raise OpError(
-                f"{what} needs the value of a tensor, which is known only when the compiled function runs",
-                "keep it a tensor: .astype() converts, np.floor rounds",
-                "TX0231",
-            )
-
-    def __float__(self) -> float:
-        return self._no_number("float()")
-
-    def __int__(self) -> int:
-        return self._no_number("int()")
-
-    def __index__(self) -> int:
-        return self._no_number("an index")
-
-    def __array__(self, dtype: Any = None, copy: Any = None) -> np.ndarray:
-        if current() is not None:
-            with located():
-                raise OpError("a traced tensor has no NumPy array yet", "use np functions on it directly", "TX0232")
-        result = evaluate(self)
-        return result if dtype is None else result.astype(dtype)
-
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
         with located():
             return numpy_dispatch.ufunc(ufunc, method, inputs, kwargs)
@@ -322,7 +372,10 @@ class Tensor:
             return numpy_dispatch.function(function, args, kwargs)
 
     def __repr__(self) -> str:
-        return f"<Tensor {self.user_type}{'' if self.layout == 'row' else ' col'}>"
+        return f"<{type(self).__name__} {self.user_type}{'' if self.layout == 'row' else ' col'}>"
+
+    def __str__(self) -> str:
+        return repr(self) if current() is not None else tensor_format.text(self, "plain")
 
     __hash__ = object.__hash__
 
@@ -459,8 +512,10 @@ def _call_method(found: Any, self: Tensor, args: tuple[Any, ...], kwargs: dict[s
             return found(self, *args, **kwargs)
         if issubclass(found, Reduction):
             return methods.reduce(found.name, self, *args, **kwargs)
-        # Operands come first, then parameters in the order of their declaration.
-        others = max(0, found.arity - 1)
+        if issubclass(found, Scan):
+            return methods.scan(found.name, self, *args, **kwargs)
+        # Operands come first (one, where an op takes any number), then parameters in the order of their declaration.
+        others = found.arity - 1 if found.arity >= 0 else 1
         params = dict(zip(found.params, args[others:]))
         if len(args) > others + len(found.params):
             raise OpError(f"{found.name} takes {others + len(found.params)} arguments, not {len(args)}", code="TX0101")
@@ -472,16 +527,6 @@ def _no_attribute(name: str) -> str:
 
     near = difflib.get_close_matches(name, list(_methods()), 2)
     return f"a tensor has no attribute {name!r}" + (f"; did you mean {' or '.join(near)}?" if near else "")
-
-
-def evaluate(t: Tensor) -> np.ndarray:
-    """The elements of a lazy tensor, in the user's dims."""
-    from ..jit import evaluate_graph
-    from .trace import lazy_graph
-
-    with suspended():
-        result = evaluate_graph(lazy_graph(t))[0]
-    return result.T if t.layout == "col" else result
 
 
 def asarray(a: Any, layout: str = "row") -> Tensor:
@@ -497,4 +542,4 @@ def asarray(a: Any, layout: str = "row") -> Tensor:
 
 
 from . import apply as applying  # noqa: E402  (these modules apply ops to tensors: they need the class above)
-from . import indexing, methods  # noqa: E402
+from . import classes, indexing, memory, methods, tensor_format  # noqa: E402

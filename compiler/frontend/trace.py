@@ -12,13 +12,13 @@ import numpy as np
 from ...dialects.dims import Dim, DimLike, dim
 from ...dialects.registry import OpError
 from ...dialects.types import dtype, tensor_type
-from .graph import Block, DimTable, Graph, Input, Literal, Node, Value, schedule
+from .graph import Block, DimTable, Graph, Input, Literal, Node, Value
 from .symint import SymInt, symint
 
 if TYPE_CHECKING:
     from .tensor import Tensor
 
-__all__ = ["Trace", "current", "lazy_graph", "require", "suspended", "table"]
+__all__ = ["Trace", "current", "require", "suspended", "table"]
 
 _active = threading.local()
 #: The dims of lazy expressions are numbers: their table has nothing to learn.
@@ -69,6 +69,8 @@ class Trace:
         self.writes: list[dict[Tensor, Value]] = [{}]
         #: For each open block: the tensors, owners or views, that stores went through.
         self.writers: list[list[Tensor]] = [[]]
+        #: The files and names of the functions that are traced as they are, not staged.
+        self.plain: set[tuple[str, str]] = set()
         self._captured: dict[int, tuple[Any, Tensor]] = {}
         #: Lazy tensors used in the trace, as hidden arguments.
         self._adopted: dict[Value, Tensor] = {}
@@ -139,15 +141,20 @@ class Trace:
 
     def adopt(self, lazy: Tensor) -> Tensor:
         """A lazy tensor of the surrounding program: computed now, a hidden argument of the function."""
-        from .tensor import evaluate
+        from .memory import array_of
+        from .tensor import Tensor
 
         with suspended():
             value = lazy.value
         found = self._adopted.get(value)
         if found is None:
-            array = evaluate(lazy)
-            name = f"lazy{len(self._adopted)}"
-            found = self._adopted[value] = self.array_input(name, array, layout=lazy.layout, hidden=True)
+            with suspended():
+                array = array_of(lazy)
+            # The argument is in graph dims, which the tensor only counts in its own way.
+            given = self.array_input(
+                f"lazy{len(self._adopted)}", array.T if lazy.layout == "col" else array, hidden=True
+            )
+            found = self._adopted[value] = Tensor(given.value, layout=lazy.layout, boxed=True)
         return found
 
     @contextmanager
@@ -236,21 +243,6 @@ class Trace:
                 outputs.append(tensor.value)
         graph = Graph(self.name, self.inputs, outputs, self.table, aliases, structure, count, self.blocks[0])
         return graph.settle()
-
-
-def lazy_graph(*tensors: Tensor) -> Graph:
-    """The graph that computes lazy tensors: their leaves are hidden inputs, dims are numbers."""
-    outputs = [t.value for t in tensors]
-    leaves: dict[Value, None] = {}
-    for v in [*outputs, *(o for n in schedule(outputs) for o in n.operands)]:
-        if v.node.op is None:
-            leaves[v] = None
-    inputs = [
-        Input(f"t{i}", "tensor", v, hidden=True, source=v.node.leaf)
-        for i, v in enumerate(sorted(leaves, key=lambda v: v.node.serial))
-    ]
-    structure = 0 if len(outputs) == 1 else tuple(range(len(outputs)))
-    return Graph("expression", inputs, outputs, DimTable(), {}, structure, len(outputs))
 
 
 def shape_of(dims: Sequence[Dim]) -> tuple[int | SymInt, ...]:

@@ -16,13 +16,13 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from ...dialects.registry import OPS, OpError, Reduction
+from ...dialects.registry import OPS, OpError, Reduction, Scan
 from ...dialects.types import DTYPES
 from ..diagnostics import TxcError, at, located
 from .counting import Counting, counting_of
 from .graph import Graph, Loc
 from .jumps import NotStaged, stop_of, structured
-from .methods import reduce
+from .methods import reduce, scan
 from .staging import Runtime
 from .staging_ast import assigned_names, returns
 from .staging_iteration import StagedIterable
@@ -444,11 +444,13 @@ class _Evaluator:
         if found is not None:
             return found(*arguments, **keywords)
         decl = OPS.get(name)
-        if decl is None or decl.family not in ("map", "reduction", "view", "composite", "structural"):
+        if decl is None or decl.family not in ("map", "reduction", "scan", "view", "composite", "structural"):
             known = [*self.module.functions, *FUNCTIONS, *OPS]
             self.fail(node.func, f"there is no function {name!r}", nearest(name, known), "TX0539")
         if issubclass(decl, Reduction):
             return reduce(name, *arguments, **keywords)
+        if issubclass(decl, Scan):
+            return scan(name, *arguments, **keywords)
         if decl.numpy is not None and isinstance(decl.numpy, np.ufunc):
             return decl.numpy(*arguments, **keywords)
         return Tensor.apply(decl, *arguments, **keywords)

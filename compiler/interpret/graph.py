@@ -12,6 +12,7 @@ from ...dialects.index_map import IndexMap
 from ...dialects.registry import Op, OpError, View, apply_map
 from ...dialects.types import tensor_type
 from ..frontend.graph import Block, Graph, Guard, Node, Value
+from .scalar import evaluate
 
 __all__ = ["bind_inputs", "run_graph"]
 
@@ -100,7 +101,7 @@ def _evaluate(
         (x,) = arrays
         fill = known.get("fill", 0)
         return (apply_map(x, op.view(tensor_type(x.dtype, x.shape), known), fill),)
-    return op.evaluate(arrays, known)
+    return evaluate(op, arrays, known)
 
 
 def _numbers(value: Any, env: dict[Sym, int]) -> Any:

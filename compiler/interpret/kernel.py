@@ -6,7 +6,7 @@ maps, results scattered.  Reductions fold in exactly their order.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -15,12 +15,12 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Block, Operation, SSAValue
 
 from ...dialects.dims import Sym
-from ...dialects.kernel import EmptyOp, ForeignOp, ForOp, GenericOp, IfOp, RowsOp, WhileOp, shape_of
+from ...dialects.kernel import EmptyOp, ForeignOp, ForOp, GenericOp, IfOp, RowsOp, ScatterOp, WhileOp, shape_of
 from .bodies import InterpretError, literal
 from .foreign import run_foreign
 from .frame import Frame, naming
 from .memory import Arena, Memory, evaluate, poisoned
-from .order import fold
+from .order import States, fold, scan
 from .program import enter, function_of
 
 __all__ = ["run"]
@@ -70,6 +70,8 @@ class _Kernels:
                 element, dims = shape_of(op.result.type)
                 shape = [int(evaluate(d, frame.env)) for d in dims]
                 self.memory[op.result] = Memory(poisoned(shape, element), element)
+            case ScatterOp():
+                self.scatter(frame, op)
             case RowsOp():
                 self.rows(frame, op)
             case ForeignOp():
@@ -134,6 +136,36 @@ class _Kernels:
         self.memory.update(zip(op.results_, found))
         return found
 
+    def scatter(self, frame: Frame, op: ScatterOp) -> None:
+        """All places and new elements at once, then the stores, in order."""
+        memory = frame.found(op.base)
+        if op.results_:
+            memory = Memory(memory.array.copy(), memory.element)
+            self.memory[op.results_[0]] = memory
+        inner = frame
+        for i, extent in reversed(list(enumerate(op.extents.data))):
+            inner = inner.bind_axis(Sym(f"d{i}"), np.arange(int(evaluate(extent, frame.env))))
+        if 0 in inner.batch:
+            return
+        (value,) = inner.run_body(op.body.block, self.inputs(inner, op, 0, len(op.ins)))
+        place = op.out_map.data
+        index, where = inner.index(place.exprs), inner.where(place.guards)
+        if not op.merge.blocks:
+            memory.scatter(index, value, where, inner.worker)
+            return
+        # One ordered point after another: a later one sees what an earlier one stored.
+        ordered, rest = inner.batch[: op.n_ordered], inner.batch[op.n_ordered :]
+        count = int(np.prod(ordered))
+        *index, value, where = (
+            np.broadcast_to(x, inner.batch).reshape(count, *rest)
+            for x in (*index, value, True if where is None else where)
+        )
+        for p in range(count):
+            at = [i[p] for i in index]
+            old = memory.gather(at, where[p], inner.worker)
+            (new,) = inner.run_body(op.merge.block, (old, value[p]))
+            memory.scatter(at, new, where[p], inner.worker)
+
     def foreign(self, frame: Frame, op: ForeignOp) -> None:
         """Run the loops that the op's generator makes, whose order of arithmetic is the op's meaning, bit for bit."""
         made = []
@@ -186,29 +218,48 @@ class _Kernels:
             inner.worker = inner.env[Sym("d0")] - part[0]
             for d in range(1, shared):
                 inner.worker = inner.worker * extents[d] + inner.env[Sym(f"d{d}")]
-        if op.is_reduction:
+        if op.is_scan:
+            inner, results = self.scan(inner, op, extents[-1])
+        elif op.is_reduction:
             results = self.reduce(inner, op, extents[-1])
         else:
             results = inner.run_body(op.body.block, self.inputs(inner, op, 0, len(op.ins)))
         for memory, index, value in zip(outputs, op.maps_out(), results, strict=True):
             memory.scatter(inner.index(index.exprs), value, inner.where(index.guards), inner.worker)
 
-    def inputs(self, frame: Frame, op: GenericOp, first: int, last: int) -> list[Array]:
+    def inputs(self, frame: Frame, op: GenericOp | ScatterOp, first: int, last: int) -> list[Array]:
         pairs = list(zip(op.ins, op.maps_in()))[first:last]
         return [frame.load(value, index.exprs, index.guards) for value, index in pairs]
 
     def reduce(self, frame: Frame, op: GenericOp, count: int) -> tuple[Array, ...]:
-        assert op.order is not None and op.identity is not None
+        assert op.order is not None
+        identity, element, combine = self.folding(frame, op)
+        states = fold(op.order.data, count, element, combine, identity, frame.batch, frame.scalars.fma)
+        return frame.run_body(op.finish.block, [*states, *self.inputs(frame, op, len(op.ins) - op.n_post, len(op.ins))])
+
+    def scan(self, frame: Frame, op: GenericOp, count: int) -> tuple[Frame, tuple[Array, ...]]:
+        """The results at every point along the axis, and the frame in which that is one more axis."""
+        assert op.order is not None and op.scan is not None
+        identity, element, combine = self.folding(frame, op)
+        exclusive = op.scan.data == "exclusive"
+        states, _ = scan(op.order.data, count, element, combine, identity, identity, frame.batch, exclusive)
+        inner = frame.bind_axis(Sym(f"d{op.n_parallel}"), np.arange(count))
+        posts = self.inputs(inner, op, len(op.ins) - op.n_post, len(op.ins))
+        return inner, inner.run_body(op.finish.block, [*states, *posts])
+
+    def folding(
+        self, frame: Frame, op: GenericOp
+    ) -> tuple[list[Any], Callable[[Array], States], Callable[[States, States], States]]:
+        """The identity, the elements and the merge of a nest that folds, in a frame of its parallel iterators."""
+        assert op.identity is not None
         reduced, posted = Sym(f"d{op.n_parallel}"), len(op.ins) - op.n_post
 
-        def element(ks: Array) -> tuple[Array, ...]:
+        def element(ks: Array) -> States:
             inner = frame.fork(batch=(len(ks), *frame.batch))
             inner.env[reduced] = ks
             return inner.run_body(op.body.block, self.inputs(inner, op, 0, posted))
 
-        def combine(older: tuple[Array, ...], newer: tuple[Array, ...]) -> tuple[Array, ...]:
+        def combine(older: States, newer: States) -> States:
             return frame.run_body(op.merge.block, older + newer)
 
-        identity = [literal(i) for i in op.identity.data]
-        states = fold(op.order.data, count, element, combine, identity, frame.batch, frame.scalars.fma)
-        return frame.run_body(op.finish.block, [*states, *self.inputs(frame, op, posted, len(op.ins))])
+        return [literal(i) for i in op.identity.data], element, combine

@@ -14,11 +14,11 @@ import numpy as np
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Block, Operation, SSAValue
 
-from ...dialects.loop import BarrierOp, ForOp, IfOp, ParallelOp, ReduceOp, WhileOp
+from ...dialects.loop import BarrierOp, ForOp, IfOp, ParallelOp, ReduceOp, ScanOp, WhileOp
 from .bodies import InterpretError, literal
 from .frame import Frame, naming
 from .memory import Arena, evaluate
-from .order import fold
+from .order import fold, scan
 from .program import enter, function_of
 
 __all__ = ["run"]
@@ -63,6 +63,8 @@ def _op(frame: Frame, op: Operation) -> None:
             _sequential(frame, op)
         case ReduceOp():
             _reduce(frame, op)
+        case ScanOp():
+            _scan(frame, op)
         case IfOp():
             for condition, region in (
                 (frame.values[op.condition], op.then),
@@ -80,7 +82,7 @@ def _op(frame: Frame, op: Operation) -> None:
                 raise InterpretError("does not belong to the stage loops")
 
 
-def _bounds(frame: Frame, op: ParallelOp | ForOp | ReduceOp) -> tuple[Any, Any, int]:
+def _bounds(frame: Frame, op: ParallelOp | ForOp | ReduceOp | ScanOp) -> tuple[Any, Any, int]:
     """Lower and upper bound (arrays where they differ between points of the batch) and step."""
     lower, upper, step = (evaluate(e.data, frame.env) for e in (op.lower, op.upper, op.step))
     if np.ndim(step) or step <= 0:
@@ -199,3 +201,38 @@ def _fold(frame: Frame, op: ReduceOp, lower: Any, count: int) -> tuple[Array, ..
 
     identity = [literal(i) for i in op.identity.data]
     return fold(op.order.data, count, element, combine, identity, frame.batch, frame.scalars.fma)
+
+
+def _scan(frame: Frame, op: ScanOp) -> None:
+    lower, upper, _ = _bounds(frame, op)
+    counts = np.maximum(0, np.asarray(upper - lower))
+    inits = [frame.values[v] for v in op.inits]
+    results: list[Array] = inits
+    for count in np.unique(counts) if counts.ndim else [counts]:
+        inner = frame.masked(counts == count) if counts.ndim else frame.fork()
+        if inner is not None:
+            ends = _scan_once(inner, op, lower, int(count), inits)
+            results = [_chosen(inner.active, s, r) for s, r in zip(ends, results)]
+    frame.values.update(zip(op.outs, results, strict=True))
+
+
+def _scan_once(frame: Frame, op: ScanOp, lower: Any, count: int, inits: Sequence[Array]) -> Sequence[Array]:
+    def at(ks: Array) -> Frame:
+        inner = frame.fork(batch=(len(ks), *frame.batch))
+        inner.env[op.symbol] = lower + ks
+        return inner
+
+    def element(ks: Array) -> tuple[Array, ...]:
+        inner = at(ks)
+        return tuple(inner.values[v] for v in _block(inner, op.body.block))
+
+    def combine(older: tuple[Array, ...], newer: tuple[Array, ...]) -> tuple[Array, ...]:
+        return frame.run_body(op.merge.block, older + newer)
+
+    identity = [literal(i) for i in op.identity.data]
+    exclusive = op.exclusive is not None
+    partial, ends = scan(op.order.data, count, element, combine, identity, inits, frame.batch, exclusive)
+    inner = at(np.arange(count).reshape((-1,) + (1,) * len(frame.batch)))
+    frame.values.update(zip(op.finish.block.args, partial, strict=True))
+    _block(inner, op.finish.block)
+    return ends

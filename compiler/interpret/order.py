@@ -9,7 +9,7 @@ import numpy as np
 
 from ...dialects.order import Order
 
-__all__ = ["States", "fold"]
+__all__ = ["States", "fold", "scan"]
 
 Array = np.ndarray[Any, Any]
 States = tuple[Array, ...]
@@ -37,6 +37,8 @@ def fold(
     """
     if order.kind == "free":
         order = _FREE
+    elif order.kind == "serial":
+        order = Order("chain", max(1, count))
     points = max(1, int(np.prod(batch)))
     group = max(1, _BATCH // (order.lanes * points)) * order.block
 
@@ -87,6 +89,65 @@ def _fold_blocks(
         lanes //= 2
         states = combine(tuple(s[:, :lanes] for s in states), tuple(s[:, lanes : 2 * lanes] for s in states))
     return tuple(s[:, 0] for s in states)
+
+
+def scan(
+    order: Order,
+    count: int,
+    element: Callable[[Array], Sequence[Any]],
+    combine: Callable[[States, States], States],
+    identity: Sequence[Any],
+    inits: Sequence[Any],
+    batch: tuple[int, ...] = (),
+    exclusive: bool = False,
+) -> tuple[States, States]:
+    """The partial folds of elements ``0 … count-1``, each state of shape ``(count, *batch)``, and the last states.
+
+    Arguments as of `fold`; the scan starts from `inits`.  With `exclusive` partial fold `k` is that before element `k`.
+    """
+    given = element(np.arange(count, dtype=np.int64).reshape((-1, *(1,) * len(batch)))) if count else identity
+    elements = tuple(np.broadcast_to(np.asarray(e), (count, *batch)) for e in given)
+    start = tuple(np.broadcast_to(np.asarray(i), (1, *batch)) for i in inits)
+    found: list[States] = []
+    last = start
+    step = 1 if order.kind == "serial" else order.block
+    for first in range(0, count, step):
+        block = tuple(e[first : first + step] for e in elements)
+        if order.kind == "prefix":
+            block = _prefixes(order.lanes, block, combine, identity)
+        before = tuple(np.broadcast_to(s, b.shape) for s, b in zip(last, block))
+        found.append(combine(before, block))
+        last = tuple(s[-1:] for s in found[-1])
+    partial = tuple(np.concatenate([f[i] for f in found] or [s[:0]]) for i, s in enumerate(start))
+    if exclusive:
+        partial = tuple(np.concatenate([s, p[:-1]])[:count] for s, p in zip(start, partial))
+    return partial, tuple(s[0] for s in last)
+
+
+def _prefixes(
+    lanes: int, block: States, combine: Callable[[States, States], States], identity: Sequence[Any]
+) -> States:
+    """One block's partial folds: runs of `lanes` elements by doubling, then chained."""
+
+    def filled(like: Array, length: int, value: Any) -> Array:
+        return np.full((length, *like.shape[1:]), value, like.dtype)
+
+    length = block[0].shape[0]
+    runs = -(-length // lanes)
+    padded = tuple(np.concatenate([b, filled(b, runs * lanes - length, i)]) for b, i in zip(block, identity))
+    local = tuple(np.moveaxis(p.reshape(runs, lanes, *p.shape[1:]), 1, 0) for p in padded)
+    step = 1
+    while step < lanes:
+        shifted = tuple(np.concatenate([filled(x, step, i), x[:-step]]) for x, i in zip(local, identity))
+        local = combine(shifted, local)
+        step *= 2
+    chained: list[States] = []
+    carried = tuple(filled(x[:1, 0], 1, i) for x, i in zip(local, identity))
+    for run in range(runs):
+        here = tuple(x[:, run] for x in local)
+        chained.append(combine(tuple(np.broadcast_to(c, h.shape) for c, h in zip(carried, here)), here))
+        carried = tuple(x[-1:] for x in chained[-1])
+    return tuple(np.concatenate([c[i] for c in chained])[:length] for i in range(len(block)))
 
 
 class _Blocks:

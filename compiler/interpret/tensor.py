@@ -18,6 +18,7 @@ from ...dialects.dims import Dim, Sym, dim
 from ...dialects.index_map import IndexMap
 from ...dialects.registry import apply_map
 from ...dialects.tx import ForOp, IfOp, InsertOp, TxOp, ViewOp, WhileOp, YieldOp
+from .scalar import evaluate
 
 __all__ = ["bind_symbols", "run", "run_function"]
 
@@ -111,7 +112,7 @@ def _run_op(
             return _run_block(branch.block, dict(values), env)
         case TxOp():
             params = {k: _concrete(v, env) for k, v in op.params.items()}
-            found = op.decl.evaluate(operands, params)
+            found = evaluate(op.decl, operands, params)
             return [np.asarray(a).astype(tensor_of(r.type).dtype.numpy, copy=False) for a, r in zip(found, op.results)]
     raise ValueError(f"{op.name} is no tx operation")
 
@@ -127,9 +128,13 @@ def _insert(base: np.ndarray, value: np.ndarray, index: IndexMap, env: Mapping[S
 
 
 def _concrete(value: Any, env: Mapping[Sym, int]) -> Any:
-    """A parameter with each dim replaced by its value, still a `Dim`."""
+    """A parameter with each dim replaced by its value, still a `Dim`; a map keeps its iterators."""
     if isinstance(value, Dim):
         return dim(_value(value, env))
     if isinstance(value, tuple):
         return tuple(_concrete(v, env) for v in value)
+    if isinstance(value, IndexMap):
+        known = {s: dim(n) for s, n in env.items()}
+        parts = (value.extents, value.exprs, value.guards)
+        return IndexMap(*(tuple(d.substitute(known) for d in part) for part in parts))
     return value

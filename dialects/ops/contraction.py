@@ -22,10 +22,6 @@ def _pairs(value: Any, operands: Sequence[TensorType]) -> tuple[tuple[int, int],
                 raise OpError(f"dim {number} of a contraction is out of range for {operand}", code="TX0140")
             ends.append(int(number) % operand.rank)
         found.append((ends[0], ends[1]))
-    for side in (0, 1):
-        numbers = [p[side] for p in found]
-        if len(set(numbers)) != len(numbers):
-            raise OpError(f"a dim of the {('left', 'right')[side]} operand is contracted twice: {found}", code="TX0140")
     return tuple(found)
 
 
@@ -33,19 +29,25 @@ def _pairs(value: Any, operands: Sequence[TensorType]) -> tuple[tuple[int, int],
 class Contract(Structural):
     """Products summed over `pairs` of (left dim, right dim); the left's free dims, then the right's.
 
-    No pair gives the outer product, all pairs a scalar.
+    No pair gives the outer product, all pairs a scalar.  Pairs of `batch` dims run together and stay, before all others
+    of the result: stacks of contractions, each with the bits that it has alone.
     """
 
     numpy = np.tensordot
     arity = 2
     seeds = "Eigen contract"
     methods = ("contract",)
-    params: ClassVar[dict[str, Param]] = {"pairs": Param("pairs", _pairs)}
+    params: ClassVar[dict[str, Param]] = {"pairs": Param("pairs", _pairs), "batch": Param("pairs", _pairs, ())}
 
     @classmethod
     def infer(cls, operands: Sequence[TensorType], attrs: dict[str, Any]) -> tuple[TensorType, ...]:
         left, right = operands
-        pairs: tuple[tuple[int, int], ...] = attrs["pairs"]
+        batch = attrs["batch"]
+        pairs: tuple[tuple[int, int], ...] = (*batch, *attrs["pairs"])
+        for side, word in enumerate(("left", "right")):
+            numbers = [p[side] for p in pairs]
+            if len(set(numbers)) != len(numbers):
+                raise OpError(f"a dim of the {word} operand is contracted twice: {pairs}", code="TX0140")
         if left.dtype is not right.dtype:
             raise OpError(f"contract needs operands of one dtype, got {left} and {right}", "cast one of them", "TX0111")
         for i, j in pairs:
@@ -55,7 +57,8 @@ class Contract(Structural):
                     f"their sizes are {left.dims[i]} and {right.dims[j]}",
                     "TX0141",
                 )
-        free = [d for i, d in enumerate(left.dims) if i not in [p[0] for p in pairs]]
+        free = [left.dims[i] for i, _ in batch]
+        free += [d for i, d in enumerate(left.dims) if i not in [p[0] for p in pairs]]
         free += [d for j, d in enumerate(right.dims) if j not in [p[1] for p in pairs]]
         return (left.with_dims(tuple(free)),)
 
@@ -67,7 +70,7 @@ class Contract(Structural):
             return None
 
         def product(x: Any, y: Any) -> Any:
-            return x.contract(y, attrs["pairs"])
+            return x.contract(y, attrs["pairs"], attrs["batch"])
 
         re = product(left.real, right.real) - product(left.imag, right.imag)
         im = product(left.real, right.imag) + product(left.imag, right.real)
@@ -76,8 +79,14 @@ class Contract(Structural):
     @classmethod
     def evaluate(cls, arrays: Sequence[np.ndarray], attrs: dict[str, Any]) -> tuple[np.ndarray, ...]:
         left, right = arrays
-        pairs = attrs["pairs"]
+        pairs, batch = attrs["pairs"], attrs["batch"]
         wide = np.float32 if left.dtype.itemsize == 2 and left.dtype.kind not in "iu" else left.dtype
+        letters = iter(range(52))
+        a, b = [next(letters) for _ in range(left.ndim)], [next(letters) for _ in range(right.ndim)]
+        for i, j in (*batch, *pairs):
+            b[j] = a[i]
+        kept = [a[i] for i, _ in batch]
+        kept += [x for x in a if x not in b] + [x for x in b if x not in a]
         with np.errstate(all="ignore"):
-            total = np.tensordot(left.astype(wide), right.astype(wide), ([p[0] for p in pairs], [p[1] for p in pairs]))
+            total = np.einsum(left.astype(wide), a, right.astype(wide), b, kept, optimize=not batch)
         return (np.asarray(total).astype(left.dtype, copy=False),)

@@ -21,6 +21,10 @@ class Diagonal(View):
     params: ClassVar[dict[str, Param]] = {"offset": int_param(0)}
 
     @classmethod
+    def mirror(cls, attrs: dict[str, Any], rank: int) -> dict[str, Any]:
+        raise OpError("diagonal has no form for column-major tensors", "use .swap_layout() first", "TX0212")
+
+    @classmethod
     def view(cls, operand: TensorType, attrs: dict[str, Any]) -> IndexMap:
         if operand.rank < 2:
             raise OpError(f"diagonal needs at least two dims, got {operand}", code="TX0120")

@@ -1,4 +1,4 @@
-"""Ops with inference and lowering of their own: sources of values, stores, gathers, joins and materialisation."""
+"""Ops with inference and lowering of their own: sources of values, stores, joins and materialisation."""
 
 from __future__ import annotations
 
@@ -98,35 +98,6 @@ class Insert(Structural):
         where = tuple(np.broadcast_to(np.asarray(e.evaluate(env)), value.shape) for e in index.exprs)
         result[where] = value
         return (result,)
-
-
-@op
-class Take(Structural):
-    """Elements along `axis` at integer `indices`, whose dims replace that axis.
-
-    Negative indices count from the end; others are clamped into range (``mode="clip"`` of NumPy; no error at run time).
-    """
-
-    numpy = np.take
-    arity = 2
-    methods = ("take",)
-    params: ClassVar[dict[str, Param]] = {"axis": axis()}
-
-    @classmethod
-    def infer(cls, operands: Sequence[TensorType], attrs: dict[str, Any]) -> tuple[TensorType, ...]:
-        source, indices = operands
-        at: int = attrs["axis"]
-        if not indices.dtype.is_integer:
-            raise OpError(f"take needs integer indices, got {indices}", code="TX0132")
-        return (source.with_dims((*source.dims[:at], *indices.dims, *source.dims[at + 1 :])),)
-
-    @classmethod
-    def evaluate(cls, arrays: Sequence[np.ndarray], attrs: dict[str, Any]) -> tuple[np.ndarray, ...]:
-        source, indices = arrays
-        extent = source.shape[attrs["axis"]]
-        wide = indices.astype(np.int64)
-        position = np.clip(np.where(wide < 0, wide + extent, wide), 0, extent - 1)
-        return (np.take(source, position, axis=attrs["axis"]),)
 
 
 @op

@@ -78,6 +78,10 @@ class Shuffle(View):
     params: ClassVar[dict[str, Param]] = {"permutation": ints()}
 
     @classmethod
+    def mirror(cls, attrs: dict[str, Any], rank: int) -> dict[str, Any]:
+        return {"permutation": tuple(rank - 1 - p for p in reversed(attrs["permutation"]))}
+
+    @classmethod
     def view(cls, operand: TensorType, attrs: dict[str, Any]) -> IndexMap:
         permutation: tuple[int, ...] = attrs["permutation"]
         if sorted(permutation) != list(range(operand.rank)):
@@ -218,7 +222,9 @@ class Reverse(View):
     """The dims whose flag is true run backwards."""
 
     seeds = "Eigen reverse"
-    params: ClassVar[dict[str, Param]] = {"flags": Param("flags", lambda v, _: tuple(bool(x) for x in v), REQUIRED)}
+    params: ClassVar[dict[str, Param]] = {
+        "flags": Param("flags", lambda v, _: tuple(bool(x) for x in v), REQUIRED, lambda v, _: v[::-1])
+    }
 
     @classmethod
     def view(cls, operand: TensorType, attrs: dict[str, Any]) -> IndexMap:
@@ -241,6 +247,12 @@ class Pad(View):
         if isinstance(pairs, (tuple, list)) and all(isinstance(p, (tuple, list)) and len(p) == 2 for p in pairs):
             given = {**given, "pairs": [x for p in pairs for x in p]}
         return super().bind(operands, given)
+
+    @classmethod
+    def mirror(cls, attrs: dict[str, Any], rank: int) -> dict[str, Any]:
+        pairs = attrs["pairs"]
+        ends = [pairs[2 * i : 2 * i + 2] for i in range(rank)]
+        return {**attrs, "pairs": tuple(x for pair in reversed(ends) for x in pair)}
 
     @classmethod
     def view(cls, operand: TensorType, attrs: dict[str, Any]) -> IndexMap:

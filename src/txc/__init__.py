@@ -4,25 +4,38 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from . import graph
+    from .compiler.devices import device, devices
     from .compiler.diagnostics import TxcError
     from .compiler.export import export
+    from .compiler.frontend.classes import TensorFixedSize, TensorMap, TensorRef
     from .compiler.frontend.tensor import Tensor, asarray
+    from .compiler.frontend.tensor_format import TensorIOFormat
     from .compiler.info import info
     from .compiler.jit import jit
     from .compiler.options import OptionError
     from .compiler.tx_module import compile_source, load
 
 __version__ = "0.1.0"
-__all__ = ["OptionError", "Tensor", "TxcError", "asarray", "compile_source", "export", "info", "jit", "load"]
+__all__ = [
+    "OptionError", "Tensor", "TensorFixedSize", "TensorIOFormat", "TensorMap", "TensorRef", "TxcError", "asarray",
+    "compile_source", "device", "devices", "export", "graph", "info", "jit", "load",
+]  # fmt: skip
 
 #: Each name's module is imported when the name is first used: a jitted function whose code the cache has needs neither
 #: the front end nor the op registry, which are most of what importing all of txc costs.
 _MODULES = {
     "OptionError": "options",
     "Tensor": "frontend.tensor",
+    "TensorFixedSize": "frontend.classes",
+    "TensorIOFormat": "frontend.tensor_format",
+    "TensorMap": "frontend.classes",
+    "TensorRef": "frontend.classes",
     "TxcError": "diagnostics",
     "asarray": "frontend.tensor",
     "compile_source": "tx_module",
+    "device": "devices",
+    "devices": "devices",
     "export": "export",
     "info": "info",
     "jit": "jit",
@@ -30,7 +43,13 @@ _MODULES = {
 }
 
 
+#: Namespaces of other systems' vocabularies.
+_NAMESPACES = ("graph",)
+
+
 def __getattr__(name: str) -> Any:
+    if name in _NAMESPACES:
+        return import_module(f".{name}", __name__)
     if name not in _MODULES:
         raise AttributeError(f"module 'txc' has no attribute {name!r}")
     found = globals()[name] = getattr(import_module(f".compiler.{_MODULES[name]}", __name__), name)
@@ -38,4 +57,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+    return sorted({*globals(), *__all__, *_NAMESPACES})

@@ -8,6 +8,8 @@ import pytest
 import txc
 from txc.runtime import native_layout
 
+FACTORS = [2.0, 3.0]
+
 
 def three(x, y):
     return x * 2 - y
@@ -64,15 +66,18 @@ def test_a_captured_value_that_changed_is_the_reason(calls):
 @pytest.mark.parametrize(
     ("function", "args", "reason"),
     [
-        (lambda *xs: xs[0] + xs[1], (np.ones(2), np.ones(2)), "xs collects any number of arguments"),
-        (lambda pair: pair[0] + pair[1], ((np.ones(2), np.ones(2)),), "pair is a tuple"),
-        (lambda d: d["a"], ({"a": np.ones(2)},), "d is a dict"),
+        (
+            lambda **xs: xs["a"] + xs["b"],
+            {"a": np.ones(2), "b": np.ones(2)},
+            "xs collects keywords, whose order counts",
+        ),
+        (lambda x: x * FACTORS[0], {"x": np.ones(2)}, "FACTORS is compared by value"),
     ],
 )
 def test_calls_that_python_makes_say_why(function, args, reason):
     jitted = txc.jit(function)
     for _ in range(2):
-        np.testing.assert_array_equal(jitted(*args), function(*args))
+        np.testing.assert_array_equal(jitted(**args), function(**args))
     assert f"calls  by Python: {reason}" in described(jitted)
 
 

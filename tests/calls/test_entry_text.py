@@ -61,10 +61,21 @@ def test_the_kernel_of_a_stage_has_no_entry():
     assert "several.entry" not in txc.jit(several).lower(X, X, 2.0, 3, True).as_text("llvm")
 
 
+def test_containers_are_taken_apart_by_their_forms(monkeypatch):
+    def nested(x, parts, kind, *more, out=None):
+        return x + parts["a"][0] + parts["b"] * more[0] + more[1]
+
+    plan = made(monkeypatch, nested, X, {"a": [X, "text"], "b": 2.0}, "k", 1, X)[0]
+    assert [p.name for p in plan.parameters] == ["x", "parts", "kind", "more.0", "more.1", "out"]
+    forms = [p.form for p in plan.parameters]
+    assert forms[1] == ("dict", 0, (("list", (("input", 1), ("object", 2))), ("input", 2)))
+    assert forms[2:] == [("object", 3), ("input", 3), ("input", 4), ("object", 4)]
+
+
 def test_the_plan_says_what_a_call_does(monkeypatch):
     plan = made(monkeypatch, several, X, X.T.copy().T, 2.0, 3, True)[0]
-    assert [p.name for p in plan.parameters] == ["x", "y", "s", "n", "flag", "kind"]
-    assert [p.input for p in plan.parameters] == [0, 1, 2, 3, 4, None]
+    assert [p.name for p in plan.parameters] == ["x", "y", "s", "n", "flag", "kind", "out"]
+    assert [p.form for p in plan.parameters] == [*(("input", i) for i in range(5)), ("object", 0), ("out",)]
     assert [i.kind for i in plan.inputs] == ["array", "array", "float", "int", "bool"]
     assert plan.inputs[1].fact == ("order", 1, 0)
     kind, keys, parts = plan.structure

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import sys
+import tracemalloc
+
 import numpy as np
 import pytest
 
@@ -20,6 +23,10 @@ def pair(x):
 
 def turned(x):
     return (x + 1).T
+
+
+def listed(x):
+    return [x + 1, x * 2]
 
 
 def in_place(x):
@@ -54,14 +61,79 @@ def test_the_result_is_the_array(calls, out):
 def test_packed_arrays_are_written_directly(calls):
     """Nothing is copied: the result's memory is the array's from the start."""
     jitted = calls.jit(doubled)
-    out = np.zeros((2, 3), np.float32)
+    out = np.zeros((1000, 1000), np.float32)
+    x = np.ones_like(out)
+    jitted(x, out=out)
+    tracemalloc.start()
+    try:
+        for _ in range(3):
+            assert jitted(x, out=out) is out
+        assert tracemalloc.get_traced_memory()[1] < out.nbytes // 2
+    finally:
+        tracemalloc.stop()
+    np.testing.assert_array_equal(out, x * 2)
+
+
+@pytest.mark.parametrize(
+    ("function", "makes"),
+    [
+        (doubled, lambda: np.zeros((2, 3), np.float32)),
+        (doubled, lambda: None),
+        (turned, lambda: np.zeros((3, 2), np.float32)),
+        (pair, lambda: (np.zeros((2, 3), np.float32), np.zeros((), np.float32))),
+        (pair, lambda: (None, np.zeros((), np.float32))),
+        (pair, lambda: (np.zeros((2, 3), np.float32), None)),
+        (pair, lambda: (None, None)),
+        (listed, lambda: (np.zeros((2, 3), np.float32), np.zeros((2, 3), np.float32))),
+        (in_place, lambda: None),
+    ],
+)
+def test_calls_with_arrays_that_fit_enter_machine_code(calls, function, makes):
+    jitted = calls.jit(function)
+    x = X.copy()
+    jitted(x)
+    expected = function(x.copy())
+    out = makes()
+    found = calls.direct(lambda: jitted(x, out=out))
+    several = isinstance(expected, (tuple, list))
+    assert type(found) is type(expected) or isinstance(found, np.ndarray)
+    for place, result, right in zip(
+        out if isinstance(out, tuple) else [out], found if several else [found], expected if several else [expected]
+    ):
+        np.testing.assert_array_equal(result, right)
+        assert place is None or result is place
+
+
+def test_an_array_in_the_order_of_the_result_is_entered_directly(calls):
+    jitted = calls.jit(doubled)
+    x, out = np.asfortranarray(X), np.asfortranarray(np.zeros_like(X))
+    jitted(x)
+    assert calls.direct(lambda: jitted(x, out=out)) is out
+    np.testing.assert_array_equal(out, X * 2)
+    assert jitted(x, out=np.zeros_like(X)).flags.c_contiguous
+
+
+def test_references_of_arrays_for_results_do_not_drift(calls):
+    jitted = calls.jit(pair)
+    out = np.zeros((2, 3), np.float32), np.zeros((), np.float32)
+    wrong = np.zeros((3, 2), np.float32)
     jitted(X, out=out)
-    executable = next(iter(jitted._versions.values()))[0].executable
-    used = []
-    run = executable.run
-    executable.run = lambda *args: used.append(args[3]) or run(*args)
-    jitted(X, out=out)
-    assert list(used[0].values()) == [out] or used[0][1] is out
+    before = [sys.getrefcount(o) for o in (*out, wrong, X)]
+    for _ in range(100):
+        jitted(X, out=out)
+        jitted(X, out=(out[0], None))
+        with pytest.raises(ValueError, match="has shape"):
+            jitted(X, out=(out[0], wrong))
+    assert [sys.getrefcount(o) for o in (*out, wrong, X)] == before
+
+
+def test_two_results_in_overlapping_arrays_are_both_right(calls):
+    jitted = calls.jit(listed)
+    memory = np.zeros((3, 3), np.float32)
+    for _ in range(2):
+        first, second = jitted(X, out=(memory[:2], memory[1:]))
+        np.testing.assert_array_equal(second, X * 2)
+        np.testing.assert_array_equal(first[0], (X + 1)[0])
 
 
 @pytest.mark.parametrize("shift", range(-2, 3))

@@ -53,16 +53,29 @@ scalars = st.one_of(
     st.sampled_from([np.float32(1.5), np.float64(2.5), np.int8(3), np.uint64(4), np.True_, np.complex64(1j)]),
     st.just([1.0, 2.0]), st.just((1, 2)), st.just({"a": 1}), st.just(object), st.just(np.ndarray), st.just(np),
 )  # fmt: skip
-values = st.one_of(arrays(), scalars)
+values = st.one_of(arrays(), scalars, st.lists(arrays(), max_size=2), st.tuples(arrays(), scalars))
 
 
 def combined(x, y, s=2.0):
     return x * s + y, x.sum()
 
 
+def contained(x, *rest):
+    return x[0] * 2 + rest[0]["a"], [x[1]]
+
+
 def updated(x, y):
     x += y
     return x
+
+
+def described(result: Any) -> Any:
+    """A result, containers and all, as values that can be compared."""
+    if isinstance(result, (tuple, list)):
+        return type(result), [described(part) for part in result]
+    if isinstance(result, dict):
+        return dict, [(key, described(part)) for key, part in result.items()]
+    return type(result), getattr(result, "dtype", None), np.asarray(result).tobytes()
 
 
 def outcome(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -78,19 +91,16 @@ def outcome(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any
         raise
     except Exception as error:
         return type(error), str(error)
-    results = result if isinstance(result, tuple) else (result,)
-    return [(type(r), getattr(r, "dtype", None), np.asarray(r).tobytes()) for r in results], [
-        a.tobytes() for a in args if isinstance(a, np.ndarray) and a.dtype != "O"
-    ]
+    return described(result), [a.tobytes() for a in args if isinstance(a, np.ndarray) and a.dtype != "O"]
 
 
 @pytest.fixture(scope="module")
 def paths() -> dict[str, tuple[Any, Any]]:
     """Each function twice: compiled with entries, and, under another setting, without."""
-    return {f.__name__: (txc.jit(f), txc.jit(f)) for f in (combined, updated)}
+    return {f.__name__: (txc.jit(f), txc.jit(f)) for f in (combined, updated, contained)}
 
 
-@pytest.mark.parametrize("name", ["combined", "updated"])
+@pytest.mark.parametrize("name", ["combined", "updated", "contained"])
 @settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(data=st.data())
 def test_both_paths_agree_on_anything(paths, name, data):
@@ -98,8 +108,12 @@ def test_both_paths_agree_on_anything(paths, name, data):
     if name == "combined":
         args = tuple(data.draw(st.lists(values, min_size=0, max_size=4)))
         kwargs = data.draw(st.dictionaries(st.sampled_from(["x", "y", "s", "z", "out"]), values, max_size=2))
-    else:
+    elif name == "updated":
         args, kwargs = (data.draw(arrays()), data.draw(values)), {}
+    else:
+        first = st.one_of(st.tuples(arrays(), values), st.lists(arrays(), min_size=1, max_size=3), values)
+        rest = st.one_of(st.dictionaries(st.sampled_from(["a", "b", 1]), values, max_size=2), values)
+        args, kwargs = (data.draw(first), *data.draw(st.lists(rest, max_size=2))), {}
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("TXC_NATIVE_ENTRY", "0")
         expected = outcome(by_python, args, kwargs)

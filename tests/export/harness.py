@@ -116,7 +116,7 @@ def same_bits(a: np.ndarray, b: np.ndarray) -> bool:
     if a.dtype != b.dtype or a.shape != b.shape:
         return False
     if a.dtype.kind == "c":
-        return same_bits(a.real.copy(), b.real.copy()) and same_bits(a.imag.copy(), b.imag.copy())
+        return all(same_bits(part(a).copy(), part(b).copy()) for part in (np.real, np.imag))
     same = np.ascontiguousarray(a).view(f"u{a.itemsize}") == np.ascontiguousarray(b).view(f"u{a.itemsize}")
     if a.dtype.kind in "fV" or a.dtype.name == "bfloat16":
         same |= np.isnan(a.astype(np.float64)) & np.isnan(b.astype(np.float64))

@@ -1,0 +1,122 @@
+"""The elements of a tensor as numbers, arrays and memory: the protocols by which Python takes them."""
+
+from __future__ import annotations
+
+import operator
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ...dialects.registry import OpError
+from ..diagnostics import located
+from .trace import current
+
+if TYPE_CHECKING:
+    from .tensor import Tensor
+
+__all__ = ["Elements"]
+
+
+class Elements:
+    """What asks for the value of a tensor: it is computed, once, and from then on the tensor has memory.
+
+    Arrays and buffers made of a tensor share that memory.  Of a tensor in a function that is being compiled there is
+    no value yet: TxcError.
+    """
+
+    __slots__ = ()
+
+    @property
+    def data(self) -> memoryview:
+        """The memory of the elements: a view that writes through, dims as the user counts them."""
+        with located():
+            array = self._memory("data")
+            return (array.view(f"V{array.itemsize}") if array.dtype.kind == "V" else array).data
+
+    def data_ptr(self) -> int:
+        """The address of the first element; valid while the tensor lives."""
+        with located():
+            return self._memory("data_ptr()").ctypes.data
+
+    def __array__(self, dtype: Any = None, copy: Any = None) -> np.ndarray:
+        with located():
+            return np.array(self._array("np.asarray"), dtype, copy=copy)
+
+    @property
+    def __array_interface__(self) -> dict[str, Any]:
+        from .memory import place
+
+        # Whoever takes the interface keeps this tensor alive, so the memory must be the tensor's.
+        here = _tensor(self)
+        if current() is not None or (here.is_view and place(here) is None):
+            raise AttributeError("a tensor that is not in memory has no array interface")
+        array = self._array("__array_interface__")
+        if array.dtype.kind == "V":  # bfloat16, which the interface cannot name
+            raise AttributeError(f"the array interface has no {array.dtype}")
+        return array.__array_interface__
+
+    def __buffer__(self, flags: int) -> memoryview:
+        return self.data
+
+    def __dlpack__(self, **options: Any) -> Any:
+        with located():
+            return self._memory("__dlpack__()").__dlpack__(**options)
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        return (1, 0)
+
+    def _memory(self, what: str) -> np.ndarray:
+        """The memory of the elements in the user's dims; that of its owner, where it is a view."""
+        from .memory import give_memory
+
+        self._not_traced(what)
+        here = _tensor(self)
+        found = give_memory(here)
+        return found.T if here.layout == "col" else found
+
+    def _array(self, what: str) -> np.ndarray:
+        from .memory import array_of
+
+        self._not_traced(what)
+        return array_of(_tensor(self))
+
+    @staticmethod
+    def _not_traced(what: str) -> None:
+        trace = current()
+        if trace is not None:
+            from .traced_plainly import refuse_array
+
+            raise refuse_array(trace, what)
+
+    def _number(self, what: str) -> Any:
+        """Its only element."""
+        with located():
+            if current() is not None:
+                raise OpError(
+                    f"{what} needs the value of a tensor, which is known only when the compiled function runs",
+                    "keep it a tensor: .astype() converts, np.floor rounds",
+                    "TX0231",
+                )
+            array = self._array(what)
+            if array.size != 1:
+                raise OpError(f"{what} takes a tensor of one element, not {_tensor(self).user_type}", code="TX0242")
+            return array.item()
+
+    def __float__(self) -> float:
+        return float(self._number("float()"))
+
+    def __int__(self) -> int:
+        return int(self._number("int()"))
+
+    def __complex__(self) -> complex:
+        return complex(self._number("complex()"))
+
+    def __index__(self) -> int:
+        return operator.index(self._number("an index"))
+
+
+def _tensor(elements: Elements) -> Tensor:
+    from .tensor import Tensor
+
+    assert isinstance(elements, Tensor)
+    return elements

@@ -1,0 +1,129 @@
+"""Running lazy expressions: their graph, on a device, now or in another thread."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import Future
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ...dialects.dims import sym
+from ...dialects.registry import OpError
+from ..devices import device as on_device
+from ..devices import parse_device
+from .graph import DimTable, Graph, Input, Value, schedule
+from .trace import current, suspended
+
+if TYPE_CHECKING:
+    from .tensor import Tensor
+
+__all__ = ["Target", "computed", "evaluated", "in_background", "lazy_graph", "run_in_place"]
+
+
+def lazy_graph(outputs: Sequence[Value], written: Value | None = None) -> Graph:
+    """The graph that computes values of lazy expressions: their leaves are hidden inputs, dims are numbers.
+
+    The first output is the new content of the leaf `written`, where one is given.
+    """
+    leaves: dict[Value, None] = {} if written is None else {written: None}
+    for v in [*outputs, *(o for n in schedule(outputs) for o in n.operands)]:
+        if v.node.op is None:
+            leaves[v] = None
+    ordered = sorted(leaves, key=lambda v: v.node.serial)
+    inputs = [Input(f"t{i}", "tensor", v, hidden=True, source=v.node.leaf) for i, v in enumerate(ordered)]
+    aliases = {} if written is None else {0: ordered.index(written)}
+    structure = 0 if len(outputs) == 1 else tuple(range(len(outputs)))
+    return Graph("expression", inputs, list(outputs), DimTable(), aliases, structure, len(outputs))
+
+
+def computed(value: Value, integers: Mapping[str, int] | None = None) -> np.ndarray:
+    """The elements of a lazy value in graph dims, in memory of their own; `integers` gives symbols that it mentions."""
+    from ..jit import evaluate_graph
+
+    if value.node.leaf is not None:
+        return np.array(value.node.leaf)
+    graph, given = lazy_graph([value]), integers or {}
+    graph.inputs += [Input(name, "int", None, sym(name), weak="int") for name in given]
+    with suspended():
+        return evaluate_graph(graph, [*given.values()])[0]
+
+
+def run_in_place(value: Value, leaf: Value) -> None:
+    """Compute the new content of a leaf's array, there; what it reads of that memory is what was there before."""
+    from ..jit import evaluate_graph
+
+    with suspended():
+        evaluate_graph(lazy_graph([value], leaf))
+
+
+def evaluated(t: Tensor, device: str | None = None) -> Tensor:
+    """A tensor of its own memory with the elements of `t`, computed on `device`."""
+    _outside_a_trace("eval(device=…)")
+    with on_device(device):
+        return t.with_memory(computed(t.value))
+
+
+def in_background(work: Callable[[], Any], device: str | None, done: Callable[[Any], object] | None) -> Future[Any]:
+    """Run `work` in another thread on `device`: a future of what it gives, set when `done` has been called with that.
+
+    An exception of the work, or of `done`, is the future's.
+    """
+    if device is not None:
+        parse_device(device)
+    future: Future[Any] = Future()
+
+    def run() -> None:
+        try:
+            with on_device(device):
+                result = work()
+            if done is not None:
+                done(result)
+        except BaseException as error:  # the future hands it to whoever asks for the result
+            future.set_exception(error)
+        else:
+            future.set_result(result)
+
+    threading.Thread(target=run, name="txc-eval").start()
+    return future
+
+
+class Target:
+    """``out.on(device)[key] = expression``: the store is evaluated at once, on that device.
+
+    With `done` it is evaluated in another thread: `future` then gives the tensor, when `done` has been called with it.
+    """
+
+    def __init__(self, tensor: Tensor, device: str | None, done: Callable[[Any], object] | None = None):
+        _outside_a_trace("on(…)")
+        if device is not None:
+            parse_device(device)
+        self._tensor, self._device, self._done = tensor, device, done
+        self.future: Future[Any] | None = None
+
+    def __setitem__(self, key: Any, new: Any) -> None:
+        from .memory import give_memory
+        from .tensor import Tensor
+
+        def work() -> Tensor:
+            give_memory(self._tensor)
+            self._tensor[key] = new
+            return self._tensor
+
+        # Later stores into tensors of the expression are not part of it.
+        new = new.snapshot() if isinstance(new, Tensor) else new
+        if self._done is not None:
+            self.future = in_background(work, self._device, self._done)
+            return
+        with on_device(self._device):
+            work()
+
+
+def _outside_a_trace(what: str) -> None:
+    if current() is not None:
+        raise OpError(
+            f"{what} inside a compiled function",
+            "the function has one device: give it to txc.jit(device=…) or f.options(device=…)",
+            "TX0701",
+        )

@@ -1,0 +1,148 @@
+"""Tensors that live in memory: what a view of one is there, and stores that go through to it.
+
+A tensor has memory where it was made with it (`Tensor(dtype, sizes)`, `TensorFixedSize`, `TensorMap`) or where its
+value was needed once (`give_memory`).  A leaf of the expression graph refers to that memory, so an expression sees what
+is stored there until it is evaluated.  Moving what is in memory takes no compiled code: NumPy copies it.
+"""
+
+from __future__ import annotations
+
+import threading
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.lib.stride_tricks import as_strided
+
+from ...dialects.dims import Dim, Sym, dim, linear_in
+from ...dialects.index_map import IndexMap
+from ...dialects.registry import OPS, OpError
+from ...dialects.types import tensor_type
+from .evaluation import computed, run_in_place
+from .graph import Node, Value
+from .trace import element_of
+
+if TYPE_CHECKING:
+    from .tensor import Tensor
+
+__all__ = ["array_of", "give_memory", "leaf", "literal", "place", "readable", "write"]
+
+_giving = threading.Lock()
+
+
+def leaf(array: np.ndarray) -> Value:
+    """The value of an array in a lazy expression: a reference, not a copy."""
+    return Node(None, (), {}, (tensor_type(element_of(array), array.shape),), leaf=array).results[0]
+
+
+def place(t: Tensor) -> np.ndarray | None:
+    """The elements of `t` in memory, in graph dims: a NumPy view; None where it has none, or no such view."""
+    if not t.has_memory:
+        return None
+    owner, index = t.owner()
+    assert owner.memory is not None
+    return owner.memory if index is None else strided(owner.memory, index)
+
+
+def readable(t: Tensor) -> np.ndarray | None:
+    """As `place`, of arrays that a lazy tensor refers to as well: to be read, and copied by who keeps it."""
+    if t.reads_only:
+        return None
+    owner, index = t.owner()
+    array = owner.value.node.leaf if owner.memory is None else owner.memory
+    return array if array is None or index is None else strided(array, index)
+
+
+def strided(memory: np.ndarray, index: IndexMap) -> np.ndarray | None:
+    """What an index map leads to, as a NumPy view; None where it is not linear, or has elements that are not there."""
+    if index.guards:
+        return None
+    its = [Sym(f"d{i}") for i in range(index.rank)]
+    start: list[int] = []
+    strides = [0] * index.rank
+    for expr, step in zip(index.exprs, memory.strides):
+        split = linear_in(expr, its)
+        if split is None:
+            return None
+        start.append(_number(split[1]))
+        for i, it in enumerate(its):
+            strides[i] += _number(split[0].get(it, dim(0))) * step
+    shape = [_number(e) for e in index.extents]
+    if 0 in shape:
+        return np.empty(shape, memory.dtype)
+    first = memory[(*(slice(at, at + 1) for at in start), ...)]
+    return as_strided(first, shape, strides, writeable=memory.flags.writeable)
+
+
+def _number(d: Dim) -> int:
+    """The value of a dim of a lazy expression, where every dim has one."""
+    assert d.const is not None
+    return d.const
+
+
+def give_memory(t: Tensor) -> np.ndarray:
+    """Compute `t` where it is not in memory yet, and keep it there; its elements in graph dims.
+
+    From then on it is a tensor with memory of its own: stores go there at once.  A view is computed with all of its
+    owner, which gets the memory; OpError for one that is not an array in memory, such as a padded one.
+    """
+    found = place(t)
+    if found is not None:
+        return found
+    owner, index = t.owner()
+    if owner.memory is None:
+        made = computed(owner.value)
+        with _giving:
+            if owner.memory is None:
+                owner.settle_in(made if made.flags.writeable else made.copy())
+    found = place(t)
+    if found is None:
+        raise OpError(f"this view {t.user_type} is no array in memory: {index}", "copy() it first", "TX0709")
+    return found
+
+
+def array_of(t: Tensor) -> np.ndarray:
+    """The elements of a lazy tensor in the user's dims: its memory where it has some, else computed now."""
+    if t.is_view:
+        found = place(t)
+        found = computed(t.value) if found is None else found
+    else:
+        found = give_memory(t)
+    return found.T if t.layout == "col" else found
+
+
+def literal(t: Tensor) -> Any:
+    """The number that all elements of `t` are, where it says so itself; else None."""
+    if t.is_view:
+        return None
+    node = t.value.node
+    while node.op in (OPS["expand"], OPS["reshape"]):
+        node = node.operands[0].node
+    return node.attrs["value"] if node.op is OPS["constant"] else None
+
+
+def write(target: Tensor, source: Tensor) -> None:
+    """Store `source`, of the dtype and dims of `target`, into the memory of `target`.
+
+    The source is read as it was before: where the two overlap the result is as if it had been computed aside.
+    """
+    owner, index = target.owner()
+    memory = owner.memory
+    assert memory is not None
+    if not memory.flags.writeable:
+        raise OpError(f"a store into a {target.user_type} on read-only memory", "map a copy of it", "TX0700")
+    here, number = place(target), literal(source)
+    there = None if number is not None else readable(source)
+    if here is not None and number is not None:
+        here[...] = number
+    elif here is not None and there is not None:
+        here[...] = there
+    else:
+        before = owner.value
+        (after,) = (source.value,) if index is None else _inserted(before, source.value, index)
+        run_in_place(after, before)
+
+
+def _inserted(before: Value, new: Value, index: IndexMap) -> tuple[Value, ...]:
+    from .apply import emit
+
+    return emit(OPS["insert"], (before, new), {"map": index})

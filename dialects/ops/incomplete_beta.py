@@ -1,0 +1,117 @@
+"""The regularised incomplete beta function, by its continued fraction (DLMF 8.17.22) on the side where it converges.
+
+``x**a * (1 - x)**b / B(a, b)`` is computed from ``log(1 + m) - m`` of the relative distances of x and 1 - x from
+``a/(a + b)`` and ``b/(a + b)``, whose linear terms cancel exactly, with Stirling's formula taken out of the gammas.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+
+from ..float_format import fast_two_sum, two_product
+from ..gamma_parts import F64, InDouble, gamma_star, log1p_minus
+from ..registry import op
+from ..scalar import ScalarBuilder, Value
+
+#: The fraction takes about as many steps as the root of the larger parameter.
+STEPS = 1 << 16
+
+
+def density(b: ScalarBuilder, first: Value, second: Value, x: Value) -> Value:
+    """``x**a * (1 - x)**b / B(a, b)``."""
+    y, lost = fast_two_sum(b.constant(1.0, F64), -x)
+    ahead, ahead_low = two_product(b, x, second)
+    behind, behind_low = two_product(b, y, first)
+    distance = (ahead - behind) + ((ahead_low - behind_low) - first * lost)
+    total = first + second
+    log, other = b.op("log", x) - b.op("log", first / total), b.op("log", y) - b.op("log", second / total)
+    exponent = first * log1p_minus(b, distance / first, log) + second * log1p_minus(b, -distance / second, other)
+    stars = gamma_star(b, total) / (gamma_star(b, first) * gamma_star(b, second))
+    return b.op("exp", exponent) * b.sqrt(first / total * second * (0.5 / math.pi)) * stars
+
+
+def fraction(b: ScalarBuilder, active: Value, first: Value, second: Value, x: Value) -> tuple[Value, Value]:
+    """``I(x; a, b) * a / density``, by Lentz's method, two terms a step; and by how much the last step changed it."""
+    total = first + second
+
+    def tamed(v: Value) -> Value:
+        return b.select(abs(v) < 1e-300, 1e-300, v)
+
+    def step(m: Value, c: Value, d: Value, h: Value, _: Value) -> tuple[Value, Sequence[Value]]:
+        twice = first + 2.0 * m
+        even = m * (second - m) * x / ((twice - 1.0) * twice)
+        d = 1.0 / tamed(1.0 + even * d)
+        c = tamed(1.0 + even / c)
+        h = h * (c * d)
+        odd = -(first + m) * (total + m) / twice * x / (twice + 1.0)
+        d = 1.0 / tamed(1.0 + odd * d)
+        c = tamed(1.0 + odd / c)
+        factor = c * d
+        change = abs(factor - 1.0)
+        return change > 2.0**-53, (m + 1.0, c, d, h * factor, change)
+
+    one = b.constant(1.0, F64)
+    d = 1.0 / tamed(1.0 - total * x / (first + 1.0))
+    _, _, _, h, change = b.iterate(active, (one, one, d, d, one), step, STEPS)
+    return h, change
+
+
+def regularised(b: ScalarBuilder, first: Value, second: Value, x: Value) -> tuple[Value, Value]:
+    """(I, 1 - I) at x, in f64."""
+    inside = (first > 0.0) & (second > 0.0) & (x > 0.0) & (x < 1.0) & (first < np.inf) & (second < np.inf)
+    one, zero, nan = (b.constant(v, F64) for v in (1.0, 0.0, np.nan))
+    p, q = b.select(inside, first, one), b.select(inside, second, one)
+    x_in = b.select(inside, x, 0.5)
+    turned = x_in > (p + 1.0) / (p + q + 2.0)
+    size = density(b, p, q, x_in)
+    h, change = fraction(b, inside, b.select(turned, q, p), b.select(turned, p, q), b.select(turned, 1.0 - x_in, x_in))
+    side = b.minimum(size * h / b.select(turned, q, p), 1.0)
+    side = b.select(size.equals(0.0), 0.0, b.select(change < 2.0**-40, side, np.nan))
+    value, rest = b.select(turned, 1.0 - side, side), b.select(turned, side, 1.0 - side)
+    known = (first >= 0.0) & (second >= 0.0) & (x >= 0.0) & (x <= 1.0)
+    at_zero = x.equals(0.0) | second.equals(0.0) | first.equals(np.inf)
+    at_one = x.equals(1.0) | first.equals(0.0) | second.equals(np.inf)
+    degenerate = (first.equals(0.0) & second.equals(0.0)) | (first.equals(np.inf) & second.equals(np.inf))
+    known = known & ~degenerate
+
+    def bordered(inner: Value, low: Value, high: Value) -> Value:
+        border = b.select(x.equals(0.0), low, b.select(x.equals(1.0), high, b.select(at_one, high, low)))
+        return b.select(inside, inner, b.select(known & (at_zero | at_one), border, nan))
+
+    return bordered(value, zero, one), bordered(rest, one, zero)
+
+
+class _IncompleteBeta(InDouble):
+    arity = 3
+    cost = 2500.0
+    ulp = 24.0
+    domain = (0.05, 0.95)
+
+
+@op
+class Betainc(_IncompleteBeta):
+    """The regularised incomplete beta function I(a, b; x), x last; NaN for negative a or b and x outside [0, 1].
+
+    NaN also where its fraction has not converged in 2**16 steps.  |error| <= 24 ulp of a, b, x and result.
+    """
+
+    also = ("scipy.special.betainc",)
+    seeds = "Eigen betainc"
+
+    @classmethod
+    def double(cls, b: ScalarBuilder, *xs: Value) -> Value:
+        return regularised(b, *xs)[0]
+
+
+@op
+class Betaincc(_IncompleteBeta):
+    """``1 - betainc(a, b, x)``, accurate where that is tiny.  |error| <= 24 ulp of a, b, x and result."""
+
+    also = ("scipy.special.betaincc",)
+
+    @classmethod
+    def double(cls, b: ScalarBuilder, *xs: Value) -> Value:
+        return regularised(b, *xs)[1]

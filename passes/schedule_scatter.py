@@ -1,0 +1,54 @@
+"""Scatters to loops: the ordered iterators one after another, the others in lanes and cut into chunks."""
+
+from __future__ import annotations
+
+from xdsl.ir import Block, Operation
+
+from ..dialects import kernel, loop
+from ..dialects.dims import Sym, minimum
+from .loop_writer import LoopWriter
+from .schedule_map import Lanes, grain
+
+__all__ = ["schedule_scatter"]
+
+#: Elements along the innermost iterator that one thread stores for all ordered points, one point after another.
+SPAN = 1024
+
+
+def schedule_scatter(writer: LoopWriter, op: kernel.ScatterOp, block: Block, lanes: Lanes) -> None:
+    """Loops of a scatter.
+
+    Threads divide what has no order, so each element is stored by one thread, in order.
+    """
+    extents = op.extents.data
+    iterators = [writer.fresh() for _ in extents]
+    body = Block()
+    writer.scatter(op, {Sym(f"d{i}"): it for i, it in enumerate(iterators)}, body)
+    free = list(range(op.n_ordered, len(extents)))
+    if not free:
+        made: Operation | None = None
+        for i in reversed(range(op.n_ordered)):
+            body.add_op(loop.YieldOp())
+            made = loop.ForOp(str(iterators[i]), 0, extents[i], body)
+            body = Block([made])
+        block.add_ops(_detached(body))
+        return
+    body.add_op(loop.YieldOp())
+    start, last = writer.fresh(), free[-1]
+    stop = minimum(extents[last], start + SPAN)
+    width = lanes.width(kernel.shape_of(op.base.type)[0].bytes * 8)
+    made = loop.ForOp(str(iterators[last]), start, stop, body, vector=width, unroll=1)
+    for i in reversed(range(last)):
+        made = loop.ForOp(str(iterators[i]), 0, extents[i], Block([made, loop.YieldOp()]))
+    work = minimum(extents[last], SPAN)
+    for extent in extents[:last]:
+        work = work * extent
+    around = Block([made, loop.YieldOp()])
+    block.add_op(loop.ParallelOp(str(start), 0, extents[last], around, step=SPAN, grain=grain(work)))
+
+
+def _detached(block: Block) -> list[Operation]:
+    ops = list(block.ops)
+    for op in ops:
+        op.detach()
+    return ops
