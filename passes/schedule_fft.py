@@ -1,7 +1,7 @@
 """Discrete Fourier transforms to loops: mixed radix by Stockham's method, Bluestein's for other lengths.
 
-One transform is a sequence of passes over scratch memory of a thread, real and imaginary parts apart.  A pass of radix
-r takes the data as ``[r][m][s]`` and leaves ``[m][r][s]``, s growing by r, so the last pass leaves results in order.
+One transform is a sequence of passes over a thread's scratch memory, real and imaginary parts apart.  A pass of radix r
+takes the data as ``[r][m][s]`` and leaves ``[m][r][s]``, s growing by r, so the last pass leaves results in order.
 Vectors run along s; in the first pass, where s is 1, along m.  Where the transformed dim is not the innermost, some
 neighbouring transforms run as one whose s starts at their number.
 
