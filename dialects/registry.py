@@ -177,8 +177,22 @@ class Op:
     arity: ClassVar[int] = 1
     results: ClassVar[int] = 1
     params: ClassVar[dict[str, Param]] = {}
+    #: Parameters whose value names another op, such as ``{"nan": {"fast": "maximum_fast", …}}``.
+    variants: ClassVar[dict[str, dict[str, str]]] = {}
     #: Names of the `Tensor` method and the `.tx` method; () where it is only a function or syntax.
     methods: ClassVar[tuple[str, ...]] = ()
+
+    @classmethod
+    def variant(cls, given: dict[str, Any]) -> tuple[type[Op], dict[str, Any]]:
+        """The op that is meant, and the parameters without those that choose it; OpError for a choice there is not."""
+        chosen: type[Op] = cls
+        for key, names in cls.variants.items():
+            if given.get(key) is not None:
+                if given[key] not in names:
+                    listed = ", ".join(map(repr, names))
+                    raise OpError(f"{given[key]!r} is not one of {listed}: {key} of {cls.name}", code="TX0105")
+                chosen = find_op(names[given[key]])
+        return chosen, {k: v for k, v in given.items() if k not in cls.variants}
 
     @classmethod
     def bind(cls, operands: Sequence[TensorType], given: dict[str, Any]) -> dict[str, Any]:

@@ -56,6 +56,8 @@ class MemoryWriter(ScalarWriter):
         self.mask: str | None = None
         #: Where one body serves whole and partial vectors: the elements left from the vector's first on.
         self.left: str | None = None
+        #: In a loop under a mask some of whose vectors are whole: the elements left from the vector's first on.
+        self.rest: str | None = None
         #: Whether a store went past the caches: other threads see it after a fence only.
         self.streamed = False
         self._vector_masks: set[str] = set()
@@ -241,10 +243,12 @@ class MemoryWriter(ScalarWriter):
                 self.masked("store", ty, "void", arguments)
             return ""
 
-        if self.left is None:
-            store(mask)
-        else:
+        if self.left is not None:
             self._partial(width, lambda: store(mask), lambda tail: store(self._conjunction(mask, tail, width)))
+        elif self.rest is not None and mask is not None and mask == self.mask:
+            self._partial(width, lambda: store(None), lambda _: store(mask), left=self.rest)
+        else:
+            store(mask)
 
     def _store_whole(self, ty: str, rows: Sequence[tuple[str, str]], align: int, streaming: str | None) -> None:
         """Whole vectors to their places; past the caches where `streaming` (`_streaming`) and the places allow it."""
@@ -411,21 +415,23 @@ class MemoryWriter(ScalarWriter):
         width, _, scalar = ty[1:-1].partition(" x ")
         return value if value == "poison" else self.lit(value, int(width), scalar)
 
-    def _partial(self, width: int, whole: Callable[[], str], partial: Callable[[str], str], ty: str = "") -> str:
+    def _partial(
+        self, width: int, whole: Callable[[], str], partial: Callable[[str], str], ty: str = "", left: str = ""
+    ) -> str:
         """`whole()` for a whole vector, `partial(mask)` for the last one, where one body serves both.
 
         The processor foresees the branch; masks, and stores by them above all, cost more.  A value of type `ty`.
         """
-        assert self.left is not None
+        left = left or self.left or ""
         inside, rest, after = self.label("whole"), self.label("partial"), self.label("done")
-        self.branch_if(self.ins(f"icmp sge i64 {self.left}, {width}"), inside, rest)
+        self.branch_if(self.ins(f"icmp sge i64 {left}, {width}"), inside, rest)
         self.frames.append({})
         self.start(inside)
         a, from_a = whole(), self.block
         self.branch(after)
         self.start(rest)
         self.frames[-1] = {}
-        b, from_b = partial(self.lanes_below(self.left, width)), self.block
+        b, from_b = partial(self.lanes_below(left, width)), self.block
         self.branch(after)
         self.frames.pop()
         self.start(after)

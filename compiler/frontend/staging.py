@@ -14,16 +14,18 @@ import inspect
 import linecache
 import textwrap
 import types
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
+from ...dialects.dims import sym
 from ..argument import Argument
 from ..captured import MISSING, Captured, cell_content
 from ..diagnostics import TxcError
 from .captures import Captures, Root, is_library
+from .functional import FUNCTIONAL
 from .graph import Graph, Loc
 from .jumps import MADE, NotStaged
 from .masked import Masked
@@ -60,11 +62,18 @@ class Traced:
     captured: list[Captured] = field(default_factory=list)
 
 
-def trace_function(function: Callable[..., Any], arguments: Sequence[Argument]) -> Traced:
-    """Run the staged function on symbolic arguments; its graph.  Errors carry the user's line."""
+def trace_function(
+    function: Callable[..., Any], arguments: Sequence[Argument], fixed: Mapping[str, int] = types.MappingProxyType({})
+) -> Traced:
+    """Run the staged function on symbolic arguments; its graph.  Errors carry the user's line.
+
+    The sizes whose symbols are in `fixed` are numbers, which makes them facts.
+    """
     with Trace(function.__name__) as trace:
         runtime = Runtime()
         values = {a.name: _symbolic(trace, a, runtime.captures) for a in arguments}
+        for symbol, size in fixed.items():
+            trace.table.equate(sym(symbol), size, "calls kept having it")
         bound = inspect.BoundArguments(inspect.signature(function), values)  # pyright: ignore[reportArgumentType]
         result = stage(function, runtime)(*bound.args, **bound.kwargs)
         refuse_undefined(result, function)
@@ -243,6 +252,8 @@ class Runtime:
         found = REPLACED.get(called) if _hashable(called) else None
         if found is not None:
             return found
+        if _hashable(called) and called in FUNCTIONAL:
+            return lambda *given, **named: called(*map(self._staged, given), **named)
         self.captures.refuse_call(called)
         if isinstance(called, functools.partial):
             return functools.partial(self.fn(called.func), *called.args, **called.keywords)
@@ -261,6 +272,10 @@ class Runtime:
         if isinstance(method, types.FunctionType) and not is_library(method):
             return functools.partial(self.fn(method), called)
         return called
+
+    def _staged(self, argument: Any) -> Any:
+        """An argument of a function that calls it, where it is a function."""
+        return self.fn(argument) if isinstance(argument, (types.FunctionType, types.MethodType)) else argument
 
     # Conditions
 
