@@ -4,7 +4,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from . import graph
+    from . import graph, tensure
     from .compiler.devices import device, devices
     from .compiler.diagnostics import TxcError
     from .compiler.export import export
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 __all__ = [
     "OptionError", "Tensor", "TensorFixedSize", "TensorIOFormat", "TensorMap", "TensorRef", "TxcError", "asarray",
-    "compile_source", "device", "devices", "export", "graph", "info", "jit", "load",
+    "compile_source", "device", "devices", "export", "graph", "info", "jit", "load", "tensure",
 ]  # fmt: skip
 
 #: Each name's module is imported when the name is first used: a jitted function whose code the cache has needs neither
@@ -44,7 +44,7 @@ _MODULES = {
 
 
 #: Namespaces of other systems' vocabularies.
-_NAMESPACES = ("graph",)
+_NAMESPACES = ("graph", "tensure")
 
 
 def __getattr__(name: str) -> Any:
