@@ -50,12 +50,13 @@ def library_function(f: Any) -> Any:
 
     @functools.wraps(f)
     def call(*args: Any, **kwargs: Any) -> Any:
-        from .apply import apply
+        from .apply import call as apply_op
+        from .methods import reduce
         from .tensor import Tensor
 
         if name is None or not any(isinstance(a, Tensor) for a in args):
             return f(*args, **kwargs)
-        return apply(name, *args, **kwargs)
+        return reduce(name, *args, **kwargs) if issubclass(OPS[name], Reduction) else apply_op(OPS[name], args, kwargs)
 
     return f if name is None or f.__module__.partition(".")[0] == "numpy" else call
 
@@ -156,7 +157,7 @@ def power(x: Any, y: Any) -> Any:
 
 def function(f: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Any other NumPy function."""
-    from . import numpy_geometry  # noqa: F401  (adds to the table)
+    from . import numpy_geometry, numpy_indexing, numpy_statistics  # noqa: F401  (add to the table)
     from .numpy_functions import FUNCTIONS
 
     handler: Callable[..., Any] | None = FUNCTIONS.get(f)

@@ -366,14 +366,6 @@ def size(a: Any, axis: Any = None) -> Any:
     return a.size if axis is None else methods.count(a, [axis] if not isinstance(axis, (tuple, list)) else axis)
 
 
-@handles(np.take)
-def take(a: Any, indices: Any, axis: Any = None, out: Any = None, mode: str = "raise") -> Any:
-    a = as_tensor(a)
-    if axis is None:
-        a, axis = methods.ravel(a), 0
-    return into(out, apply("take", a, as_tensor(indices), axis=axis))
-
-
 @handles(np.diagonal)
 def diagonal(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
     return apply("diagonal", methods.moveaxis(as_tensor(a), (axis1, axis2), (0, 1)), offset=offset)

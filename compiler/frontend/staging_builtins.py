@@ -94,6 +94,7 @@ REPLACED: dict[Any, Any] = {
     np.zeros: creation.zeros,
     np.ones: creation.ones,
     np.empty: creation.zeros,
+    np.ndarray: creation.zeros,
     np.full: creation.full,
     np.arange: creation.arange,
     np.linspace: creation.linspace,

@@ -25,9 +25,6 @@ from .trace import current, shape_of, table
 
 __all__ = ["Tensor", "asarray"]
 
-#: Views through which NumPy code may store.
-_READ_ONLY = ("expand", "broadcast", "pad")
-
 
 def _operator(name: str) -> tuple[Any, Any, Any]:
     """``a op b``, its reflected form, and ``a op= b``."""
@@ -112,9 +109,9 @@ class Tensor(Elements):
         return made
 
     @classmethod
-    def holding(cls, array: np.ndarray) -> Tensor:
+    def holding(cls, array: np.ndarray, layout: str = "row") -> Tensor:
         """A lazy tensor of an array that a compiled function made: its result, where it was called with lazy tensors."""
-        return asarray(array)
+        return asarray(array, layout)
 
     def with_memory(self, array: np.ndarray) -> Tensor:
         """A tensor of its layout that lives in `array` (graph dims)."""
@@ -205,7 +202,7 @@ class Tensor(Elements):
     @property
     def real(self) -> Tensor:
         """The real part, which can be stored into; a real tensor itself."""
-        return Part(self, "real") if self.element.is_complex else self
+        return derived.Part(self, "real") if self.element.is_complex else self
 
     @real.setter
     def real(self, new: Any) -> None:
@@ -214,7 +211,7 @@ class Tensor(Elements):
     @property
     def imag(self) -> Tensor:
         """The imaginary part, which can be stored into; zeros for a real tensor."""
-        return Part(self, "imag") if self.element.is_complex else applying.apply("imag", self)
+        return derived.Part(self, "imag") if self.element.is_complex else applying.apply("imag", self)
 
     @imag.setter
     def imag(self, new: Any) -> None:
@@ -260,7 +257,7 @@ class Tensor(Elements):
         """Whether it is a view that cannot be stored into."""
         seen: Tensor = self
         while seen._parent is not None:
-            if seen._op is not None and seen._op.name in _READ_ONLY:
+            if seen._op is not None and not getattr(seen._op, "writable", False):
                 return True
             seen = seen._parent
         return False
@@ -276,9 +273,9 @@ class Tensor(Elements):
             return self, None
         if self._op is None:
             return self._parent.owner()
-        if self._op.name in _READ_ONLY:
-            raise OpError(f"the result of {self._op.name} is read-only", "make a copy first", "TX0220")
         assert issubclass(self._op, View)
+        if not self._op.writable:
+            raise OpError(f"the result of {self._op.name} is read-only", "make a copy first", "TX0220")
         here = self._op.view(self._parent.type, self._attrs)
         owner, outer = self._parent.owner()
         return owner, here.simplified() if outer is None else outer.after(here)
@@ -286,8 +283,11 @@ class Tensor(Elements):
     def store(self, new: Any) -> None:
         """Replace all its elements: ``x[...] = new``, cast and broadcast as NumPy does."""
         with located():
-            source = applying.as_tensor(new)
+            source, trace = applying.as_tensor(new), current()
             if source is self:
+                return
+            if trace is not None and self.is_lazy:
+                trace.adopt(self).store(source)
                 return
             owner, index = self.owner()
             if source.is_view and index is not None and source.dims == self.dims:
@@ -309,13 +309,6 @@ class Tensor(Elements):
             target = applying.broadcast_together([_Shape(self), source], "a store", self.layout)
             if target[1].ndim != self.ndim or target[1].dims != self.dims:
                 raise OpError(f"cannot store {source.user_type} into {self.user_type}", code="TX0221")
-            trace = current()
-            if owner.is_lazy and trace is not None:
-                raise OpError(
-                    f"a store into a {owner.user_type} from outside the compiled function",
-                    "pass it as an argument",
-                    "TX0223",
-                )
             if owner.memory is not None:
                 memory.write(self, target[1])
                 return
@@ -435,29 +428,6 @@ class Tensor(Elements):
         return self // other, self % other
 
 
-class Part(Tensor):
-    """The real or the imaginary part of a complex tensor; a store replaces that part."""
-
-    __slots__ = ("_which", "_whole")
-
-    def __init__(self, whole: Tensor, which: str):
-        super().__init__(_part(whole, which).value, layout=whole.layout, boxed=whole.boxed)
-        self._whole, self._which = whole, which
-
-    @property
-    def value(self) -> Value:
-        return _part(self._whole, self._which).value
-
-    def replace(self, after: Value, before: Value, through: Tensor) -> None:
-        new = Tensor(after, layout=self.layout)
-        parts = [new if which == self._which else _part(self._whole, which) for which in ("real", "imag")]
-        self._whole.store(applying.apply("complex", *parts))
-
-
-def _part(whole: Tensor, which: str) -> Tensor:
-    return applying.apply(which, whole)
-
-
 class _Shape(Tensor):
     """Stands for the target of a store while shapes are matched."""
 
@@ -520,12 +490,7 @@ def _call_method(found: Any, self: Tensor, args: tuple[Any, ...], kwargs: dict[s
             return methods.reduce(found.name, self, *args, **kwargs)
         if issubclass(found, Scan):
             return methods.scan(found.name, self, *args, **kwargs)
-        # Operands come first, then parameters in the order of their declaration.
-        others = max(0, found.arity - 1)
-        params = dict(zip(found.params, args[others:]))
-        if len(args) > others + len(found.params):
-            raise OpError(f"{found.name} takes {others + len(found.params)} arguments, not {len(args)}", code="TX0101")
-        return applying.apply(found, self, *args[:others], **params, **kwargs)
+        return applying.call(found, (self, *args), kwargs)
 
 
 def _no_attribute(name: str) -> str:
@@ -548,4 +513,4 @@ def asarray(a: Any, layout: str = "row") -> Tensor:
 
 
 from . import apply as applying  # noqa: E402  (these modules apply ops to tensors: they need the class above)
-from . import classes, indexing, memory, methods, tensor_format  # noqa: E402
+from . import classes, derived, indexing, memory, methods, tensor_format  # noqa: E402

@@ -39,6 +39,7 @@ class Logsumexp(Reduction):
     """log of the sum of e**x along `dims`, without overflow."""
 
     numpy = np.logaddexp.reduce
+    also = ("scipy.special.logsumexp",)
     dtypes = frozenset({"float"})
     promotes = "float"
 

@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from .compiler.diagnostics import TxcError
     from .compiler.export import export
     from .compiler.frontend.classes import TensorFixedSize, TensorMap, TensorRef
+    from .compiler.frontend.library import library
     from .compiler.frontend.tensor import Tensor, asarray
     from .compiler.frontend.tensor_format import TensorIOFormat
     from .compiler.info import info
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 __all__ = [
     "OptionError", "Tensor", "TensorFixedSize", "TensorIOFormat", "TensorMap", "TensorRef", "TxcError", "asarray",
-    "compile_source", "device", "devices", "export", "graph", "info", "jit", "load", "tensure",
+    "compile_source", "device", "devices", "export", "graph", "info", "jit", "library", "load", "tensure",
 ]  # fmt: skip
 
 #: Each name's module is imported when the name is first used: a jitted function whose code the cache has needs neither
@@ -39,6 +40,7 @@ _MODULES = {
     "export": "export",
     "info": "info",
     "jit": "jit",
+    "library": "frontend.library",
     "load": "tx_module",
 }
 

@@ -121,7 +121,9 @@ class Tensure(Tensor):
         view._parent._viewing(self, None, {})
 
     @classmethod
-    def holding(cls, array: np.ndarray) -> Tensor:
+    def holding(cls, array: np.ndarray, layout: str = "row") -> Tensor:
+        if layout != "row":
+            return super().holding(array, layout)
         return _named(Storage(leaf(array)))
 
     def _array(self, what: str) -> np.ndarray:
