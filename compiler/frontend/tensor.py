@@ -475,7 +475,11 @@ def _methods() -> dict[str, Any]:
     if not _method_table:
         for op in OPS.values():
             _method_table.update(dict.fromkeys(op.methods, op))
+        from . import elementwise, random  # they make tensors, so they need the class above
+
         _method_table.update(methods.METHODS)
+        _method_table.update(elementwise.EXPRESSIONS)
+        _method_table.update(random=random.random, set_random=random.set_random)
     return _method_table
 
 

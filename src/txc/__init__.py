@@ -4,7 +4,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from . import graph, tensure
+    from . import graph, random, tensure
     from .compiler.devices import device, devices
     from .compiler.diagnostics import TxcError
     from .compiler.export import export
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 __all__ = [
     "OptionError", "Tensor", "TensorFixedSize", "TensorIOFormat", "TensorMap", "TensorRef", "TxcError", "asarray",
-    "compile_source", "device", "devices", "export", "graph", "info", "jit", "library", "load", "tensure",
+    "compile_source", "device", "devices", "export", "graph", "info", "jit", "library", "load", "random", "tensure",
 ]  # fmt: skip
 
 #: Each name's module is imported when the name is first used: a jitted function whose code the cache has needs neither
@@ -45,8 +45,8 @@ _MODULES = {
 }
 
 
-#: Namespaces of other systems' vocabularies.
-_NAMESPACES = ("graph", "tensure")
+#: Modules of functions.
+_NAMESPACES = ("graph", "random", "tensure")
 
 
 def __getattr__(name: str) -> Any:
