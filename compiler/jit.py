@@ -308,7 +308,7 @@ class Jitted(NativeCallable):
             if outputs[number] is not array:
                 array[...] = outputs[number]
                 outputs[number] = array
-        return structured(signature.structure, outputs, call.lazy and not places, places)
+        return structured(signature.structure, outputs, None if places else call.lazy, places)
 
     def _check_temporaries(self, version: Version, call: Call, ready: Ready) -> None:
         """TxcError where the call needs more memory for temporaries than `max_temp_bytes`."""
@@ -438,16 +438,17 @@ def jit(function: Callable[..., Any] | None = None, **options: Any) -> Any:
     return Jitted(function, made)
 
 
-def structured(structure: Any, outputs: list[np.ndarray], lazy: bool, places: Container[int] = ()) -> Any:
-    """The function's result in the form the user wrote.  Outputs in `places` stay arrays, others may become scalars."""
+def structured(structure: Any, outputs: list[np.ndarray], lazy: Any = None, places: Container[int] = ()) -> Any:
+    """The function's result in the form the user wrote: tensors of the class `lazy`, where there is one, else arrays.
+
+    Outputs in `places` stay arrays of rank 0, others become scalars.
+    """
     if structure is None:
         return None
     if isinstance(structure, int):
         array = outputs[structure]
-        if lazy:
-            from .frontend.tensor import asarray
-
-            return asarray(array, layout="col" if isinstance(structure, ColumnOutput) else "row")
+        if lazy is not None:
+            return lazy.holding(array, "col" if isinstance(structure, ColumnOutput) else "row")
         return array if array.ndim or structure in places else array[()]
     if isinstance(structure, Literal):
         return structure.value

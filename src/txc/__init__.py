@@ -4,7 +4,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from . import graph, random
+    from . import graph, random, tensure
     from .compiler.devices import device, devices
     from .compiler.diagnostics import TxcError
     from .compiler.export import export
@@ -22,7 +22,7 @@ __version__ = "0.1.0"
 __all__ = [
     "OptionError", "Tensor", "TensorFixedSize", "TensorIOFormat", "TensorMap", "TensorRef", "TxcError", "asarray",
     "compile_source", "cond", "device", "devices", "export", "fori_loop", "graph", "info", "jit", "library", "load",
-    "random", "scan", "while_loop",
+    "random", "scan", "tensure", "while_loop",
 ]  # fmt: skip
 
 #: Each name's module is imported when the name is first used: a jitted function whose code the cache has needs neither
@@ -52,7 +52,7 @@ _MODULES = {
 
 
 #: Modules of functions.
-_NAMESPACES = ("graph", "random")
+_NAMESPACES = ("graph", "random", "tensure")
 
 
 def __getattr__(name: str) -> Any:
