@@ -24,6 +24,7 @@ def values(initializer: Any, shape: list[int], dtype: Any = np.float32) -> np.nd
 
 
 SHAPE = [200, 50]
+BAD: Any = 1.5
 
 
 def test_uniform():
@@ -93,7 +94,7 @@ def test_zeros_and_ones():
         (lambda: graph.variance_scaling_initializer(distribution="x"), ValueError, "'x' is not one of normal"),
         (lambda: graph.variance_scaling_initializer(0.0), ValueError, "scale must be positive, not 0.0"),
         (lambda: graph.orthogonal_initializer()([3]), ValueError, "two dims or more, not the shape [3]"),
-        (lambda: graph.random_normal_initializer(seed=1.5), TypeError, "a seed is an int, not 1.5"),
+        (lambda: graph.random_normal_initializer(seed=BAD), TypeError, "a seed is an int, not 1.5"),
         (lambda: graph.random_normal_initializer()([3], np.int32), TypeError, "are floats, not int32"),
     ],
 )
