@@ -8,7 +8,7 @@ import numpy as np
 
 from ...dialects.dims import Dim, dim
 from ...dialects.registry import OPS, OpError, axes
-from ...dialects.types import dtype
+from ...dialects.types import DType, dtype
 from . import evaluation, tensor_format
 from .apply import apply, as_tensor, broadcast_to, cast, truth
 from .filling import FILLING
@@ -46,17 +46,20 @@ def reduce(
 
     A tuple where the reduction has several results, and then `out` is a tuple too.
     """
-    _only(name, initial=initial, nan=nan)
+    _only(name, nan=nan)
     x = as_tensor(x)
+    initial = None if initial is np._NoValue else initial
     if is_integer(dtype) or isinstance(dtype, (tuple, list)):
         raise OpError(f"{name} takes its dims as one list, such as {name}([0, 1])", code="TX0241")
     if dtype is not None:
         x = cast(x, _dtype(dtype))
     chosen = dims if axis is None else axis
     if where is not None and where is not np._NoValue and where is not True:
-        x, where = _masked(name, x, where)
+        x, where = _masked(name, x, where, initial)
     given = axes().convert(chosen, [x.user_type])
-    if name == "mean" and where is not None and isinstance(where, Tensor):
+    if initial is not None and name in _MERGED:
+        result = _from_initial(name, x, given, initial)
+    elif name == "mean" and where is not None and isinstance(where, Tensor):
         count = reduce("sum", where, chosen)
         result = apply("div", reduce("sum", x, chosen), count)
     elif name in ("argmax", "argmin") and chosen is None and x.ndim > 1:
@@ -92,11 +95,29 @@ def scan(
     return result
 
 
-def _masked(name: str, x: Tensor, where: Any) -> tuple[Tensor, Any]:
-    """`x` with the elements that `where` leaves out replaced by the reduction's neutral element."""
+#: The map that merges two partial results, where a reduction may start from a given one.
+_MERGED = {
+    "sum": "add", "prod": "mul", "maximum": "cwise_max_propagate", "minimum": "cwise_min_propagate",
+    "maximum_numbers": "cwise_max_numbers", "minimum_numbers": "cwise_min_numbers",
+}  # fmt: skip
+
+
+def _from_initial(name: str, x: Tensor, dims: tuple[int, ...], initial: Any) -> Tensor:
+    """A reduction whose first partial result is given; of no elements it is that one."""
+    if not OPS[name].empty and any(x.dims[i].const == 0 for i in dims):  # pyright: ignore[reportAttributeAccessIssue]
+        kept = tuple(d for i, d in enumerate(x.dims) if i not in dims)
+        return broadcast_to(cast(as_tensor(initial), x.element), kept, x.layout)
+    return apply(_MERGED[name], initial, apply(name, x, dims=dims))
+
+
+def _masked(name: str, x: Tensor, where: Any, initial: Any) -> tuple[Tensor, Any]:
+    """`x` with the elements that `where` leaves out replaced by the reduction's neutral element, or by `initial`."""
     neutral = {"sum": 0, "mean": 0, "prod": 1, "all": True, "any": False}
+    if name in _MERGED and name not in neutral and initial is not None:
+        neutral[name] = initial
     if name not in neutral:
-        raise OpError(f"{name} does not take 'where' here", "use np.where first", "TX0240")
+        hint = "give it initial=" if name in _MERGED else "use np.where first"
+        raise OpError(f"{name} does not take 'where' here", hint, "TX0240")
     mask = broadcast_to(truth(as_tensor(where)), x.dims, x.layout) if as_tensor(where).dims != x.dims else where
     return apply("select", mask, x, neutral[name]), truth(as_tensor(mask))
 
@@ -228,10 +249,21 @@ def copy(x: Tensor, order: Any = None) -> Tensor:
 
 
 def astype(
-    x: Tensor, dtype: Any, order: Any = None, casting: Any = None, subok: Any = None, copy: Any = None
+    x: Tensor, dtype: Any, order: Any = None, casting: str = "unsafe", subok: Any = None, copy: Any = None
 ) -> Tensor:
-    made = cast(x, _dtype(dtype))
+    made = cast(x, checked_cast(x, _dtype(dtype), casting))
     return Tensor(made.value, layout=x.layout)
+
+
+def checked_cast(x: Tensor, element: DType, casting: str) -> DType:
+    """`element`, where NumPy's rule `casting` lets `x` become it; else OpError."""
+    try:
+        allowed = np.can_cast(x.element.numpy, element.numpy, casting)  # pyright: ignore[reportArgumentType]
+    except ValueError as error:
+        raise OpError(str(error), code="TX0240") from error
+    if not allowed:
+        raise OpError(f"casting {x.element} to {element} is not {casting!r}", 'casting="unsafe" allows it', "TX0222")
+    return element
 
 
 def broadcast(x: Tensor, shape: Any) -> Tensor:
@@ -259,17 +291,49 @@ def count(x: Tensor, dims: Any = None) -> Any:
 
 
 def variance(
-    x: Tensor, axis: Any = None, dtype: Any = None, out: Any = None, ddof: Any = 0, keepdims: Any = False
-) -> Any:
+    x: Tensor, axis: Any = None, dtype: Any = None, out: Any = None, ddof: Any = 0, keepdims: Any = False, *,
+    where: Any = True, mean: Any = None, correction: Any = None,
+) -> Any:  # fmt: skip
+    """NumPy's var; `mean` has the reduced dims with size 1, `correction` is the standard's name for `ddof`."""
+    x = as_tensor(x)
     if dtype is not None:
         x = cast(x, _dtype(dtype))
-    centred = apply("sub", x, reduce("mean", x, axis, keepdims=True))
-    total = reduce("sum", apply("mul", centred, centred), axis, keepdims=keepdims)
-    return apply("div", total, count(x, axis) - ddof)
+    elif x.element.name == "f16":
+        return cast(
+            variance(x, axis, "f32", out, ddof, keepdims, where=where, mean=mean, correction=correction), x.element
+        )
+    less = ddof if correction is None else correction
+    centre = reduce("mean", x, axis, keepdims=True, where=where) if mean is None else mean
+    off = apply("sub", x, centre)
+    if off.element.is_complex:
+        square = apply("add", apply("square", off.real), apply("square", off.imag))
+    else:
+        square = apply("mul", off, off)
+    total = reduce("sum", square, axis, keepdims=keepdims, where=where)
+    if where is True:
+        divisor = count(x, axis) - less
+    else:
+        divisor = apply("sub", counted(where, x, axis, keepdims), less)
+    divisor = apply("cwise_max_propagate", divisor, 0)
+    result = apply("div", total, cast(as_tensor(divisor), total.element))
+    if out is not None:
+        out[...] = result
+        return out
+    return result
 
 
-def deviation(x: Tensor, *args: Any, **kwargs: Any) -> Any:
-    return apply("sqrt", variance(x, *args, **kwargs))
+def counted(where: Any, x: Tensor, axis: Any, keepdims: Any) -> Tensor:
+    """How many elements of `x` a mask leaves, along `axis`."""
+    mask = broadcast_to(truth(as_tensor(where)), x.dims, x.layout)
+    return reduce("sum", mask, axis, keepdims=keepdims)
+
+
+def deviation(x: Tensor, *args: Any, out: Any = None, **kwargs: Any) -> Any:
+    result = apply("sqrt", variance(x, *args, **kwargs))
+    if out is not None:
+        out[...] = result
+        return out
+    return result
 
 
 def clip(x: Tensor, min: Any = None, max: Any = None, out: Any = None, lo: Any = None, hi: Any = None) -> Any:
@@ -297,6 +361,10 @@ def roll(x: Tensor, shifts: Any) -> Tensor:
 
 def roll_one(x: Tensor, shift: int, axis: int) -> Tensor:
     """NumPy's roll along one axis."""
+    size = x.shape[axis]
+    further = shift if shift > 0 else -shift
+    if table().decide(as_dim(further), "<=", as_dim(size), "roll by less than the size") is not True:
+        shift = shift % size if table().decide(0, "<", as_dim(size), "roll") else 0
     if shift == 0:
         return x
     at: list[Any] = [slice(None)] * x.ndim

@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from ...dialects.registry import OpError
-from . import methods
-from .apply import apply, as_tensor
-from .creation import full
-from .numpy_functions import FUNCTIONS, into
+from ....dialects.registry import OpError
+from .. import methods
+from ..apply import apply, as_tensor
+from ..creation import full
+from .table import FUNCTIONS, into
 
 __all__ = []
 

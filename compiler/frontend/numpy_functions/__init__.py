@@ -1,0 +1,26 @@
+"""NumPy's functions that are no ufuncs, in terms of ops and methods: one module a family, all in one table."""
+
+from . import (
+    contents,
+    creating,
+    diagonals,
+    differences,
+    elementwise,
+    joining,
+    linear,
+    padding,
+    products,
+    reductions,
+    running,
+    shaping,
+    statistics,
+)
+from .table import FUNCTIONS, call
+
+__all__ = ["FAMILIES", "FUNCTIONS", "call"]
+
+#: Importing them fills the table.
+FAMILIES = (
+    contents, creating, diagonals, differences, elementwise, joining, linear, padding, products, reductions, running,
+    shaping, statistics,
+)  # fmt: skip
