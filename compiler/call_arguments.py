@@ -115,13 +115,15 @@ def _objects(arguments: Iterable[Argument]) -> Iterator[Any]:
 
 def _argument(name: str, value: Any, call: Call) -> Argument:
     """One argument and what it adds to the facts."""
+    column = False
     if _is_tensor(value):
         call.lazy = True
-        value = np.asarray(value)
+        column = value.layout == "col" and value.ndim > 0
+        value = np.asarray(value).T if column else np.asarray(value)
     if isinstance(value, np.ndarray):
         array = walkable(value)
-        call.key.append(("array", element_name(array), array.ndim, stride_fact(array)))
-        return Argument(name, "array", array, original=value)
+        call.key.append(("column array" if column else "array", element_name(array), array.ndim, stride_fact(array)))
+        return Argument(name, "array", array, original=value, layout="col" if column else "row")
     if isinstance(value, np.generic):  # before float: np.float64 is one, but its type counts in promotion
         call.key.append(("scalar", value.dtype.name))
         return Argument(name, "scalar", np.asarray(value))

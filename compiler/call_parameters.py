@@ -72,6 +72,8 @@ class _Forms:
         self.numbers, self.next = numbers, first
 
     def of(self, argument: Argument) -> Form:
+        if argument.layout == "col":
+            raise NotNative(f"{argument.name} is a column-major tensor")
         if argument.kind == "value":
             return ("object", self._objects(1))
         if argument.kind == "dict":

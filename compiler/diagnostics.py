@@ -18,7 +18,7 @@ __all__ = ["TxcError", "at", "located", "user_loc"]
 
 _HIDDEN = ("txc.", "numpy.")
 _places: dict[tuple[CodeType, int], Loc] = {}
-_override: list[Loc] = []
+_override: list[Loc | None] = []
 
 
 class TxcError(OpError):
@@ -71,7 +71,7 @@ def _place(code: CodeType, instruction: int) -> Loc:
 
 
 @contextmanager
-def at(loc: Loc) -> Iterator[None]:
+def at(loc: Loc | None) -> Iterator[None]:
     """Nodes made inside come from `loc`: for programs that are not Python frames."""
     _override.append(loc)
     try:

@@ -108,10 +108,10 @@ def _snapshot(array: np.ndarray) -> np.ndarray:
 def describe(key: Any) -> str:
     """An argument's facts in words, for `explain`."""
     kind, *rest = key
-    if kind == "array":
+    if kind in ("array", "column array"):
         name, rank, fact = rest
         layout = {"packed": "row-major", "order": f"stored in order {fact[1:]}", "strides": f"strides {fact[1:]}"}[
             fact[0]
         ]
-        return f"{name} array of rank {rank}, {layout}"
+        return f"{name} {kind} of rank {rank}, {layout}"
     return f"{kind} {' '.join(map(str, rest))}".strip()

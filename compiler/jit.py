@@ -24,7 +24,7 @@ from .devices import threads_here
 from .executable import CodeSpec, Executable
 from .facts import StrideFact, describe, separate, stride_fact, walkable
 from .options import Options
-from .signature import Literal, Signature
+from .signature import ColumnOutput, Literal, Signature
 from .versions import Ready, Version, describe_versions, why_not
 
 if TYPE_CHECKING:
@@ -146,8 +146,9 @@ class Jitted(NativeCallable):
         parameters = self._signature.parameters.values()
         self._takes_out = not any(p.name == "out" or p.kind is p.VAR_KEYWORD for p in parameters)
 
-    def __del__(self) -> None:
+    def __del__(self, remove_all: Callable[[Any], None] = remove_all) -> None:
         # The last moment at which this object is whole: calls from other finalizers must not find freed records.
+        # The function is bound here: at the interpreter's end modules lose their names before the last objects go.
         if getattr(self, "_records", None):
             remove_all(self)
             self._records = None
@@ -422,7 +423,7 @@ def structured(structure: Any, outputs: list[np.ndarray], lazy: bool, places: Co
         if lazy:
             from .frontend.tensor import asarray
 
-            return asarray(array)
+            return asarray(array, layout="col" if isinstance(structure, ColumnOutput) else "row")
         return array if array.ndim or structure in places else array[()]
     if isinstance(structure, Literal):
         return structure.value

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 if TYPE_CHECKING:
     from .frontend.graph import Graph
 
-__all__ = ["InputSpec", "Literal", "NotPlain", "Signature", "plain_structure", "structure_of_plain"]
+__all__ = ["ColumnOutput", "InputSpec", "Literal", "NotPlain", "Signature", "plain_structure", "structure_of_plain"]
 
 
 class NotPlain(ValueError):
@@ -35,6 +35,10 @@ class Literal:
 
     def __repr__(self) -> str:
         return f"Literal({self.value!r})"
+
+
+class ColumnOutput(int):
+    """The number of an output that lazy callers get as a column-major tensor; as an array its dims count the same."""
 
 
 class InputSpec(NamedTuple):
@@ -113,11 +117,13 @@ class Signature(NamedTuple):
 
 
 def plain_structure(structure: Any) -> Any:
-    """The structure of a result as JSON: ``[kind, …]``, kind one of output, none, literal, tuple, list, dict."""
+    """The structure of a result as JSON: ``[kind, …]``, kind: output, column, none, literal, tuple, list or dict."""
     if isinstance(structure, Literal):
         return ["literal", _plain_literal(structure.value)]
     if structure is None:
         return ["none", None]
+    if isinstance(structure, ColumnOutput):
+        return ["column", int(structure)]
     if type(structure) is int:
         return ["output", structure]
     if isinstance(structure, dict):
@@ -138,6 +144,8 @@ def structure_of_plain(plain: Any) -> Any:
     kind, value = plain
     if kind == "literal":
         return Literal(value)
+    if kind == "column":
+        return ColumnOutput(value)
     if kind in ("output", "none"):
         return value
     if kind == "dict":

@@ -7,10 +7,11 @@ what flows between them is one row and stays in cache.  On tensors a nest has re
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any
 
 from xdsl.dialects import builtin
-from xdsl.dialects.builtin import ArrayAttr, IntegerAttr, IntegerType, StringAttr, i64
+from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, IntegerAttr, IntegerType, StringAttr, i64
 from xdsl.ir import Attribute, Block, Dialect, Operation, Region, SSAValue
 from xdsl.irdl import (
     AttrSizedOperandSegments,
@@ -36,11 +37,13 @@ from .attributes import (
     OrderAttr,
     dim_attr,
     dims_attr,
+    from_attr,
     map_attr,
     order_attr,
     scalar_type,
     string_attr,
     tensor_of,
+    to_attr,
 )
 from .dims import Dim, Sym, dim
 from .index_map import IndexMap
@@ -54,6 +57,7 @@ __all__ = [
     "CallOp",
     "EmptyOp",
     "ForOp",
+    "ForeignOp",
     "GenericOp",
     "IfOp",
     "ReadOp",
@@ -393,6 +397,46 @@ class ScatterOp(IRDLOperation):
 
 
 @irdl_op_definition
+class ForeignOp(IRDLOperation):
+    """A computation that is no loop nest: whole tensors in, whole fresh tensors out, by the loop generator `fn`.
+
+    It reads all of `ins` and writes all of `outs` (on tensors: its results), which are other memory, and has no other
+    effect.  `params` are what the generator takes.
+    """
+
+    name = "kernel.foreign"
+    ins = var_operand_def()
+    outs = var_operand_def()
+    fn = attr_def(StringAttr)
+    parameters = attr_def(DictionaryAttr)
+    results_ = var_result_def()
+    irdl_options = (AttrSizedOperandSegments(as_property=False),)
+
+    def __init__(
+        self,
+        fn: str,
+        ins: Sequence[SSAValue],
+        outs: Sequence[SSAValue],
+        params: Mapping[str, Any],
+        result_types: Sequence[Attribute] = (),
+    ):
+        attributes: dict[str, Attribute] = {
+            "fn": string_attr(fn),
+            "parameters": DictionaryAttr({k: to_attr(v) for k, v in params.items()}),
+            "operandSegmentSizes": segments(len(ins), len(outs)),
+        }
+        Operation.__init__(self, operands=[*ins, *outs], result_types=list(result_types), attributes=attributes)
+
+    @property
+    def params(self) -> dict[str, Any]:
+        return {k: from_attr(v) for k, v in self.parameters.data.items()}
+
+    def verify_(self) -> None:
+        if bool(self.outs) == bool(self.results_):
+            raise VerifyException("a foreign kernel has results on tensors, and on buffers outs")
+
+
+@irdl_op_definition
 class RowsOp(IRDLOperation):
     """Nests whose first `shared` iterators are the same and which exchange values only within one such row.
 
@@ -539,4 +583,7 @@ def _expect_condition(values: Sequence[SSAValue]) -> None:
     raise VerifyException("a condition is one rank-0 bool tensor, or an i1")
 
 
-KERNEL = Dialect("kernel", [CallOp, EmptyOp, ForOp, GenericOp, IfOp, ReadOp, RowsOp, ScatterOp, WhileOp, YieldOp])
+KERNEL = Dialect(
+    "kernel",
+    [CallOp, EmptyOp, ForOp, ForeignOp, GenericOp, IfOp, ReadOp, RowsOp, ScatterOp, WhileOp, YieldOp],
+)

@@ -482,6 +482,8 @@ class View(Op):
     """No arithmetic: each element of the result is one of the operand's (or `fill` outside the map's guards)."""
 
     family = "view"
+    #: Whether storing through it is storing into the operand: each element of the result is one of the operand's.
+    writable: ClassVar[bool] = True
 
     @classmethod
     def view(cls, operand: TensorType, attrs: dict[str, Any]) -> IndexMap:
@@ -500,9 +502,13 @@ class View(Op):
 
 
 class Structural(Op):
-    """An op with inference and lowering of its own."""
+    """An op with inference and lowering of its own.
+
+    `foreign` names the loop generator of an op that is no nest: fusion makes it a `kernel.foreign`.
+    """
 
     family = "structural"
+    foreign: ClassVar[str] = ""
 
 
 class Composite(Op):

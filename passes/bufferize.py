@@ -301,6 +301,13 @@ class _Walk:
         body.add_op(kernel.YieldOp(body.args[0]))
         self.block.add_op(kernel.GenericOp([staging], [buffer], dims, [index], [store], body, []))
 
+    def _visit_foreign(self, op: kernel.ForeignOp) -> None:
+        targets = [self._result_buffer(r, op) for r in op.results]
+        ins = [self.state.buffers[v] for v in op.ins]
+        self.block.add_op(kernel.ForeignOp(op.fn.data, ins, targets, op.params))
+        for result, target in zip(op.results, targets):
+            self.state.bind(result, target)
+
     def _visit_rows(self, op: kernel.RowsOp) -> None:
         """Values that leave a row are whole buffers; the others live in the worker's own memory, one row at a time."""
         last = op.body.block.last_op
@@ -408,11 +415,14 @@ class _Walk:
             source = self.state.buffers[init]
             reusable = self.state.in_place and source in self.state.writable and source not in carried
             reusable = reusable and read.isdisjoint(self.state.holds.get(source, ()))
+            if isinstance(source.owner, Block) and not tensor_of(init.type).rank:
+                reusable = False
             if reusable and not self.state.is_busy(source, op) and list(inits).count(init) == 1:
                 carried.append(source)
                 continue
-            target = self._result_buffer(result, op)
-            if target in carried:
+            # A number is carried in a temporary of its own, which becomes a register; anything else where it ends up.
+            target = self._result_buffer(result, op) if tensor_of(result.type).rank else None
+            if target is None or target in carried:
                 target = self._allocate(_packed(result, _layout(result)), op)
             self._copy_buffer(source, target)
             carried.append(target)

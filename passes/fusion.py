@@ -26,7 +26,7 @@ from ..dialects.dims import Dim, iterators, sym
 from ..dialects.index_map import IndexMap, identity_map, product, unravel
 from ..dialects.ops.indexing import STORE
 from ..dialects.order import FREE, Order
-from ..dialects.registry import Map, Reduction, Scan, find_op
+from ..dialects.registry import Map, Reduction, Scan, Structural, find_op
 from ..dialects.scalar import Value
 from ..dialects.tx import TxOp
 from ..dialects.types import DTYPES, DType
@@ -123,6 +123,14 @@ class _Scope:
 
     def _visit_contract(self, op: tx.ContractOp) -> None:
         self._emit(op, contraction_nest(self, op))
+
+    def _visit_structural(self, op: TxOp) -> None:
+        """What is no nest: its operands in memory, and a loop generator of its own."""
+        decl = op.decl
+        assert issubclass(decl, Structural) and decl.foreign, f"fusion has no rule for {op.name}"
+        params = {**op.params, "has_fma": self.options.has_fma}
+        ins = [self.tensor(v) for v in op.operands]
+        self._emit(op, kernel.ForeignOp(decl.foreign, ins, (), params, [r.type for r in op.results]))
 
     def _visit_insert(self, op: TxOp) -> None:
         base, value = op.operands

@@ -27,7 +27,9 @@ from ..dialects.types import DTYPES
 
 __all__ = ["InstrumentPass", "kernels_of"]
 
-_KERNELS = (kernel.GenericOp, kernel.RowsOp, kernel.ScatterOp, kernel.ForOp, kernel.WhileOp, kernel.IfOp)
+_KERNELS = (
+    kernel.GenericOp, kernel.ForeignOp, kernel.RowsOp, kernel.ScatterOp, kernel.ForOp, kernel.WhileOp, kernel.IfOp
+)  # fmt: skip
 
 
 def kernels_of(function: func.FuncOp) -> list[Operation]:

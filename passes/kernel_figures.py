@@ -5,8 +5,9 @@ Everything is computed from a kernel's extents, index maps and bodies at stage `
 
 from __future__ import annotations
 
+import math
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from xdsl.dialects.builtin import AnyFloat
@@ -56,9 +57,17 @@ def kernel_figures(op: Operation, env: Env) -> Figures | None:
         return _nests([op], env)
     if isinstance(op, kernel.RowsOp):
         return _nests(op.nests, env)
+    if isinstance(op, kernel.ForeignOp):
+        return Figures(_bytes(op.ins, env), _bytes(op.outs, env), 0)
     if isinstance(op, kernel.ForOp):
         return _for(op, env)
     return None
+
+
+def _bytes(values: Sequence[SSAValue], env: Env) -> int:
+    """The bytes of whole buffers."""
+    infos = [_info(v) for v in values]
+    return sum(math.prod(d.evaluate(env) for d in info.dims) * info.dtype.bytes for info in infos)
 
 
 def _for(op: kernel.ForOp, env: Env) -> Figures | None:
@@ -81,7 +90,7 @@ def _for(op: kernel.ForOp, env: Env) -> Figures | None:
 def _block(block: Block, env: Env) -> Figures | None:
     total = Figures()
     for op in block.ops:
-        if op.regions:
+        if op.regions or isinstance(op, kernel.ForeignOp):
             one = kernel_figures(op, env)
             if one is None:
                 return None
@@ -95,6 +104,8 @@ def _sizes(op: Operation) -> set[Sym]:
     if isinstance(op, kernel.GenericOp):
         dims = [*op.extents.data, *(d for v in (*op.ins, *op.outs) for d in _info(v).dims)]
         found.update(*(d.symbols() for d in dims))
+    elif isinstance(op, kernel.ForeignOp):
+        found.update(*(d.symbols() for v in (*op.ins, *op.outs) for d in _info(v).dims))
     elif isinstance(op, kernel.ForOp):
         found.update(*(d.data.symbols() for d in (op.lower, op.upper, op.step)))
     return found
@@ -209,7 +220,11 @@ def kernel_label(op: Operation) -> str:
     """The scalar operations of a kernel in their order: ``contract, tanh add``; ``for`` and the like around them."""
     if isinstance(op, kernel.GenericOp):
         return _nest_label(op)
-    inner = [kernel_label(o) for block in _blocks(op) for o in block.ops if o.regions]
+    if isinstance(op, kernel.ForeignOp):
+        return op.fn.data
+    inner = [
+        kernel_label(o) for block in _blocks(op) for o in block.ops if o.regions or isinstance(o, kernel.ForeignOp)
+    ]
     text = "; ".join(inner)
     return text if isinstance(op, kernel.RowsOp) else f"{op.name.removeprefix('kernel.')} ({text})"
 

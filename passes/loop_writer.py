@@ -6,7 +6,8 @@ import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from xdsl.dialects import func
+from xdsl.dialects import arith, func
+from xdsl.dialects.builtin import IntegerAttr
 from xdsl.ir import Block, Operation, Region, SSAValue
 
 from ..dialects import kernel, loop
@@ -18,6 +19,8 @@ from .memory import LoopRange, aligned_bytes
 
 __all__ = ["Access", "LoopWriter", "Point", "accesses", "body_cost"]
 
+#: `arith.cmpi`'s number of ``sge``.
+SIGNED_AT_LEAST = 5
 #: Where each iterator ``d0, d1, …`` of a nest stands, as an expression over loop iterators.
 Point = Mapping[Sym, Dim]
 
@@ -68,6 +71,8 @@ class LoopWriter:
     function: func.FuncOp
     counter: itertools.count[int] = field(default_factory=itertools.count)
     ranges: list[LoopRange] = field(default_factory=list)
+    #: Expressions over a nest's iterators that are not negative anywhere in the loops being written.
+    holds: frozenset[Dim] = frozenset()
 
     def fresh(self) -> Dim:
         """A new iterator."""
@@ -105,9 +110,12 @@ class LoopWriter:
         results = self._copy(nest.finish, [*states, *loaded], dict(point), block, _yielded(nest.finish))
         self.store(nest, results, point, block)
 
-    def store(self, nest: kernel.GenericOp, values: Sequence[SSAValue], point: Point, block: Block) -> None:
+    def store(
+        self, nest: kernel.GenericOp, values: Sequence[SSAValue], point: Point, block: Block, in_order: bool = True
+    ) -> None:
+        """The nest's stores; `in_order` says that neighbouring places are written one after another."""
         for value, out, index in zip(values, nest.outs, nest.maps_out()):
-            streaming = not nest.is_reduction and _only_written(out, nest)
+            streaming = in_order and not nest.is_reduction and _only_written(out, nest)
             block.add_op(loop.StoreOp(value, out, [e.substitute(point) for e in index.exprs], streaming=streaming))
 
     def scatter(self, op: kernel.ScatterOp, point: Point, block: Block) -> None:
@@ -137,7 +145,7 @@ class LoopWriter:
         return block
 
     def _load(self, buffer: SSAValue, index: IndexMap, point: Point, block: Block) -> SSAValue:
-        guards = [g.substitute(point) for g in index.guards]
+        guards = [g.substitute(point) for g in index.guards if g not in self.holds]
         made = loop.LoadOp(buffer, [e.substitute(point) for e in index.exprs], guards)
         block.add_op(made)
         return made.result
@@ -167,12 +175,26 @@ class LoopWriter:
             carry_loc(op, block, made.prev_op)
         return [values.get(v, v) for v in wanted]
 
+    def _is_certain(self, op: arith.CmpiOp) -> bool:
+        """Whether an op asks if an expression that `holds` is at least zero."""
+        asked, zero = op.lhs.owner, op.rhs.owner
+        return (
+            isinstance(asked, loop.IndexOp)
+            and asked.expr.data in self.holds
+            and isinstance(zero, arith.ConstantOp)
+            and isinstance(zero.value, IntegerAttr)
+            and zero.value.value.data == 0
+            and op.predicate.value.data == SIGNED_AT_LEAST
+        )
+
     def _copied(self, op: Operation, values: dict[SSAValue, SSAValue], where: dict[Sym, Dim]) -> Operation:
         """A body's op at a point; `values` and `where` learn what it defines."""
         if isinstance(op, kernel.ReadOp):
             guards = op.guards.data if op.guards is not None else ()
             index = [e.substitute(where) for e in op.index.data]
             made: Operation = loop.LoadOp(op.source, index, [g.substitute(where) for g in guards])
+        elif isinstance(op, arith.CmpiOp) and self._is_certain(op):
+            made = arith.ConstantOp.from_int_and_width(1, 1)
         elif isinstance(op, loop.IndexOp):
             made = loop.IndexOp(op.expr.data.substitute(where))
         elif isinstance(op, loop.BindOp):

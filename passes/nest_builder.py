@@ -200,10 +200,12 @@ class NestBuilder:
         where: dict[Sym, Dim] = {}
         guards: list[Dim] = []
         for symbol, given, limit in zip(index_symbols(len(indices)), indices, limits):
-            bound = self._bind(self._position(given, at, limit))
+            position = self._position(given, at, limit)
+            # Symbols are never negative: what is outside below the start is outside beyond the end.
+            bound = self._bind(self.builder.select(position < 0, self.builder.index(limit), position))
             assert symbol.symbol is not None
             where[symbol.symbol] = bound
-            guards += [bound, limit - 1 - bound]
+            guards.append(limit - 1 - bound)
         self.block.add_op(YieldOp(element.ref))
         place = IndexMap(self.extents, tuple(e.substitute(where) for e in store.exprs), tuple(guards)).simplified()
         merge = None

@@ -70,7 +70,7 @@ def _shared(group: list[GenericOp], op: GenericOp) -> int:
     produced = {r: nest for nest in group for r in nest.results}
     count = 0
     for nest in group:
-        limit = min(nest.n_parallel, op.n_parallel)
+        limit = min(group[0].n_parallel, nest.n_parallel, op.n_parallel)
         same = 0
         while same < limit and op.extents.data[same] == first[same] == nest.extents.data[same]:
             same += 1

@@ -132,7 +132,7 @@ class _Contraction:
         """The reduction of products in the nest's order; `body` has what the factors need."""
         assert self.nest.identity is not None and self.nest.order is not None
         if not self.nest.order.data.product:
-            product_ = arith.MuliOp(*values)
+            product_ = arith.MuliOp(values[0], values[1])
             body.add_op(product_)
             values = [product_.result]
         body.add_op(loop.YieldOp(*values))

@@ -5,6 +5,7 @@ Only how fast a result comes may change here, never the result: orders of arithm
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from xdsl.context import Context
@@ -20,13 +21,17 @@ from .locations import carry_loc
 from .loop_writer import LoopWriter
 from .memory import LoopRange
 from .schedule_contract import schedule_contraction
+from .schedule_fft import schedule_fft
 from .schedule_map import Lanes, schedule_map
 from .schedule_reduce import schedule_reduction
 from .schedule_rows import schedule_rows
 from .schedule_scan import schedule_scan
 from .schedule_scatter import schedule_scatter
 
-__all__ = ["ScheduleCpuPass"]
+__all__ = ["FOREIGN", "ScheduleCpuPass"]
+
+#: The loop generators that `kernel.foreign` names.
+FOREIGN: dict[str, Callable[[LoopWriter, kernel.ForeignOp, Block, Lanes], None]] = {"fft": schedule_fft}
 
 
 @dataclass(frozen=True)
@@ -75,6 +80,8 @@ class _Schedule:
             )
         elif isinstance(op, kernel.ScatterOp):
             schedule_scatter(self.writer, op, block, self.lanes)
+        elif isinstance(op, kernel.ForeignOp):
+            FOREIGN[op.fn.data](self.writer, op, block, self.lanes)
         elif isinstance(op, kernel.ForOp):
             self._for(op, block)
         elif isinstance(op, kernel.WhileOp):

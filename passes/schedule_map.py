@@ -8,15 +8,15 @@ from dataclasses import dataclass
 from xdsl.ir import Block, Operation
 
 from ..dialects import kernel, loop
-from ..dialects.dims import Dim, Sym, dim, maximum, minimum
+from ..dialects.dims import Dim, Sym, dim, linear_in, maximum, minimum
 from .loop_writer import Access, LoopWriter, accesses, body_cost
 
 __all__ = ["Group", "Lanes", "choose_lanes", "grain", "groups_of", "point_of", "schedule_map"]
 
 #: Elements that make one chunk of parallel work worth handing to a thread.
 CHUNK = 16384
-#: Sides of a tile of a transposition: a cache line of f32.
-TILE = 16
+#: Sides of a tile of a transposition: lines and pages of what crosses are used up while they are at hand.
+TILE = 64
 
 
 @dataclass(frozen=True)
@@ -134,34 +134,70 @@ def schedule_map(
     iterators = [writer.fresh() for _ in order]
     point = {**done, **point_of(order, iterators)}
 
-    body = Block()
-    writer.store(nest, writer.body(nest, point, body), point, body)
-    body.add_op(loop.YieldOp())
-    extent = order[-1].extent
+    cross, extent = _crossing(walks, order), order[-1].extent
+
+    def written() -> Block:
+        body = Block()
+        writer.store(nest, writer.body(nest, point, body), point, body, in_order=cross is None)
+        body.add_op(loop.YieldOp())
+        return body
+
+    def along(lower: Dim, upper: Dim) -> list[Operation]:
+        """The innermost loop, in up to three: where guards along it hold they are not asked."""
+        inside = _inside(nest, order[-1], lower, upper)
+        if inside is None:
+            return [loop.ForOp(str(iterators[-1]), lower, upper, written(), vector=width, unroll=unroll)]
+        first, last, writer.holds = inside
+        sure = loop.ForOp(str(iterators[-1]), first, last, written(), vector=width, unroll=lanes.unroll or 4)
+        writer.holds = frozenset()
+        before, after = (
+            loop.ForOp(str(iterators[-1]), a, b, written(), vector=width, unroll=1)
+            for a, b in ((lower, first), (last, upper))
+        )
+        return [before, sure, after]
+
     if len(order) == 1 and not serial:
-        start = writer.fresh()
-        inner = loop.ForOp(str(iterators[0]), start, minimum(extent, start + CHUNK), body, vector=width, unroll=unroll)
-        outer = Block()
-        outer.add_ops([inner, loop.YieldOp()])
+        start, outer = writer.fresh(), Block()
+        outer.add_ops([*along(start, minimum(extent, start + CHUNK)), loop.YieldOp()])
         block.add_op(loop.ParallelOp(str(start), 0, extent, outer, step=CHUNK))
         return
-    cross = _crossing(walks, order)
     if cross is not None:
-        block.add_op(_tiled(writer, order, iterators, cross, body, width, serial))
+        block.add_op(_tiled(writer, order, iterators, cross, written(), width, serial))
         return
-    made: loop.ForOp | loop.ParallelOp = loop.ForOp(str(iterators[-1]), 0, extent, body, vector=width, unroll=unroll)
-    block.add_op(_around(order[:-1], iterators[:-1], made, extent, serial))
+    block.add_ops(_around(order[:-1], iterators[:-1], along(dim(0), extent), extent, serial))
 
 
-def _around(groups: Sequence[Group], iterators: Sequence[Dim], made: Operation, work: Dim, serial: bool) -> Operation:
-    """Loops over groups around a loop that does `work` elements; the outermost goes to threads unless `serial`."""
+def _inside(nest: kernel.GenericOp, group: Group, lower: Dim, upper: Dim) -> tuple[Dim, Dim, frozenset[Dim]] | None:
+    """The part of a range of an iterator where all guards that ask for it alone hold, and these; None without any."""
+    symbol = group.symbols[-1]
+    others = {Sym(f"d{i}") for i in range(len(nest.extents.data))} - {symbol}
+    first, last, found = lower, upper, set[Dim]()
+    for guard in (g for index in nest.maps_in() for g in index.guards):
+        parts = linear_in(guard, [symbol])
+        if parts is None or guard.symbols() & others or (step := parts[0].get(symbol, dim(0)).const) not in (1, -1):
+            continue
+        found.add(guard)
+        if step == 1:
+            first = maximum(first, -parts[1])
+        else:
+            last = minimum(last, parts[1] + 1)
+    if not found:
+        return None
+    first = minimum(first, upper)
+    return first, maximum(first, last), frozenset(found)
+
+
+def _around(
+    groups: Sequence[Group], iterators: Sequence[Dim], made: Sequence[Operation], work: Dim, serial: bool
+) -> Sequence[Operation]:
+    """Loops over groups around loops that do `work` elements; the outermost goes to threads unless `serial`."""
     for position in reversed(range(len(groups))):
         group, iterator = groups[position], iterators[position]
         inner = Block()
-        inner.add_ops([made, loop.YieldOp()])
+        inner.add_ops([*made, loop.YieldOp()])
         if position == 0 and not serial:
-            return loop.ParallelOp(str(iterator), 0, group.extent, inner, grain=grain(work))
-        made = loop.ForOp(str(iterator), 0, group.extent, inner)
+            return [loop.ParallelOp(str(iterator), 0, group.extent, inner, grain=grain(work))]
+        made = [loop.ForOp(str(iterator), 0, group.extent, inner)]
         work = work * group.extent
     return made
 
@@ -183,25 +219,30 @@ def _tiled(
     width: int,
     serial: bool,
 ) -> Operation:
-    """Tiles of the crossing and the vector group: every cache line of both is used up while it is there."""
+    """Tiles of the crossing and the vector group: every cache line of both is used up while it is there.
+
+    As many of the crossing group run side by side as vectors have lanes, so that the emitter can load rows of what
+    crosses and transpose them in registers.
+    """
     across, along = order[cross], order[-1]
     start, band = writer.fresh(), writer.fresh()
-    span = max(width, TILE)
+    span = max(2 * width, TILE)
     made: Operation = loop.ForOp(
-        str(iterators[-1]), start, minimum(along.extent, start + span), body, vector=width, unroll=span // width
+        str(iterators[-1]), start, minimum(along.extent, start + span), body, vector=width, unroll=1
     )
-    stop = minimum(across.extent, band + TILE)
-    for iterator, lower, upper, step in (
-        (iterators[cross], band, stop, 1), (start, dim(0), along.extent, span)
+    stop = minimum(across.extent, band + span)
+    for iterator, lower, upper, step, unroll in (
+        (iterators[cross], band, stop, 1, width), (start, dim(0), along.extent, span, 1)
     ):  # fmt: skip
         inner = Block()
         inner.add_ops([made, loop.YieldOp()])
-        made = loop.ForOp(str(iterator), lower, upper, inner, step=step)
+        made = loop.ForOp(str(iterator), lower, upper, inner, step=step, unroll=unroll)
     inner = Block()
     inner.add_ops([made, loop.YieldOp()])
     outer = [i for i in range(len(order) - 1) if i != cross]
     if outer or serial:
-        made = loop.ForOp(str(band), 0, across.extent, inner, step=TILE)
+        made = loop.ForOp(str(band), 0, across.extent, inner, step=span)
         work = across.extent * along.extent
-        return _around([order[i] for i in outer], [iterators[i] for i in outer], made, work, serial)
-    return loop.ParallelOp(str(band), 0, across.extent, inner, step=TILE, grain=grain(along.extent * TILE))
+        (made,) = _around([order[i] for i in outer], [iterators[i] for i in outer], [made], work, serial)
+        return made
+    return loop.ParallelOp(str(band), 0, across.extent, inner, step=span, grain=grain(along.extent * span))

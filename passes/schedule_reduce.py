@@ -17,6 +17,8 @@ __all__ = ["fold", "lanes_across", "schedule_reduction"]
 FREE_BLOCK = 16384
 #: Neighbouring results that fold side by side: four cache lines of f32.
 BAND = 64
+#: Registers of results that a fold of at most so many operations an element holds.
+REGISTERS, LIGHT_BODY = 16, 2
 
 
 def schedule_reduction(
@@ -63,7 +65,7 @@ def _around(
         outermost = position == 0 and not serial
         if made is None and across:
             width = choose_lanes(lanes, walks, body_cost(nest))[0]
-            unroll = lanes.unroll or max(1, min(8, BAND // width))
+            unroll = lanes.unroll or _side_by_side(nest, width)
             if outermost:
                 return _lane_chunks(group.extent, iterator, body, width, unroll)
             made = loop.ForOp(str(iterator), 0, group.extent, body, vector=width, unroll=unroll)
@@ -79,6 +81,16 @@ def _around(
         work = work * group.extent
     assert made is not None
     return made
+
+
+def _side_by_side(nest: kernel.GenericOp, width: int) -> int:
+    """Registers of neighbouring results that fold together.
+
+    A light fold has as many as a machine has: the wider the piece of each row, the better rows come from memory.
+    """
+    if body_cost(nest) <= LIGHT_BODY and len(_state_types(nest)) == 1:
+        return REGISTERS
+    return max(1, min(8, BAND // width))
 
 
 def _lane_chunks(extent: Dim, iterator: Dim, body: Block, width: int, unroll: int) -> loop.ParallelOp:

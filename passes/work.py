@@ -8,12 +8,14 @@ from xdsl.dialects import func
 from xdsl.ir import Block, Operation
 
 from ..dialects.dims import Dim, Sym, dim
-from ..dialects.kernel import ForOp, GenericOp, ScatterOp, WhileOp
+from ..dialects.kernel import ForeignOp, ForOp, GenericOp, ScatterOp, WhileOp, shape_of
 
 __all__ = ["work_of"]
 
 #: An estimate with more terms would cost a small call too much.
 _MOST_TERMS = 6
+#: Iterations that stand for one element of a foreign kernel.
+FOREIGN_WORK = 16
 
 
 def work_of(function: func.FuncOp) -> Dim | None:
@@ -41,6 +43,11 @@ def _operation(op: Operation, first: Mapping[Sym, Dim]) -> Dim | None:
         for extent in op.extents.data:
             points = points * extent.substitute(first)
         return points
+    if isinstance(op, ForeignOp):
+        points = dim(1)
+        for extent in shape_of((list(op.results) or list(op.outs))[0].type)[1]:
+            points = points * extent.substitute(first)
+        return points * FOREIGN_WORK
     if isinstance(op, ForOp):
         # Every iteration is taken to be as long as the first.
         lower, upper = op.lower.data.substitute(first), op.upper.data.substitute(first)

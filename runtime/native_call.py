@@ -183,10 +183,15 @@ def install(target: Any, record: Record) -> None:
     slot.value = function
 
 
-def remove_all(target: Any) -> None:
-    """Take every version from a callable; its calls are Python's from then on."""
-    ctypes.c_void_p.from_address(id(target) + CALLABLE_VECTORCALL).value = None
-    ctypes.c_void_p.from_address(id(target) + CALLABLE_HEAD).value = None
+def remove_all(
+    target: Any, pointer: Any = ctypes.c_void_p, places: tuple[int, ...] = (CALLABLE_VECTORCALL, CALLABLE_HEAD)
+) -> None:
+    """Take every version from a callable; its calls are Python's from then on.
+
+    All that it needs is bound in its defaults, since finalizers call it when this module's names may be gone.
+    """
+    for place in places:
+        pointer.from_address(id(target) + place).value = None
 
 
 # What native code refers to by name ----------------------------------------------------------------------------------

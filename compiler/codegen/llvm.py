@@ -14,7 +14,7 @@ from xdsl.dialects import func
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation, SSAValue
 
-from ...dialects.attributes import BufferType, DimsAttr
+from ...dialects.attributes import BufferInfo, BufferType, DimsAttr
 from ...dialects.dims import Dim, Sym
 from ...dialects.loop import AllocOp, BarrierOp, ClockOp, ParallelOp
 from ...dialects.registry import Map
@@ -22,6 +22,7 @@ from ...dialects.scalar import Value
 from ...dialects.types import DType
 from .debug_info import DebugInfo
 from .lanes import Lane, Reg
+from .llvm_memory import storage_type
 from .llvm_scan import ScanWriter
 from .target import Target, object_name
 from .writer import EmitError, Module, llvm_type, quoted, vector_type
@@ -95,7 +96,7 @@ class CpuFunction(ScanWriter):
     def buffer(self, value: SSAValue) -> str:
         found = self.buffers.get(value)
         if found is None:
-            if isinstance(value.owner, AllocOp):
+            if isinstance(value.owner, AllocOp) and (self.parent is None or not _is_number(value.owner)):
                 self.allocate(value.owner)
                 return self.buffers[value]
             if self.parent is None:
@@ -105,6 +106,9 @@ class CpuFunction(ScanWriter):
         return found
 
     def allocate(self, op: AllocOp) -> None:
+        if _is_number(op):
+            self.buffers[op.result] = self.alloca(storage_type(buffer_info(op).dtype))
+            return
         if op.scope.data == "arena":
             base, offset = self.runtime(ARENA, "ptr"), op.offset.data
         else:
@@ -244,6 +248,16 @@ class CpuFunction(ScanWriter):
         self.fence()
         self.put("ret i32 0")
         self.finish("i32", "ptr noalias readonly %args, ptr noalias readonly %symbols, ptr noalias readonly %runtime")
+
+
+def buffer_info(op: AllocOp) -> BufferInfo:
+    assert isinstance(op.result.type, BufferType)
+    return op.result.type.data
+
+
+def _is_number(op: AllocOp) -> bool:
+    """Whether a temporary is one number: it lives in the function's frame, and so in a register where nobody minds."""
+    return op.scope.data == "arena" and not buffer_info(op).rank
 
 
 class GpuKernel(CpuFunction):

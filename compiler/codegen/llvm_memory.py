@@ -9,11 +9,12 @@ from typing import Any
 from xdsl.ir import SSAValue
 
 from ...dialects.attributes import BufferInfo
-from ...dialects.dims import Dim, dim, simplify
+from ...dialects.dims import Dim, dim, linear_in, simplify, sym
 from ...dialects.loop import LoadOp, StoreOp
 from ...dialects.types import DTYPES, DType
 from .lanes import ComplexReg, Lane, Reg, copies, count_of, positions, union, width_of
 from .llvm_scalar import ScalarWriter
+from .shuffles import transposed
 from .writer import EmitError, llvm_type, vector_type
 
 __all__ = ["MemoryWriter", "storage_type"]
@@ -72,6 +73,10 @@ class MemoryWriter(ScalarWriter):
     def load(self, op: LoadOp) -> Reg:
         info, base, offset, guard = self._access(op, op.buffer)
         result, storage = self.dtype_of(op.result.type), storage_type(info.dtype)
+        if guard is None and not result.is_complex and result is not BOOL:
+            tile = self._tile_of(offset)
+            if tile is not None:
+                return self._load_tile(base, storage, offset, tile, result)
         lanes, slots = self._slots_of(base, storage, offset, guard, ())
         if result.is_complex:
             pairs = [self._load_pair(slot, llvm_type(result.part)) for slot in slots]
@@ -110,6 +115,50 @@ class MemoryWriter(ScalarWriter):
                 where = where - (width - 1)
             slots.append(Slot(self.pointer(base, storage, where), stride, None, masks[i], width))
         return lanes, slots
+
+    def _tile_of(self, offset: Dim) -> Lane | None:
+        """The lane dim along which memory is contiguous where it is not along the vectors: a tile to transpose.
+
+        It has as many copies as vectors have lanes, one after another, and every lane of every vector is inside.
+        """
+        parts, vector = self.split(offset), self.vector
+        if parts is None or vector not in parts[0] or self.mask is not None or self.left is not None:
+            return None
+        assert vector is not None
+        if parts[1][vector.symbol].const in (1, -1):
+            return None
+        for lane in parts[0]:
+            if lane is not vector and lane.copies == vector.width and not lane.starts:
+                along = linear_in(offset, [lane.symbol])
+                if along is not None and along[0].get(lane.symbol, dim(0)).const == 1:
+                    return lane
+        return None
+
+    def _load_tile(self, base: str, storage: str, offset: Dim, rows: Lane, result: DType) -> Reg:
+        """Square tiles: a row for each lane of a vector, along the copies of `rows`; then their columns."""
+        vector, width = self.vector, rows.copies
+        assert vector is not None
+        lanes = tuple(lane for lane in self.lanes if lane in self.split(offset)[0])  # type: ignore[index]
+        ty, align = vector_type(width, storage), self._align(storage)
+        bits = {"float": 32, "double": 64}.get(storage) or int(storage[1:])
+
+        def shuffle(a: str, b: str, mask: Sequence[int]) -> str:
+            order = "<" + ", ".join(f"i32 {lane}" for lane in mask) + ">"
+            return self.ins(f"shufflevector {ty} {a}, {ty} {b}, <{width} x i32> {order}")
+
+        found: dict[tuple[int, ...], str] = {}
+        at = lanes.index(rows)
+        for copy in copies(lanes):
+            if copy[at]:
+                continue
+            first = self.shifted(offset, lanes, copy)
+            loaded: list[str] = []
+            for lane in range(width):
+                here = first.substitute({vector.symbol: sym(vector.symbol.name) + lane}) if lane else first
+                loaded.append(self.ins(f"load {ty}, ptr {self.pointer(base, storage, here)}, align {align}"))
+            for number, column in enumerate(transposed(loaded, bits, shuffle)):
+                found[(*copy[:at], number, *copy[at + 1 :])] = column
+        return Reg(lanes, [found[copy] for copy in copies(lanes)], result)
 
     def _load_slot(self, slot: Slot, storage: str) -> str:
         """One register from memory."""

@@ -126,6 +126,7 @@ def _optimized(module: Any, target: Target) -> Any:
     builder = llvm.create_pass_builder(machine, llvm.create_pipeline_tuning_options(speed_level=1))
     passes = llvm.create_new_function_pass_manager()
     passes.add_simplify_cfg_pass()
+    passes.add_sroa_pass()  # numbers that loops carry become registers
     for function in module.functions:
         if not function.is_declaration:
             passes.run(function, builder)

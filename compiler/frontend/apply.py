@@ -9,6 +9,7 @@ import numpy as np
 
 from ...dialects import ops as _declarations
 from ...dialects.dims import Dim, dim
+from ...dialects.ops.library import Library
 from ...dialects.registry import OPS, Composite, Map, Op, OpError, Reduction, Scan, View, find_op
 from ...dialects.types import DTYPES, DType, TensorType, as_literal, dtype, tensor_type
 from ..diagnostics import located, user_loc
@@ -18,7 +19,7 @@ from .symint import SymInt
 from .tensor import Tensor
 from .trace import current, element_of, table
 
-__all__ = ["apply", "as_tensor", "broadcast_to", "broadcast_together", "cast", "emit", "promote"]
+__all__ = ["apply", "as_tensor", "broadcast_to", "broadcast_together", "call", "cast", "emit", "promote"]
 
 assert _declarations  # importing them fills the registry
 _WEAK: dict[str, Any] = {"complex": 0j, "float": 0.0, "int": 0, "bool": False}
@@ -89,9 +90,28 @@ def apply(op: type[Op] | str, *operands: Any, **params: Any) -> Any:
         return _apply(find_op(op) if isinstance(op, str) else op, operands, params)
 
 
+def call(op: type[Op], args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
+    """The op as a function: operands come first (one, where an op takes any number), then parameters in their order."""
+    count = op.arity if op.arity >= 0 else 1
+    params = dict(zip(op.params, args[count:]))
+    with located():
+        if len(args) > count + len(op.params):
+            raise OpError(f"{op.name} takes {count + len(op.params)} arguments, not {len(args)}", code="TX0101")
+        for name in kwargs:
+            if name in params:
+                raise OpError(f"{op.name} gets {name} twice, by position and by name", code="TX0101")
+    return apply(op, *args[:count], **params, **kwargs)
+
+
 def _apply(op: type[Op], operands: Sequence[Any], params: dict[str, Any]) -> Any:
     tensors = [as_tensor(x) for x in operands]
     layout = common_layout(op, tensors)
+    if issubclass(op, Library):
+        from .library import expand
+
+        if len(tensors) != op.arity:
+            raise OpError(f"{op.name} takes {op.arity} tensors, not {len(tensors)}", code="TX0101")
+        return expand(op, tensors, op.bind([t.user_type for t in tensors], params))
     if issubclass(op, Composite):
         return op.expand(*tensors, **op.bind([t.user_type for t in tensors], params))
     if op.name == "swap_layout":
@@ -139,7 +159,10 @@ def _not_empty(op: type[Op], x: Tensor, dims: Sequence[int]) -> None:
 
 
 def common_layout(op: type[Op], tensors: Sequence[Tensor]) -> str:
-    """The one layout of the operands; those of rank 0 and 1 have both.  OpError where two layouts meet."""
+    """The one layout of the operands; OpError where two layouts meet.
+
+    Tensors of rank 1 go with both; where there are no others, one that is column-major decides.
+    """
     found = [t for t in tensors if t.ndim > 1]
     for t in found:
         if t.layout != found[0].layout:
@@ -150,7 +173,9 @@ def common_layout(op: type[Op], tensors: Sequence[Tensor]) -> str:
                 "where its dims must keep their order",
                 "TX0210",
             )
-    return found[0].layout if found else "row"
+    if found:
+        return found[0].layout
+    return "col" if any(t.ndim and t.layout == "col" for t in tensors) else "row"
 
 
 def cast(t: Tensor, element: DType) -> Tensor:

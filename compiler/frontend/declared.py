@@ -12,7 +12,7 @@ from typing import Any
 
 from ..diagnostics import TxcError
 from .graph import Graph
-from .staging import Runtime, as_arrays, refuse_undefined, stage
+from .staging import Runtime, refuse_undefined, stage
 from .trace import Trace
 from .tx_language import Parameter, read_parameters
 
@@ -46,7 +46,7 @@ def declared_graph(function: Callable[..., Any], declaration: str) -> Graph:
         bound = inspect.BoundArguments(inspect.signature(function), values)  # pyright: ignore[reportArgumentType]
         result = stage(function, Runtime())(*bound.args, **bound.kwargs)
         refuse_undefined(result, function)
-        return trace.finish(as_arrays(result))
+        return trace.finish(result)
 
 
 def _read(declaration: str) -> list[Parameter]:

@@ -6,11 +6,12 @@ from typing import Any
 
 import numpy as np
 
-from ...dialects.dims import Dim, dim
+from ...dialects.dims import Dim, dim, maximum
 from ...dialects.registry import OPS, OpError, axes
 from ...dialects.types import DType, dtype
 from . import evaluation, tensor_format
 from .apply import apply, as_tensor, broadcast_to, cast, truth
+from .derived import concatenate
 from .filling import FILLING
 from .symint import as_dim, is_integer, symint
 from .tensor import Tensor
@@ -298,11 +299,12 @@ def variance(
     x = as_tensor(x)
     if dtype is not None:
         x = cast(x, _dtype(dtype))
-    elif x.element.name == "f16":
-        return cast(
-            variance(x, axis, "f32", out, ddof, keepdims, where=where, mean=mean, correction=correction), x.element
-        )
+    elif x.element.is_float and x.element.bits == 16:
+        wide = variance(x, axis, "f32", None, ddof, keepdims, where=where, mean=mean, correction=correction)
+        return _into(out, cast(wide, x.element))
     less = ddof if correction is None else correction
+    if where is True and mean is None and not x.element.is_complex:
+        return _into(out, apply("var", x, axis=axis, ddof=less, keepdims=_kept(keepdims)))
     centre = reduce("mean", x, axis, keepdims=True, where=where) if mean is None else mean
     off = apply("sub", x, centre)
     if off.element.is_complex:
@@ -315,7 +317,14 @@ def variance(
     else:
         divisor = apply("sub", counted(where, x, axis, keepdims), less)
     divisor = apply("cwise_max_propagate", divisor, 0)
-    result = apply("div", total, cast(as_tensor(divisor), total.element))
+    return _into(out, apply("div", total, cast(as_tensor(divisor), total.element)))
+
+
+def _kept(keepdims: Any) -> bool:
+    return keepdims is not np._NoValue and bool(keepdims)
+
+
+def _into(out: Any, result: Any) -> Any:
     if out is not None:
         out[...] = result
         return out
@@ -329,11 +338,7 @@ def counted(where: Any, x: Tensor, axis: Any, keepdims: Any) -> Tensor:
 
 
 def deviation(x: Tensor, *args: Any, out: Any = None, **kwargs: Any) -> Any:
-    result = apply("sqrt", variance(x, *args, **kwargs))
-    if out is not None:
-        out[...] = result
-        return out
-    return result
+    return _into(out, apply("sqrt", variance(x, *args, **kwargs)))
 
 
 def clip(x: Tensor, min: Any = None, max: Any = None, out: Any = None, lo: Any = None, hi: Any = None) -> Any:
@@ -360,17 +365,18 @@ def roll(x: Tensor, shifts: Any) -> Tensor:
 
 
 def roll_one(x: Tensor, shift: int, axis: int) -> Tensor:
-    """NumPy's roll along one axis."""
-    size = x.shape[axis]
-    further = shift if shift > 0 else -shift
-    if table().decide(as_dim(further), "<=", as_dim(size), "roll by less than the size") is not True:
-        shift = shift % size if table().decide(0, "<", as_dim(size), "roll") else 0
+    """NumPy's roll along one axis: its end, then its start, as far as the shift reaches around the extent."""
     if shift == 0:
         return x
-    at: list[Any] = [slice(None)] * x.ndim
-    first, second = list(at), list(at)
-    first[axis], second[axis] = slice(-shift, None), slice(None, -shift)
-    return apply("concatenate", x[tuple(first)], x[tuple(second)], axis=axis)
+    extent = x.dims[axis]
+    start = dim(-shift) % maximum(1, extent)
+
+    def part(offset: Dim, size: Dim) -> Tensor:
+        offsets, extents = [dim(0)] * x.ndim, list(x.dims)
+        offsets[axis], extents[axis] = offset, size
+        return apply("slice", x, offsets=tuple(offsets), extents=tuple(extents))
+
+    return apply("concatenate", part(start, extent - start), part(dim(0), start), axis=axis)
 
 
 def fill(x: Tensor, value: Any) -> None:
@@ -384,11 +390,21 @@ def dot(x: Tensor, other: Any) -> Any:
 
 
 def trace(x: Tensor, offset: int = 0, axis1: int = 0, axis2: int = 1, *, dims: Any = None) -> Any:
-    """The sum of a diagonal: NumPy's arguments, or Eigen's ``dims=[i, j]``."""
-    if dims is not None:
-        axis1, axis2 = dims
-    front = moveaxis(x, (axis1, axis2), (0, 1))
-    return reduce("sum", apply("diagonal", front, offset=offset), -1)
+    """The sum of a diagonal: NumPy's arguments, or Eigen's `dims`, two or more of one size."""
+    if x.layout == "col" and x.ndim > 1:
+        first, second, *others = (x.ndim - 1 - _axis(d, x.ndim) for d in (axis1, axis2, *(dims or ())))
+        return trace(x.relabelled(), offset, first, second, dims=None if dims is None else others).relabelled()
+    if dims is None:
+        front = moveaxis(x, (axis1, axis2), (0, 1))
+        return reduce("sum", apply("diagonal", front, offset=offset), -1)
+    along = [_axis(d, x.ndim) for d in dims]
+    for d in along[1:]:
+        table().equate(x.dims[along[0]], x.dims[d], "trace")
+    rest = moveaxis(x, along, list(range(len(along))))
+    while len(along) > 1:
+        # The diagonal of the first two comes last: it is the first of those that are left.
+        rest, along = moveaxis(apply("diagonal", rest), -1, 0), along[1:]
+    return reduce("sum", rest, 0)
 
 
 def item(x: Tensor) -> Any:
@@ -407,6 +423,11 @@ def repeat_rows(x: Tensor, repeats: int, axis: int) -> Tensor:
     return _reshaped(broadcast_to(wide, tuple(target), x.layout), tuple(merged), x.layout)
 
 
+def window_sizes(x: Tensor) -> tuple[Any, ...]:
+    """The dims of a convolution's kernel: numbers where they are known in this call, as facts of the version."""
+    return tuple(s if isinstance(s, int) or table().hint(s.dim) is None else int(s) for s in x.shape)
+
+
 def evaluated(x: Tensor, device: Any = None) -> Tensor:
     """Eigen's eval: an operation that materialises a temporary; with a device, a tensor computed there, now."""
     return apply("eval", x) if device is None else evaluation.evaluated(x, device)
@@ -423,6 +444,12 @@ def on(x: Tensor, device: Any = None, done: Any = None) -> Any:
     return evaluation.Target(x, device, done)
 
 
+def take(x: Tensor, indices: Any, axis: Any = None, out: Any = None, mode: str = "raise") -> Any:
+    from .numpy_functions.indexing import take
+
+    return take(x, indices, axis, out, mode)
+
+
 METHODS: dict[str, Any] = {
     name: _reduction(name)
     for name in ("sum", "prod", "mean", "all", "any", "argmax", "argmin", "maximum", "minimum")
@@ -430,6 +457,7 @@ METHODS: dict[str, Any] = {
     "max": _reduction("maximum"), "min": _reduction("minimum"), "reshape": reshape, "transpose": transpose,
     "swapaxes": swapaxes, "squeeze": squeeze, "ravel": ravel, "flatten": flatten, "copy": copy, "astype": astype,
     "count": count, "var": variance, "std": deviation, "clip": clip, "roll": roll, "fill": fill, "dot": dot,
-    "trace": trace, "item": item, "eval": evaluated, "cast": astype,
+    "trace": trace, "window_sizes": window_sizes, "item": item, "take": take, "eval": evaluated, "cast": astype,
+    "concatenate": concatenate,
     "eval_async": evaluated_in_background, "on": on, "format": tensor_format.text,
 } | FILLING  # fmt: skip

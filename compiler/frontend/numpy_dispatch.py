@@ -49,12 +49,13 @@ def library_function(f: Any) -> Any:
 
     @functools.wraps(f)
     def call(*args: Any, **kwargs: Any) -> Any:
-        from .apply import apply
+        from .apply import call as apply_op
+        from .methods import reduce
         from .tensor import Tensor
 
         if name is None or not any(isinstance(a, Tensor) for a in args):
             return f(*args, **kwargs)
-        return apply(name, *args, **kwargs)
+        return reduce(name, *args, **kwargs) if issubclass(OPS[name], Reduction) else apply_op(OPS[name], args, kwargs)
 
     return f if name is None or f.__module__.partition(".")[0] == "numpy" else call
 

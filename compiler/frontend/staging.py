@@ -42,7 +42,6 @@ __all__ = [
     "Runtime",
     "StagedRange",
     "Traced",
-    "as_arrays",
     "is_staged",
     "refuse_undefined",
     "stage",
@@ -69,18 +68,7 @@ def trace_function(function: Callable[..., Any], arguments: Sequence[Argument]) 
         bound = inspect.BoundArguments(inspect.signature(function), values)  # pyright: ignore[reportArgumentType]
         result = stage(function, runtime)(*bound.args, **bound.kwargs)
         refuse_undefined(result, function)
-        return Traced(trace.finish(as_arrays(result)), list(runtime.captures.facts.values()))
-
-
-def as_arrays(result: Any) -> Any:
-    """A function's result with its column-major tensors as NumPy counts their dims, in the memory that they have."""
-    if isinstance(result, Tensor) and result.layout == "col" and result.ndim > 1:
-        return result.relabelled().shuffle(tuple(range(result.ndim))[::-1])
-    if isinstance(result, dict):
-        return {k: as_arrays(v) for k, v in result.items()}
-    if isinstance(result, (tuple, list)):
-        return type(result)(map(as_arrays, result))
-    return result
+        return Traced(trace.finish(result), list(runtime.captures.facts.values()))
 
 
 def refuse_undefined(result: Any, function: Callable[..., Any]) -> None:
@@ -96,7 +84,8 @@ def refuse_undefined(result: Any, function: Callable[..., Any]) -> None:
 def _symbolic(trace: Trace, argument: Argument, captures: Captures) -> Any:
     name, value = argument.name, argument.value
     if argument.kind == "array":
-        return trace.array_input(name, value)
+        made = trace.array_input(name, value)
+        return made.relabelled() if argument.layout == "col" else made
     if argument.kind == "scalar":
         return trace.scalar_input(name, value.dtype, argument.weak)
     if argument.kind == "int":

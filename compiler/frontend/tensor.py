@@ -7,6 +7,7 @@ alias as NumPy's do although every value in the graph is immutable.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -24,9 +25,6 @@ from .symint import SymInt, symint
 from .trace import current, shape_of, table
 
 __all__ = ["Tensor", "asarray"]
-
-#: Views through which NumPy code may store.
-_READ_ONLY = ("expand", "broadcast", "pad")
 
 
 def _operator(name: str) -> tuple[Any, Any, Any]:
@@ -197,9 +195,17 @@ class Tensor(Elements):
         return self.transpose()
 
     @property
+    def mT(self) -> Tensor:
+        """Matrices transposed: the last two dims swapped."""
+        with located():
+            if self.ndim < 2:
+                raise OpError(f"mT is of matrices, not of {self.user_type}", code="TX0103")
+            return methods.swapaxes(self, -1, -2)
+
+    @property
     def real(self) -> Tensor:
         """The real part, which can be stored into; a real tensor itself."""
-        return Part(self, "real") if self.element.is_complex else self
+        return derived.Part(self, "real") if self.element.is_complex else self
 
     @real.setter
     def real(self, new: Any) -> None:
@@ -208,7 +214,7 @@ class Tensor(Elements):
     @property
     def imag(self) -> Tensor:
         """The imaginary part, which can be stored into; zeros for a real tensor."""
-        return Part(self, "imag") if self.element.is_complex else applying.apply("imag", self)
+        return derived.Part(self, "imag") if self.element.is_complex else applying.apply("imag", self)
 
     @imag.setter
     def imag(self, new: Any) -> None:
@@ -254,7 +260,7 @@ class Tensor(Elements):
         """Whether it is a view that cannot be stored into."""
         seen: Tensor = self
         while seen._parent is not None:
-            if seen._op is not None and seen._op.name in _READ_ONLY:
+            if seen._op is not None and not getattr(seen._op, "writable", False):
                 return True
             seen = seen._parent
         return False
@@ -270,9 +276,9 @@ class Tensor(Elements):
             return self, None
         if self._op is None:
             return self._parent.owner()
-        if self._op.name in _READ_ONLY:
-            raise OpError(f"the result of {self._op.name} is read-only", "make a copy first", "TX0220")
         assert issubclass(self._op, View)
+        if not self._op.writable:
+            raise OpError(f"the result of {self._op.name} is read-only", "make a copy first", "TX0220")
         here = self._op.view(self._parent.type, self._attrs)
         owner, outer = self._parent.owner()
         return owner, here.simplified() if outer is None else outer.after(here)
@@ -280,8 +286,11 @@ class Tensor(Elements):
     def store(self, new: Any) -> None:
         """Replace all its elements: ``x[...] = new``, cast and broadcast as NumPy does."""
         with located():
-            source = applying.as_tensor(new)
+            source, trace = applying.as_tensor(new), current()
             if source is self:
+                return
+            if trace is not None and self.is_lazy:
+                trace.adopt(self).store(source)
                 return
             owner, index = self.owner()
             if source.is_view and index is not None and source.dims == self.dims:
@@ -303,13 +312,6 @@ class Tensor(Elements):
             target = applying.broadcast_together([_Shape(self), source], "a store", self.layout)
             if target[1].ndim != self.ndim or target[1].dims != self.dims:
                 raise OpError(f"cannot store {source.user_type} into {self.user_type}", code="TX0221")
-            trace = current()
-            if owner.is_lazy and trace is not None:
-                raise OpError(
-                    f"a store into a {owner.user_type} from outside the compiled function",
-                    "pass it as an argument",
-                    "TX0223",
-                )
             if owner.memory is not None:
                 memory.write(self, target[1])
                 return
@@ -355,13 +357,30 @@ class Tensor(Elements):
         return iter([self[i] for i in range(len(self))])
 
     def __bool__(self) -> bool:
+        if current() is None:
+            return bool(self._number("the truth of a tensor"))
         with located():
             raise OpError(
-                "the truth of a tensor is known only when the compiled function runs" if current() else
-                "the truth of a lazy tensor is not computed implicitly",
+                "the truth of a tensor is known only when the compiled function runs",
                 "use np.where(condition, a, b), or `if` inside a function under @txc.jit, which stages it",
                 "TX0230",
-            )  # fmt: skip
+            )
+
+    def __array_namespace__(self, /, *, api_version: str | None = None) -> Any:
+        """txc, which is a namespace of the Python array API standard; ValueError for a revision that it is not."""
+        if api_version not in (None, "2021.12", "2022.12", "2023.12", "2024.12", "2025.12"):
+            raise ValueError(f"txc has the array API 2025.12 and before, not {api_version!r}")
+        return sys.modules[__name__.partition(".")[0]]
+
+    def to_device(self, device: str, /, *, stream: Any = None) -> Tensor:
+        """The tensor itself: tensors live on the CPU.  TxcError for other devices, and for streams."""
+        with located():
+            if device != "cpu" or stream is not None:
+                what = f"stream={stream!r}" if device == "cpu" else repr(device)
+                raise OpError(
+                    f"tensors live on 'cpu', not on {what}", "with txc.device(…) says what computes", "TX0701"
+                )
+        return self
 
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
         with located():
@@ -429,29 +448,6 @@ class Tensor(Elements):
         return self // other, self % other
 
 
-class Part(Tensor):
-    """The real or the imaginary part of a complex tensor; a store replaces that part."""
-
-    __slots__ = ("_which", "_whole")
-
-    def __init__(self, whole: Tensor, which: str):
-        super().__init__(_part(whole, which).value, layout=whole.layout, boxed=whole.boxed)
-        self._whole, self._which = whole, which
-
-    @property
-    def value(self) -> Value:
-        return _part(self._whole, self._which).value
-
-    def replace(self, after: Value, before: Value, through: Tensor) -> None:
-        new = Tensor(after, layout=self.layout)
-        parts = [new if which == self._which else _part(self._whole, which) for which in ("real", "imag")]
-        self._whole.store(applying.apply("complex", *parts))
-
-
-def _part(whole: Tensor, which: str) -> Tensor:
-    return applying.apply(which, whole)
-
-
 class _Shape(Tensor):
     """Stands for the target of a store while shapes are matched."""
 
@@ -514,12 +510,7 @@ def _call_method(found: Any, self: Tensor, args: tuple[Any, ...], kwargs: dict[s
             return methods.reduce(found.name, self, *args, **kwargs)
         if issubclass(found, Scan):
             return methods.scan(found.name, self, *args, **kwargs)
-        # Operands come first, then parameters in the order of their declaration.
-        others = max(0, found.arity - 1)
-        params = dict(zip(found.params, args[others:]))
-        if len(args) > others + len(found.params):
-            raise OpError(f"{found.name} takes {others + len(found.params)} arguments, not {len(args)}", code="TX0101")
-        return applying.apply(found, self, *args[:others], **params, **kwargs)
+        return applying.call(found, (self, *args), kwargs)
 
 
 def _no_attribute(name: str) -> str:
@@ -529,17 +520,46 @@ def _no_attribute(name: str) -> str:
     return f"a tensor has no attribute {name!r}" + (f"; did you mean {' or '.join(near)}?" if near else "")
 
 
-def asarray(a: Any, layout: str = "row") -> Tensor:
-    """A lazy tensor of an array; ``layout="col"`` counts its dims as a column-major tensor's."""
+def asarray(
+    a: Any, /, layout: str = "row", *, dtype: Any = None, device: Any = None, copy: bool | None = None
+) -> Tensor:
+    """A lazy tensor of an array, a number, or nested lists of them.
+
+    ``layout="col"`` counts its dims as a column-major tensor's.  ``copy=True`` takes the elements as they are now;
+    ``copy=False`` shares memory, and is a ValueError where that is not possible.
+    """
     with located():
         if layout not in ("row", "col"):
             raise OpError(f"layout {layout!r} is not 'row' or 'col'", code="TX0213")
+        if device not in (None, "cpu"):
+            raise OpError(
+                f"tensors live on 'cpu', not on {device!r}", "with txc.device(…) says what computes", "TX0701"
+            )
+        element = None if dtype is None else methods._dtype(dtype)
         if isinstance(a, Tensor):
-            return a
-        array = np.asarray(a)
+            made = a if element is None or a.element is element else methods.astype(a, element)
+            if copy is False and made is not a:
+                raise OpError(
+                    f"a tensor of {element} made of {a.user_type} is a copy", "leave copy=False out", "TX0240"
+                )
+            return methods.copy(made) if copy and made is a else made
+        if isinstance(a, (list, tuple)) and any(isinstance(x, Tensor) for x in _leaves(a)):
+            made = applying.as_tensor(a)
+            return made if element is None else methods.astype(made, element)
+        array = np.array(a, None if element is None else element.numpy, copy=copy)
+        if copy is False:
+            return classes.TensorMap(array, layout=layout)
         made = applying.as_tensor(array.T if layout == "col" else array)
         return Tensor(made.value, layout=layout, boxed=True)
 
 
+def _leaves(a: Any) -> Iterator[Any]:
+    for x in a:
+        if isinstance(x, (list, tuple)):
+            yield from _leaves(x)
+        else:
+            yield x
+
+
 from . import apply as applying  # noqa: E402  (these modules apply ops to tensors: they need the class above)
-from . import classes, indexing, memory, methods, tensor_format  # noqa: E402
+from . import classes, derived, indexing, memory, methods, tensor_format  # noqa: E402

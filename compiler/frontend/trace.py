@@ -12,6 +12,7 @@ import numpy as np
 from ...dialects.dims import Dim, DimLike, dim
 from ...dialects.registry import OpError
 from ...dialects.types import dtype, tensor_type
+from ..signature import ColumnOutput
 from .graph import Block, DimTable, Graph, Input, Literal, Node, Value
 from .symint import SymInt, symint
 
@@ -140,21 +141,21 @@ class Trace:
         return found[1]
 
     def adopt(self, lazy: Tensor) -> Tensor:
-        """A lazy tensor of the surrounding program: computed now, a hidden argument of the function."""
-        from .memory import array_of
-        from .tensor import Tensor
+        """A lazy tensor of the surrounding program: computed now, a hidden argument, which stores reach."""
+        from .evaluation import computed
+        from .memory import give_memory
 
         with suspended():
+            array = None if lazy.reads_only else give_memory(lazy)
             value = lazy.value
         found = self._adopted.get(value)
         if found is None:
-            with suspended():
-                array = array_of(lazy)
+            if array is None:
+                with suspended():
+                    array = computed(value)
             # The argument is in graph dims, which the tensor only counts in its own way.
-            given = self.array_input(
-                f"lazy{len(self._adopted)}", array.T if lazy.layout == "col" else array, hidden=True
-            )
-            found = self._adopted[value] = Tensor(given.value, layout=lazy.layout, boxed=True)
+            given = self.array_input(f"lazy{len(self._adopted)}", array, hidden=True)
+            found = self._adopted[value] = given.relabelled() if lazy.layout == "col" else given
         return found
 
     @contextmanager
@@ -211,8 +212,12 @@ class Trace:
 
         return regions.if_(self, cond, then, otherwise, names)
 
-    def finish(self, result: Any) -> Graph:
-        """The graph: outputs for every tensor in `result`, then for the arguments written in place."""
+    def finish(self, result: Any, *, declared: bool = False) -> Graph:
+        """The graph: outputs for every tensor in `result`, then for the arguments written in place.
+
+        A column-major result is given out as NumPy counts its dims, in the memory that it has; with the results'
+        layouts `declared`, as it is.
+        """
         from .apply import as_tensor
         from .tensor import Tensor
 
@@ -224,10 +229,14 @@ class Trace:
             if isinstance(x, (SymInt, np.ndarray)):
                 x = as_tensor(x)
             if isinstance(x, Tensor):
+                if x.layout == "col" and x.ndim > 1 and not declared:
+                    outputs.append(x.relabelled().shuffle(tuple(range(x.ndim))[::-1]).value)
+                    return ColumnOutput(len(outputs) - 1)
                 if x in owners and self.inputs[owners[x]].kind == "tensor" and owners[x] not in aliases.values():
                     aliases[len(outputs)] = owners[x]
                 outputs.append(x.value)
-                return len(outputs) - 1
+                number = len(outputs) - 1
+                return ColumnOutput(number) if x.layout == "col" and x.ndim and not declared else number
             if isinstance(x, dict):
                 return {k: place(v) for k, v in x.items()}
             if isinstance(x, (tuple, list)):

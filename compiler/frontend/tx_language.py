@@ -16,9 +16,10 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from ...dialects.registry import OPS, OpError, Reduction, Scan
+from ...dialects.registry import OPS, Composite, OpError, Reduction, Scan
 from ...dialects.types import DTYPES
 from ..diagnostics import TxcError, at, located
+from .apply import call
 from .counting import Counting, counting_of
 from .graph import Graph, Loc
 from .jumps import NotStaged, stop_of, structured
@@ -28,14 +29,14 @@ from .staging_ast import assigned_names, returns
 from .staging_iteration import StagedIterable
 from .symint import SymInt
 from .tensor import Tensor
-from .trace import Trace
+from .trace import Trace, table
 from .tx_calls import bind_arguments, match_arguments, typed_results
 from .tx_errors import fail, location, nearest
 from .tx_names import COMPARE, CONSTANTS, FUNCTIONS, IN_PLACE, ITERATIONS, binary
 from .tx_types import Annotation, Parameter, read_annotation
 from .undefined import Undefined
 
-__all__ = ["Parameter", "TxFunction", "TxModule", "parse", "read_parameters"]
+__all__ = ["Evaluator", "Parameter", "TxFunction", "TxModule", "parse", "read_parameters"]
 
 
 #: A `while` whose condition is known while compiling is written out, up to this many times.
@@ -63,8 +64,8 @@ class TxFunction:
             sizes: dict[str, Any] = {}
             for p in self.parameters:
                 values[p.name] = p.declare(trace, sizes)
-            result = _Evaluator(self.module, trace, values, sizes, (self.name,)).function(self)
-            return trace.finish(result)
+            result = Evaluator(self.module, values, sizes, (self.name,)).function(self)
+            return trace.finish(result, declared=True)
 
 
 @dataclass
@@ -148,13 +149,11 @@ class _Return(Exception):
         self.value = value
 
 
-class _Evaluator:
+class Evaluator:
     """Runs one function's body on symbolic values."""
 
-    def __init__(
-        self, module: TxModule, trace: Trace, values: dict[str, Any], sizes: dict[str, Any], calls: tuple[str, ...]
-    ):
-        self.module, self.trace, self.sizes, self.calls = module, trace, sizes, calls
+    def __init__(self, module: TxModule, values: dict[str, Any], sizes: dict[str, Any], calls: tuple[str, ...]):
+        self.module, self.sizes, self.calls = module, sizes, calls
         self.names = {**sizes, **values}
         self.runtime = Runtime()
 
@@ -169,9 +168,13 @@ class _Evaluator:
             if f.results is None:
                 return returned.value
             assert f.node.returns is not None
-            with at(location(self.module.filename, f.node.returns)), located():
-                return typed_results(f.name, f.results, returned.value, self.sizes, self.trace.table)
-        fail(self.module.filename, f.node, f"{f.name} ends without a return", code="TX0527")
+            with at(self.place(f.node.returns)), located():
+                return typed_results(f.name, f.results, returned.value, self.sizes, table())
+        self.fail(f.node, f"{f.name} ends without a return", code="TX0527")
+
+    def place(self, node: ast.AST) -> Loc | None:
+        """The line that what a node does is put down to."""
+        return location(self.module.filename, node)
 
     def fail(self, node: ast.AST, message: str, hint: str = "", code: str = "TX0500") -> NoReturn:
         fail(self.module.filename, node, message, hint, code)
@@ -180,15 +183,13 @@ class _Evaluator:
 
     def block(self, body: Sequence[ast.stmt]) -> None:
         for statement in body:
-            with at(location(self.module.filename, statement)):
+            with at(self.place(statement)):
                 try:
                     self.statement(statement)
                 except (TxcError, _Return):
                     raise
                 except OpError as error:
-                    raise TxcError(
-                        error.message, location(self.module.filename, statement), error.hint, error.code
-                    ) from error
+                    raise TxcError(error.message, self.place(statement), error.hint, error.code) from error
                 except (TypeError, ValueError, LookupError, ArithmeticError, AttributeError) as error:
                     self.fail(statement, str(error), code="TX0530")
 
@@ -344,7 +345,7 @@ class _Evaluator:
     # Expressions
 
     def value(self, node: ast.expr) -> Any:
-        with at(location(self.module.filename, node)):
+        with at(self.place(node)):
             return self._value(node)
 
     def _value(self, node: ast.expr) -> Any:
@@ -453,6 +454,8 @@ class _Evaluator:
             return scan(name, *arguments, **keywords)
         if decl.numpy is not None and isinstance(decl.numpy, np.ufunc):
             return decl.numpy(*arguments, **keywords)
+        if issubclass(decl, Composite):
+            return call(decl, arguments, keywords)
         return Tensor.apply(decl, *arguments, **keywords)
 
     def method(self, node: ast.Call, value: Any, name: str, arguments: list[Any], keywords: dict[str, Any]) -> Any:
@@ -473,5 +476,5 @@ class _Evaluator:
         if f.name in self.calls:
             self.fail(node, f"{f.name} calls itself", "recursion is not part of the language", "TX0541")
         given = match_arguments(f.name, f.parameters, arguments, keywords)
-        values, sizes = bind_arguments(f.name, f.parameters, given, self.trace.table)
-        return _Evaluator(self.module, self.trace, values, sizes, (*self.calls, f.name)).function(f)
+        values, sizes = bind_arguments(f.name, f.parameters, given, table())
+        return Evaluator(self.module, values, sizes, (*self.calls, f.name)).function(f)

@@ -15,8 +15,9 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Block, Operation, SSAValue
 
 from ...dialects.dims import Sym
-from ...dialects.kernel import EmptyOp, ForOp, GenericOp, IfOp, RowsOp, ScatterOp, WhileOp, shape_of
+from ...dialects.kernel import EmptyOp, ForeignOp, ForOp, GenericOp, IfOp, RowsOp, ScatterOp, WhileOp, shape_of
 from .bodies import InterpretError, literal
+from .foreign import run_foreign
 from .frame import Frame, naming
 from .memory import Arena, Memory, evaluate, poisoned
 from .order import States, fold, scan
@@ -73,6 +74,8 @@ class _Kernels:
                 self.scatter(frame, op)
             case RowsOp():
                 self.rows(frame, op)
+            case ForeignOp():
+                self.foreign(frame, op)
             case ForOp():
                 self.loop(frame, op)
             case WhileOp():
@@ -162,6 +165,16 @@ class _Kernels:
             old = memory.gather(at, where[p], inner.worker)
             (new,) = inner.run_body(op.merge.block, (old, value[p]))
             memory.scatter(at, new, where[p], inner.worker)
+
+    def foreign(self, frame: Frame, op: ForeignOp) -> None:
+        """Run the loops that the op's generator makes, whose order of arithmetic is the op's meaning, bit for bit."""
+        made = []
+        for result in op.results_:
+            element, dims = shape_of(result.type)
+            made.append(Memory(poisoned([int(evaluate(d, frame.env)) for d in dims], element), element))
+        self.memory.update(zip(op.results_, made))
+        outs = made or [frame.found(o) for o in op.outs]
+        run_foreign(op, [frame.found(v).array for v in op.ins], [m.array for m in outs], frame.scalars.builder.has_fma)
 
     def rows(self, frame: Frame, op: RowsOp) -> None:
         """On tensors the nests run one after another; on buffers each row has private memory of its own."""

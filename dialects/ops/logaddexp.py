@@ -35,30 +35,11 @@ class Logaddexp(Map):
 
 
 @op
-class Logaddexp2(Map):
-    """log2(2**x + 2**y) without overflow.  |error| <= 3 ulp of the larger operand or of the result."""
-
-    numpy = np.logaddexp2
-    arity = 2
-    promotes = "float"
-    ulp = 3.0
-    cost = 50.0
-    commutative = True
-    domain = (0.0, 10.0)
-
-    @classmethod
-    def scalar(cls, b: ScalarBuilder, *xs: Value) -> Value:
-        x, y = xs
-        gap = b.select(x.equals(y), b.constant(0.0, x.dtype), -abs(x - y))
-        larger = b.op("cwise_max_propagate", x, y)
-        return larger + b.op("log1p", b.op("exp2", gap)) * (1.0 / np.log(2.0))
-
-
-@op
 class Logsumexp(Reduction):
     """log of the sum of e**x along `dims`, without overflow."""
 
     numpy = np.logaddexp.reduce
+    also = ("scipy.special.logsumexp",)
     dtypes = frozenset({"float"})
     promotes = "float"
 

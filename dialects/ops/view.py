@@ -98,6 +98,7 @@ class Expand(View):
 
     methods = ()
     params: ClassVar[dict[str, Param]] = {"dims": dims_param()}
+    writable = False
 
     @classmethod
     def view(cls, operand: TensorType, attrs: dict[str, Any]) -> IndexMap:
@@ -118,6 +119,7 @@ class Broadcast(View):
 
     seeds = "Eigen broadcast"
     params: ClassVar[dict[str, Param]] = {"factors": dims_param()}
+    writable = False
 
     @classmethod
     def view(cls, operand: TensorType, attrs: dict[str, Any]) -> IndexMap:
@@ -240,6 +242,7 @@ class Pad(View):
 
     seeds = "Eigen pad"
     params: ClassVar[dict[str, Param]] = {"pairs": dims_param(), "fill": float_param(0.0)}
+    writable = False
 
     @classmethod
     def bind(cls, operands: Sequence[TensorType], given: dict[str, Any]) -> dict[str, Any]:

@@ -1,14 +1,15 @@
 // RUN: tx-opt %s -p tx-schedule-cpu | filecheck %s
 
-// A transposition runs in square tiles: lanes along the stores, rows of loads used up while in cache.
+// A transposition runs in square tiles: lanes along the stores; as many rows side by side as lanes, for the emitter to
+// transpose in registers; no stores past the caches, because they come in pieces of lines.
 
 // CHECK: "loop.parallel"() ({
 // CHECK: loop.load %x {index = #tx.dims<"i1, i0">}
-// CHECK: loop.store {{.*}} %y {index = #tx.dims<"i0, i1">, streaming}
-// CHECK: {iv = "i1", lower = #tx.dim<"i2">, upper = #tx.dim<"min(i2 + 16, m)">, {{.*}} vector = 8 : i64, unroll = 2 : i64}
-// CHECK: {iv = "i0", lower = #tx.dim<"i3">, upper = #tx.dim<"min(i3 + 16, n)">
-// CHECK: {iv = "i2", {{.*}} upper = #tx.dim<"m">, step = #tx.dim<"16">
-// CHECK: {iv = "i3", {{.*}} upper = #tx.dim<"n">, step = #tx.dim<"16">, kind = "cpu_thread"
+// CHECK: loop.store {{.*}} %y {index = #tx.dims<"i0, i1">} :
+// CHECK: {iv = "i1", lower = #tx.dim<"i2">, upper = #tx.dim<"min(i2 + 64, m)">, {{.*}} vector = 8 : i64, unroll = 1 : i64}
+// CHECK: {iv = "i0", lower = #tx.dim<"i3">, upper = #tx.dim<"min(i3 + 64, n)">, {{.*}} unroll = 8 : i64}
+// CHECK: {iv = "i2", {{.*}} upper = #tx.dim<"m">, step = #tx.dim<"64">
+// CHECK: {iv = "i3", {{.*}} upper = #tx.dim<"n">, step = #tx.dim<"64">, kind = "cpu_thread"
 func.func @f(%x: !loop.buffer<"f32[m, n] by [n, 1]">, %y: !loop.buffer<"f32[n, m] by [m, 1]">) attributes {tx.symbols = #tx.dims<"n, m">, tx.arena = #tx.dim<"0">,
 tx.thread_arena = #tx.dim<"0">} {
 

@@ -13,6 +13,9 @@ import txc
 from txc import graph
 from txc.graph import DataType, FeedError, Graph, HostTensor, PartialTensorShape, Session, TensorShape, TensorSlice
 
+#: Any: NumPy's stubs do not know that its functions take whatever has its protocols.
+placeholder: Any = graph.placeholder
+
 
 @pytest.fixture(autouse=True)
 def fresh():
@@ -21,7 +24,7 @@ def fresh():
 
 
 def test_the_example_of_the_notes():
-    x = graph.placeholder(np.float32, shape=(1024, 1024))
+    x = placeholder(np.float32, shape=(1024, 1024))
     y = graph.matmul(x, x)
     with Session() as sess:
         with pytest.raises(FeedError, match="placeholder 'placeholder' of dtype DT_FLOAT and shape \\[1024,1024\\]"):
@@ -31,7 +34,7 @@ def test_the_example_of_the_notes():
 
 
 def test_what_a_tensor_knows(fresh: Graph):
-    x = graph.placeholder("float64", [None, 3], name="x")
+    x = placeholder("float64", [None, 3], name="x")
     y = np.exp(x) + 1
     assert (x.name, x.value_index, x.dtype, x.graph) == ("x:0", 0, DataType.DT_DOUBLE, fresh)
     assert x.consumers() == [y.op.inputs[0].op] and x.op.outputs == [x] and y.consumers() == []
@@ -46,7 +49,7 @@ def test_what_a_tensor_knows(fresh: Graph):
 
 
 def test_set_shape():
-    x = graph.placeholder(np.float32)
+    x = placeholder(np.float32)
     assert x.shape.unknown_rank
     x.set_shape([None, 4])
     x.set_shape([2, None])
@@ -56,7 +59,7 @@ def test_set_shape():
 
 
 def test_operators_functions_methods_and_indices():
-    a, b = (graph.placeholder("f8", [None, 4]) for _ in range(2))
+    a, b = (placeholder("f8", [None, 4]) for _ in range(2))
     p, q = np.random.default_rng(0).random((2, 5, 4))
     made = {
         "operators": (2 - a * b / 3, 2 - p * q / 3),
@@ -78,7 +81,7 @@ def test_operators_functions_methods_and_indices():
 
 
 def test_several_outputs():
-    x = graph.placeholder(np.float32, [6])
+    x = placeholder(np.float32, [6])
     low, high = x.minmax()
     assert low.op is high.op and (low.value_index, high.name) == (0, "minmax:1")
     assert [v.item() for v in Session().run((low, high), {x: np.arange(6)})] == [0, 5]
@@ -86,7 +89,7 @@ def test_several_outputs():
 
 
 def test_any_tensor_can_be_fed_and_what_is_not_needed_is_not_run():
-    x = graph.placeholder(np.float32, [2])
+    x = placeholder(np.float32, [2])
     y = x * 2
     z = y + 1
     assert Session().run(z, {y: [10, 20]}).tolist() == [11, 21]
@@ -118,7 +121,7 @@ def test_eval_and_run_use_the_default_session():
 
 
 def test_batch_sizes_compile_once():
-    x = graph.placeholder(np.float32, [None, 4])
+    x = placeholder(np.float32, [None, 4])
     loss = np.exp(x @ graph.constant(np.ones((4, 3), np.float32))).sum()
     with Session() as s:
         for n in range(2, 102):
@@ -127,7 +130,7 @@ def test_batch_sizes_compile_once():
 
 
 def test_a_rank_that_is_not_known_until_the_run():
-    x = graph.placeholder("f4")
+    x = placeholder("f4")
     y = np.exp(x).sum(axis=1)
     assert y.shape.unknown_rank and y.dtype is DataType.DT_FLOAT
     assert Session().run(y, {x: np.zeros((2, 3))}).tolist() == [3, 3]
@@ -247,7 +250,7 @@ def test_errors(text: str, error: type[Exception], message: str):
 
 
 def test_errors_name_the_users_line():
-    x = graph.placeholder(np.float32, [2, 3])
+    x = placeholder(np.float32, [2, 3])
     with pytest.raises(txc.TxcError) as caught:
         x @ x
     assert "test_graph.py" in str(caught.value) and "x @ x" in str(caught.value)

@@ -329,10 +329,13 @@ VIEW_PARAMETERS: dict[str, list[dict[str, Any]]] = {
     "stride": [{"strides": (2, 5)}],
     "reverse": [{"flags": (True, False)}, {"flags": (True, True)}],
     "pad": [{"pairs": (1, 2, 0, 3), "fill": 0.0}, {"pairs": (0, 0, 4, 4), "fill": 1.0}],
+    "inflate": [{"strides": (2, 3), "fill": 1.0}, {"strides": (1, 4)}],
+    "extract_patches": [{"patch_dims": (2, 7)}, {"patch_dims": (5, 1)}],
+    "windows": [{"sizes": (3, 2), "dims": (1, 0)}, {"sizes": (6,), "dims": (1,)}],
     "diagonal": [{"offset": 0}, {"offset": 3}, {"offset": -2}],
 }
-#: Tested elsewhere: a change of what dims are called, and a view that needs dims of size 1.
-OTHER_VIEWS = {"swap_layout", "squeeze"}
+#: Tested elsewhere: a change of what dims are called, and views that need dims of size 1, or more dims.
+OTHER_VIEWS = {"swap_layout", "squeeze", "extract_image_patches", "extract_volume_patches"}
 
 
 def test_every_view_is_here() -> None:
@@ -343,7 +346,7 @@ def resolved(given: dict[str, Any], shape: Sequence[Any]) -> dict[str, Any]:
     """The parameters, with the operand's sizes where they are named."""
     if "dims" not in given:
         return given
-    return {"dims": tuple({"rows": shape[0], "columns": shape[1]}.get(d, d) for d in given["dims"])}
+    return {**given, "dims": tuple({"rows": shape[0], "columns": shape[1]}.get(d, d) for d in given["dims"])}
 
 
 @pytest.mark.parametrize("op", [v for v in VIEWS if v.name not in OTHER_VIEWS], ids=lambda op: op.name)

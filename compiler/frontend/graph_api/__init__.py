@@ -1,5 +1,7 @@
 """`txc.graph`: symbolic graphs and sessions, shapes, slices, tensors in protocol buffers: the TensorFlow notes."""
 
+from typing import Any
+
 from ....dialects.registry import OPS as _OPS
 from . import initializers
 from .conversion import convert_n_to_tensor, convert_to_tensor, register_tensor_conversion_function
@@ -30,13 +32,13 @@ __all__ = [
 ]  # fmt: skip
 
 
-def __getattr__(name: str) -> object:
+def __getattr__(name: str) -> Any:
     """Any op of the registry as a function on symbolic tensors: ``graph.exp(x)``."""
     if name not in _OPS:
         raise AttributeError(f"txc.graph has no attribute {name!r}")
     from ..tensor import Tensor as Traced
 
-    def apply(*operands: object, **params: object) -> object:
+    def apply(*operands: Any, **params: Any) -> Any:
         return _operation(name, Traced.apply, name, *operands, **params)
 
     apply.__name__ = name

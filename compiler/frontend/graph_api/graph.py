@@ -137,6 +137,18 @@ class Operation:
         return f"<Operation {self.name!r} type={self.type}>"
 
 
+def _operator(name: str, function: Callable[..., Any]) -> tuple[Any, Any]:
+    """``a op b`` and its reflected form, as operations."""
+    return (
+        lambda self, other: operation(name, function, self, other),
+        lambda self, other: operation(name, function, other, self),
+    )
+
+
+def _unary(name: str, function: Callable[..., Any]) -> Any:
+    return lambda self: operation(name, function, self)
+
+
 class Tensor:
     """An output of an operation: `op`, `value_index`, `dtype`, `shape`, `name`, `graph`, `device`, `consumers()`.
 
@@ -243,34 +255,23 @@ class Tensor:
         return (self[i] for i in range(size))
 
     __hash__ = object.__hash__
-
-
-def _operator(name: str, function: Callable[..., Any], reflected: bool) -> Callable[..., Any]:
-    if reflected:
-        return lambda self, other: operation(name, function, other, self)
-    return lambda self, *others: operation(name, function, self, *others)
-
-
-for _name in (
-    "add",
-    "sub",
-    "mul",
-    "truediv",
-    "floordiv",
-    "mod",
-    "pow",
-    "matmul",
-    "and_",
-    "or_",
-    "xor",
-    "lshift",
-    "rshift",
-):
-    _plain = _name.rstrip("_")
-    setattr(Tensor, f"__{_plain}__", _operator(_plain, getattr(operator, _name), False))
-    setattr(Tensor, f"__r{_plain}__", _operator(_plain, getattr(operator, _name), True))
-for _name in ("neg", "pos", "abs", "invert", "lt", "le", "gt", "ge"):
-    setattr(Tensor, f"__{_name}__", _operator(_name, getattr(operator, _name), False))
+    __add__, __radd__ = _operator("add", operator.add)
+    __sub__, __rsub__ = _operator("sub", operator.sub)
+    __mul__, __rmul__ = _operator("mul", operator.mul)
+    __truediv__, __rtruediv__ = _operator("div", operator.truediv)
+    __floordiv__, __rfloordiv__ = _operator("floor_divide", operator.floordiv)
+    __mod__, __rmod__ = _operator("remainder", operator.mod)
+    __pow__, __rpow__ = _operator("pow", operator.pow)
+    __matmul__, __rmatmul__ = _operator("matmul", operator.matmul)
+    __and__, __rand__ = _operator("bitwise_and", operator.and_)
+    __or__, __ror__ = _operator("bitwise_or", operator.or_)
+    __xor__, __rxor__ = _operator("bitwise_xor", operator.xor)
+    __lshift__, __rlshift__ = _operator("left_shift", operator.lshift)
+    __rshift__, __rrshift__ = _operator("right_shift", operator.rshift)
+    __lt__, __gt__ = _operator("less", operator.lt)[0], _operator("greater", operator.gt)[0]
+    __le__, __ge__ = _operator("less_equal", operator.le)[0], _operator("greater_equal", operator.ge)[0]
+    __neg__, __pos__ = _unary("negate", operator.neg), _unary("positive", operator.pos)
+    __abs__, __invert__ = _unary("abs", operator.abs), _unary("bitwise_not", operator.invert)
 
 
 def operation(type_: str, function: Callable[..., Any], *args: Any, name: str | None = None, **kwargs: Any) -> Any:

@@ -7,7 +7,7 @@ and the two `Utils`).  Methods keep the notes' names in snake_case; where those 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, ClassVar, Self
 
 from .proto import DataType, TensorShapeProto
@@ -52,7 +52,7 @@ class _Shape:
 
     _unknown_allowed: ClassVar[bool]
 
-    def __init__(self, sizes: Iterable[Any] | TensorShapeProto | None = ()):
+    def __init__(self, sizes: Any = ()):
         self._data_type = DataType.DT_INVALID
         if isinstance(sizes, TensorShapeProto):
             sizes = None if sizes.unknown_rank else [d.size for d in sizes.dim]
@@ -170,7 +170,7 @@ class _Shape:
 
     # Other forms
 
-    def as_proto(self) -> TensorShapeProto:
+    def as_proto(self) -> Any:
         """The protocol buffer: a `dim` for each dim, or `unknown_rank`."""
         if self._sizes is None:
             return TensorShapeProto(unknown_rank=True)
@@ -271,7 +271,7 @@ class PartialTensorShape(_Shape):
 
     _unknown_allowed = True
 
-    def __init__(self, sizes: Iterable[Any] | TensorShapeProto | None = None):
+    def __init__(self, sizes: Any = None):
         super().__init__(sizes)
 
     def concatenate(self, more: int | _Shape | None) -> PartialTensorShape:

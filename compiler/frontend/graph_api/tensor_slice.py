@@ -5,7 +5,6 @@ The source of the semantics is the TensorFlow tensor notes.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import Any
 
 from .proto import TensorSliceProto
@@ -25,7 +24,7 @@ class TensorSlice:
 
     __slots__ = ("_lengths", "_starts")
 
-    def __init__(self, extents: int | Iterable[tuple[int, int]] | TensorSliceProto = 0):
+    def __init__(self, extents: Any = 0):
         if isinstance(extents, TensorSliceProto):
             extents = [(e.start, extent_length(e)) for e in extents.extent]
         elif isinstance(extents, int):
@@ -175,7 +174,7 @@ class TensorSlice:
 
     # Other forms
 
-    def as_proto(self) -> TensorSliceProto:
+    def as_proto(self) -> Any:
         """The protocol buffer; a full dim is an extent without a length."""
         proto = TensorSliceProto()
         for start, length in zip(self._starts, self._lengths):

@@ -1,11 +1,11 @@
 """NumPy's functions that are no ufuncs, in terms of ops and methods: one module a family, all in one table."""
 
 from . import (
-    contents,
     creating,
     diagonals,
     differences,
     elementwise,
+    indexing,
     joining,
     linear,
     padding,
@@ -21,6 +21,6 @@ __all__ = ["FAMILIES", "FUNCTIONS", "call"]
 
 #: Importing them fills the table.
 FAMILIES = (
-    contents, creating, diagonals, differences, elementwise, joining, linear, padding, products, reductions, running,
+    creating, diagonals, differences, elementwise, indexing, joining, linear, padding, products, reductions, running,
     shaping, statistics,
 )  # fmt: skip

@@ -18,7 +18,8 @@ full = creation.full
 
 #: Functions of sizes and numbers alone, which NumPy's protocols do not hand over: staged code calls these instead.
 CREATION: dict[Any, Any] = {
-    np.zeros: creation.zeros, np.ones: creation.ones, np.empty: creation.zeros, np.full: creation.full,
+    np.zeros: creation.zeros, np.ones: creation.ones, np.empty: creation.zeros, np.ndarray: creation.zeros,
+    np.full: creation.full,
     np.arange: creation.arange, np.linspace: creation.linspace, np.logspace: creation.logspace,
     np.geomspace: creation.geomspace, np.eye: creation.eye, np.identity: creation.identity, np.tri: creation.tri,
     np.indices: creation.indices, np.array: creation.array, np.asarray: creation.array,

@@ -9,7 +9,7 @@ import numpy as np
 
 from ....dialects.registry import OpError
 from .. import methods
-from ..apply import apply, as_tensor, broadcast_together, meet, stack
+from ..apply import apply, as_tensor, broadcast_together, cast, meet, stack
 from ..numpy_dispatch import dot, matmul
 from ..tensor import Tensor
 from ..trace import table
@@ -41,7 +41,8 @@ def vecdot(x1: Any, x2: Any, /, *, axis: int = -1) -> Any:
     if not x1.ndim or not x2.ndim:
         raise OpError(f"np.vecdot takes no scalars: {x1.user_type} and {x2.user_type}", code="TX0271")
     table().equate(x1.dims[axis], x2.dims[axis], "vecdot")
-    return methods.reduce("sum", apply("mul", apply("conjugate", x1), x2), axis)
+    products = apply("mul", apply("conjugate", x1), x2)
+    return cast(methods.reduce("sum", products, axis), products.element)
 
 
 @handles(np.linalg.vecdot)

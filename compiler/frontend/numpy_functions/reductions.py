@@ -72,5 +72,4 @@ def count_nonzero(a: Any, axis: Any = None, *, keepdims: Any = False) -> Any:
 @handles(np.ptp)
 def ptp(a: Any, axis: Any = None, out: Any = None, keepdims: Any = False) -> Any:
     """Peak to peak: the largest less the smallest."""
-    largest = methods.reduce("maximum", a, axis, keepdims=keepdims)
-    return into(out, apply("sub", largest, methods.reduce("minimum", a, axis, keepdims=keepdims)))
+    return into(out, apply("ptp", a, axis=axis, keepdims=bool(keepdims)))

@@ -10,9 +10,10 @@ from ....dialects.registry import OpError
 from .. import methods
 from ..apply import apply, as_tensor
 from ..creation import full
-from .table import FUNCTIONS, into
+from ..trace import table
+from .table import FUNCTIONS, handles, into
 
-__all__ = []
+__all__ = ["cumulative_prod", "cumulative_sum"]
 
 
 def _cumulative(name: str) -> Any:
@@ -36,5 +37,33 @@ def _cumulative(name: str) -> Any:
     return cumulative
 
 
-FUNCTIONS[np.cumulative_sum] = _cumulative("cumsum")
-FUNCTIONS[np.cumulative_prod] = _cumulative("cumprod")
+cumulative_sum, cumulative_prod = _cumulative("cumsum"), _cumulative("cumprod")
+FUNCTIONS |= {np.cumulative_sum: cumulative_sum, np.cumulative_prod: cumulative_prod}
+
+
+@handles(np.convolve)
+def convolve(a: Any, v: Any, mode: str = "full") -> Any:
+    """NumPy's: the kernel reversed, so that both sides may change places; the longer one is the input."""
+    a, v = as_tensor(a), as_tensor(v)
+    if a.ndim != 1 or v.ndim != 1:
+        raise OpError(f"np.convolve takes vectors, got {a.user_type} and {v.user_type}", code="TX0120")
+    if mode not in ("full", "same", "valid"):
+        raise OpError(f"np.convolve does not take mode={mode!r}", "it is full, same or valid", "TX0240")
+    if table().decide(a.dims[0], "<", v.dims[0], "np.convolve") is True:
+        a, v = v, a
+    around = {"full": (v.dims[0] - 1,) * 2, "same": (v.dims[0] // 2, (v.dims[0] - 1) // 2), "valid": (0, 0)}[mode]
+    return apply("convolve", apply("pad", a, pairs=around), apply("reverse", v, flags=(True,)), dims=(0,))
+
+
+@handles(np.lib.stride_tricks.sliding_window_view)
+def sliding_window_view(
+    x: Any, window_shape: Any, axis: Any = None, *, subok: Any = False, writeable: Any = False
+) -> Any:
+    x = as_tensor(x)
+    if writeable:
+        raise OpError("sliding_window_view does not take 'writeable' here", "make a copy first", "TX0240")
+    sizes = window_shape if isinstance(window_shape, (tuple, list)) else (window_shape,)
+    along = range(x.ndim) if axis is None else axis if isinstance(axis, (tuple, list)) else (axis,)
+    dims = tuple(methods._axis(d, x.ndim) for d in along)
+    windows = apply("windows", x, sizes=tuple(sizes), dims=dims)
+    return methods.moveaxis(windows, tuple(range(len(dims))), tuple(range(x.ndim, x.ndim + len(dims))))

@@ -1,0 +1,146 @@
+"""NumPy's functions on index arrays and masks: take, along an axis, counting into bins, stores where a mask is true."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ....dialects.registry import OpError
+from ....dialects.types import DTYPES
+from .. import creation, methods
+from ..advanced_indexing import Places, gather, scatter
+from ..apply import apply, as_tensor, broadcast_together, cast
+from ..symint import is_integer
+from ..tensor import Tensor
+from .table import handles, into
+
+__all__ = ["take"]
+
+
+@handles(np.take)
+def take(a: Any, indices: Any, axis: Any = None, out: Any = None, mode: str = "raise") -> Any:
+    """NumPy's `take`; in mode ``raise`` an index outside takes the nearest element (see `ops.indexing.Take`)."""
+    a, indices = as_tensor(a), as_tensor(indices)
+    if axis is None:
+        a, axis = methods.ravel(a), 0
+    axis = methods._axis(axis, a.ndim)
+    last = a.shape[axis] - 1
+    if mode == "clip":
+        indices = np.clip(indices, 0, last)
+    elif mode == "wrap":
+        indices = apply("remainder", indices, last + 1)
+    elif mode != "raise":
+        raise OpError(f"np.take does not take mode={mode!r}", "raise, clip or wrap", "TX0240")
+    return into(out, gather(Places(a, [axis], [indices], axis)))
+
+
+def _along(name: str, a: Tensor, indices: Tensor, axis: Any) -> Places:
+    """Each element of `indices` for the place that it stands at, along an axis."""
+    axis = methods._axis(axis, a.ndim)
+    if indices.ndim != a.ndim:
+        raise OpError(f"np.{name} takes indices of rank {a.ndim}, not {indices.user_type}", code="TX0254")
+    found: list[Tensor] = []
+    for i in range(a.ndim):
+        if i == axis:
+            found.append(indices)
+            continue
+        here = creation.arange(indices.shape[i])
+        found.append(methods.reshape(here, [-1 if k == i else 1 for k in range(a.ndim)]))
+    return Places(a, range(a.ndim), found, 0)
+
+
+@handles(np.take_along_axis)
+def take_along_axis(arr: Any, indices: Any, axis: Any = -1) -> Any:
+    a, indices = as_tensor(arr), as_tensor(indices)
+    if axis is None:
+        a, axis = methods.ravel(a), 0
+    return gather(_along("take_along_axis", a, indices, axis))
+
+
+@handles(np.put_along_axis)
+def put_along_axis(arr: Any, indices: Any, values: Any, axis: Any) -> None:
+    if axis is None:
+        raise OpError("np.put_along_axis with axis=None is not supported", "give it an axis", "TX0240")
+    scatter(_along("put_along_axis", arr, as_tensor(indices), axis), values)
+
+
+@handles(np.bincount)
+def bincount(x: Any, /, weights: Any = None, minlength: Any = 0) -> Any:
+    """Counts, or sums of weights, of the numbers below `minlength`; those from there on are left out.
+
+    NumPy's result is longer where there are such numbers, a size that only the compiled function would know.
+    """
+    x = as_tensor(x)
+    if not is_integer(minlength) or (isinstance(minlength, int) and minlength < 1):
+        raise OpError(
+            "np.bincount has as many results as its largest number says, which is known only at run time",
+            "give it minlength=, the number of bins; larger numbers are left out",
+            "TX0252",
+        )
+    if x.ndim != 1 or not x.element.is_integer:
+        raise OpError(f"np.bincount takes a vector of integers, not {x.user_type}", code="TX0254")
+    # Negative numbers, which NumPy refuses, are left out too and do not count from the end.
+    inside = apply("select", x < 0, minlength, x)
+    if weights is None:
+        return _counted(inside, 1, minlength, "i64")
+    return _counted(inside, cast(as_tensor(weights), DTYPES["f64"]), minlength, "f64")
+
+
+def _counted(bins: Tensor, weights: Any, count: Any, element: str) -> Tensor:
+    totals = creation.zeros(count, DTYPES[element].numpy)
+    scatter(Places(totals, [0], [bins], 0), weights, "add")
+    return totals
+
+
+@handles(np.histogram)
+def histogram(a: Any, bins: Any = 10, range: Any = None, density: Any = None, weights: Any = None) -> Any:
+    """Counts of values in bins of equal width, and the bins' edges, by NumPy's own rules for values near edges."""
+    if not is_integer(bins):
+        raise OpError("np.histogram takes a number of bins, no edges", "use np.searchsorted and np.bincount", "TX0240")
+    if density:
+        raise OpError("np.histogram does not take density", "divide the counts by their sum and the widths", "TX0240")
+    x = methods.ravel(as_tensor(a))
+    x = x if x.element.is_float else cast(x, DTYPES["f64"])
+    low, high = (x.min(), x.max()) if range is None else (as_tensor(float(v)) for v in range)
+    low, high = cast(low, DTYPES["f64"]), cast(high, DTYPES["f64"])
+    empty = low == high
+    low, high = apply("select", empty, low - 0.5, low), apply("select", empty, high + 0.5, high)
+    edges = creation.linspace(low, high, bins + 1)
+    edges = apply("select", creation.arange(bins + 1) == bins, high, edges)
+    inside = apply("logical_and", low <= x, x <= high)
+    position = (x - low) / (high - low) * bins
+    at = cast(apply("select", inside, position, 0.0), DTYPES["i64"])
+    at = at - cast(at == bins, DTYPES["i64"])
+    at = at - cast(x < take(edges, at), DTYPES["i64"])
+    above = apply("logical_and", x >= take(edges, at + 1), at != bins - 1)
+    at = apply("select", inside, at + cast(above, DTYPES["i64"]), bins)
+    if weights is None:
+        return _counted(at, 1, bins, "i64"), edges
+    values = methods.ravel(as_tensor(weights))
+    x, values = broadcast_together([x, values], "np.histogram")
+    return _counted(at, cast(values, DTYPES["f64"]), bins, "f64"), edges
+
+
+@handles(np.copyto)
+def copyto(dst: Any, src: Any, casting: str = "same_kind", where: Any = True) -> None:
+    methods.checked_cast(as_tensor(src), dst.element, casting)
+    dst.store(src if where is True else apply("select", where, src, dst))
+
+
+@handles(np.putmask)
+def putmask(a: Any, /, mask: Any, values: Any) -> None:
+    """Values of another number of elements than `a` are not repeated."""
+    a.store(apply("select", mask, cast(as_tensor(values), a.element), a))
+
+
+@handles(np.choose)
+def choose(a: Any, choices: Any, out: Any = None, mode: str = "raise") -> Any:
+    """The element of the choice that `a` numbers; one out of bounds is the nearest."""
+    if mode not in ("raise", "clip"):
+        raise OpError(f"np.choose does not take mode={mode!r}", "it takes raise and clip", "TX0240")
+    a, tensors = as_tensor(a), [as_tensor(c) for c in choices]
+    result = tensors[-1]
+    for number in reversed(range(len(tensors) - 1)):
+        result = apply("select", apply("less_equal", a, number), tensors[number], result)
+    return into(out, result)

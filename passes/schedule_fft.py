@@ -1,0 +1,399 @@
+"""Discrete Fourier transforms to loops: mixed radix by Stockham's method, Bluestein's for other lengths.
+
+One transform is a sequence of passes over a thread's scratch memory, real and imaginary parts apart.  A pass of radix r
+takes the data as ``[r][m][s]`` and leaves ``[m][r][s]``, s growing by r, so the last pass leaves results in order.
+Vectors run along s; in the first pass, where s is 1, along m.  Where the transformed dim is not the innermost, some
+neighbouring transforms run as one whose s starts at their number.
+
+A length that has other prime factors than those in `RADICES` becomes a convolution of a power of two (Bluestein).
+Lengths may be known at run time only: then passes choose their radix there.  A scheduled transform is ordinary loops,
+so machine code, interpreters and threads need nothing else.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+
+from xdsl.ir import Block, SSAValue
+
+from ..dialects import kernel, loop
+from ..dialects.attributes import BufferInfo
+from ..dialects.body_builder import BodyBuilder
+from ..dialects.butterflies import RADICES, Pair, butterfly, turn
+from ..dialects.dims import Dim, dim, minimum, packed_strides, sym
+from ..dialects.index_map import product, unravel
+from ..dialects.scalar import ComplexValue, Value
+from ..dialects.types import DTYPES, DType
+from .loop_writer import LoopWriter, buffer_info
+from .nest_builder import BOUND
+from .schedule_map import Lanes, grain
+
+__all__ = ["schedule_fft"]
+
+I64 = DTYPES["i64"]
+#: Lengths whose batches run along one transform, where that dim is the innermost.
+ROWS_FROM = 32
+#: Cells of a thread: what is left of the length, s, and which half of the scratch memory holds the data.
+LEFT, SPAN, HALF = 0, 1, 2
+
+
+def schedule_fft(writer: LoopWriter, op: kernel.ForeignOp, block: Block, lanes: Lanes) -> None:
+    """Loops for ``fft``: parameters ``axis``, ``sign`` (of the exponent) and ``has_fma``."""
+    _Fft(writer, op, lanes).emit(block)
+
+
+class _Code:
+    """A block being written: scalars through `b`, which appends to it."""
+
+    def __init__(self, writer: LoopWriter, block: Block, has_fma: bool):
+        self.writer, self.block = writer, block
+        self.b = BodyBuilder(block, has_fma)
+
+    def inner(self) -> _Code:
+        return _Code(self.writer, Block(), self.b.has_fma)
+
+    def load(self, buffer: SSAValue, index: Sequence[Dim], guards: Sequence[Dim] = ()) -> Value:
+        made = loop.LoadOp(buffer, index, guards)
+        self.block.add_op(made)
+        return self.b.wrap(made.result, buffer_info(buffer).dtype)
+
+    def store(self, value: Value, buffer: SSAValue, index: Sequence[Dim], guards: Sequence[Dim] = ()) -> None:
+        self.block.add_op(loop.StoreOp(self.b.ssa(value), buffer, index, guards))
+
+    def bind(self, value: Value) -> Dim:
+        """An i64 as a symbol for the rest of the block."""
+        name = f"{BOUND}{next(self.writer.counter)}."
+        self.block.add_op(loop.BindOp(value.ref, name))
+        return sym(name)
+
+    @contextmanager
+    def for_(self, lower: Dim | int, upper: Dim | int, vector: int = 1) -> Iterator[tuple[_Code, Dim]]:
+        inner, iterator = self.inner(), self.writer.fresh()
+        yield inner, iterator
+        inner.block.add_op(loop.YieldOp())
+        self.block.add_op(loop.ForOp(str(iterator), lower, upper, inner.block, vector=vector))
+
+    def if_(self, condition: Value, then: Callable[[_Code], None], otherwise: Callable[[_Code], None]) -> None:
+        blocks = []
+        for write in (then, otherwise):
+            inner = self.inner()
+            write(inner)
+            inner.block.add_op(loop.YieldOp())
+            blocks.append(inner.block)
+        self.block.add_op(loop.IfOp(condition.ref, blocks[0], blocks[1]))
+
+    def while_(self, condition: Callable[[_Code], Value], body: Callable[[_Code], None]) -> None:
+        asked, inner = self.inner(), self.inner()
+        asked.block.add_op(loop.YieldOp(condition(asked).ref))
+        body(inner)
+        inner.block.add_op(loop.YieldOp())
+        self.block.add_op(loop.WhileOp(asked.block, inner.block))
+
+
+def _nothing(_: _Code) -> None:
+    pass
+
+
+def _without(n: int, factor: int) -> int:
+    while n % factor == 0:
+        n //= factor
+    return n
+
+
+class _Fft:
+    def __init__(self, writer: LoopWriter, op: kernel.ForeignOp, lanes: Lanes):
+        self.writer, self.op = writer, op
+        (self.x,), (self.y,) = op.ins, op.outs
+        info = buffer_info(self.x)
+        self.part: DType = info.dtype.part
+        axis: int = op.params["axis"]
+        self.inverse: bool = op.params["sign"] == "plus"
+        self.before, self.n, self.after = info.dims[:axis], info.dims[axis], info.dims[axis + 1 :]
+        self.width = lanes.width(self.part.bits)
+        inner = product(self.after)
+        short = self.n.const is not None and self.n.const < ROWS_FROM
+        self.along_rows = inner.const == 1 and not short
+        #: Transforms that run side by side, and the groups of them in a row of what lies inside the dim.
+        self.v = 1 if self.along_rows else self.width
+        if inner.const == 1 and short:
+            self.before, self.after = (), self.before
+            inner = product(self.after)
+        self.inner, self.outer = inner, product(self.before)
+        self.groups = (inner + (self.v - 1)) // self.v
+        self.moved = axis == len(info.dims) - 1 and short
+        n = self.n.const
+        rest = n
+        for prime in (2, 3, 5, 7, 11):
+            rest = rest and _without(rest, prime)
+        self.bluestein: bool | None = None if n is None else (rest or 1) > 1
+
+    # What is known before the loop over transforms
+
+    def emit(self, block: Block) -> None:
+        code = _Code(self.writer, block, self.op.params["has_fma"])
+        longest = self._longest()
+        self.length, self.flag = self._lengths(code)
+        table = BufferInfo(self.part, (dim(2), longest), packed_strides((dim(2), longest)))
+        self.table = self.writer.allocate(block, table)
+        self._fill(code, self.table, self.length, self.length, lambda k: k)
+        if self.bluestein is not False:
+            chirp = BufferInfo(self.part, (dim(2), self.n), packed_strides((dim(2), self.n)))
+            self.chirp = self.writer.allocate(block, chirp)
+            self._fill(code, self.chirp, self.flag * self.n, self.n * 2, lambda k: k * k % (self.n * 2))
+        size = longest * self.v
+        halves = (dim(2), dim(2), size)
+        self.scratch = self.writer.allocate(block, BufferInfo(self.part, halves, packed_strides(halves)), "thread")
+        if self.bluestein is not False:
+            pair = (dim(2), size)
+            self.filter = self.writer.allocate(block, BufferInfo(self.part, pair, packed_strides(pair)), "thread")
+        self.cells = self.writer.allocate(block, BufferInfo(I64, (dim(4),), (dim(1),)), "thread")
+        self._transforms(code)
+
+    def _longest(self) -> Dim:
+        if self.bluestein is False:
+            return self.n
+        if self.n.const is not None:
+            return dim(1 << (2 * self.n.const - 2).bit_length())
+        return self.n * 4
+
+    def _lengths(self, code: _Code) -> tuple[Dim, Dim]:
+        """The length that passes transform, and whether it is Bluestein's (1) or the transform's own (0)."""
+        if self.bluestein is not None:
+            return (self._longest() if self.bluestein else self.n), dim(int(self.bluestein))
+        cell = self.writer.allocate(code.block, BufferInfo(I64, (dim(2),), (dim(1),)))
+        rest, power = [dim(0)], [dim(1)]
+        code.store(code.b.index(self.n), cell, rest)
+        code.store(code.b.constant(1, I64), cell, power)
+        for prime in (2, 3, 5, 7, 11):
+            code.while_(
+                lambda c, prime=prime: c.load(cell, rest).differs(0) & c.b.rem(c.load(cell, rest), prime).equals(0),
+                lambda c, prime=prime: c.store(c.load(cell, rest) / prime, cell, rest),
+            )
+        code.while_(
+            lambda c: c.load(cell, power) < c.b.index(self.n * 2 - 1),
+            lambda c: c.store(c.load(cell, power) * 2, cell, power),
+        )
+        flag = code.b.cast(code.load(cell, rest) > 1, I64)
+        length = code.b.select(flag.differs(0), code.load(cell, power), code.b.index(self.n))
+        return code.bind(length), code.bind(flag)
+
+    def _fill(self, code: _Code, table: SSAValue, count: Dim, turns: Dim, number: Callable[[Dim], Dim]) -> None:
+        """A table of ``exp(-2*pi*i * number(k) / turns)``."""
+        with code.for_(0, count, max(1, self.width * self.part.bits // 64)) as (inner, k):
+            b = inner.b
+            f64 = DTYPES["f64"]
+            re, im = turn(b, b.cast(b.index(number(k)), f64), b.cast(b.index(turns), f64))
+            inner.store(b.cast(re, self.part), table, [dim(0), k])
+            inner.store(b.cast(im, self.part), table, [dim(1), k])
+
+    # One transform after another
+
+    def _transforms(self, code: _Code) -> None:
+        count, body, start = self.outer * self.groups, code.inner(), self.writer.fresh()
+        step = 8 if self.bluestein is not False else 1
+        with body.for_(start - self.flag, minimum(count, start + step)) as (one, row):
+            self._one(one, row, start)
+        body.block.add_op(loop.YieldOp())
+        work = self.n * (self.v * 4)
+        code.block.add_op(loop.ParallelOp(str(start), 0, count, body.block, step=step, grain=grain(work)))
+
+    def _one(self, code: _Code, row: Dim, start: Dim) -> None:
+        """One transform; that before the `start` of a chunk is of Bluestein's filter."""
+        if self.bluestein is False:
+            self._enter(code, row, None)
+            self._passes(code)
+            self._leave(code, row, None)
+            return
+        b = code.b
+        plain, first = b.index(self.flag).equals(0), b.index(row - start) < 0
+        code.if_(
+            plain,
+            lambda c: self._enter(c, row, None),
+            lambda c: c.if_(first, self._enter_filter, lambda c: self._enter(c, row, self.chirp)),
+        )
+        phases = self.flag * minimum(row - start + 1, 1) + 1
+        with code.for_(0, phases) as (c, phase):
+            self._passes(c)
+            after_first = c.b.index(phase).equals(0) & c.b.index(self.flag).differs(0)
+            filtering = c.b.index(row - start) < 0
+            c.if_(
+                after_first,
+                lambda c: c.if_(filtering, self._keep_filter, self._apply_filter),
+                _nothing,
+            )
+        code.if_(
+            plain,
+            lambda c: self._leave(c, row, None),
+            lambda c: c.if_(first, _nothing, lambda c: self._leave(c, row, self.chirp)),
+        )
+
+    def _place(self, row: Dim, j: Dim, lane: Dim) -> tuple[list[Dim], list[Dim]]:
+        """The index of an element of a transform in the operand, and the guards that say whether it is there."""
+        if self.along_rows:
+            return [*unravel(row, self.before), j, *(dim(0) for _ in self.after)], []
+        outer, inside = row // self.groups, row % self.groups * self.v + lane
+        around = [*unravel(outer, self.before)]
+        guards = [] if (self.inner.const or 1) % self.v == 0 and self.inner.const else [self.inner - 1 - inside]
+        if self.moved:
+            return [*unravel(inside, self.after), j], guards
+        return [*around, j, *unravel(inside, self.after)], guards
+
+    @contextmanager
+    def _elements(self, code: _Code, count: Dim) -> Iterator[tuple[_Code, Dim, Dim]]:
+        """A loop over the elements of the transforms of one row: the position and the lane."""
+        if self.v == 1:
+            with code.for_(0, count, self.width) as (inner, j):
+                yield inner, j, dim(0)
+            return
+        with code.for_(0, count) as (middle, j), middle.for_(0, self.v, self.width) as (inner, lane):
+            yield inner, j, lane
+
+    def _swapped(self, z: Pair) -> Pair:
+        """The inverse transform is the forward one with parts exchanged before and after."""
+        return (z[1], z[0]) if self.inverse else z
+
+    def _put(self, code: _Code, half: Dim | int, at: Dim, z: Pair) -> None:
+        for part in (0, 1):
+            code.store(z[part], self.scratch, [dim(half), dim(part), at])
+
+    def _get(self, code: _Code, buffer: SSAValue, index: Sequence[Dim], at: Dim) -> Pair:
+        return (code.load(buffer, [*index, dim(0), at]), code.load(buffer, [*index, dim(1), at]))
+
+    def _begin(self, code: _Code, half: Value | int) -> None:
+        for cell, value in ((LEFT, code.b.index(self.length)), (SPAN, code.b.constant(self.v, I64))):
+            code.store(value, self.cells, [dim(cell)])
+        code.store(half if isinstance(half, Value) else code.b.constant(half, I64), self.cells, [dim(HALF)])
+
+    def _half(self, code: _Code) -> Dim:
+        return code.bind(code.load(self.cells, [dim(HALF)]))
+
+    def _enter(self, code: _Code, row: Dim, chirp: SSAValue | None) -> None:
+        """The operand to scratch memory; with a chirp times that, and zeros behind."""
+        with self._elements(code, self.n) as (c, j, lane):
+            index, guards = self._place(row, j, lane)
+            z = c.load(self.x, index, guards)
+            assert isinstance(z, ComplexValue)
+            pair = self._swapped((z.re, z.im))
+            if chirp is not None:
+                pair = times(c.b, pair, self._get(c, chirp, [], j))
+            self._put(c, 0, j * self.v + lane, pair)
+        if chirp is not None:
+            self._zeros(code, self.n, self.length)
+        self._begin(code, 0)
+
+    def _zeros(self, code: _Code, lower: Dim, upper: Dim) -> None:
+        with code.for_(lower * self.v, upper * self.v, self.width) as (c, at):
+            zero = c.b.constant(0.0, self.part)
+            self._put(c, 0, at, (zero, zero))
+
+    def _enter_filter(self, code: _Code) -> None:
+        """The conjugate of the chirp around 0: elements j and -j."""
+        self._zeros(code, dim(0), self.length)
+        with code.for_(0, self.n) as (middle, j), middle.for_(0, self.v, self.width if self.v > 1 else 1) as (c, lane):
+            re, im = self._get(c, self.chirp, [], j)
+            self._put(c, 0, j * self.v + lane, (re, -im))
+            self._put(c, 0, (self.length - j) % self.length * self.v + lane, (re, -im))
+        self._begin(code, 0)
+
+    def _keep_filter(self, code: _Code) -> None:
+        half = self._half(code)
+        with code.for_(0, self.length * self.v, self.width) as (c, at):
+            scale = c.b.cast(c.b.index(self.length), self.part)
+            for part, value in enumerate(self._get(c, self.scratch, [half], at)):
+                c.store(value / scale, self.filter, [dim(part), at])
+
+    def _apply_filter(self, code: _Code) -> None:
+        """The product of the transforms, parts exchanged for the way back."""
+        half = self._half(code)
+        with code.for_(0, self.length * self.v, self.width) as (c, at):
+            re, im = times(c.b, self._get(c, self.scratch, [half], at), self._get(c, self.filter, [], at))
+            self._put(c, half, at, (im, re))
+        self._begin(code, code.b.index(half))
+
+    def _leave(self, code: _Code, row: Dim, chirp: SSAValue | None) -> None:
+        half = self._half(code)
+        with self._elements(code, self.n) as (c, j, lane):
+            pair = self._get(c, self.scratch, [half], j * self.v + lane)
+            if chirp is not None:
+                pair = times(c.b, (pair[1], pair[0]), self._get(c, chirp, [], j))
+            re, im = self._swapped(pair)
+            index, guards = self._place(row, j, lane)
+            c.store(c.b.complex_of(re, im), self.y, index, guards)
+
+    # Passes
+
+    def _passes(self, code: _Code) -> None:
+        """Passes until nothing of the length is left; each chooses its radix."""
+        code.while_(
+            lambda c: c.load(self.cells, [dim(LEFT)]) > 1,
+            lambda c: self._choose(c, self._radices()),
+        )
+
+    def _radices(self) -> list[int]:
+        """The radices that the lengths there are can need."""
+        if self.length.const is None:
+            return list(RADICES)
+        left, found = self.length.const, []
+        while left > 1:
+            radix = next(r for r in RADICES if left % r == 0 and not (r == 8 and left == 16))
+            found.append(radix)
+            left //= radix
+        return list(dict.fromkeys(found))
+
+    def _choose(self, code: _Code, radices: Sequence[int]) -> None:
+        radix, *others = radices or [2]
+        if not others:
+            self._pass(code, radix)
+            return
+        left = code.load(self.cells, [dim(LEFT)])
+        fits = code.b.rem(left, radix).equals(0)
+        if radix == 8:
+            fits = fits & left.differs(16)
+        code.if_(fits, lambda c: self._pass(c, radix), lambda c: self._choose(c, others))
+
+    def _pass(self, code: _Code, radix: int) -> None:
+        left, span = code.load(self.cells, [dim(LEFT)]), code.load(self.cells, [dim(SPAN)])
+        rest = left / radix
+        half = code.load(self.cells, [dim(HALF)])
+        m, s, source, target = code.bind(rest), code.bind(span), code.bind(half), code.bind(1 - half)
+        if self.v == 1:
+            code.if_(
+                span.equals(1),
+                lambda c: self._first(c, radix, m, source, target),
+                lambda c: self._later(c, radix, m, s, source, target),
+            )
+        else:
+            self._later(code, radix, m, s, source, target)
+        code.store(rest, self.cells, [dim(LEFT)])
+        code.store(span * radix, self.cells, [dim(SPAN)])
+        code.store(1 - half, self.cells, [dim(HALF)])
+
+    def _first(self, code: _Code, radix: int, m: Dim, source: Dim, target: Dim) -> None:
+        with code.for_(0, m, self.width) as (c, p):
+            given = [self._get(c, self.scratch, [source], p + m * k) for k in range(radix)]
+            for k, z in enumerate(butterfly(c.b, given)):
+                turned = times(c.b, z, self._get(c, self.table, [], p * k)) if k else z
+                self._put(c, target, p * radix + k, turned)
+
+    def _later(self, code: _Code, radix: int, m: Dim, s: Dim, source: Dim, target: Dim) -> None:
+        with code.for_(0, m) as (middle, p):
+            # Of the transforms side by side all have the same factor.
+            each = s // self.v if self.v > 1 else s
+            factors = [self._get(middle, self.table, [], p * each * k) for k in range(1, radix)]
+            with middle.for_(0, s, self.width) as (c, q):
+                given = [self._get(c, self.scratch, [source], q + s * (p + m * k)) for k in range(radix)]
+                for k, z in enumerate(butterfly(c.b, given)):
+                    turned = times(c.b, z, _in(c, factors[k - 1])) if k else z
+                    self._put(c, target, q + s * (p * radix + k), turned)
+
+
+def _in(code: _Code, z: Pair) -> Pair:
+    """Values of an enclosing block, for the builder of an inner one."""
+    re, im = (Value(code.b, x.ref, x.dtype) for x in z)
+    return re, im
+
+
+def times(b: BodyBuilder, x: Pair, y: Pair) -> Pair:
+    """A complex product, each part rounded twice."""
+    return b.fma(x[0], y[0], -(x[1] * y[1])), b.fma(x[0], y[1], x[1] * y[0])

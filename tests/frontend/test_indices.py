@@ -1,0 +1,239 @@
+"""Index arrays and positions that are data: gathers, scatters, `ufunc.at`, and loops that store where data says."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import txc
+from txc.compiler.diagnostics import TxcError
+
+from .control import every_stage, same
+
+RNG = np.random.default_rng(11)
+X = RNG.standard_normal((5, 6))
+CUBE = RNG.standard_normal((3, 4, 5))
+#: With negative indices, and elements that are named twice.
+I = np.array([0, 3, -1, 3])
+J = np.array([[0, 1], [-2, 1]])
+
+
+def reads(x, i):
+    return x[i], x[:, i], x[i, 1], x[1, i], x[i, i], x[i[:, None], i], x[None, i], x[i, None], x[i][:, ::2], x[i, 1:4]
+
+
+def reads_of_three_dims(x, i):
+    j = i % 3
+    return x[j, :, j], x[j, 1:3, 0], x[:, j, 2], x[0, :, j], x[:, j[:, None], j], x[..., j], x[j, None, :, j]
+
+
+def reads_by_matrices(x, j):
+    return x[j], x[j, 0], x[:, j], x[j, j + 1]
+
+
+def stores(x, i):
+    x[i] = np.ones(6) * 2
+    x[:, i] += 1
+    x[1, i] = 7.0
+    x[i, i] *= 3
+    x[1:4][i % 3, 2] = x[0, i]
+    x.T[i, 0] -= 5
+    return x
+
+
+def stores_of_three_dims(x, i):
+    j = i % 3
+    x[j, :, j] = np.arange(16.0).reshape(4, 4)
+    x[:, j, 1] += x[:, 0, j]
+    x[0, 1:3, j] = -1
+    return x
+
+
+def last_value_stays(x, i):
+    x[i] = np.arange(24.0).reshape(4, 6)
+    x[:, 2][i] = np.arange(4.0)
+    return x
+
+
+def no_accumulation(x, i):
+    x[i] += 1
+    x[i, 0] += np.arange(4.0)
+    return x
+
+
+def reads_what_it_stores(x, i):
+    x[i] = x[::-1][i] * 2
+    x[:4, 0] = x[i, 0]
+    x[i, 1] = x[:4, 1]
+    return x
+
+
+def accumulates(x, i):
+    np.add.at(x, i, 1.5)
+    np.subtract.at(x, (i, 0), np.arange(4.0))
+    np.maximum.at(x, (slice(None), i), 0.25)  # pyright: ignore[reportArgumentType]
+    np.multiply.at(x[1:], i % 2, x[0])
+    return x
+
+
+def integers_accumulate(x, i):
+    counts = np.zeros(5, dtype=np.int32)
+    np.add.at(counts, i, 1)
+    flags = np.zeros(5, dtype=np.bool_)
+    np.logical_or.at(flags, i, x[:4, 0] > 0)
+    return counts, flags
+
+
+def histogram_in_a_loop(x, i):
+    counts = np.zeros(5, dtype=np.int64)
+    for k in range(i.shape[0]):
+        counts[i[k]] += 1
+    return counts
+
+
+def sums_by_label(x, i):
+    sums = np.zeros((5, x.shape[1]))
+    for k in range(i.shape[0]):
+        sums[i[k]] += x[k]
+        sums[i[k], 0] = k
+        sums[2, i[k]] -= 1
+    return sums
+
+
+def walks_by_data(x, i):
+    at = 0
+    total = 0.0
+    for _ in range(6):
+        total += x[at, 0]
+        at = i[at % 4]
+    return total
+
+
+def follows_links(x, i):
+    """An index array that is replaced while it is followed."""
+    for k in range(3):
+        i[i[k]] = i[k]
+    return i
+
+
+@pytest.mark.parametrize(
+    "f", [reads, stores, last_value_stays, no_accumulation, reads_what_it_stores, accumulates, integers_accumulate]
+)
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_of_matrices(f: Callable[..., Any], order: Any):
+    x = np.array(X, order=order)
+    every_stage(same(f, (x, I), (x, I.astype(np.int8))), x, I)
+
+
+@pytest.mark.parametrize("f", [histogram_in_a_loop, sums_by_label, walks_by_data])
+def test_in_loops(f: Callable[..., Any]):
+    every_stage(same(f, (X, I), (X, I[::-1].copy())), X, I)
+
+
+@pytest.mark.parametrize("f", [reads_of_three_dims, stores_of_three_dims])
+def test_of_three_dims(f: Callable[..., Any]):
+    every_stage(same(f, (CUBE, I)), CUBE, I)
+
+
+def test_by_matrices():
+    every_stage(same(reads_by_matrices, (X, J)), X, J)
+
+
+def test_links():
+    links = np.array([2, 0, 1, 3])
+    every_stage(same(follows_links, (X, links)), X, links)
+
+
+def test_threads_change_nothing():
+    """Rows wide enough for several threads, with elements named many times."""
+    rng = np.random.default_rng(3)
+    values, where = rng.standard_normal((200, 3000)).astype(np.float32), rng.integers(0, 7, 200)
+
+    def f(values, where):
+        sums = np.zeros((7, values.shape[1]), np.float32)
+        np.add.at(sums, where, values)
+        return sums
+
+    one, two = (txc.jit(f, threads=n)(values, where) for n in (1, 2))
+    np.testing.assert_array_equal(one, two)
+    np.testing.assert_array_equal(one, f(values, where))
+
+
+def test_a_position_is_stored_without_a_copy():
+    """In a loop a store at a position that is data moves one element, whatever the size of the tensor."""
+    text = txc.jit(histogram_in_a_loop).lower(X, I).as_text("buffers")
+    inside = text[text.index('"kernel.for"') :]
+    assert inside.count("kernel.scatter") == 1
+    assert "kernel.generic" not in inside[: inside.index("kernel.scatter")]
+
+
+def test_outside():
+    """Of an index outside, reading takes the nearest element and storing does nothing."""
+
+    def f(x, i):
+        y = x[i, 0]
+        x[i] = 0
+        np.add.at(x, (i, 1), 1)
+        return y
+
+    x = X.copy()
+    got = txc.jit(f)(x, np.array([-9, 2, 5, -5]))
+    np.testing.assert_array_equal(got, X[[0, 2, 4, 0], 0])
+    assert (x[[1, 3, 4]] == X[[1, 3, 4]]).all()
+    assert x[0].tolist() == x[2].tolist() == [0, 1, 0, 0, 0, 0]
+
+
+def test_lazy_tensors():
+    t = txc.asarray(X.copy())
+    t[I] = 3.0
+    np.add.at(t, (I, 0), 1.0)  # pyright: ignore[reportArgumentType]
+    expected = X.copy()
+    expected[I] = 3.0
+    np.add.at(expected, (I, 0), 1.0)  # pyright: ignore[reportArgumentType]
+    np.testing.assert_array_equal(np.asarray(t), expected)
+
+
+def test_column_major():
+    t = txc.asarray(X.copy(), layout="col")
+    gathered = t[I, 1:]
+    assert gathered.layout == "col"
+    np.testing.assert_array_equal(np.asarray(gathered), X[I, 1:])
+    t[1:, I] = 2.0
+    expected = X.copy()
+    expected[1:, I] = 2.0
+    np.testing.assert_array_equal(np.asarray(t), expected)
+
+
+def masked(x, i):
+    x[x > 0] = np.sqrt(x[x > 0]) + 1
+    y = x * 2
+    x[x < 0] = x[x < 0] ** 2 - y[x < 0] / 3
+    chosen = x[x > 1]
+    return chosen.sum(), np.mean(chosen), chosen.size, (chosen > 2).any()
+
+
+def test_masked_values():
+    every_stage(same(masked, (X, I), (-X, I)), X, I)
+
+
+ERRORS: list[tuple[Callable[..., Any], str]] = [
+    (lambda x, i: x[i * 0.5], "index arrays are integers or bools, not f64[i.0]"),
+    (lambda x, i: x[i, np.arange(3)], "an index cannot broadcast i64[i.0] and i64[3]"),
+    (lambda x, i: x.__setitem__(i, np.ones(5)), "cannot store f64[5] into elements of f64[x.0, x.1]"),
+    (lambda x, i: x.__setitem__(i, np.ones((2, 4, 6))), "that have 2 dims"),
+    (lambda x, i: np.exp.at(x, i), "np.exp.at takes an array, an index and one value"),
+    (lambda x, i: x[x > 0] + x[x < 0], "chosen by different masks"),
+    (lambda x, i: x.__setitem__(x > 0, x[x < 0]), "chosen by another mask"),
+    (lambda x, i: x[x > 0], "which is known only at run time"),
+    (lambda x, i: np.sort(x[x > 0]), "which is known only at run time"),
+]
+
+
+@pytest.mark.parametrize(("f", "text"), ERRORS, ids=range(len(ERRORS)))
+def test_errors(f: Callable[..., Any], text: str):
+    with pytest.raises(TxcError) as caught:
+        txc.jit(f)(X.copy(), I)
+    assert text in str(caught.value)
