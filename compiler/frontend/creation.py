@@ -101,8 +101,8 @@ def linspace(
     """NumPy's linspace; the last element is `stop` itself."""
     with located():
         if not any(isinstance(v, (SymInt, Tensor)) for v in (start, stop, num)):
-            found: Any = np.linspace(start, stop, num, endpoint, retstep, dtype, axis)
-            return (as_tensor(found[0]), float(found[1])) if retstep else as_tensor(found)
+            found, step = np.linspace(start, stop, num, endpoint, True, dtype, axis)
+            return (as_tensor(found), float(step)) if retstep else as_tensor(found)
         first, last = (_inexact(v) for v in (start, stop))
         first, last = broadcast_together([first, last], "np.linspace")
         (size,) = _sizes(num)
@@ -149,8 +149,8 @@ def geomspace(start: Any, stop: Any, num: Any = 50, endpoint: bool = True, dtype
     with located():
         first, last = _inexact(start), _inexact(stop)
         sign = apply("sign", first)
-        logs = [apply("log10", apply("abs", t)) for t in (first, last)]
-        result = apply("mul", apply("pow", 10.0, linspace(*logs, num, endpoint, axis=0)), sign)
+        low, high = (apply("log10", apply("abs", t)) for t in (first, last))
+        result = apply("mul", apply("pow", 10.0, linspace(low, high, num, endpoint)), sign)
         number = iota(_sizes(num)[0])
         at = apply("reshape", number, dims=(number.dims[0], *[dim(1)] * (result.ndim - 1)))
         result = apply("select", apply("equal", at, 0), first, result)

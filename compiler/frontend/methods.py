@@ -413,7 +413,7 @@ def item(x: Tensor) -> Any:
     return x
 
 
-def repeat_rows(x: Tensor, repeats: int, axis: int) -> Tensor:
+def repeat_rows(x: Tensor, repeats: Any, axis: int) -> Tensor:
     """NumPy's repeat with one number for all."""
     wide = expand_dims(x, axis + 1)
     target = [*wide.dims]

@@ -1,3 +1,4 @@
+# pyright: reportCallIssue=false, reportArgumentType=false
 """NumPy's functions, with their arguments, mean on traced tensors what they mean on arrays."""
 
 from __future__ import annotations

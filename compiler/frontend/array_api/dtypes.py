@@ -71,8 +71,8 @@ def finfo(type: Any, /) -> FloatInfo:
         if not part.is_float:
             raise OpError(f"finfo is of floating-point dtypes, not of {part}", "iinfo is of integers", "TX0205")
         found = ml_dtypes.finfo(part.numpy)
-        limits = (float(v) for v in (found.eps, found.max, found.min, found.smallest_normal))
-        return FloatInfo(part.bits, *limits, part.numpy)
+        eps, largest, least, normal = (float(v) for v in (found.eps, found.max, found.min, found.smallest_normal))
+        return FloatInfo(part.bits, eps, largest, least, normal, part.numpy)
 
 
 def iinfo(type: Any, /) -> IntegerInfo:

@@ -46,7 +46,7 @@ def concat(arrays: Any, /, *, axis: int | None = 0) -> Tensor:
         return joining.concatenate(arrays, axis)
 
 
-def expand_dims(x: Any, /, *, axis: Any = 0) -> Tensor:
+def expand_dims(x: Any, /, axis: Any) -> Tensor:
     with located():
         return methods.expand_dims(as_tensor(x), axis)
 
