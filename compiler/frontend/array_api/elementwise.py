@@ -13,12 +13,12 @@ from ..apply import apply, as_tensor
 from ..numpy_dispatch import power
 from ..tensor import Tensor
 
-__all__ = ["clip", "imag", "pow", "real"]
+__all__ = ["clip", "imag", "pow", "real", "round"]
 
 #: Ops by the standard's names: most have that name themselves.
 _UNARY = {name: name for name in (
     "abs acos acosh asin asinh atan atanh ceil cos cosh exp expm1 floor isfinite isinf isnan log log1p log2 log10 "
-    "logical_not positive round sign signbit sin sinh square sqrt tan tanh trunc"
+    "logical_not positive sign signbit sin sinh square sqrt tan tanh trunc"
 ).split()} | {
     "bitwise_invert": "bitwise_not", "conj": "conjugate", "negative": "negate", "reciprocal": "inverse",
 }  # fmt: skip
@@ -54,13 +54,22 @@ def _named(function: Any, name: str, op: str) -> Any:
 _functions = {name: _unary(name, op) for name, op in _UNARY.items()}
 _functions |= {name: _binary(name, op) for name, op in _BINARY.items()}
 globals().update(_functions)
-__all__ += list(_functions)
+__all__ += [*_functions]  # pyright: ignore[reportUnsupportedDunderAll]
 
 
 def pow(x1: Any, x2: Any, /) -> Tensor:
     """``x1 ** x2``, small whole exponents as products."""
     with located():
         return power(x1 if isinstance(x1, Tensor) else as_tensor(x1), x2)
+
+
+def round(x: Any, /) -> Tensor:
+    """The nearest whole number, of two the even one; of complex numbers each part's."""
+    with located():
+        x = as_tensor(x)
+        if x.element.is_complex:
+            return apply("complex", apply("round", x.real), apply("round", x.imag))
+        return apply("round", x)
 
 
 def real(x: Any, /) -> Tensor:
