@@ -21,8 +21,8 @@ class Call:
     def __init__(self) -> None:
         self.arguments: list[Argument] = []
         self.key: list[Any] = []
-        #: Whether an argument was a lazy tensor: then so are the results.
-        self.lazy = False
+        #: The class of a lazy tensor among the arguments: the results are such tensors then.
+        self.lazy: Any = None
 
     def arrays(self, signature: Signature) -> list[np.ndarray]:
         """The arrays of the inputs that are arrays: arguments by name, captured ones from where they were found."""
@@ -117,7 +117,7 @@ def _argument(name: str, value: Any, call: Call) -> Argument:
     """One argument and what it adds to the facts."""
     column = False
     if _is_tensor(value):
-        call.lazy = True
+        call.lazy = call.lazy or type(value)
         column = value.layout == "col" and value.ndim > 0
         value = np.asarray(value).T if column else np.asarray(value)
     if isinstance(value, np.ndarray):

@@ -63,7 +63,7 @@ class CompiledTx:
             raise TxcError(f"{self.__name__}: {error}", code="TX0552") from error
         self._write_back(executable, arrays, args, kwargs)
         outputs = [o.T if layout == "col" else o for o, layout in zip(outputs, self._layouts(len(outputs)))]
-        return structured(graph.structure, outputs, False)
+        return structured(graph.structure, outputs)
 
     def _write_back(
         self, executable: Any, arrays: list[np.ndarray], args: tuple[Any, ...], kwargs: dict[str, Any]

@@ -29,25 +29,17 @@ __all__ = [
     "transpose",
 ]
 
-_ABSENT: Any = object()
-
-
-def _only(name: str, **given: Any) -> None:
-    """Refuse arguments that NumPy has and txc does not."""
-    for key, value in given.items():
-        if value is not None and value is not _ABSENT and value is not np._NoValue:
-            raise OpError(f"{name} does not take {key!r} here", "leave it out", "TX0240")
-
 
 def reduce(
     name: str, x: Any, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: Any = False, *, dims: Any = None,
-    where: Any = None, initial: Any = None, nan: Any = None, **params: Any,
+    where: Any = None, initial: Any = None, **params: Any,
 ) -> Any:  # fmt: skip
     """A reduction with NumPy's arguments; `dims` is the seeds' name for `axis`, `params` what else the op takes.
 
     A tuple where the reduction has several results, and then `out` is a tuple too.
     """
-    _only(name, nan=nan)
+    meant, params = OPS[name].variant(params)
+    name = meant.name
     x = as_tensor(x)
     initial = None if initial is np._NoValue else initial
     if is_integer(dtype) or isinstance(dtype, (tuple, list)):

@@ -25,7 +25,7 @@ from .undefined import Undefined
 if TYPE_CHECKING:
     from .trace import Trace
 
-__all__ = ["for_", "if_", "while_"]
+__all__ = ["for_", "if_", "region", "while_"]
 
 _ROUNDS = 12
 
@@ -162,7 +162,7 @@ def _among(t: Tensor, tensors: Iterable[Tensor]) -> bool:
 
 
 @contextmanager
-def _region(trace: Trace, types: Sequence[TensorType], certain: bool = False) -> Iterator[Block]:
+def region(trace: Trace, types: Sequence[TensorType], certain: bool = False) -> Iterator[Block]:
     """A new open block; on leaving it every older tensor has the value from before again.
 
     `certain` where it runs in every iteration of the loops around it.
@@ -244,7 +244,7 @@ def for_(
             facts.loops[symbol] = (low, high - 1)
             initial = plan.initial()
             try:
-                with _values_kept(plan.written), _region(trace, [resolved(v) for v in initial], stop is None) as block:
+                with _values_kept(plan.written), region(trace, [resolved(v) for v in initial], stop is None) as block:
                     arguments = plan.arguments(block)
                     returned = body(item, arguments)
                     _own_writes(trace, block)
@@ -271,7 +271,7 @@ def while_(
             initial = plan.initial()
             types = [resolved(v) for v in initial]
             try:
-                with _values_kept(plan.written), _region(trace, types) as test:
+                with _values_kept(plan.written), region(trace, types) as test:
                     condition = as_tensor(cond(plan.arguments(test)))
                     if condition.ndim:
                         raise OpError(f"the condition of while is {condition.user_type}, not one bool", code="TX0294")
@@ -284,7 +284,7 @@ def while_(
                             "TX0296",
                         )
                     test.outputs = [truth(condition).value]
-                with _values_kept(plan.written), _region(trace, types) as block:
+                with _values_kept(plan.written), region(trace, types) as block:
                     arguments = plan.arguments(block)
                     returned = body(arguments)
                     _own_writes(trace, block)
@@ -314,7 +314,7 @@ def if_(
         test = truth(cond).value
         blocks, returned, ends, finals = [], [], [], []
         for branch in (then, otherwise):
-            with _region(trace, ()) as block:
+            with region(trace, ()) as block:
                 result = branch()
                 _own_writes(trace, block)
                 returned.append(list(result) if isinstance(result, (tuple, list)) else [result])

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..diagnostics import TxcError, located, user_loc
+from . import fft_functions
 from .numpy_functions.creating import CREATION
 from .numpy_functions.table import call
 from .staging_iteration import StagedRange, staged_enumerate, staged_reversed, staged_zip
@@ -103,4 +104,5 @@ REPLACED: dict[Any, Any] = {f: _creation(f) for f in CREATION} | {
     int: _int,
     max: _extreme(max, np.maximum),
     min: _extreme(min, np.minimum),
+    **fft_functions.CREATION,
 }

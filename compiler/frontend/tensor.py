@@ -96,17 +96,23 @@ class Tensor(Elements):
         """`op` (a `View`, parameters in the user's dims) on `parent`, sharing its storage."""
         if parent.layout == "col":
             attrs = applying.mirrored(op, attrs, [parent])[0]
-        made = parent._view(op, attrs)
-        (made._type,) = op.infer([parent.type], attrs)
-        return made
+        return parent._view(op, attrs)
 
     def _view(self, op: type[Op] | None, attrs: dict[str, Any]) -> Tensor:
         """A view of it by `op`, parameters in graph dims; None: by no op, of all of it."""
-        made = Tensor.__new__(Tensor)
+        return self._viewing(Tensor.__new__(Tensor), op, attrs)
+
+    def _viewing(self, made: Tensor, op: type[Op] | None, attrs: dict[str, Any]) -> Tensor:
+        """Make `made` a view of this tensor."""
         made.layout, made.weak, made.boxed, made.memory = self.layout, "", False, None
         made._value, made._parent, made._op, made._attrs, made._loc = None, self, op, attrs, user_loc()
-        made._cached, made._type = None, self.type
+        made._cached, made._type = None, self.type if op is None else op.infer([self.type], attrs)[0]
         return made
+
+    @classmethod
+    def holding(cls, array: np.ndarray, layout: str = "row") -> Tensor:
+        """A lazy tensor of an array that a compiled function made, which was called with lazy tensors."""
+        return asarray(array, layout)
 
     def with_memory(self, array: np.ndarray) -> Tensor:
         """A tensor of its layout that lives in `array` (graph dims)."""
@@ -495,7 +501,11 @@ def _methods() -> dict[str, Any]:
     if not _method_table:
         for op in OPS.values():
             _method_table.update(dict.fromkeys(op.methods, op))
+        from . import elementwise, random  # they make tensors, so they need the class above
+
         _method_table.update(methods.METHODS)
+        _method_table.update(elementwise.EXPRESSIONS)
+        _method_table.update(random=random.random, set_random=random.set_random)
     return _method_table
 
 

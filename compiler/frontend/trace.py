@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -76,6 +77,8 @@ class Trace:
         #: Lazy tensors used in the trace, as hidden arguments.
         self._adopted: dict[Value, Tensor] = {}
         self._loops = 0
+        #: The seeds of random tensors that are given none.
+        self.draws = itertools.count()
         #: How many branches and whiles are open: what is traced inside may not run.
         self.uncertain = 0
         #: Whether comparisons of run-time ints are computed at run time instead of becoming facts.

@@ -4,11 +4,12 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from . import graph
+    from . import graph, random, tensure
     from .compiler.devices import device, devices
     from .compiler.diagnostics import TxcError
     from .compiler.export import export
     from .compiler.frontend.classes import TensorFixedSize, TensorMap, TensorRef
+    from .compiler.frontend.functional import cond, fori_loop, scan, while_loop
     from .compiler.frontend.library import library
     from .compiler.frontend.tensor import Tensor, asarray
     from .compiler.frontend.tensor_format import TensorIOFormat
@@ -20,7 +21,8 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 __all__ = [
     "OptionError", "Tensor", "TensorFixedSize", "TensorIOFormat", "TensorMap", "TensorRef", "TxcError", "asarray",
-    "compile_source", "device", "devices", "export", "graph", "info", "jit", "library", "load",
+    "compile_source", "cond", "device", "devices", "export", "fori_loop", "graph", "info", "jit", "library", "load",
+    "random", "scan", "tensure", "while_loop",
 ]  # fmt: skip
 
 #: Each name's module is imported when the name is first used: a jitted function whose code the cache has needs neither
@@ -35,18 +37,22 @@ _MODULES = {
     "TxcError": "diagnostics",
     "asarray": "frontend.tensor",
     "compile_source": "tx_module",
+    "cond": "frontend.functional",
     "device": "devices",
     "devices": "devices",
     "export": "export",
+    "fori_loop": "frontend.functional",
     "info": "info",
     "jit": "jit",
     "library": "frontend.library",
     "load": "tx_module",
+    "scan": "frontend.functional",
+    "while_loop": "frontend.functional",
 }
 
 
-#: Namespaces of other systems' vocabularies.
-_NAMESPACES = ("graph",)
+#: Modules of functions.
+_NAMESPACES = ("graph", "random", "tensure")
 
 
 #: The namespace of the Python array API standard, from `compiler/frontend/array_api/`.
@@ -55,7 +61,7 @@ _ARRAY_API = frozenset(
     __array_api_version__ __array_namespace_info__ abs acos acosh add all any arange argmax argmin asin asinh astype
     atan atan2 atanh bitwise_and bitwise_invert bitwise_left_shift bitwise_or bitwise_right_shift bitwise_xor bool
     broadcast_arrays broadcast_shapes broadcast_to can_cast ceil clip complex128 complex64 concat conj copysign cos
-    cosh count_nonzero cumulative_prod cumulative_sum diff divide e empty empty_like equal exp expand_dims expm1 eye
+    cosh count_nonzero cumulative_prod cumulative_sum diff divide e empty empty_like equal exp expand_dims expm1 eye fft
     finfo flip float16 float32 float64 floor floor_divide from_dlpack full full_like greater greater_equal hypot
     iinfo imag inf int16 int32 int64 int8 isdtype isfinite isin isinf isnan less less_equal linalg linspace log
     log10 log1p log2 logaddexp logical_and logical_not logical_or logical_xor matmul matrix_transpose max maximum

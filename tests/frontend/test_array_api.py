@@ -118,6 +118,9 @@ CALLS: dict[str, Any] = {
     "linalg": lambda xp, x: (
         xp.linalg.diagonal(x), xp.linalg.trace(x), xp.linalg.matrix_norm(x), xp.linalg.vector_norm(x, ord=1, axis=0),
         xp.linalg.cross(x, x), xp.linalg.outer(x[0, :], x[0, :]), xp.linalg.matrix_power(xp.matmul(x, x.mT), 2)),
+    "fft": lambda xp, x: (
+        xp.fft.fft(xp.astype(x, xp.complex128), n=4), xp.fft.ifftn(xp.astype(x, xp.complex128)), xp.fft.fftshift(x),
+        xp.fft.fftfreq(5, d=0.5)),
     "operators": lambda xp, x: (x + 1, 2 * x, x - x, x @ x.mT, x == x, x[0, ...], x[..., ::-1]),
     "cast": lambda xp, x: (xp.astype(x, xp.float64), xp.astype(x, xp.bool), xp.full_like(x, 1)),
 }  # fmt: skip

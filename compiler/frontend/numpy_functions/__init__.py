@@ -1,5 +1,6 @@
 """NumPy's functions that are no ufuncs, in terms of ops and methods: one module a family, all in one table."""
 
+from .. import fft_functions
 from . import (
     creating,
     diagonals,
@@ -24,3 +25,4 @@ FAMILIES = (
     creating, diagonals, differences, elementwise, indexing, joining, linear, padding, products, reductions, running,
     shaping, statistics,
 )  # fmt: skip
+FUNCTIONS |= fft_functions.FUNCTIONS

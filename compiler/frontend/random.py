@@ -1,0 +1,143 @@
+"""Random tensors: Philox's bits (`dialects/ops/random.py`) by element number, turned into numbers.
+
+Equal seeds give equal numbers, whatever the number of threads.  Without a seed each call takes the next number of a
+sequence: of the process for lazy tensors, of the function under `jit`, whose calls therefore all give the same numbers
+(pass a seed that changes: it may be an argument).
+"""
+
+from __future__ import annotations
+
+import itertools
+from typing import Any
+
+import numpy as np
+
+from ...dialects.dims import Dim, dim
+from ...dialects.registry import OPS, OpError
+from ...dialects.types import DTYPES, DType
+from ...dialects.types import dtype as element_of
+from ..diagnostics import located
+from .apply import apply, as_tensor, broadcast_to, cast, emit
+from .symint import as_dim
+from .tensor import Tensor
+from .trace import current, table
+
+__all__ = ["normal", "numbers", "random", "set_random", "uniform"]
+
+_draws = itertools.count()
+#: A second counter for each element, where one draw of 64 bits is too short.
+SECOND = 1 << 63
+
+
+def _seed(seed: Any) -> Tensor:
+    """The seed as a u64 of rank 0."""
+    if seed is None:
+        trace = current()
+        seed = next(_draws if trace is None else trace.draws)
+    if isinstance(seed, int):
+        return as_tensor(np.uint64(seed & ((1 << 64) - 1)))
+    made = as_tensor(seed)
+    if made.ndim or not made.element.is_integer:
+        raise OpError(f"a seed is one integer, not {made.user_type}", code="TX0720")
+    return cast(made, DTYPES["u64"])
+
+
+def numbers(dims: tuple[Dim, ...], layout: str) -> Tensor:
+    """The number of each element, counted as it lies in memory."""
+    size = dim(1)
+    for d in dims:
+        size = size * d
+    flat = Tensor(emit(OPS["iota"], (), {"extent": size, "dtype": DTYPES["u64"]})[0], layout=layout)
+    return apply("reshape", flat, dims=dims)
+
+
+def _bits(numbers: Tensor, seed: Tensor) -> Tensor:
+    return apply("philox", numbers, broadcast_to(seed, numbers.dims, numbers.layout))
+
+
+def _fraction(bits: Tensor, element: DType) -> Tensor:
+    """The leading bits as a multiple of 2**-p in [0, 1), where p is the precision."""
+    precision = {"f16": 11, "bf16": 8, "f32": 24, "f64": 53}[element.name]
+    leading = apply("right_shift", bits, np.uint64(64 - precision))
+    if precision < 32:
+        return apply("mul", _as_float(leading, element), cast(as_tensor(2.0**-precision), element))
+    # Two halves, because processors convert vectors of 32-bit integers only; their sum is exact.
+    high = _as_float(apply("right_shift", leading, np.uint64(27)), element)
+    low = _as_float(apply("bitwise_and", leading, np.uint64((1 << 27) - 1)), element)
+    return apply("mul", apply("add", apply("mul", high, 2.0**27), low), 2.0**-precision)
+
+
+def _as_float(whole: Tensor, element: DType) -> Tensor:
+    """A number below 2**31."""
+    return cast(cast(whole, DTYPES["i32"]), element)
+
+
+def _uniform(numbers: Tensor, seed: Tensor, element: DType) -> Tensor:
+    bits = _bits(numbers, seed)
+    if element.is_float:
+        return _fraction(bits, element)
+    return cast(apply("right_shift", bits, np.uint64(64 - element.bits)), element)
+
+
+def _normal(numbers: Tensor, seed: Tensor, element: DType) -> Tensor:
+    """The transform of Box and Muller, *A note on the generation of random normal deviates* (1958): its cosine."""
+    if not element.is_float:
+        raise OpError(f"normal numbers are floats, not {element}", code="TX0721")
+    wide = element.computes_in
+    bits = _bits(numbers, seed)
+    if wide.bits == 32:
+        first, second = bits, apply("left_shift", bits, np.uint64(32))
+    else:
+        first, second = bits, _bits(apply("bitwise_or", numbers, np.uint64(SECOND)), seed)
+    half = 2.0 ** -(25 if wide.bits == 32 else 54)
+    radius = apply("sqrt", apply("mul", apply("log", apply("add", _fraction(first, wide), half)), -2.0))
+    return cast(apply("mul", radius, apply("cos_turns", _fraction(second, wide))), element)
+
+
+_GENERATORS = {"uniform": _uniform, "normal": _normal}
+
+
+def _drawn(dims: tuple[Dim, ...], element: DType, generator: Any, seed: Any, layout: str) -> Tensor:
+    counted = numbers(dims, layout)
+    if callable(generator):
+        from .elementwise import elementwise
+
+        return cast(elementwise(generator, cast(counted, DTYPES["i64"])), element)
+    if generator not in _GENERATORS:
+        raise OpError(f"{generator!r} is no generator", "it is 'uniform', 'normal' or a function", "TX0722")
+    return _GENERATORS[generator](counted, _seed(seed), element)
+
+
+def random(x: Tensor, generator: Any = "uniform", seed: Any = None) -> Tensor:
+    """A tensor like `x` of random numbers: uniform in [0, 1) (of integers: all bits), normal, or ``f(number)``."""
+    return _drawn(x.dims, x.element, generator, seed, x.layout)
+
+
+def set_random(x: Tensor, generator: Any = "uniform", seed: Any = None) -> Tensor:
+    """All elements become random numbers; the tensor itself."""
+    x[...] = random(x, generator, seed)
+    return x
+
+
+def _made(shape: Any, dtype: Any, generator: str, seed: Any) -> Tensor:
+    sizes = shape if isinstance(shape, (tuple, list)) else (shape,)
+    dims = tuple(table().resolve(as_dim(s)) for s in sizes)
+    return Tensor(_drawn(dims, element_of(dtype), generator, seed, "row").value, boxed=True)
+
+
+def uniform(shape: Any, low: Any = 0.0, high: Any = 1.0, *, dtype: Any = "f32", seed: Any = None) -> Tensor:
+    """Numbers of a float `dtype` between `low` (inclusive) and `high`; of sizes that may be known only at run time."""
+    with located():
+        made = _made(shape, dtype, "uniform", seed)
+        if isinstance(low, float) and isinstance(high, float) and (low, high) == (0.0, 1.0):
+            return made
+        return apply("add", apply("mul", made, apply("sub", high, low)), low)
+
+
+def normal(shape: Any, mean: Any = 0.0, deviation: Any = 1.0, *, dtype: Any = "f32", seed: Any = None) -> Tensor:
+    """Normal numbers of a float `dtype`, of that mean and standard deviation."""
+    with located():
+        made = _made(shape, dtype, "normal", seed)
+        if isinstance(mean, float) and isinstance(deviation, float) and (mean, deviation) == (0.0, 1.0):
+            return made
+        return apply("add", apply("mul", made, deviation), mean)

@@ -1,0 +1,122 @@
+"""Random tensors: known answers, moments, the same numbers for any number of threads, seeds."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import txc
+from txc.compiler.frontend.trace import Trace
+from txc.compiler.interpret.bisect import bisect
+from txc.dialects.ops.random import Philox
+
+#: Counter (two words, the lower first), key, result: the test vectors that Random123 publishes for philox2x32-10.
+KNOWN = [
+    ((0x00000000, 0x00000000), 0x00000000, (0xFF1DAE59, 0x6CD10DF2)),
+    ((0xFFFFFFFF, 0xFFFFFFFF), 0xFFFFFFFF, (0x2C3F628B, 0xAB4FD7AD)),
+    ((0x243F6A88, 0x85A308D3), 0x13198A2E, (0xDD7CE038, 0xF62A4C12)),
+]
+
+
+def joined(words: tuple[int, int]) -> np.ndarray:
+    return np.array([words[0] | words[1] << 32], np.uint64)
+
+
+@pytest.mark.parametrize("counter, key, expected", KNOWN)
+def test_philox_gives_the_published_answers(counter: Any, key: int, expected: Any) -> None:
+    operands = [joined(counter), np.array([key], np.uint64)]
+    np.testing.assert_array_equal(Philox.evaluate(operands, {})[0], joined(expected))
+    np.testing.assert_array_equal(txc.jit(lambda c, k: c.philox(k))(*operands), joined(expected))
+
+
+MOMENTS = {"uniform": (0.5, 1 / 12), "normal": (0.0, 1.0)}
+
+
+@pytest.mark.parametrize("name", MOMENTS)
+@pytest.mark.parametrize("kind", ["f2", "f4", "f8"])
+def test_moments(name: str, kind: str) -> None:
+    x = np.zeros((500, 400), kind)
+    drawn = np.asarray(txc.asarray(x).random(name, seed=11)).astype(np.float64)
+    mean, variance = MOMENTS[name]
+    assert abs(drawn.mean() - mean) < 4 * np.sqrt(variance / x.size)
+    assert abs(drawn.var() - variance) < 0.01 * variance
+    assert abs(np.corrcoef(drawn[:-1].ravel(), drawn[1:].ravel())[0, 1]) < 0.01
+    assert abs(np.corrcoef(drawn[:, :-1].ravel(), drawn[:, 1:].ravel())[0, 1]) < 0.01
+    if name == "uniform":
+        assert drawn.min() >= 0 and drawn.max() < 1
+    else:
+        assert abs((drawn**4).mean() - 3) < 0.1 and np.abs(drawn).max() < 7
+
+
+def test_integers_have_all_bits() -> None:
+    for kind in (np.uint8, np.int16, np.int32, np.uint64, np.bool_):
+        drawn = np.asarray(txc.asarray(np.zeros(4000, kind)).random(seed=2))
+        assert drawn.dtype == kind
+        bits = np.unpackbits(drawn.view(np.uint8)).reshape(4000, -1)[:, -8:] if kind != np.bool_ else drawn
+        assert abs(bits.mean() - 0.5) < 0.05
+
+
+def test_threads_layouts_and_levels_agree() -> None:
+    x = np.zeros((300, 257), np.float32)
+
+    def f(x: Any, seed: Any) -> Any:
+        return x.random(seed=seed), x.random("normal", seed=seed)
+
+    expected = txc.jit(f, threads=1)(x, 5)
+    for threads in (2, 7):
+        for got, wanted in zip(txc.jit(f, threads=threads)(x, 5), expected, strict=True):
+            np.testing.assert_array_equal(got, wanted)
+    # Elements are counted as they lie in memory.
+    col = np.asarray(txc.asarray(x.T, layout="col").random(seed=5))
+    np.testing.assert_array_equal(col, expected[0].T)
+    with Trace("f") as trace:
+        t = trace.array_input("x", x[:9, :21])
+        graph = trace.finish((t.random(seed=1), t.random("normal", seed=1), t.astype("f64").random("normal", seed=1)))
+    report = bisect(graph, {"x": np.ascontiguousarray(x[:9, :21])})
+    assert report.culprit is None, str(report)
+
+
+def test_seeds() -> None:
+    x = txc.asarray(np.zeros(100, np.float32))
+    same = [np.asarray(x.random(seed=7)) for _ in range(2)]
+    np.testing.assert_array_equal(same[0], same[1])
+    others = [np.asarray(x.random(seed=s)) for s in (8, 7 + (1 << 40), -1)]
+    assert all((o != same[0]).mean() > 0.9 for o in others)
+    assert (np.asarray(x.random()) != np.asarray(x.random())).any()  # each its own
+    pair = txc.jit(lambda x: (x.random(), x.random()))(np.zeros(100, np.float32))
+    assert (pair[0] != pair[1]).any()
+
+
+def test_the_seed_may_be_an_argument_and_the_size_too() -> None:
+    f = txc.jit(lambda n, seed: txc.random.uniform((n, 3), -1.0, 2.0, seed=seed))
+    a, b, again = f(50, 1), f(50, 2), f(50, 1)
+    assert a.shape == (50, 3) and a.dtype == np.float32 and a.min() >= -1 and a.max() < 2
+    np.testing.assert_array_equal(a, again)
+    assert (a != b).any()
+    normal = txc.jit(lambda n: txc.random.normal((n,), 10.0, 0.5, dtype="f64"))(20_000)
+    assert normal.dtype == np.float64 and abs(normal.mean() - 10) < 0.02 and abs(normal.std() - 0.5) < 0.02
+
+
+def test_filling_adding_and_generating() -> None:
+    t = txc.asarray(np.ones((2, 3), np.float32))
+    noisy = np.asarray(t + t.random(seed=3))
+    assert ((noisy >= 1) & (noisy < 2)).all()
+    filled = txc.asarray(np.zeros((2, 3), np.float32)).set_random("normal", seed=4)
+    np.testing.assert_array_equal(np.asarray(filled), np.asarray(t.random("normal", seed=4)))
+    np.testing.assert_array_equal(np.asarray(t.random(lambda n: n * 0.5)), [[0, 0.5, 1], [1.5, 2, 2.5]])
+    module = txc.compile_source("def f(x: f32[n]) -> f32[n]:\n    return x + x.random('uniform', 3)\n")
+    np.testing.assert_array_equal(
+        module.f(np.zeros(4, np.float32)), np.asarray(txc.asarray(np.zeros(4, np.float32)).random(seed=3))
+    )
+
+
+def test_errors() -> None:
+    x = txc.asarray(np.zeros(3, np.float32))
+    for message, call in {
+        "'gamma' is no generator": lambda: x.random("gamma"),
+        "normal numbers are floats, not i64": lambda: txc.asarray(np.arange(3)).random("normal"),
+        "a seed is one integer, not f32[3]": lambda: x.random(seed=x),
+    }.items():
+        with pytest.raises(txc.TxcError) as raised:
+            call()
+        assert message in str(raised.value)
