@@ -101,7 +101,7 @@ def linspace(
     """NumPy's linspace; the last element is `stop` itself."""
     with located():
         if not any(isinstance(v, (SymInt, Tensor)) for v in (start, stop, num)):
-            found, step = np.linspace(start, stop, num, endpoint, True, dtype, axis)
+            found, step = np.linspace(start, stop, num, endpoint, retstep=True, dtype=dtype, axis=axis)
             return (as_tensor(found), float(step)) if retstep else as_tensor(found)
         first, last = (_inexact(v) for v in (start, stop))
         first, last = broadcast_together([first, last], "np.linspace")
