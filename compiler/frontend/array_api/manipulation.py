@@ -18,9 +18,9 @@ __all__ = [
 ]  # fmt: skip
 
 
-def broadcast_arrays(*arrays: Any) -> list[Tensor]:
+def broadcast_arrays(*arrays: Any) -> tuple[Tensor, ...]:
     with located():
-        return _together([as_tensor(a) for a in arrays], "broadcast_arrays") if arrays else []
+        return tuple(_together([as_tensor(a) for a in arrays], "broadcast_arrays")) if arrays else ()
 
 
 def broadcast_shapes(*shapes: Any) -> tuple[int, ...]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from ....dialects.registry import OpError
 from ...diagnostics import located
 from .. import methods
 from ..advanced_indexing import Places, scatter
@@ -38,6 +39,8 @@ def nonzero(x: Any, /) -> tuple[Tensor, ...]:
     """
     with located():
         x = as_tensor(x)
+        if not x.ndim:
+            raise OpError("nonzero of a tensor of rank 0", "reshape it to (1,)", "TX0103")
         mask = methods.ravel(apply("not_equal", x, 0))
         count = int(methods.reduce("sum", mask))
         # Element k of those that are found goes to place k, all others to one place behind.
