@@ -72,7 +72,8 @@ def both(call: Any, *given_arrays: np.ndarray) -> None:
 
 
 QUICK = settings(
-    max_examples=6, deadline=None, suppress_health_check=[HealthCheck.too_slow], phases=[Phase.explicit, Phase.generate],
+    max_examples=6, deadline=None, suppress_health_check=[HealthCheck.too_slow],
+    phases=[Phase.explicit, Phase.generate],
     derandomize=True, database=None,
 )  # fmt: skip
 
