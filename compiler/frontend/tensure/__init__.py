@@ -3,9 +3,9 @@
 Each builds the graph that the rest of txc compiles; nothing here computes.
 """
 
+from . import arithmetic
 from .algebra import mmul, outer_product
 from .arithmetic import *  # noqa: F403
-from .arithmetic import __all__ as _arithmetic
 from .broadcasting import broadcast, broadcast_like
 from .conversion import array_to_vector, eseq, scalar_to_number, to_int, to_number
 from .creation import array, clone, filled, matrix, ones, scalar, scalar_array, zeros
@@ -54,4 +54,4 @@ __all__ = [
     "select_axis_range", "select_range", "set_axis_range_", "set_range_", "set_rng_seed", "set_rng_seed_", "shape",
     "shift", "slices", "stack", "submatrix", "sum_along", "to_int", "to_number", "transpose", "zeros",
 ]  # fmt: skip
-__all__ += _arithmetic
+__all__ += arithmetic.__all__

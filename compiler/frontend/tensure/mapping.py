@@ -51,7 +51,7 @@ def emap(f: Callable[..., Any], *tensors: Any) -> Tensor:
 def emap_indexed(f: Callable[..., Any], *tensors: Any) -> Tensor:
     """A new tensor of ``f([i, j, …], x, y, …)`` for the indices and elements of tensors of one shape, of f32 or f64.
 
-    As `emap`; the indices are a list of integers, one a dim.
+    As `emap`; the indices are a list of integers, one a dim.  TxcError as there.
     """
     with located():
         found = _operands(tensors, "emap_indexed")
