@@ -25,7 +25,8 @@ from .executable import CodeSpec, Executable
 from .facts import StrideFact, describe, separate, stride_fact, walkable
 from .options import Options
 from .signature import ColumnOutput, Literal, Signature
-from .versions import Ready, Version, describe_versions, why_not
+from .sizes import EVIDENCE, NO_LIMIT
+from .versions import NONE_FIXED, Ready, Version, describe_versions, why_not
 
 if TYPE_CHECKING:
     from ..runtime.call import NativeFunction
@@ -176,7 +177,21 @@ class Jitted(NativeCallable):
         call = self._bind(args, kwargs)
         version, ready = self._version(call)
         self._install(version)
+        record = (self._records or {}).get(version)
+        if record is not None and record.spent:
+            self._look_at_sizes(version, record, call)
         return self._run(version, call, ready, out)
+
+    def _look_at_sizes(self, version: Version, record: Record, call: Call) -> None:
+        """Make a version for the sizes of a call, where calls have kept having them (`sizes.py`)."""
+        fixed = version.evidence.sizes_to_fix(version, call, self._made()) if knobs.SPECIALIZE.get() else None
+        record.renew(NO_LIMIT if fixed is None else EVIDENCE)  # before compiling: other threads go on as they were
+        if not fixed:
+            return
+        special, _ = self._compiled_version(call, fixed)[0]
+        special.why = f"calls kept having {', '.join(f'{symbol} = {n}' for symbol, n in fixed.items())}"
+        self._versions.setdefault((tuple(call.key), self._options.compiled), []).insert(0, special)
+        self._install(special)
 
     def _install(self, version: Version) -> None:
         """Let later calls that fit a version go to its machine code directly.
@@ -232,23 +247,32 @@ class Jitted(NativeCallable):
                 lookup.why = ""
                 self._lookups.append((version.key, lookup))
                 return version, ready
-        graph, captured, facts = self._trace(call)
+        made, code = self._compiled_version(call)
+        lookup.keep(made[0].signature, code)
+        self._lookups.append((made[0].key, lookup))  # not before: calls that fail leave nothing behind
+        return made
+
+    def _compiled_version(
+        self, call: Call, fixed: Mapping[str, int] = NONE_FIXED
+    ) -> tuple[tuple[Version, Ready], CodeKey | None]:
+        """A new version for a call, in which the `fixed` sizes are numbers; what its code is kept by."""
+        graph, captured, facts = self._trace(call, fixed)
         parameters, reason = self._parameters(call, graph)
         executable, code = _compiled(graph, facts, self._options, parameters)
         if reason:
             executable.code = executable.code._replace(entry="", by_python=reason)
-        version = Version(executable, captured, call)
+        version = Version(executable, captured, call, fixed)
         ready = version.ready(call)
         if ready is None:
             raise ValueError(version.failing(call))
-        lookup.keep(executable.signature, code)
-        self._lookups.append((version.key, lookup))  # not before: calls that fail leave nothing behind
-        return version, ready
+        return (version, ready), code
 
-    def _trace(self, call: Call) -> tuple[Graph, list[Captured], tuple[StrideFact, ...]]:
+    def _trace(
+        self, call: Call, fixed: Mapping[str, int] = NONE_FIXED
+    ) -> tuple[Graph, list[Captured], tuple[StrideFact, ...]]:
         from .frontend.staging import trace_function
 
-        traced = trace_function(self.__wrapped__, call.arguments)
+        traced = trace_function(self.__wrapped__, call.arguments, fixed)
         facts = tuple(stride_fact(a) for a in call.arrays(Signature.of(traced.graph)))
         if self._options.donate:
             from .donation import donate

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "BUFFER_CACHE_MB", "CACHE_DIR", "CACHE_SIZE_MB", "CC", "DUMP_IR", "GDB", "KNOBS", "NATIVE_ENTRY", "NUM_THREADS",
-    "PASSES", "PERF_MAP", "PRINT_IR", "TIME_PASSES", "VERIFY", "Knob", "KnobError",
+    "PASSES", "PERF_MAP", "PRINT_IR", "SPECIALIZE", "TIME_PASSES", "VERIFY", "Knob", "KnobError",
 ]  # fmt: skip
 
 T = TypeVar("T")
@@ -152,6 +152,13 @@ NATIVE_ENTRY = _knob(
     _bool,
     "Calls of jitted functions enter machine code directly; with 0, for what is compiled then, they go through Python; "
     "unset: as with 1, but code of the cache takes one call more, since a process may call it once.",
+)
+SPECIALIZE = _knob(
+    "TXC_SPECIALIZE",
+    "0, 1, false or true",
+    True,
+    _bool,
+    "Where calls keep having the same small sizes, one more version is compiled for these (`f.explain_compile()`).",
 )
 PERF_MAP = _knob(
     PERF_MAP_VARIABLE,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import itertools
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,11 +15,13 @@ from .captured import Captured
 from .executable import Executable
 from .facts import describe, stride_fact
 from .signature import Signature
+from .sizes import EVIDENCE, NO_LIMIT, Evidence
 
 __all__ = ["Ready", "Version", "describe_versions", "why_not"]
 
 
 _numbers = itertools.count()
+NONE_FIXED: Mapping[str, int] = {}
 
 
 class Ready(NamedTuple):
@@ -32,8 +34,12 @@ class Ready(NamedTuple):
 class Version:
     """One trace of a function: how it is called, its machine code, what it captured, why it was made."""
 
-    def __init__(self, executable: Executable, captured: Sequence[Captured], call: Call):
+    def __init__(
+        self, executable: Executable, captured: Sequence[Captured], call: Call, fixed: Mapping[str, int] = NONE_FIXED
+    ):
         self.executable, self.captured = executable, tuple(captured)
+        #: The sizes that it was made for, by symbol, and what is known of those of its calls (`sizes.py`).
+        self.fixed, self.evidence = fixed, Evidence()
         self.key = tuple(call.key)
         self._objects = call.objects()
         #: How many arguments ``*name`` collects, by name, among other tuples.
@@ -106,6 +112,7 @@ class Version:
             [CapturedObject(*c.place, c.value) for c in self.captured if c.place is not None],
             threads,
             self,
+            NO_LIMIT if self.fixed else EVIDENCE,
         )
 
 

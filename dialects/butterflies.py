@@ -6,12 +6,14 @@ import math
 from collections.abc import Callable, Sequence
 from typing import TypeAlias
 
+from .ops.trigonometric import cosine as cosine_near_zero
+from .ops.trigonometric import sine as sine_near_zero
 from .scalar import ScalarBuilder, Value
 
 __all__ = ["RADICES", "Pair", "butterfly", "turn"]
 
 #: The radices of passes, in the order in which a length is divided by them.
-RADICES = (8, 4, 2, 3, 5, 7, 11)
+RADICES = (8, 4, 3, 5, 2, 7)
 #: A real and an imaginary part.
 Pair: TypeAlias = tuple[Value, Value]
 
@@ -95,8 +97,7 @@ def turn(b: ScalarBuilder, k: Value, n: Value) -> Pair:
     share_low = b.fma(-share, n, rest) / n
     angle = share * QUARTER_PI[0]
     angle_low = b.fma(share, QUARTER_PI[0], -angle) + b.fma(share_low, QUARTER_PI[0], share * QUARTER_PI[1])
-    cosine, sine = b.op("cos", angle), b.op("sin", angle)
-    cosine, sine = b.fma(-angle_low, sine, cosine), b.fma(angle_low, cosine, sine)
+    cosine, sine = cosine_near_zero(b, angle, angle_low), sine_near_zero(b, angle, angle_low)
     # Eighths 1, 2, 5 and 6 lie around the vertical, 2 to 5 on the left, 4 to 7 below.
     vertical = eighth.equals(1.0) | eighth.equals(2.0) | eighth.equals(5.0) | eighth.equals(6.0)
     across, up = b.select(vertical, sine, cosine), b.select(vertical, cosine, sine)

@@ -21,6 +21,7 @@ from xdsl.utils.exceptions import VerifyException
 
 from . import ops as _ops  # noqa: F401  (fills the registry)
 from .attributes import (
+    ComplexAttr,
     DimAttr,
     DimsAttr,
     DTypeAttr,
@@ -481,4 +482,4 @@ def _verify_order(op: TxOp) -> None:
 def tx_dialect() -> Dialect:
     """The dialect with every registered op: for parsing."""
     leaves = [leaf(decl) for decl in (*OPS.values(), *LOCAL.values()) if decl.family != "composite"]
-    return Dialect("tx", leaves, [DimsAttr, DimAttr, MapAttr, OrderAttr, DTypeAttr])
+    return Dialect("tx", leaves, [DimsAttr, DimAttr, MapAttr, OrderAttr, DTypeAttr, ComplexAttr])

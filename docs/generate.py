@@ -82,7 +82,7 @@ def _parameters(op: type[Op]) -> str:
         param = op.params[name]
         return f"`{name}: {param.kind}`" if param.default is REQUIRED else f"`{name}: {param.kind} = {param.default}`"
 
-    return ", ".join(map(one, op.params))
+    return ", ".join([*map(one, op.params), *(f"`{key}: {' | '.join(names)}`" for key, names in op.variants.items())])
 
 
 def _dtypes(op: type[Op]) -> str:

@@ -262,7 +262,7 @@ class _Walk:
             return
         held = self.state.holds[buffer]
         (store,) = op.maps_out()
-        if any(v in held and index != store for v, index in _reads(op)):
+        if any(v in held and index != store and not _apart(index, store) for v, index in _reads(op)):
             self._emit_staged(op, buffer)
         else:
             self._emit_nest(op, [buffer])
@@ -487,6 +487,16 @@ def _reads(op: kernel.GenericOp) -> list[tuple[SSAValue, IndexMap | None]]:
         for block in region.blocks:
             found += [(inner.source, None) for inner in block.ops if isinstance(inner, kernel.ReadOp)]
     return found
+
+
+def _apart(one: IndexMap | None, other: IndexMap) -> bool:
+    """Whether no point of either map meets one of the other: in some dim they are at different places throughout."""
+    if one is None:
+        return False
+    iterators = set(one.bounds)
+    pairs = zip(one.exprs, other.exprs)
+    fixed = [(a, b) for a, b in pairs if not iterators & (a.symbols() | b.symbols())]
+    return any((a - b).const not in (None, 0) for a, b in fixed)
 
 
 def _drop_shared(nest: kernel.GenericOp, shared: int) -> None:

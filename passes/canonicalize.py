@@ -185,10 +185,10 @@ def idempotent(op: tx.TxOp, sweep: _Sweep) -> SSAValue | None:
 
 
 def same_cast(op: tx.TxOp, sweep: _Sweep) -> SSAValue | None:
-    """A cast to the type that is there already."""
-    if op.decl.name in ("cast", "positive") and op.results[0].type == op.operands[0].type:
-        return op.operands[0]
-    return None
+    """A cast to the type that is there already; a part, or the conjugate, of a real number."""
+    if op.decl.name not in ("cast", "positive", "real", "conjugate") or op.results[0].type != op.operands[0].type:
+        return None
+    return None if op.decl.name == "conjugate" and op.type.dtype.is_complex else op.operands[0]
 
 
 def fold_constants(op: tx.TxOp, sweep: _Sweep) -> SSAValue | None:

@@ -58,13 +58,13 @@ def kernel_figures(op: Operation, env: Env) -> Figures | None:
     if isinstance(op, kernel.RowsOp):
         return _nests(op.nests, env)
     if isinstance(op, kernel.ForeignOp):
-        return Figures(_bytes(op.ins, env), _bytes(op.outs, env), 0)
+        return Figures(_whole_bytes(op.ins, env), _whole_bytes(op.outs, env), 0)
     if isinstance(op, kernel.ForOp):
         return _for(op, env)
     return None
 
 
-def _bytes(values: Sequence[SSAValue], env: Env) -> int:
+def _whole_bytes(values: Sequence[SSAValue], env: Env) -> int:
     """The bytes of whole buffers."""
     infos = [_info(v) for v in values]
     return sum(math.prod(d.evaluate(env) for d in info.dims) * info.dtype.bytes for info in infos)

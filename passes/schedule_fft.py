@@ -34,6 +34,8 @@ __all__ = ["schedule_fft"]
 I64 = DTYPES["i64"]
 #: Lengths whose batches run along one transform, where that dim is the innermost.
 ROWS_FROM = 32
+#: Radices whose first pass runs in vectors at any length; the others are first in few lengths.
+FIRST = (8, 4, 3, 5)
 #: Cells of a thread: what is left of the length, s, and which half of the scratch memory holds the data.
 LEFT, SPAN, HALF = 0, 1, 2
 
@@ -124,7 +126,7 @@ class _Fft:
         self.moved = axis == len(info.dims) - 1 and short
         n = self.n.const
         rest = n
-        for prime in (2, 3, 5, 7, 11):
+        for prime in (2, 3, 5, 7):
             rest = rest and _without(rest, prime)
         self.bluestein: bool | None = None if n is None else (rest or 1) > 1
 
@@ -165,7 +167,7 @@ class _Fft:
         rest, power = [dim(0)], [dim(1)]
         code.store(code.b.index(self.n), cell, rest)
         code.store(code.b.constant(1, I64), cell, power)
-        for prime in (2, 3, 5, 7, 11):
+        for prime in (2, 3, 5, 7):
             code.while_(
                 lambda c, prime=prime: c.load(cell, rest).differs(0) & c.b.rem(c.load(cell, rest), prime).equals(0),
                 lambda c, prime=prime: c.store(c.load(cell, rest) / prime, cell, rest),
@@ -324,64 +326,94 @@ class _Fft:
     # Passes
 
     def _passes(self, code: _Code) -> None:
-        """Passes until nothing of the length is left; each chooses its radix."""
-        code.while_(
-            lambda c: c.load(self.cells, [dim(LEFT)]) > 1,
-            lambda c: self._choose(c, self._radices()),
-        )
-
-    def _radices(self) -> list[int]:
-        """The radices that the lengths there are can need."""
+        """Passes until nothing of the length is left: those of a known length, else a loop that chooses each."""
         if self.length.const is None:
-            return list(RADICES)
-        left, found = self.length.const, []
+            code.while_(lambda c: c.load(self.cells, [dim(LEFT)]) > 1, lambda c: self._choose(c, RADICES))
+            return
+        left, span = self.length.const, self.v
         while left > 1:
             radix = next(r for r in RADICES if left % r == 0 and not (r == 8 and left == 16))
-            found.append(radix)
             left //= radix
-        return list(dict.fromkeys(found))
+            self._pass(code, radix, dim(left), dim(span))
+            span *= radix
 
     def _choose(self, code: _Code, radices: Sequence[int]) -> None:
-        radix, *others = radices or [2]
-        if not others:
-            self._pass(code, radix)
-            return
+        """The first radix that divides what is left of the length."""
+        radix, *others = radices
         left = code.load(self.cells, [dim(LEFT)])
+
+        def run(c: _Code) -> None:
+            rest, span = c.load(self.cells, [dim(LEFT)]) / radix, c.load(self.cells, [dim(SPAN)])
+            self._pass(c, radix, c.bind(rest), c.bind(span))
+            c.store(rest, self.cells, [dim(LEFT)])
+            c.store(span * radix, self.cells, [dim(SPAN)])
+
+        if not others:
+            run(code)
+            return
         fits = code.b.rem(left, radix).equals(0)
         if radix == 8:
             fits = fits & left.differs(16)
-        code.if_(fits, lambda c: self._pass(c, radix), lambda c: self._choose(c, others))
+        code.if_(fits, run, lambda c: self._choose(c, others))
 
-    def _pass(self, code: _Code, radix: int) -> None:
-        left, span = code.load(self.cells, [dim(LEFT)]), code.load(self.cells, [dim(SPAN)])
-        rest = left / radix
+    def _pass(self, code: _Code, radix: int, m: Dim, s: Dim) -> None:
         half = code.load(self.cells, [dim(HALF)])
-        m, s, source, target = code.bind(rest), code.bind(span), code.bind(half), code.bind(1 - half)
-        if self.v == 1:
-            code.if_(
-                span.equals(1),
-                lambda c: self._first(c, radix, m, source, target),
-                lambda c: self._later(c, radix, m, s, source, target),
-            )
+        source, target = code.bind(half), code.bind(1 - half)
+
+        def first(c: _Code) -> None:
+            self._first(c, radix, m, source, target)
+
+        def wide(c: _Code) -> None:
+            self._later(c, radix, m, s, source, target, True)
+
+        def narrow(c: _Code) -> None:
+            self._later(c, radix, m, s, source, target, False)
+
+        b = code.b
+        if self.v > 1:
+            wide(code)
+        elif s.const is not None:
+            at_first = s.const == 1 and (m.const or 0) >= self.width
+            (first if at_first else wide if s.const >= self.width else narrow)(code)
         else:
-            self._later(code, radix, m, s, source, target)
-        code.store(rest, self.cells, [dim(LEFT)])
-        code.store(span * radix, self.cells, [dim(SPAN)])
+            code.if_(
+                b.index(s) >= self.width,
+                wide,
+                lambda c: (
+                    c.if_(c.b.index(s).equals(1) & (c.b.index(m) >= self.width), first, narrow)
+                    if radix in FIRST
+                    else narrow(c)
+                ),
+            )
         code.store(1 - half, self.cells, [dim(HALF)])
 
+    @contextmanager
+    def _whole(self, code: _Code, count: Dim) -> Iterator[tuple[_Code, Dim]]:
+        """A loop over at least a vector of elements, in whole vectors: the last starts earlier where some are left.
+
+        A pass reads and writes different memory, so computing some elements twice changes nothing.
+        """
+        with code.for_(0, (count + (self.width - 1)) // self.width) as (middle, number):
+            start = middle.bind(middle.b.index(minimum(number * self.width, count - self.width)))
+            with middle.for_(0, self.width, self.width) as (inner, lane):
+                yield inner, start + lane
+
     def _first(self, code: _Code, radix: int, m: Dim, source: Dim, target: Dim) -> None:
-        with code.for_(0, m, self.width) as (c, p):
+        """The pass with s of 1: vectors along m."""
+        with self._whole(code, m) as (c, p):
             given = [self._get(c, self.scratch, [source], p + m * k) for k in range(radix)]
             for k, z in enumerate(butterfly(c.b, given)):
                 turned = times(c.b, z, self._get(c, self.table, [], p * k)) if k else z
                 self._put(c, target, p * radix + k, turned)
 
-    def _later(self, code: _Code, radix: int, m: Dim, s: Dim, source: Dim, target: Dim) -> None:
+    def _later(self, code: _Code, radix: int, m: Dim, s: Dim, source: Dim, target: Dim, wide: bool) -> None:
+        """Vectors along s: whole ones where it is `wide`."""
         with code.for_(0, m) as (middle, p):
             # Of the transforms side by side all have the same factor.
             each = s // self.v if self.v > 1 else s
             factors = [self._get(middle, self.table, [], p * each * k) for k in range(1, radix)]
-            with middle.for_(0, s, self.width) as (c, q):
+            loops = self._whole(middle, s) if wide else middle.for_(0, s, self.width)
+            with loops as (c, q):
                 given = [self._get(c, self.scratch, [source], q + s * (p + m * k)) for k in range(radix)]
                 for k, z in enumerate(butterfly(c.b, given)):
                     turned = times(c.b, z, _in(c, factors[k - 1])) if k else z

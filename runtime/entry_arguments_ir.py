@@ -12,11 +12,16 @@ entry:
   %head.at = getelementptr i8, ptr %self, i64 $head
   br label %look
 look:
-  %from = phi ptr [ %head.at, %entry ], [ %record, %try ]
+  %from = phi ptr [ %head.at, %entry ], [ %record, %try ], [ %record, %enter ]
   %record = load ptr, ptr %from
   %none = icmp eq ptr %record, null
   br i1 %none, label %python, label %try
-try:
+try:                                    ; a version that was busy for long: Python is to look at its calls
+  %budget.at = getelementptr i8, ptr %record, i64 $budget
+  %budget = load i64, ptr %budget.at
+  %spent = icmp slt i64 %budget, 0
+  br i1 %spent, label %look, label %enter
+enter:
   %entry.at = getelementptr i8, ptr %record, i64 $entry
   %function = load ptr, ptr %entry.at
   %result = call ptr %function(ptr %record, ptr %args, i64 %count, ptr %kwnames)

@@ -40,6 +40,8 @@ class RecordStruct(ctypes.Structure):
         ("objects", ctypes.c_void_p),
         ("captures", ctypes.c_int64),
         ("captured", ctypes.c_void_p),
+        #: Iterations that calls may still run before Python looks at one (`compiler/sizes.py`).
+        ("budget", ctypes.c_int64),
     ]
 
 

@@ -114,6 +114,10 @@ known:
 define i1 @txc_run(ptr %record, ptr %kernel, ptr %pointers, ptr %symbols, i64 %work, i64 %arena, i64 %thread.arena) {
 entry:
   %runtime = alloca [$runtime_bytes x i8], align 16
+  %budget.at = getelementptr i8, ptr %record, i64 $budget
+  %budget = load i64, ptr %budget.at
+  %left = sub i64 %budget, %work
+  store i64 %left, ptr %budget.at
   %heavy = icmp sgt i64 %work, $light
   br i1 %heavy, label %count, label %sized
 count:

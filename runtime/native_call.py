@@ -118,7 +118,8 @@ class Record:
     """One version behind a callable: the address of its entry, and the Python objects that the entry refers to.
 
     `names` has None for a parameter that is given by position only; `defaults` are a pair of whether there is one and
-    which.  `keep` is what must live as long as the entry may run.
+    which.  `keep` is what must live as long as the entry may run.  After `budget` iterations of calls the next one
+    is Python's.
     """
 
     def __init__(
@@ -131,6 +132,7 @@ class Record:
         captured: Sequence[CapturedObject],
         threads: int,
         keep: Any,
+        budget: int,
     ):
         from .pool import get_pool  # which a process that makes no native call can do without
 
@@ -152,7 +154,17 @@ class Record:
             self._pointers([id(o) for o in objects]),
             len(captured),
             ctypes.addressof(guards),
+            budget,
         )
+
+    @property
+    def spent(self) -> bool:
+        """Whether calls have used up the budget."""
+        return self.struct.budget < 0
+
+    def renew(self, budget: int) -> None:
+        """Let calls run so many iterations from now on."""
+        self.struct.budget = budget
 
     def _pointers(self, addresses: Sequence[int]) -> int:
         made = (ctypes.c_void_p * max(1, len(addresses)))(*addresses)

@@ -331,11 +331,15 @@ class LoopWriter(MemoryWriter):
         lane = Lane(symbol, width, 1, depth)
         whole_body = body(lane)
 
+        # Where a body is long, as a tile of sums is, the vectors left over matter: whole ones go without a mask.
+        asks = unroll > 1 and emitted_cost(op.block) >= LONG_BODY
+
         def tail(_: list[Reg]) -> list[Reg]:
             here = self.symbols[symbol][0]
-            self.mask = self.lanes_below(self.sub(end, here), width)
+            left = self.sub(end, here)
+            self.mask, self.rest = self.lanes_below(left, width), left if asks else None
             whole_body([])
-            self.mask = None
+            self.mask = self.rest = None
             return []
 
         rest = None if extent is None else -(-(extent % full) // width)

@@ -13,7 +13,7 @@ from ...dialects.dims import Dim, dim, linear_in, simplify, sym
 from ...dialects.loop import LoadOp, StoreOp
 from ...dialects.types import DTYPES, DType
 from .lanes import ComplexReg, Lane, Reg, copies, count_of, positions, union, width_of
-from .llvm_scalar import ScalarWriter
+from .llvm_streaming import StreamingWriter, alignment_of
 from .shuffles import transposed
 from .writer import EmitError, llvm_type, vector_type
 
@@ -47,7 +47,7 @@ def storage_type(dtype: DType) -> str:
     return "i8" if dtype.kind == "bool" else llvm_type(dtype)
 
 
-class MemoryWriter(ScalarWriter):
+class MemoryWriter(StreamingWriter):
     """Adds `load` and `store`."""
 
     def __init__(self, module: Any):
@@ -56,8 +56,8 @@ class MemoryWriter(ScalarWriter):
         self.mask: str | None = None
         #: Where one body serves whole and partial vectors: the elements left from the vector's first on.
         self.left: str | None = None
-        #: Whether a store went past the caches: other threads see it after a fence only.
-        self.streamed = False
+        #: In a loop under a mask some of whose vectors are whole: the elements left from the vector's first on.
+        self.rest: str | None = None
         self._vector_masks: set[str] = set()
         self._scratch: str | None = None
 
@@ -139,7 +139,7 @@ class MemoryWriter(ScalarWriter):
         vector, width = self.vector, rows.copies
         assert vector is not None
         lanes = tuple(lane for lane in self.lanes if lane in self.split(offset)[0])  # type: ignore[index]
-        ty, align = vector_type(width, storage), self._align(storage)
+        ty, align = vector_type(width, storage), alignment_of(storage)
         bits = {"float": 32, "double": 64}.get(storage) or int(storage[1:])
 
         def shuffle(a: str, b: str, mask: Sequence[int]) -> str:
@@ -169,7 +169,7 @@ class MemoryWriter(ScalarWriter):
 
     def _load_one(self, pointer: str, storage: str, stride: Dim | None, mask: str | None, width: int) -> str:
         """One register of `width` elements, `stride` apart (None: one element in all lanes)."""
-        align = self._align(storage)
+        align = alignment_of(storage)
         ty = vector_type(width, storage)
         if stride is None:
             if mask is None:
@@ -234,68 +234,22 @@ class MemoryWriter(ScalarWriter):
 
         def store(mask: str | None) -> str:
             if mask is None:
-                self._store_whole(ty, [(value, pointer)], align, streaming)
+                self.store_whole(ty, [(value, pointer)], align, streaming)
             else:
                 mask = self._row_mask(mask, width, backwards, each)
                 arguments = [(ty, value), ("ptr", f"align {align} {pointer}"), (f"<{total} x i1>", mask)]
                 self.masked("store", ty, "void", arguments)
             return ""
 
-        if self.left is None:
-            store(mask)
-        else:
+        if self.left is not None:
             self._partial(width, lambda: store(mask), lambda tail: store(self._conjunction(mask, tail, width)))
-
-    def _store_whole(self, ty: str, rows: Sequence[tuple[str, str]], align: int, streaming: str | None) -> None:
-        """Whole vectors to their places; past the caches where `streaming` (`_streaming`) and the places allow it."""
-
-        def store(suffix: str) -> None:
-            for value, pointer in rows:
-                self.put(f"store {ty} {value}, ptr {pointer}, {suffix}")
-
-        if streaming is None:
-            store(f"align {align}")
-            return
-        width, _, element = ty[1:-1].partition(" x ")
-        low = "0"
-        for _, pointer in rows:
-            address = self.ins(f"ptrtoint ptr {pointer} to i64")
-            low = address if low == "0" else self.ins(f"or i64 {low}, {address}")
-        past, usual, after = self.label("past"), self.label("usual"), self.label("stored")
-        self.branch_if(self.ins(f"icmp eq i64 {self.ins(f'and i64 {low}, {streaming}')}, 0"), past, usual)
-        self.start(past)
-        store(f"align {int(width) * self._align(element)}, !nontemporal !{{i32 1}}")
-        self.streamed = True
-        self.branch(after)
-        self.start(usual)
-        store(f"align {align}")
-        self.branch(after)
-        self.start(after)
-
-    def _streaming(self, op: StoreOp, info: BufferInfo, vector_bytes: int) -> str | None:
-        """The address bits that must be 0 for a store past the caches: those of its alignment, or all in small buffers.
-
-        None where the operation or the target has no such stores.
-        """
-        least = self.target.streaming_bytes
-        if op.streaming is None or not least or vector_bytes * 8 not in (128, 256, 512):
-            return None
-        size = dim(info.dtype.bytes)
-        for extent in info.dims:
-            size = size * extent
-        aligned = str(vector_bytes - 1)
-        if size.const is not None:
-            return aligned if size.const >= least else None
-        scope = self.scopes[self.depth(size)]
-        found = scope.streaming.get((size, vector_bytes))
-        if found is None:
-            large = self.ins(f"icmp sge i64 {self.index(size)}, {least}", scope.prelude)
-            found = self.ins(f"select i1 {large}, i64 {aligned}, i64 -1", scope.prelude)
-            scope.streaming[size, vector_bytes] = found
-        return found
+        elif self.rest is not None and mask is not None and mask == self.mask:
+            self._partial(width, lambda: store(None), lambda _: store(mask), left=self.rest)
+        else:
+            store(mask)
 
     def _gather(self, base: str, storage: str, offsets: str, mask: str | None, width: int) -> str:
-        ty, align = vector_type(width, storage), self._align(storage)
+        ty, align = vector_type(width, storage), alignment_of(storage)
         if mask is None:
             value = "poison"
             for k in range(width):
@@ -320,7 +274,7 @@ class MemoryWriter(ScalarWriter):
         lanes, slots = self._slots_of(base, storage, offset, guard, value.lanes)
         if any(slot.width > 1 and slot.stride is None and slot.offsets is None for slot in slots):
             raise EmitError(f"a store to one element from all lanes of {self.vector}: {op}")
-        rows = _Rows(self._streaming(op, info, width_of(lanes) * info.dtype.bytes))
+        rows = _Rows(self.streaming(op, info, width_of(lanes) * info.dtype.bytes))
         if isinstance(value, ComplexReg):
             scalar = llvm_type(value.dtype.part)
             for slot, re, im in zip(slots, self.spread(value.re, lanes), self.spread(value.im, lanes)):
@@ -329,12 +283,12 @@ class MemoryWriter(ScalarWriter):
             for slot, reg in zip(slots, self.spread(value, lanes)):
                 self._store_slot(slot, storage, reg, rows)
         if rows.whole:
-            self._store_whole(rows.type, rows.whole, self._align(storage), rows.streaming)
+            self.store_whole(rows.type, rows.whole, alignment_of(storage), rows.streaming)
 
     def _store_slot(self, slot: Slot, storage: str, reg: str, rows: _Rows) -> None:
         """One register to memory, or to `rows`."""
         pointer, stride, mask, width = slot.pointer, slot.stride, slot.mask, slot.width
-        align, ty = self._align(storage), vector_type(width, storage)
+        align, ty = alignment_of(storage), vector_type(width, storage)
         if slot.offsets is not None:
             self._scatter(pointer, storage, slot.offsets, reg, self._both(mask, width), width)
         elif stride is None:
@@ -363,7 +317,7 @@ class MemoryWriter(ScalarWriter):
         if mask is not None and not self._is_vector_mask(mask):
             pointer, mask = self._or_zeros(mask, pointer), None
         backwards, ty = slot.stride.const == -1, vector_type(2 * width, scalar)
-        row = self._load_row(ty, pointer, self._both(mask, width), backwards, self._align(scalar), 2)
+        row = self._load_row(ty, pointer, self._both(mask, width), backwards, alignment_of(scalar), 2)
         numbers = range(width)[::-1] if backwards else range(width)
         re, im = (self._shuffled(ty, row, "poison", [2 * k + part for k in numbers]) for part in (0, 1))
         return re, im
@@ -390,7 +344,7 @@ class MemoryWriter(ScalarWriter):
             rows.type = ty
             rows.whole.append((value, pointer))
         else:
-            align = self._align(ty[1:-1].partition(" x ")[2])
+            align = alignment_of(ty[1:-1].partition(" x ")[2])
             self._store_row(ty, value, pointer, mask, backwards, align, rows.streaming, each)
 
     def _halves(self, slot: Slot, scalar: str) -> tuple[Slot, Slot]:
@@ -411,28 +365,30 @@ class MemoryWriter(ScalarWriter):
         width, _, scalar = ty[1:-1].partition(" x ")
         return value if value == "poison" else self.lit(value, int(width), scalar)
 
-    def _partial(self, width: int, whole: Callable[[], str], partial: Callable[[str], str], ty: str = "") -> str:
+    def _partial(
+        self, width: int, whole: Callable[[], str], partial: Callable[[str], str], ty: str = "", left: str = ""
+    ) -> str:
         """`whole()` for a whole vector, `partial(mask)` for the last one, where one body serves both.
 
         The processor foresees the branch; masks, and stores by them above all, cost more.  A value of type `ty`.
         """
-        assert self.left is not None
+        left = left or self.left or ""
         inside, rest, after = self.label("whole"), self.label("partial"), self.label("done")
-        self.branch_if(self.ins(f"icmp sge i64 {self.left}, {width}"), inside, rest)
+        self.branch_if(self.ins(f"icmp sge i64 {left}, {width}"), inside, rest)
         self.frames.append({})
         self.start(inside)
         a, from_a = whole(), self.block
         self.branch(after)
         self.start(rest)
         self.frames[-1] = {}
-        b, from_b = partial(self.lanes_below(self.left, width)), self.block
+        b, from_b = partial(self.lanes_below(left, width)), self.block
         self.branch(after)
         self.frames.pop()
         self.start(after)
         return self.ins(f"phi {ty} [{a}, %{from_a}], [{b}, %{from_b}]") if ty else ""
 
     def _scatter(self, base: str, storage: str, offsets: str, value: str, mask: str | None, width: int) -> None:
-        ty, align = vector_type(width, storage), self._align(storage)
+        ty, align = vector_type(width, storage), alignment_of(storage)
         if mask is None:
             for k in range(width):
                 offset = self.ins(f"extractelement <{width} x i64> {offsets}, i64 {k}")
@@ -549,8 +505,3 @@ class MemoryWriter(ScalarWriter):
         ty = vector_type(width, scalar)
         order = "<" + ", ".join(f"i32 {width - 1 - k}" for k in range(width)) + ">"
         return self.ins(f"shufflevector {ty} {value}, {ty} poison, <{width} x i32> {order}")
-
-    def _align(self, storage: str) -> int:
-        return {"float": 4, "double": 8, "<2 x float>": 4, "<2 x double>": 8}.get(storage) or max(
-            1, int(storage[1:]) // 8
-        )

@@ -87,7 +87,8 @@ def apply(op: type[Op] | str, *operands: Any, **params: Any) -> Any:
     Parameters are in the user's dims.  Raises TxcError, with the user's line, for what the op does not take.
     """
     with located():
-        return _apply(find_op(op) if isinstance(op, str) else op, operands, params)
+        meant, rest = (find_op(op) if isinstance(op, str) else op).variant(params)
+        return _apply(meant, operands, rest)
 
 
 def call(op: type[Op], args: Sequence[Any], kwargs: dict[str, Any]) -> Any:

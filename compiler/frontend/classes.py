@@ -61,6 +61,8 @@ class TensorFixedSize(Tensor):
 
     def __init__(self, element: Any, sizes: Sequence[int] | int, *, layout: str = "row"):
         super().__init__(element, sizes, layout=layout)
+        assert self.memory is not None
+        self._value = leaf(self.memory, fixed=True)
 
 
 class TensorMap(Tensor):

@@ -13,6 +13,7 @@ from ...dialects.dims import sym
 from ...dialects.registry import OpError
 from ..devices import device as on_device
 from ..devices import parse_device
+from .generic_sizes import generic
 from .graph import DimTable, Graph, Input, Value, schedule
 from .trace import current, suspended
 
@@ -23,19 +24,24 @@ __all__ = ["Target", "computed", "evaluated", "in_background", "lazy_graph", "ru
 
 
 def lazy_graph(outputs: Sequence[Value], written: Value | None = None) -> Graph:
-    """The graph that computes values of lazy expressions: their leaves are hidden inputs, dims are numbers.
+    """The graph that computes values of lazy expressions: their leaves are hidden inputs.
 
-    The first output is the new content of the leaf `written`, where one is given.
+    The first output is the new content of the leaf `written`, where one is given.  Dims are symbols, so that other
+    shapes find the same code; numbers where the expression relies on them (`generic_sizes`).
     """
     leaves: dict[Value, None] = {} if written is None else {written: None}
     for v in [*outputs, *(o for n in schedule(outputs) for o in n.operands)]:
         if v.node.op is None:
             leaves[v] = None
     ordered = sorted(leaves, key=lambda v: v.node.serial)
-    inputs = [Input(f"t{i}", "tensor", v, hidden=True, source=v.node.leaf) for i, v in enumerate(ordered)]
+    try:
+        table, given, results = generic(outputs, ordered, written)
+    except OpError:
+        table, given, results = DimTable(), ordered, list(outputs)
+    inputs = [Input(f"t{i}", "tensor", v, hidden=True, source=v.node.leaf) for i, v in enumerate(given)]
     aliases = {} if written is None else {0: ordered.index(written)}
     structure = 0 if len(outputs) == 1 else tuple(range(len(outputs)))
-    return Graph("expression", inputs, list(outputs), DimTable(), aliases, structure, len(outputs))
+    return Graph("expression", inputs, results, table, aliases, structure, len(outputs)).settle()
 
 
 def computed(value: Value, integers: Mapping[str, int] | None = None) -> np.ndarray:

@@ -85,4 +85,17 @@ def assign(x: Tensor, expression: Any) -> Tensor:
     return x
 
 
-FILLING = {"set_constant": set_constant, "set_zero": set_zero, "set_values": set_values, "assign": assign}
+def constant(x: Tensor, value: Any) -> Tensor:
+    """An operation, not a store: `value` in the dims and dtype of `x`."""
+    from .apply import as_tensor, broadcast_to, cast
+
+    number = cast(as_tensor(value), x.element)
+    if number.ndim:
+        raise OpError(f"constant of {x.user_type} takes a number, not {number.user_type}", code="TX0705")
+    return broadcast_to(number, x.dims, x.layout)
+
+
+FILLING = {
+    "assign": assign, "constant": constant, "set_constant": set_constant, "set_values": set_values,
+    "set_zero": set_zero,
+}  # fmt: skip

@@ -29,9 +29,9 @@ __all__ = ["array_of", "give_memory", "leaf", "literal", "place", "readable", "w
 _giving = threading.Lock()
 
 
-def leaf(array: np.ndarray) -> Value:
-    """The value of an array in a lazy expression: a reference, not a copy."""
-    return Node(None, (), {}, (tensor_type(element_of(array), array.shape),), leaf=array).results[0]
+def leaf(array: np.ndarray, *, fixed: bool = False) -> Value:
+    """The value of an array in a lazy expression: a reference, not a copy.  `fixed`: its sizes are facts."""
+    return Node(None, (), {"fixed": fixed}, (tensor_type(element_of(array), array.shape),), leaf=array).results[0]
 
 
 def place(t: Tensor) -> np.ndarray | None:

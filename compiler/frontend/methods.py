@@ -41,13 +41,15 @@ def _only(name: str, **given: Any) -> None:
 
 def reduce(
     name: str, x: Any, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: Any = False, *, dims: Any = None,
-    where: Any = None, initial: Any = None, nan: Any = None, **params: Any,
+    where: Any = None, initial: Any = None, **params: Any,
 ) -> Any:  # fmt: skip
     """A reduction with NumPy's arguments; `dims` is the seeds' name for `axis`, `params` what else the op takes.
 
     A tuple where the reduction has several results, and then `out` is a tuple too.
     """
-    _only(name, initial=initial, nan=nan)
+    _only(name, initial=initial)
+    meant, params = OPS[name].variant(params)
+    name = meant.name
     x = as_tensor(x)
     if is_integer(dtype) or isinstance(dtype, (tuple, list)):
         raise OpError(f"{name} takes its dims as one list, such as {name}([0, 1])", code="TX0241")

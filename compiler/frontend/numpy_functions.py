@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ...dialects.registry import OpError
-from . import methods
+from . import fft_functions, methods
 from .apply import apply, as_tensor, broadcast_together, cast, common_dtype, meet, stack
 from .numpy_dispatch import dot, matmul
 from .tensor import Tensor
@@ -16,7 +16,7 @@ from .trace import table
 
 __all__ = ["FUNCTIONS", "batched_matmul", "handles", "into"]
 
-FUNCTIONS: dict[Any, Callable[..., Any]] = {}
+FUNCTIONS: dict[Any, Callable[..., Any]] = {**fft_functions.FUNCTIONS}
 
 
 def handles(*functions: Any) -> Callable[[Any], Any]:
@@ -216,7 +216,8 @@ FUNCTIONS[np.matmul] = matmul
 
 @handles(np.vdot)
 def vdot(a: Any, b: Any) -> Any:
-    return dot(methods.ravel(as_tensor(a)), methods.ravel(as_tensor(b)))
+    a, b = methods.ravel(as_tensor(a)), methods.ravel(as_tensor(b))
+    return dot(apply("conjugate", a) if a.element.is_complex else a, b)
 
 
 @handles(np.inner)
@@ -392,7 +393,9 @@ def diff(a: Any, n: int = 1, axis: int = -1) -> Any:
 @handles(np.linalg.norm)
 def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> Any:
     x = as_tensor(x)
-    if not x.element.is_float:
+    if x.element.is_complex:
+        x = apply("abs", x)
+    elif not x.element.is_float:
         x = methods.astype(x, "f64")
     if ord == 1 and (x.ndim == 1 or isinstance(axis, int)):
         return methods.reduce("sum", apply("abs", x), axis, keepdims=keepdims)
@@ -415,7 +418,18 @@ def copyto(dst: Any, src: Any, casting: str = "same_kind", where: Any = True) ->
 
 @handles(np.real)
 def real(val: Any) -> Any:
-    return val
+    return as_tensor(val).real
+
+
+@handles(np.imag)
+def imag(val: Any) -> Any:
+    return as_tensor(val).imag
+
+
+@handles(np.angle)
+def angle(z: Any, deg: Any = False) -> Any:
+    turned = apply("arg", z)
+    return turned * (180 / np.pi) if deg else turned
 
 
 @handles(np.astype)

@@ -120,3 +120,23 @@ def histogram(a: Any, bins: Any = 10, range: Any = None, density: Any = None, we
     values = methods.ravel(as_tensor(weights))
     x, values = broadcast_together([x, values], "np.histogram")
     return _counted(at, cast(values, DTYPES["f64"]), bins, "f64"), edges
+
+
+def _triangle(m: Any, k: Any, lower: bool) -> Tensor:
+    """A matrix, or a stack of them, with zeros above (or below) its diagonal number `k`."""
+    x = as_tensor(m)
+    if x.ndim < 2:
+        raise OpError(f"a triangle of {x.user_type} needs at least two dims", code="TX0240")
+    rows, columns = creation.arange(x.shape[-2]), creation.arange(x.shape[-1])
+    across = columns - methods.reshape(rows, [-1, 1])
+    return apply("select", across <= k if lower else across >= k, x, cast(as_tensor(0), x.element))
+
+
+@handles(np.tril)
+def tril(m: Any, k: Any = 0) -> Tensor:
+    return _triangle(m, k, True)
+
+
+@handles(np.triu)
+def triu(m: Any, k: Any = 0) -> Tensor:
+    return _triangle(m, k, False)

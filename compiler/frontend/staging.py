@@ -7,28 +7,26 @@ A function without source is traced as it is.
 
 from __future__ import annotations
 
-import ast
-import builtins
 import functools
 import inspect
-import linecache
-import textwrap
 import types
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
+from ...dialects.dims import sym
 from ..argument import Argument
 from ..captured import MISSING, Captured, cell_content
-from ..diagnostics import TxcError
 from .captures import Captures, Root, is_library
+from .functional import FUNCTIONAL
 from .graph import Graph, Loc
-from .jumps import MADE, NotStaged
+from .jumps import MADE
 from .masked import Masked
 from .numpy_dispatch import library_function
-from .staging_ast import RUNTIME, rewrite
+from .staged_source import factory_of, global_names
+from .staging_ast import RUNTIME
 from .staging_builtins import REPLACED, staging_error
 from .staging_iteration import Elements, StagedIterable, StagedRange
 from .symint import SymInt, is_integer
@@ -60,11 +58,18 @@ class Traced:
     captured: list[Captured] = field(default_factory=list)
 
 
-def trace_function(function: Callable[..., Any], arguments: Sequence[Argument]) -> Traced:
-    """Run the staged function on symbolic arguments; its graph.  Errors carry the user's line."""
+def trace_function(
+    function: Callable[..., Any], arguments: Sequence[Argument], fixed: Mapping[str, int] = types.MappingProxyType({})
+) -> Traced:
+    """Run the staged function on symbolic arguments; its graph.  Errors carry the user's line.
+
+    The sizes whose symbols are in `fixed` are numbers, which makes them facts.
+    """
     with Trace(function.__name__) as trace:
         runtime = Runtime()
         values = {a.name: _symbolic(trace, a, runtime.captures) for a in arguments}
+        for symbol, size in fixed.items():
+            trace.table.equate(sym(symbol), size, "calls kept having it")
         bound = inspect.BoundArguments(inspect.signature(function), values)  # pyright: ignore[reportArgumentType]
         result = stage(function, runtime)(*bound.args, **bound.kwargs)
         refuse_undefined(result, function)
@@ -101,7 +106,7 @@ def _symbolic(trace: Trace, argument: Argument, captures: Captures) -> Any:
 
 def stage(function: Callable[..., Any], runtime: Runtime) -> Callable[..., Any]:
     """The function in staged form, bound to a runtime; as it is where it has no source."""
-    factory, runtime = _factory(function), runtime.bound_to(function)
+    factory, runtime = factory_of(function), runtime.bound_to(function)
     if factory is None:
         assert isinstance(function, types.FunctionType)
         note_traced_plainly(function, require())
@@ -116,64 +121,7 @@ def stage(function: Callable[..., Any], runtime: Runtime) -> Callable[..., Any]:
 
 def is_staged(function: types.FunctionType) -> bool:
     """Whether a call of it is staged, so that `Runtime` sees all that it reads from outside."""
-    return _factory(function) is not None and not is_library(function)
-
-
-@functools.lru_cache(maxsize=1024)
-def _factory(function: Callable[..., Any]) -> Callable[..., Any] | None:
-    """``factory(runtime, *closure) -> staged function``, made once a function."""
-    try:
-        lines, first = inspect.getsourcelines(function)
-        tree = ast.parse(textwrap.dedent("".join(lines)))
-    except (OSError, TypeError, SyntaxError):
-        return None
-    (definition,) = tree.body if len(tree.body) == 1 else (None,)
-    # The source found for a lambda may be a definition around it.
-    if not isinstance(definition, ast.FunctionDef) or definition.name != function.__code__.co_name:
-        return None
-    ast.increment_lineno(tree, first - 1)
-    code = function.__code__
-    free = set(code.co_freevars) | {n for n in _global_names(code) if n not in vars(builtins)}
-    try:
-        staged = rewrite(definition, free)
-    except NotStaged as error:
-        raise _refusal(error, code) from None
-    parameters = [ast.arg(n) for n in ("__txc", *code.co_freevars)]
-    outer = ast.FunctionDef(
-        "__txc_factory",
-        ast.arguments([], parameters, None, [], [], None, []),
-        [staged, ast.Return(ast.Name(definition.name, ast.Load()))],
-        [],
-    )
-    module = ast.fix_missing_locations(ast.Module([ast.copy_location(outer, definition)], []))
-    scope: dict[str, Any] = {}
-    exec(compile(module, code.co_filename, "exec"), scope)
-    return types.FunctionType(_named(scope["__txc_factory"].__code__, definition.name), function.__globals__)
-
-
-def _refusal(error: NotStaged, code: types.CodeType) -> TxcError:
-    node: Any = error.node
-    end = node.end_col_offset if node.end_lineno == node.lineno else node.col_offset + 1
-    # Columns are those of the dedented source.
-    moved = len(line := linecache.getline(code.co_filename, node.lineno)) - len(line.lstrip())
-    moved = max(0, moved - node.col_offset)
-    loc = Loc(code.co_filename, node.lineno, node.col_offset + moved, end + moved, code.co_name)
-    return TxcError(error.message, loc, error.hint, "TX0322")
-
-
-def _named(code: types.CodeType, name: str) -> types.CodeType:
-    """The code with the parts of statements that rewriting made called by the user's function, as messages say."""
-    parts = (_named(c, name) if isinstance(c, types.CodeType) else c for c in code.co_consts)
-    ours = code.co_name.startswith(RUNTIME)
-    return code.replace(co_consts=tuple(parts), co_name=name if ours else code.co_name)
-
-
-def _global_names(code: types.CodeType) -> set[str]:
-    found = set(code.co_names)
-    for constant in code.co_consts:
-        if isinstance(constant, types.CodeType):
-            found |= _global_names(constant)
-    return found - set(code.co_varnames)
+    return factory_of(function) is not None and not is_library(function)
 
 
 class Runtime:
@@ -214,7 +162,7 @@ class Runtime:
         """Every global and closure variable of the function: it is traced as it is, so nothing says which it reads."""
         function = self.function
         assert isinstance(function, types.FunctionType)
-        for name in {*function.__code__.co_freevars, *_global_names(function.__code__)}:
+        for name in {*function.__code__.co_freevars, *global_names(function.__code__)}:
             value = self._find(name)
             if value is not MISSING:
                 self.captures.take(self._root(name, value), (function, name))
@@ -243,6 +191,8 @@ class Runtime:
         found = REPLACED.get(called) if _hashable(called) else None
         if found is not None:
             return found
+        if _hashable(called) and called in FUNCTIONAL:
+            return lambda *given, **named: called(*map(self._staged, given), **named)
         self.captures.refuse_call(called)
         if isinstance(called, functools.partial):
             return functools.partial(self.fn(called.func), *called.args, **called.keywords)
@@ -261,6 +211,10 @@ class Runtime:
         if isinstance(method, types.FunctionType) and not is_library(method):
             return functools.partial(self.fn(method), called)
         return called
+
+    def _staged(self, argument: Any) -> Any:
+        """An argument of a function that calls it, where it is a function."""
+        return self.fn(argument) if isinstance(argument, (types.FunctionType, types.MethodType)) else argument
 
     # Conditions
 

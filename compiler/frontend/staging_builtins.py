@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..diagnostics import TxcError, user_loc
-from . import creation
+from . import creation, fft_functions
 from .staging_iteration import StagedRange, staged_enumerate, staged_reversed, staged_zip
 from .symint import SymInt
 from .tensor import Tensor
@@ -102,4 +102,5 @@ REPLACED: dict[Any, Any] = {
     np.identity: creation.identity,
     np.array: creation.array,
     np.asarray: creation.array,
+    **fft_functions.CREATION,
 }

@@ -110,7 +110,7 @@ class Tensor(Elements):
 
     @classmethod
     def holding(cls, array: np.ndarray, layout: str = "row") -> Tensor:
-        """A lazy tensor of an array that a compiled function made when it was called with lazy tensors."""
+        """A lazy tensor of an array that a compiled function made, which was called with lazy tensors."""
         return asarray(array, layout)
 
     def with_memory(self, array: np.ndarray) -> Tensor:

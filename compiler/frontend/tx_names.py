@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ...dialects.registry import OpError
-from . import creation
+from . import creation, fft_functions
 
 __all__ = ["BINARY", "COMPARE", "CONSTANTS", "FUNCTIONS", "IN_PLACE", "ITERATIONS", "NAMESPACES", "binary"]
 
@@ -40,6 +40,8 @@ FUNCTIONS: dict[str, Any] = {
     "arange": creation.arange,
     "linspace": creation.linspace,
     "eye": creation.eye,
+    **{f.__name__: f for f in fft_functions.FUNCTIONS},
+    **{f.__name__: made for f, made in fft_functions.CREATION.items()},
 }
 #: Packages of functions that are called by their name, as in ``tensure.add(x, y)``: those in their `__all__`.
 NAMESPACES = ("tensure",)

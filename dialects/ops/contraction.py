@@ -70,7 +70,7 @@ class Contract(Structural):
             return None
 
         def product(x: Any, y: Any) -> Any:
-            return x.contract(y, attrs["pairs"])
+            return x.contract(y, attrs["pairs"], attrs["batch"])
 
         re = product(left.real, right.real) - product(left.imag, right.imag)
         im = product(left.real, right.imag) + product(left.imag, right.real)

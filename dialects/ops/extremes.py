@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -24,6 +24,11 @@ class CwiseMax(_Extreme):
     """``x > y ? x : y``, one instruction: `y` where either is NaN."""
 
     seeds = 'Eigen cwiseMax (nan="fast")'
+    variants: ClassVar[dict[str, dict[str, str]]] = {
+        "nan": {
+            "fast": "cwise_max", "propagate": "cwise_max_propagate", "numbers": "cwise_max_numbers"
+        }
+    }  # fmt: skip
 
     @classmethod
     def scalar(cls, b: ScalarBuilder, *xs: Value) -> Value:
@@ -41,6 +46,11 @@ class CwiseMin(_Extreme):
     """``x < y ? x : y``, one instruction: `y` where either is NaN."""
 
     seeds = 'Eigen cwiseMin (nan="fast")'
+    variants: ClassVar[dict[str, dict[str, str]]] = {
+        "nan": {
+            "fast": "cwise_min", "propagate": "cwise_min_propagate", "numbers": "cwise_min_numbers"
+        }
+    }  # fmt: skip
 
     @classmethod
     def scalar(cls, b: ScalarBuilder, *xs: Value) -> Value:

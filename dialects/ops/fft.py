@@ -57,7 +57,8 @@ class Fft(Composite):
         for at in attrs["dims"]:
             z = z.apply("dft", z, axis=at, sign="plus" if reverse else "minus")
         if reverse and attrs["dims"]:
-            z = z / x.count(attrs["dims"])
+            size = x.count(attrs["dims"])
+            z = z.apply("complex", z.real / size, z.imag / size)
         return z if attrs["result"] == "both" else getattr(z, attrs["result"])
 
     @classmethod

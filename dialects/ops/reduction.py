@@ -123,6 +123,9 @@ class Maximum(_Largest):
     numpy = np.max
     also = (np.amax,)
     seeds = "Eigen maximum, Tensure emax"
+    variants: ClassVar[dict[str, dict[str, str]]] = {
+        "nan": {"fast": "maximum_fast", "propagate": "maximum", "numbers": "maximum_numbers"}
+    }
     by = "cwise_max_propagate"
 
 
@@ -133,6 +136,9 @@ class Minimum(_Smallest):
     numpy = np.min
     also = (np.amin,)
     seeds = "Eigen minimum, Tensure emin"
+    variants: ClassVar[dict[str, dict[str, str]]] = {
+        "nan": {"fast": "minimum_fast", "propagate": "minimum", "numbers": "minimum_numbers"}
+    }
     by = "cwise_min_propagate"
 
 
@@ -154,18 +160,8 @@ class MinimumFast(_Smallest):
     by = "cwise_min"
 
 
-class _Numbers(_Extreme):
-    """NaN is its identity: a NaN merged with a number is the number."""
-
-    dtypes = frozenset({"float"})
-
-    @classmethod
-    def identity(cls, element: DType) -> tuple[float | int | bool, ...]:
-        return (np.nan,)
-
-
 @op
-class MaximumNumbers(_Numbers):
+class MaximumNumbers(_Largest):
     """The largest along `dims` of those that are not NaN; NaN where there are none."""
 
     numpy = np.fmax.reduce
@@ -173,15 +169,25 @@ class MaximumNumbers(_Numbers):
     seeds = 'Eigen maximum (nan="numbers")'
     by = "cwise_max_numbers"
 
+    @classmethod
+    def identity(cls, element: DType) -> tuple[float | int | bool, ...]:
+        # A NaN merged with a number is the number.
+        return (np.nan,) if element.is_float else super().identity(element)
+
 
 @op
-class MinimumNumbers(_Numbers):
+class MinimumNumbers(_Smallest):
     """The smallest along `dims` of those that are not NaN; NaN where there are none."""
 
     numpy = np.fmin.reduce
     also = (np.nanmin,)
     seeds = 'Eigen minimum (nan="numbers")'
     by = "cwise_min_numbers"
+
+    @classmethod
+    def identity(cls, element: DType) -> tuple[float | int | bool, ...]:
+        # A NaN merged with a number is the number.
+        return (np.nan,) if element.is_float else super().identity(element)
 
 
 @op

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -41,6 +41,7 @@ class Round(_Rounding):
     """To the nearest integer, halves to even; integers stay integers."""
 
     numpy = np.round
+    variants: ClassVar[dict[str, dict[str, str]]] = {"half": {"even": "round", "away": "round_half_away"}}
 
     @classmethod
     def scalar(cls, b: ScalarBuilder, *xs: Value) -> Value:

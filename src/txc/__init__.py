@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from .compiler.diagnostics import TxcError
     from .compiler.export import export
     from .compiler.frontend.classes import TensorFixedSize, TensorMap, TensorRef
+    from .compiler.frontend.functional import cond, fori_loop, scan, while_loop
     from .compiler.frontend.library import library
     from .compiler.frontend.tensor import Tensor, asarray
     from .compiler.frontend.tensor_format import TensorIOFormat
@@ -20,7 +21,8 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 __all__ = [
     "OptionError", "Tensor", "TensorFixedSize", "TensorIOFormat", "TensorMap", "TensorRef", "TxcError", "asarray",
-    "compile_source", "device", "devices", "export", "graph", "info", "jit", "library", "load", "random", "tensure",
+    "compile_source", "cond", "device", "devices", "export", "fori_loop", "graph", "info", "jit", "library", "load",
+    "random", "scan", "tensure", "while_loop",
 ]  # fmt: skip
 
 #: Each name's module is imported when the name is first used: a jitted function whose code the cache has needs neither
@@ -35,13 +37,17 @@ _MODULES = {
     "TxcError": "diagnostics",
     "asarray": "frontend.tensor",
     "compile_source": "tx_module",
+    "cond": "frontend.functional",
     "device": "devices",
     "devices": "devices",
     "export": "export",
+    "fori_loop": "frontend.functional",
     "info": "info",
     "jit": "jit",
     "library": "frontend.library",
     "load": "tx_module",
+    "scan": "frontend.functional",
+    "while_loop": "frontend.functional",
 }
 
 

@@ -44,6 +44,24 @@ func.func @f(%x: {T}, %p: {ROW}) -> {ROW} {{
 }}
 """
 
+Z = 'tensor<?xcomplex<f32>, #tx.dims<"n">>'
+
+FOREIGN = f"""
+func.func @f(%x: {Z}) -> {Z} {{
+  %y = "kernel.generic"(%x) ({{
+  ^bb0(%z: complex<f32>):
+    %re = complex.re %z : complex<f32>
+    %im = complex.im %z : complex<f32>
+    %w = complex.create %im, %re : complex<f32>
+    kernel.yield %w : complex<f32>
+  }}, {{}}, {{}}) {{extents = #tx.dims<"n">, parallel = 1 : i64, post = 0 : i64, in_maps = [#tx.map<"(d0: n) -> (d0)">],
+      out_maps = [#tx.map<"(d0: n) -> (d0)">], operandSegmentSizes = array<i32: 1, 0>}} : ({Z}) -> {Z}
+  %r = "kernel.foreign"(%y) {{fn = "fft", parameters = {{axis = 0 : i64, sign = "minus", has_fma = true}},
+      operandSegmentSizes = array<i32: 1, 0>}} : ({Z}) -> {Z}
+  func.return %r : {Z}
+}}
+"""
+
 CONTROL = f"""
 func.func @f(%c: tensor<i1>, %x: {T}) -> ({T}, {T}, {T}) {{
   %a = "kernel.for"(%x) ({{
@@ -84,7 +102,7 @@ func.func @f(%x: {BUFFER}) {{
 """
 
 
-@pytest.mark.parametrize("text", [MAP, REDUCTION, CONTROL, BUFFERS])
+@pytest.mark.parametrize("text", [MAP, REDUCTION, CONTROL, FOREIGN, BUFFERS])
 def test_printed_text_reads_back_the_same(parse, text: str) -> None:
     printed = str(parse(text))
     assert str(parse(printed)) == printed

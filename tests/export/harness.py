@@ -115,6 +115,8 @@ def same_bits(a: np.ndarray, b: np.ndarray) -> bool:
     """Equal bits, all NaNs counting as one."""
     if a.dtype != b.dtype or a.shape != b.shape:
         return False
+    if a.dtype.kind == "c":
+        a, b = (np.ascontiguousarray(x).reshape(-1).view(f"f{x.itemsize // 2}") for x in (a, b))
     same = np.ascontiguousarray(a).view(f"u{a.itemsize}") == np.ascontiguousarray(b).view(f"u{a.itemsize}")
     if a.dtype.kind in "fV" or a.dtype.name == "bfloat16":
         same |= np.isnan(a.astype(np.float64)) & np.isnan(b.astype(np.float64))

@@ -107,3 +107,9 @@ def test_a_real_tensor_has_no_imaginary_part_to_store_into():
 
     with pytest.raises(TxcError, match="no imaginary part"):
         txc.jit(f)(np.ones(3))
+
+
+def test_variance_norm_and_vdot_are_of_magnitudes():
+    f = txc.jit(lambda x: (x.var(axis=0), x.std(), np.linalg.norm(x), np.vdot(x, x)))
+    for got, expected in zip(f(X), (X.var(axis=0), X.std(), np.linalg.norm(X), np.vdot(X, X))):
+        assert got.dtype == expected.dtype and np.allclose(got, expected)

@@ -48,8 +48,13 @@ def covariances(x, w):
     return np.cov(x), np.cov(x, rowvar=False, bias=True), np.cov(w), np.cov(x > 0, ddof=0)
 
 
+def triangles(x, i):
+    return np.triu(x), np.tril(x, -1), np.triu(i, 2), np.tril(np.stack([x, -x]), 1)
+
+
 CASES: list[tuple[Callable[..., Any], tuple[Any, ...]]] = [
     (takes, (X, ORDER)), (along, (X, ORDER)), (counts, (N, V)), (histograms, (V, np.abs(V))), (covariances, (X, V)),
+    (triangles, (X, ORDER)),
 ]  # fmt: skip
 
 
@@ -86,8 +91,9 @@ ERRORS: list[tuple[Callable[..., Any], str]] = [
     (lambda n: np.bincount(n * 0.5, minlength=3), "np.bincount takes a vector of integers"),
     (lambda n: np.histogram(n, np.arange(4)), "takes a number of bins, no edges"),
     (lambda n: np.histogram(n, 4, density=True), "does not take density"),
-    (lambda n: np.take(n, n, mode="nearest"), "np.take does not take mode='nearest'"),
+    (lambda n: n.take(n, mode="nearest"), "np.take does not take mode='nearest'"),
     (lambda n: np.take_along_axis(n, n[:, None], 0), "takes indices of rank 1"),
+    (lambda n: np.triu(n), "needs at least two dims"),
     (lambda n: np.cov(n, n), "np.cov does not take 'y' here"),
 ]
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-__all__ = ["EXAMPLES", "MISSING", "Example"]
+__all__ = ["AWAITED", "EXAMPLES", "MISSING", "Example"]
 
 ROW, COL, BOTH = ("row",), ("col",), ("row", "col")
 
@@ -117,7 +117,12 @@ EXAMPLES: dict[str, Example] = {
     ),
     "trace": Example(
         "trace", {"a": ("i32[2, 2, 3]", [[[1, 2, 3], [4, 5, 6]], [[7, 8, 9], [10, 11, 12]]])},
-        "return a.trace(dims=[0, 1])", "i64[3]", "11\n13\n15", ROW,
+        "return a.trace(dims=[0, 1])", "i64[3]", "11\n13\n15",
+    ),
+    "trace_of_all": Example(
+        "trace",
+        {"a": ("i32[3, 3, 3]", [[[9 * i + 3 * j + k + 1 for k in range(3)] for j in range(3)] for i in range(3)])},
+        "return a.trace(dims=[0, 1, 2])", "i64", "42",
     ),
     # Geometry
     "reshape_row": Example("reshape", {"a": F}, "return a.reshape([6])", "f32[6]", "0\n100\n200\n300\n400\n500", ROW),
@@ -192,5 +197,43 @@ EXAMPLES: dict[str, Example] = {
     ),
 }  # fmt: skip
 
-#: Methods that examples of the documents need and that there are not yet; the examples are below, by method.
-MISSING: dict[str, tuple[str, ...]] = {}
+PATCHES_COL = "0 1\n4 5\n\n4 5\n8 9\n\n1 2\n5 6\n\n5 6\n9 10\n\n2 3\n6 7\n\n6 7\n10 11"
+PATCHES_ROW = "0 1\n4 5\n\n1 2\n5 6\n\n2 3\n6 7\n\n4 5\n8 9\n\n5 6\n9 10\n\n6 7\n10 11"
+LINE = {"a": ("i32[4]", [1, 2, 3, 4])}
+
+#: Examples by the method that they need, which may not be there yet.
+AWAITED: dict[str, dict[str, Example]] = {
+    "cumsum": {
+        "cumsum": Example("cumsum", {"a": COUNTED}, "return a.cumsum(1).cast(i32)", "i32[2, 3]", "1 3 6\n4 9 15"),
+        "cumsum_inclusive": Example("cumsum", LINE, "return a.cumsum(0).cast(i32)", "i32[4]", "1 3 6 10"),
+        "cumsum_exclusive": Example("cumsum", LINE, "return a.cumsum(0, True).cast(i32)", "i32[4]", "0 1 3 6"),
+    },
+    "cumprod": {
+        "cumprod_inclusive": Example("cumprod", LINE, "return a.cumprod(0).cast(i32)", "i32[4]", "1 2 6 24"),
+        "cumprod_exclusive": Example("cumprod", LINE, "return a.cumprod(0, True).cast(i32)", "i32[4]", "1 1 2 6"),
+    },
+    "inflate": {
+        "inflate": Example(
+            "inflate", {"a": ("f32[2, 3]", COUNTED[1])}, "return a.inflate([2, 3])", "f32[3, 7]",
+            "1 0 0 2 0 0 3\n0 0 0 0 0 0 0\n4 0 0 5 0 0 6",
+        )
+    },
+    "extract_patches": {
+        "patches_col": Example(
+            "extract_patches", {"a": PATCHED}, "return a.extract_patches([2, 2]).shuffle([2, 0, 1])", "f32[6, 2, 2]",
+            PATCHES_COL, COL,
+        ),
+        "patches_row": Example(
+            "extract_patches", {"a": PATCHED}, "return a.extract_patches([2, 2])", "f32[6, 2, 2]", PATCHES_ROW, ROW
+        ),
+    },
+    "constant": {
+        "constant_operation": Example(
+            "constant", {"a": ONES}, "b = a + a.constant(2.0)\nreturn b * b.constant(0.2)", "f32[2, 3]",
+            "0.6 0.6 0.6\n0.6 0.6 0.6",
+        )
+    },
+}  # fmt: skip
+
+#: Of these methods, those that are not there.
+MISSING: tuple[str, ...] = ()

@@ -219,7 +219,7 @@ def computed_points(value, sizes) -> int:
     graph.inputs += [Input(name, "int", None, sym(name), weak="int") for name in sizes]
     module = run_stages(graph, stop_after="buffers").module
     assert module is not None
-    env = {Sym(name): n for name, n in sizes.items()}
+    env = graph.table.hints | {Sym(name): n for name, n in sizes.items()}
     nests = [op for op in module.walk() if isinstance(op, GenericOp)]
     assert nests
     return sum(math.prod(d.evaluate(env) for d in op.extents.data) for op in nests)

@@ -1,0 +1,76 @@
+"""Stores of whole vectors, past the caches where a buffer is too large for them and only written."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from ...dialects.attributes import BufferInfo
+from ...dialects.dims import dim
+from ...dialects.loop import StoreOp
+from .llvm_scalar import ScalarWriter
+
+__all__ = ["StreamingWriter", "alignment_of"]
+
+
+def alignment_of(storage: str) -> int:
+    """The bytes that an element of an LLVM type is aligned to; a complex one as its parts are."""
+    known = {"float": 4, "double": 8, "<2 x float>": 4, "<2 x double>": 8}
+    return known.get(storage) or max(1, int(storage[1:]) // 8)
+
+
+class StreamingWriter(ScalarWriter):
+    """Adds `store_whole`."""
+
+    def __init__(self, module: Any):
+        super().__init__(module)
+        #: Whether a store went past the caches: other threads see it after a fence only.
+        self.streamed = False
+
+    def store_whole(self, ty: str, rows: Sequence[tuple[str, str]], align: int, streaming: str | None) -> None:
+        """Whole vectors to their places; past the caches where `streaming` (`streaming`) and the places allow it."""
+
+        def store(suffix: str) -> None:
+            for value, pointer in rows:
+                self.put(f"store {ty} {value}, ptr {pointer}, {suffix}")
+
+        if streaming is None:
+            store(f"align {align}")
+            return
+        width, _, element = ty[1:-1].partition(" x ")
+        low = "0"
+        for _, pointer in rows:
+            address = self.ins(f"ptrtoint ptr {pointer} to i64")
+            low = address if low == "0" else self.ins(f"or i64 {low}, {address}")
+        past, usual, after = self.label("past"), self.label("usual"), self.label("stored")
+        self.branch_if(self.ins(f"icmp eq i64 {self.ins(f'and i64 {low}, {streaming}')}, 0"), past, usual)
+        self.start(past)
+        store(f"align {int(width) * alignment_of(element)}, !nontemporal !{{i32 1}}")
+        self.streamed = True
+        self.branch(after)
+        self.start(usual)
+        store(f"align {align}")
+        self.branch(after)
+        self.start(after)
+
+    def streaming(self, op: StoreOp, info: BufferInfo, vector_bytes: int) -> str | None:
+        """The address bits that must be 0 for a store past the caches: those of its alignment, or all in small buffers.
+
+        None where the operation or the target has no such stores.
+        """
+        least = self.target.streaming_bytes
+        if op.streaming is None or not least or vector_bytes * 8 not in (128, 256, 512):
+            return None
+        size = dim(info.dtype.bytes)
+        for extent in info.dims:
+            size = size * extent
+        aligned = str(vector_bytes - 1)
+        if size.const is not None:
+            return aligned if size.const >= least else None
+        scope = self.scopes[self.depth(size)]
+        found = scope.streaming.get((size, vector_bytes))
+        if found is None:
+            large = self.ins(f"icmp sge i64 {self.index(size)}, {least}", scope.prelude)
+            found = self.ins(f"select i1 {large}, i64 {aligned}, i64 -1", scope.prelude)
+            scope.streaming[size, vector_bytes] = found
+        return found

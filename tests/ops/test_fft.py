@@ -1,0 +1,149 @@
+"""Transforms of all kinds of sizes: against NumPy in higher precision, every layout, norm, thread count and stage."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.fft
+
+import txc
+from txc.compiler.diagnostics import TxcError
+
+RNG = np.random.default_rng(1)
+#: One, primes, powers of each radix and their products, primes for Bluestein's method.
+SIZES = [1, 2, 3, 4, 5, 6, 7, 8, 9, 11, 12, 15, 16, 17, 25, 27, 31, 32, 49, 60, 64, 77, 97, 100, 128, 210, 243, 256,
+         343, 512, 625, 1000, 1009, 1024]  # fmt: skip
+
+
+def numbers(shape: Any, kind: Any) -> np.ndarray:
+    return (RNG.standard_normal(shape) + 1j * RNG.standard_normal(shape)).astype(kind)
+
+
+def direct(x: np.ndarray, axis: int) -> np.ndarray:
+    """The transform of a complex128 array in extended precision, by its definition."""
+    n = x.shape[axis]
+    turns = np.arange(n)[:, None] * np.arange(n) % n
+    angle = -2 * np.longdouble("3.14159265358979323846264338327950288") * turns / n
+    matrix = np.cos(angle) + 1j * np.sin(angle)
+    return np.moveaxis(np.tensordot(matrix, x.astype(np.clongdouble), (1, axis)), 0, axis)
+
+
+def error(got: np.ndarray, exact: np.ndarray) -> float:
+    return float(np.linalg.norm((got - exact).ravel().astype(np.clongdouble)) / np.linalg.norm(exact.ravel()))
+
+
+@pytest.fixture(scope="module")
+def forward() -> dict[int, Any]:
+    """One compiled function an axis, for all sizes."""
+    return {0: txc.jit(lambda x: np.fft.fft(x, axis=0)), 1: txc.jit(lambda x: np.fft.fft(x))}
+
+
+@pytest.mark.parametrize("n", SIZES)
+@pytest.mark.parametrize("axis", [0, 1])
+def test_any_size(forward: dict[int, Any], n: int, axis: int):
+    x = numbers((3, n) if axis else (n, 3), np.complex64)
+    exact = np.fft.fft(x.astype(np.complex128), axis=axis)
+    reference = np.asarray(scipy.fft.fft(x, axis=axis))
+    got = forward[axis](x)
+    assert got.dtype == np.complex64
+    assert error(got, exact) <= 2 * error(reference, exact) + 1e-7
+
+
+@pytest.mark.parametrize("n", [60, 97, 128])
+def test_double_precision(n: int):
+    x = numbers((n, 11), np.complex128)
+    exact = direct(x, 0)
+    got = txc.jit(lambda x: np.fft.fft(x, axis=0))(x)
+    assert error(got, exact) <= 2 * error(np.fft.fft(x, axis=0), exact) + 1e-16
+
+
+def test_layouts_threads_and_both_directions():
+    x = numbers((5, 40, 6), np.complex64)
+    f = txc.jit(lambda x: (x.fft([1]), x.fft([1], direction="reverse"), x.fft([0, 2], result="real")))
+    expected = np.fft.fft(x, axis=1), np.fft.ifft(x, axis=1), np.fft.fftn(x, axes=(0, 2)).real
+    for given in (x, np.asfortranarray(x), np.repeat(x, 2, axis=1)[:, ::2]):
+        single = f.options(threads=1)(given)
+        for one, two, e in zip(single, f.options(threads=2)(given), expected):
+            assert np.array_equal(one, two) and np.allclose(one, e, atol=1e-4)
+
+
+def test_no_transforms_and_a_column_major_tensor():
+    f = txc.jit(lambda x: np.fft.fft(x, axis=0))
+    assert f(numbers((8, 0), np.complex64)).shape == (8, 0)
+    x = numbers((6, 8), np.complex64)
+    got = txc.asarray(x, layout="col").fft([0])
+    assert np.allclose(np.asarray(got), np.fft.fft(x, axis=0), atol=1e-4)
+    with pytest.raises(TxcError, match="no elements"):
+        txc.jit(lambda x: np.fft.fft(x[:, :0]))(x)
+
+
+@pytest.mark.parametrize("norm", [None, "backward", "ortho", "forward"])
+def test_numpys_functions(norm: Any):
+    x = RNG.standard_normal((4, 6))
+    z = numbers((4, 6), np.complex128)
+
+    def every(x: Any, z: Any) -> Any:
+        one = [f(z, n, 0, norm) for f in (np.fft.fft, np.fft.ifft, np.fft.irfft, np.fft.hfft) for n in (None, 3, 7)]
+        real = [f(x, n, -1, norm) for f in (np.fft.rfft, np.fft.ihfft) for n in (None, 5)]
+        planes = [f(z, norm=norm) for f in (np.fft.fft2, np.fft.ifft2, np.fft.irfft2, np.fft.fftn)]
+        many = [np.fft.ifftn(z, (3, 7), (1, 0), norm), np.fft.irfftn(z, (5, 8), (0, 1), norm), np.fft.rfft2(x),
+                np.fft.rfftn(x, (3, 7), (0, 1), norm), np.fft.ifft(z, norm=norm, axis=1)]  # fmt: skip
+        return *one, *real, *planes, *many
+
+    for got, expected in zip(txc.jit(every)(x, z), every(x, z), strict=True):
+        assert got.dtype == expected.dtype and got.shape == expected.shape
+        assert np.allclose(got, expected, atol=1e-12)
+
+
+def test_shifts_and_frequencies():
+    def every(x: Any) -> Any:
+        n = x.shape[1]
+        shifted = np.fft.fftshift(x), np.fft.ifftshift(x), np.fft.fftshift(x, 1), np.fft.ifftshift(x, axes=(0,))
+        return *shifted, np.fft.fftfreq(n, 0.1), np.fft.rfftfreq(n)
+
+    f = txc.jit(every)
+    for n in (1, 2, 5, 8):
+        x = np.arange(3.0 * n).reshape(3, n)
+        assert all(np.array_equal(a, b) for a, b in zip(f(x), every(x), strict=True))
+
+
+def test_the_language_has_transforms():
+    module = txc.compile_source(
+        "def f(x: f32[n, m]) -> (c64[n, m], f32[n, m], c64[n, m]):\n"
+        "    return x.fft([0, 1]), ifft(fft(x)).real, fftshift(fft2(x))\n"
+    )
+    x = RNG.standard_normal((5, 12)).astype(np.float32)
+    got = module.f(x)
+    for a, b in zip(got, (np.fft.fft2(x), x, np.fft.fftshift(np.fft.fft2(x)))):
+        assert np.allclose(a, b, atol=1e-4)
+
+
+@pytest.mark.parametrize("shape", [(2, 48), (2, 37), (3, 7)])
+def test_every_stage_gives_the_same_bits(shape: tuple[int, int]):
+    from txc.compiler.frontend.trace import Trace
+    from txc.compiler.interpret.bisect import bisect
+
+    x = numbers(shape, np.complex64)
+    with Trace("f") as trace:
+        graph = trace.finish(trace.array_input("x", x).fft([1]))
+    assert bisect(graph, {"x": x}).difference is None
+
+
+@pytest.mark.parametrize(
+    ("function", "message"),
+    [
+        (lambda z: np.fft.rfft(z), "np.fft.rfft transforms real tensors, not c64"),
+        (lambda z: np.fft.fft(z, 0), "at least 1, not 0"),
+        (
+            lambda z: np.fft.fft(z, norm="half"),  # pyright: ignore[reportArgumentType]
+            "norm='half' is not one of",
+        ),
+        (lambda z: np.fft.fft(z, axis=2), "axis 2 is out of range"),
+        (lambda z: np.fft.fftn(z, (3, 4), (0,)), "s has 2 sizes for 1 axes"),
+    ],
+)
+def test_errors(function: Any, message: str):
+    with pytest.raises(TxcError, match=message):
+        txc.jit(function)(numbers((2, 4), np.complex64))

@@ -1,0 +1,105 @@
+"""Loops that mutate slices copy nothing, but for values that are computed from what they overwrite."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import txc
+from txc.compiler.options import Options
+from txc.compiler.pipeline import run_stages
+from txc.dialects.kernel import GenericOp, YieldOp
+
+N = 8
+A = np.random.default_rng(2).random((N, N)) + np.eye(N) * N
+
+
+def copies(f: Callable[..., Any], *arguments: Any) -> int:
+    """Nests at stage `buffers` that only move elements of tensors, inside of loops."""
+    graph = txc.jit(f).graph(*[a.copy() if isinstance(a, np.ndarray) else a for a in arguments])
+    module = run_stages(graph, Options.of(), stop_after="buffers").module
+    assert module is not None
+    nests = [op for op in module.walk() if isinstance(op, GenericOp) and op.extents.data]
+    moving = [op for op in nests if isinstance(op.body.block.first_op, YieldOp) and not op.is_reduction]
+    return sum(_in_a_loop(op) for op in moving)
+
+
+def _in_a_loop(op: Any) -> bool:
+    around = op.parent_op()
+    while around is not None:
+        if around.name in ("kernel.for", "kernel.while"):
+            return True
+        around = around.parent_op()
+    return False
+
+
+def jacobi(a, b, steps):
+    for _ in range(steps):
+        b[1:-1, 1:-1] = 0.2 * (a[1:-1, 1:-1] + a[1:-1, :-2] + a[1:-1, 2:] + a[2:, 1:-1] + a[:-2, 1:-1])
+        a[1:-1, 1:-1] = 0.2 * (b[1:-1, 1:-1] + b[1:-1, :-2] + b[1:-1, 2:] + b[2:, 1:-1] + b[:-2, 1:-1])
+
+
+def gauss_seidel(a, b, steps):
+    for _ in range(steps):
+        for i in range(1, a.shape[0] - 1):
+            a[i, 1:-1] += a[i - 1, 1:-1] + a[i + 1, 1:-1]
+            for j in range(1, a.shape[1] - 1):
+                a[i, j] += a[i, j - 1]
+                a[i, j] /= 4.0
+
+
+def lu(a, b, steps):
+    for i in range(a.shape[0]):
+        for j in range(i):
+            a[i, j] -= a[i, :j] @ a[:j, j]
+            a[i, j] /= a[j, j]
+        for j in range(i, a.shape[0]):
+            a[i, j] -= a[i, :i] @ a[:i, j]
+
+
+def leapfrog(a, b, steps):
+    """Positions and velocities, as in nbody."""
+    for _ in range(steps):
+        b += (a.mean(axis=0) - a) * 0.01
+        a += b * 0.5
+    return a, b
+
+
+def accumulates(a, b, steps):
+    for i in range(steps):
+        b[i] = a[i] * 2
+        b[:, 0] += a[:, i]
+
+
+def heat(a, b, steps):
+    for _ in range(steps):
+        a[1:-1] = (a[:-2] + a[2:]) / 2
+
+
+def floyd_warshall(a, b, steps):
+    for k in range(a.shape[0]):
+        a[:] = np.minimum(a[:], np.add.outer(a[:, k], a[k, :]))
+
+
+@pytest.mark.parametrize("f", [jacobi, gauss_seidel, lu, leapfrog, accumulates], ids=lambda f: f.__name__)
+def test_nothing_is_copied(f: Callable[..., Any]):
+    assert copies(f, A, A * 2, 3) == 0
+
+
+@pytest.mark.parametrize("f", [heat, floyd_warshall], ids=lambda f: f.__name__)
+def test_what_reads_its_own_target_is_staged_once(f: Callable[..., Any]):
+    assert copies(f, A, A * 2, 3) == 1
+
+
+@pytest.mark.parametrize(
+    "f", [jacobi, gauss_seidel, lu, leapfrog, accumulates, heat, floyd_warshall], ids=lambda f: f.__name__
+)
+def test_results(f: Callable[..., Any]):
+    ours, theirs = (A.copy(), A * 2), (A.copy(), A * 2)
+    txc.jit(f)(*ours, 3)
+    f(*theirs, 3)
+    for x, y in zip(ours, theirs):
+        np.testing.assert_allclose(x, y, rtol=1e-12)

@@ -1,0 +1,75 @@
+"""Lazy expressions are compiled for facts, not for sizes."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import txc
+from txc.compiler import jit
+
+EXPRESSIONS = {
+    "map": (lambda x, y: (x + y * 2).exp(), lambda x, y: np.exp(x + y * 2)),
+    "reduce": (lambda x, y: x.sum([0]) + y.maximum([0]), lambda x, y: x.sum(0) + y.max(0)),
+    "keepdims": (lambda x, y: x - y.mean(axis=1, keepdims=True), lambda x, y: x - y.mean(1, keepdims=True)),
+    "vector": (lambda x, y: x * y[0] + x[:, :1], lambda x, y: x * y[0] + x[:, :1]),
+    "stencil": (lambda x, y: x[1:-1, 2:] + y[:-2, :-2], lambda x, y: x[1:-1, 2:] + y[:-2, :-2]),
+    "steps": (lambda x, y: x[::2, ::-1] + y[::2, ::-1], lambda x, y: x[::2, ::-1] + y[::2, ::-1]),
+    "contract": (lambda x, y: x @ y.T, lambda x, y: x @ y.T),
+    "flat": (lambda x, y: x.reshape(-1) + y.reshape(-1), lambda x, y: x.ravel() + y.ravel()),
+    "outer": (lambda x, y: x[:, 0][:, None] + y[0][None], lambda x, y: x[:, :1] + y[:1]),
+    "concatenate": (lambda x, y: np.concatenate([x, y], 1), lambda x, y: np.concatenate([x, y], 1)),
+    "pad": (lambda x, y: x.pad([(1, 0), (0, 2)]) * 2, lambda x, y: np.pad(x, [(1, 0), (0, 2)]) * 2),
+}
+
+
+def compilations(monkeypatch) -> list[str]:
+    """The graphs that are compiled from now on."""
+    made: list[str] = []
+    original = jit._loaded_or_made
+
+    def noted(graph, *rest):
+        made.append(str(graph))
+        return original(graph, *rest)
+
+    monkeypatch.setattr(jit, "_loaded_or_made", noted)
+    return made
+
+
+@pytest.mark.parametrize("layout", ["row", "col"])
+@pytest.mark.parametrize("name", EXPRESSIONS)
+def test_a_loop_over_shapes_compiles_once(name, layout, monkeypatch):
+    made = compilations(monkeypatch)
+    lazily, plainly = EXPRESSIONS[name]
+    for n, m in [(8, 9), (9, 8), (12, 30), (40, 41), (33, 17)]:
+        x, y = np.random.default_rng(n).standard_normal((2, n, m))
+        order = "F" if layout == "col" and name == "flat" else "C"
+        expected = plainly(x.T, y.T).ravel() if order == "F" else plainly(x, y)
+        got = lazily(txc.asarray(x, layout=layout), txc.asarray(y, layout=layout))
+        np.testing.assert_allclose(np.asarray(got), expected, rtol=1e-12, atol=1e-12)
+    assert len(made) <= 1, "\n".join(made)
+
+
+def test_a_loop_over_shapes_stores_with_one_compilation(monkeypatch):
+    made = compilations(monkeypatch)
+    for n in range(10, 20):
+        y = txc.Tensor("f64", (n, 12)).set_constant(2)
+        y[...] = y / y.sum([1]).reshape([n, 1])
+        np.testing.assert_allclose(np.asarray(y), np.full((n, 12), 1 / 12))
+    assert len(made) == 1
+
+
+def test_sizes_of_a_fixed_tensor_are_facts(monkeypatch):
+    made = compilations(monkeypatch)
+    for n in (14, 15):
+        t = txc.TensorFixedSize("f32", (n, 3)).set_constant(1)
+        np.asarray((t * 3.25).exp())
+    assert len(made) == 2 and "f32[14, 3]" in made[0] and "f32[15, 3]" in made[1]
+
+
+def test_sizes_that_are_equal_by_chance_and_sizes_of_one():
+    for shapes in [((5, 5), (5, 5)), ((1, 5), (5, 5)), ((1, 1), (1, 1)), ((5, 1), (1, 5)), ((0, 5), (0, 5))]:
+        a, b = (np.random.default_rng(3).standard_normal(s) for s in shapes)
+        np.testing.assert_array_equal(np.asarray(txc.asarray(a) + txc.asarray(b) * 2), a + b * 2)
+        np.testing.assert_array_equal(np.asarray(txc.asarray(a)[1:-1] * 3), a[1:-1] * 3)
+        np.testing.assert_array_equal(np.asarray(txc.asarray(a).T + 1), a.T + 1)
