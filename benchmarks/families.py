@@ -116,6 +116,10 @@ FAMILIES: dict[str, Family] = dict(
         _family("add", programs.add, _maps(2), flops=lambda n: n),
         _family("add-three", programs.add_three, _maps(3), flops=lambda n: 2 * n),
         _family("chain", programs.chain, _maps(2), flops=lambda n: 10.0 * n, positive=True),
+        _family(
+            "tensure-mutation", programs.tensure_mutation, _FOLDED, shapes=lambda n, m: [(n, m)] * 2,
+            elements=lambda n, m: 3.0 * n * m, flops=lambda n, m: 5.0 * n * m, layouts=("row",), positive=True,
+        ),
         _family("exp-chain", programs.exp_chain, _maps(1), flops=lambda n: 60.0 * n),
         _family("gelu", programs.gelu, _maps(1), flops=lambda n: 40.0 * n),
         _family("black-scholes", programs.black_scholes, _maps(3), flops=lambda n: 150.0 * n, positive=True),

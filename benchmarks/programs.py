@@ -26,6 +26,11 @@ def chain(a, b):
     return np.sqrt(np.abs(((a * b + 1.5) * a - b) * 0.5 + a)) / (b + 2.0)
 
 
+def tensure_mutation(a, b):
+    """The Tensure document's chain, each operation into a new array; txc runs it as the document's mutations."""
+    return np.abs(np.power(a / b - b, np.asarray(2, a.dtype)) * a)
+
+
 def exp_chain(x):
     """Three exponentials and what is between them."""
     return np.exp(-np.exp(-np.exp(-x)))

@@ -12,6 +12,7 @@ import itertools
 import linecache
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from importlib import import_module
 from typing import Any, NoReturn
 
 import numpy as np
@@ -32,7 +33,7 @@ from .tensor import Tensor
 from .trace import Trace, table
 from .tx_calls import bind_arguments, match_arguments, typed_results
 from .tx_errors import fail, location, nearest
-from .tx_names import COMPARE, CONSTANTS, FUNCTIONS, IN_PLACE, ITERATIONS, binary
+from .tx_names import COMPARE, CONSTANTS, FUNCTIONS, IN_PLACE, ITERATIONS, NAMESPACES, binary
 from .tx_types import Annotation, Parameter, read_annotation
 from .undefined import Undefined
 
@@ -428,6 +429,9 @@ class Evaluator:
                 self.fail(k.value, "** is not part of the language", "write name=value", "TX0531")
             keywords[k.arg] = self.value(k.value)
         if isinstance(node.func, ast.Attribute):
+            owner = node.func.value
+            if isinstance(owner, ast.Name) and owner.id in NAMESPACES and owner.id not in self.names:
+                return self.namespaced(node.func, owner.id)(*arguments, **keywords)
             return self.method(node, self.value(node.func.value), node.func.attr, arguments, keywords)
         if not isinstance(node.func, ast.Name):
             self.fail(node, "only named functions and methods can be called", code="TX0538")
@@ -457,6 +461,14 @@ class Evaluator:
         if issubclass(decl, Composite):
             return call(decl, arguments, keywords)
         return Tensor.apply(decl, *arguments, **keywords)
+
+    def namespaced(self, node: ast.Attribute, package: str) -> Callable[..., Any]:
+        """A public function of a package of functions."""
+        found = import_module(f".{package}", __package__)
+        known = [n for n in found.__all__ if not isinstance(getattr(found, n), type)]
+        if node.attr not in known:
+            self.fail(node, f"{package} has no function {node.attr!r}", nearest(node.attr, known), "TX0539")
+        return getattr(found, node.attr)
 
     def method(self, node: ast.Call, value: Any, name: str, arguments: list[Any], keywords: dict[str, Any]) -> Any:
         if not isinstance(value, Tensor):

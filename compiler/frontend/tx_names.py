@@ -11,7 +11,7 @@ import numpy as np
 from ...dialects.registry import OpError
 from . import creation, fft_functions
 
-__all__ = ["BINARY", "COMPARE", "CONSTANTS", "FUNCTIONS", "IN_PLACE", "ITERATIONS", "binary"]
+__all__ = ["BINARY", "COMPARE", "CONSTANTS", "FUNCTIONS", "IN_PLACE", "ITERATIONS", "NAMESPACES", "binary"]
 
 #: Functions that are not ops of their own, by name.
 FUNCTIONS: dict[str, Any] = {
@@ -43,6 +43,8 @@ FUNCTIONS: dict[str, Any] = {
     **{f.__name__: f for f in fft_functions.FUNCTIONS},
     **{f.__name__: made for f, made in fft_functions.CREATION.items()},
 }
+#: Packages of functions that are called by their name, as in ``tensure.add(x, y)``: those in their `__all__`.
+NAMESPACES = ("tensure",)
 #: What loops run over besides tensors.
 ITERATIONS: dict[str, Any] = {"range": range, "enumerate": enumerate, "zip": zip, "reversed": reversed}
 CONSTANTS = {"pi": np.pi, "e": np.e, "inf": np.inf, "nan": np.nan, "True": True, "False": False}

@@ -3,9 +3,9 @@
 Each builds the graph that the rest of txc compiles; nothing here computes.
 """
 
+from . import arithmetic
 from .algebra import mmul, outer_product
 from .arithmetic import *  # noqa: F403
-from .arithmetic import __all__ as _arithmetic
 from .broadcasting import broadcast, broadcast_like
 from .conversion import array_to_vector, eseq, scalar_to_number, to_int, to_number
 from .creation import array, clone, filled, matrix, ones, scalar, scalar_array, zeros
@@ -25,6 +25,7 @@ from .information import (
     shape,
 )
 from .joining import columns, join_along, partition_along, rows, slices, stack
+from .mapping import emap, emap_indexed
 from .reducing import (
     argmax_along,
     argmin_along,
@@ -38,17 +39,19 @@ from .reducing import (
     sum_along,
 )
 from .reshaping import add_dimension, permute, permute_, reshape, shift, transpose
+from .sampling import sample_normal, sample_rand_int, sample_uniform, set_rng_seed, set_rng_seed_
 from .selection import select_axis_range, select_range, submatrix
 from .setting import assign_, fill_, mset, mset_, set_axis_range_, set_range_
 from .storage import Tensure
 
 __all__ = [
     "Tensure", "add_dimension", "argmax_along", "argmin_along", "array", "array_to_vector", "assign_", "broadcast",
-    "broadcast_like", "clone", "column_count", "columns", "dimension_count", "dimensionality", "ecount", "emax", "emean",
-    "emin", "equals", "eseq", "estdev", "esum", "fill_", "filled", "is_array", "is_matrix", "is_scalar", "is_vec",
-    "join_along", "matrix", "max_along", "min_along", "mmul", "mset", "mset_", "ones", "outer_product",
-    "partition_along", "permute", "permute_", "rank", "reshape", "row_count", "rows", "same_data", "scalar",
-    "scalar_array", "scalar_to_number", "select_axis_range", "select_range", "set_axis_range_", "set_range_", "shape",
+    "broadcast_like", "clone", "column_count", "columns", "dimension_count", "dimensionality", "ecount", "emap",
+    "emap_indexed", "emax", "emean", "emin", "equals", "eseq", "estdev", "esum", "fill_", "filled", "is_array",
+    "is_matrix", "is_scalar", "is_vec", "join_along", "matrix", "max_along", "min_along", "mmul", "mset", "mset_",
+    "ones", "outer_product", "partition_along", "permute", "permute_", "rank", "reshape", "row_count", "rows",
+    "same_data", "sample_normal", "sample_rand_int", "sample_uniform", "scalar", "scalar_array", "scalar_to_number",
+    "select_axis_range", "select_range", "set_axis_range_", "set_range_", "set_rng_seed", "set_rng_seed_", "shape",
     "shift", "slices", "stack", "submatrix", "sum_along", "to_int", "to_number", "transpose", "zeros",
 ]  # fmt: skip
-__all__ += _arithmetic
+__all__ += arithmetic.__all__

@@ -50,8 +50,12 @@ def mutable(x: Any, name: str, *, scalars: bool = False) -> Tensor:
             f"use {name.rstrip('_')}, which returns a new one",
             "TX0802",
         )
-    if found is not x and isinstance(x, Tensure):
-        return x  # from outside the traced function, where the store says what is wrong
+    if found is not x and isinstance(x, Tensor):
+        raise OpError(
+            f"{name} would change a {x.user_type} from outside the compiled function",
+            "pass it as an argument",
+            "TX0223",
+        )
     return found
 
 

@@ -61,7 +61,7 @@ def _alignment(source: Sequence[Dim], target: Sequence[Dim]) -> int | None:
 
 
 def fitted(x: Tensor, dims: Sequence[Dim]) -> Tensor | None:
-    """`x` with dims of size 1 on both sides, so that NumPy's broadcasting takes it to `dims`; None where nothing does."""
+    """`x` with dims of size 1 on both sides, so that NumPy's rule takes it to `dims`; None where nothing does."""
     shift = _alignment(x.dims, dims)
     if shift is None:
         return None

@@ -34,7 +34,7 @@ def to_number(n: Any) -> Any:
 
 
 def to_int(n: Any) -> int:
-    """A number, or a scalar (shape [], f32 or f64), as an int: towards zero.  TxcError for anything else, NaN and inf."""
+    """A number, or a scalar (shape [], f32 or f64), as an int: towards zero.  TxcError for NaN, inf, anything else."""
     with located():
         found = to_number(n)
         try:
@@ -44,7 +44,7 @@ def to_int(n: Any) -> int:
 
 
 def eseq(a: Any) -> list[float]:
-    """The elements of a tensor, any shape, f32 or f64, as a list of floats in row-major order.  TxcError for no tensor."""
+    """The elements of a tensor, any shape, f32 or f64, as floats in a list, row by row.  TxcError for no tensor."""
     with located():
         return tensor(a, "eseq")._array("eseq").ravel().tolist()
 

@@ -69,7 +69,7 @@ scalar_array = scalar
 
 
 def matrix(data: Any, dtype: Any = None) -> Tensor:
-    """A new tensor of rank 2, of a list of lists of numbers or a NumPy array; f32 unless `dtype` says f64.
+    """A new tensor of two dims, of a list of lists of numbers or a NumPy array; f32 unless `dtype` says f64.
 
     TxcError for data of another rank, and as `array`.
     """

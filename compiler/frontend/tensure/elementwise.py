@@ -123,8 +123,8 @@ def folding(
     return (
         _named(copying, name, f"{first}\n\nThe result has the larger shape.  {of_one}\n\n{_COPY}, and for shapes of "
                "which neither broadcasts to the other.\n"),
-        _named(mutating, f"{name}_", f"{first}\n\n{_CHANGE}, and where an operand does not broadcast to the shape of the "
-               "first.\n"),
+        _named(mutating, f"{name}_", f"{first}\n\n{_CHANGE}, and where an operand does not broadcast to the shape "
+               "of the first.\n"),
     )  # fmt: skip
 
 

@@ -54,10 +54,10 @@ def columns(a: Any) -> list[Tensor]:
 
 
 def partition_along(a: Any, axis: Any = 0, size: Any = 1, step: Any = None) -> list[Tensor]:
-    """Views of chunks of a tensor of f32 or f64, as a list: `size` slices along dim `axis`, from every `step`-th on.
+    """Views of chunks of a tensor of f32 or f64, of any shape, as a list.
 
-    `step` is `size` unless given.  The last chunks have the slices that are left.  TxcError for an axis that the tensor
-    has not, and for a size or step below 1.
+    They are `size` slices along dim `axis`, from every `step`-th on; `step` is `size` unless given.  The last chunks
+    have the slices that are left.  TxcError for an axis that the tensor has not, and for a size or step below 1.
     """
     with located():
         x = tensor(a, "partition_along")

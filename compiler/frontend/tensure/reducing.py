@@ -47,7 +47,7 @@ def esum(a: Any) -> Tensor:
 
 
 def emean(a: Any) -> Tensor:
-    """The mean of the elements of a tensor, any shape, f32 or f64, as a scalar; NaN of none.  TxcError for no tensor."""
+    """The mean of the elements of a tensor, any shape, f32 or f64, a scalar; NaN of none.  TxcError for no tensor."""
     return _of_all(a, "emean", lambda x: methods.reduce("mean", x))
 
 

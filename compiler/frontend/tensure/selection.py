@@ -25,8 +25,8 @@ def select_range(a: Any, *selections: Any) -> Tensor:
     """A view of a part of a tensor of f32 or f64, of any shape: one selection for each of its dims.
 
     A number selects one slice and eliminates the dim; ``[start, stop]`` the slices from `start` up to `stop`, and
-    ``[start, stop, step]`` every `step`-th of them; ``"first"``, ``"last"``, ``"all"``, ``"butlast"`` and ``"rest"`` what
-    they say.  A range may end beyond the dim, which ends it, and one that ends where it starts has one slice, as in the
+    ``[start, stop, step]`` every `step`-th of them; ``"first"``, ``"last"``, ``"all"``, ``"butlast"``, ``"rest"`` what
+    they say.  A range may end beyond the dim, which ends it; one that ends where it starts has one slice, as in the
     document.  TxcError for a number or a start that is not in the dim, and for what is no selection.
     """
     with located():
@@ -78,9 +78,10 @@ def _item(x: Tensor, axis: int, selection: Any, name: str) -> Any:
     facts = table()
     if step < 1 or facts.decide(as_dim(start), "<=", as_dim(stop), name) is False:
         raise OpError(
-            f"{name}: the range {shape_text(selection)} leads nowhere", "it goes from start up to stop, by a step from 1",
+            f"{name}: the range {shape_text(selection)} leads nowhere",
+            "it goes from start up to stop, by a step from 1",
             "TX0813",
-        )  # fmt: skip
+        )
     _inside(x, axis, start, name)
     one = facts.decide(as_dim(start), "==", as_dim(stop), name)
     return slice(start, start + 1 if one else stop, step)
