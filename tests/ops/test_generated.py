@@ -186,7 +186,7 @@ def check_map(op: type[Map], attrs: dict[str, Any], arrays: list[np.ndarray], go
 
 
 def meaning(op: type[Map], arrays: list[np.ndarray], attrs: dict[str, Any]) -> np.ndarray:
-    """The op's oracle; half-width floats are computed in f32 and rounded once, but for neighbours."""
+    """The op's oracle; half-width floats are computed in f32 and rounded once, neighbours in their own width."""
     element = dtype(arrays[-1].dtype)
     if op.name in ("cast", "nextafter") or element.computes_in is element:
         return op.evaluate(arrays, attrs)[0]
