@@ -155,6 +155,7 @@ CASES: dict[str, Case] = {
     "atanh": one(mp.atanh, uniform(-1, 1), spread(-40, -1, BOTH)),
     "sin": one(mp.sin, *_WAVES, precision=300),
     "cos": one(mp.cos, *_WAVES, precision=300),
+    "cos_turns": one(lambda x: mp.cospi(2 * x), uniform(-8, 8), uniform(-0.5, 0.5)),
     "tan": one(mp.tan, *_WAVES, precision=300),
     "cosm1": one(lambda x: -2 * mp.sin(x / 2) ** 2, uniform(-7, 7), spread(-20, 0, BOTH)),
     "sinc": one(lambda x: mp.sinpi(x) / (mp.pi * x), uniform(-10, 10), spread(-30, 0)),
