@@ -10,12 +10,15 @@ from ...dialects.dims import Dim, dim, maximum
 from ...dialects.registry import OPS, OpError
 from ...dialects.types import DTYPES, DType, dtype
 from ..diagnostics import located
-from .apply import apply, as_tensor, broadcast_to, cast, constant, emit
+from .apply import apply, as_tensor, broadcast_to, broadcast_together, cast, constant, emit, stack
 from .symint import SymInt, as_dim, is_integer
 from .tensor import Tensor
 from .trace import table
 
-__all__ = ["arange", "array", "empty", "eye", "full", "identity", "linspace", "ones", "zeros"]
+__all__ = [
+    "arange", "array", "empty", "eye", "full", "geomspace", "identity", "indices", "iota", "linspace",
+    "logspace", "ones", "tri", "zeros",
+]  # fmt: skip
 
 
 def _sizes(shape: Any) -> tuple[Dim, ...]:
@@ -42,47 +45,49 @@ def _filled(shape: Any, value: Tensor) -> Tensor:
     return Tensor(made.value, boxed=True)
 
 
-def full(shape: Any, fill_value: Any, dtype: Any = None, order: Any = "C") -> Tensor:
+def full(shape: Any, fill_value: Any, dtype: Any = None) -> Tensor:
     with located():
         value = as_tensor(fill_value)
         return _filled(shape, cast(value, value.element if dtype is None else _element(dtype)))
 
 
-def zeros(shape: Any, dtype: Any = float, order: Any = "C") -> Tensor:
+def zeros(shape: Any, dtype: Any = None) -> Tensor:
     with located():
-        return _filled(shape, Tensor(constant(0, _element(dtype))))
+        return _filled(shape, Tensor(constant(0, _element(dtype or float))))
 
 
-def ones(shape: Any, dtype: Any = float, order: Any = "C") -> Tensor:
+def ones(shape: Any, dtype: Any = None) -> Tensor:
     with located():
-        return _filled(shape, Tensor(constant(1, _element(dtype))))
+        return _filled(shape, Tensor(constant(1, _element(dtype or float))))
 
 
 #: The elements of an empty array are zero here: compiled code never reads memory that nothing wrote.
 empty = zeros
 
 
-def _iota(extent: Dim, element: DType) -> Tensor:
+def iota(extent: Dim, element: DType = DTYPES["i64"]) -> Tensor:
+    """``0, 1, 2, …``: `extent` of them."""
     return Tensor(emit(OPS["iota"], (), {"extent": extent, "dtype": element})[0], boxed=True)
 
 
-def arange(start: Any, stop: Any = None, step: Any = 1, dtype: Any = None) -> Any:
+def arange(start_or_stop: Any, /, stop: Any = None, step: Any = 1, *, dtype: Any = None) -> Any:
     """NumPy's arange; the number of elements must be a whole-number expression or known now."""
     with located():
+        start = start_or_stop
         if stop is None:
             start, stop = 0, start
+        step = 1 if step is None else step
         if not any(isinstance(v, (SymInt, Tensor)) for v in (start, stop, step)):
-            return as_tensor(np.arange(start, stop, step, dtype=dtype))
-        if not all(is_integer(v) for v in (start, stop, step)):
+            if not all(is_integer(v) for v in (start, stop, step)):
+                return as_tensor(np.arange(start, stop, step, dtype=dtype))
+        elif not all(is_integer(v) for v in (start, stop, step)):
             raise OpError("np.arange of a size known only at run time takes integers", "scale np.arange(n)", "TX0281")
         by = int(step)
         if by == 0:
             raise OpError("the step of np.arange is zero", code="TX0281")
         first, last = as_dim(start), as_dim(stop)
         length = (last - first + (by - 1)) // by if by > 0 else (first - last + (-by - 1)) // -by
-        result = _iota(
-            maximum(0, length) if table().decide(0, "<=", length, "np.arange") is not True else length, DTYPES["i64"]
-        )
+        result = iota(maximum(0, length) if table().decide(0, "<=", length, "np.arange") is not True else length)
         if by != 1:
             result = apply("mul", result, by)
         if first.const != 0:
@@ -90,35 +95,111 @@ def arange(start: Any, stop: Any = None, step: Any = 1, dtype: Any = None) -> An
         return result if dtype is None else cast(result, _element(dtype))
 
 
-def linspace(start: Any, stop: Any, num: Any = 50, endpoint: bool = True, dtype: Any = None) -> Any:
+def linspace(
+    start: Any, stop: Any, num: Any = 50, endpoint: bool = True, retstep: bool = False, dtype: Any = None, axis: int = 0
+) -> Any:
+    """NumPy's linspace; the last element is `stop` itself."""
     with located():
         if not any(isinstance(v, (SymInt, Tensor)) for v in (start, stop, num)):
-            return as_tensor(np.linspace(start, stop, num, endpoint, dtype=dtype))
-        steps = _iota(_sizes(num)[0], DTYPES["f64"])
+            found, step = np.linspace(start, stop, num, endpoint, retstep=True, dtype=dtype, axis=axis)
+            return (as_tensor(found), float(step)) if retstep else as_tensor(found)
+        first, last = (_inexact(v) for v in (start, stop))
+        first, last = broadcast_together([first, last], "np.linspace")
+        (size,) = _sizes(num)
         parts = num - 1 if endpoint else num
-        if table().decide(as_dim(parts), "<=", 0, "np.linspace"):
-            parts = 1
-        spread = apply("div", apply("sub", apply("mul", stop, 1.0), start), parts)
-        result = apply("add", apply("mul", steps, spread), start)
+        few = table().decide(as_dim(parts), "<=", 0, "np.linspace")
+        width = apply("sub", last, first)
+        spread = apply("div", width, 1 if few else parts)
+        places = iota(size, spread.element if spread.element.is_float else DTYPES["f64"])
+        at = apply("reshape", places, dims=(size, *[dim(1)] * first.ndim))
+        result = apply("add", apply("mul", at, spread), first)
+        if endpoint and not few:
+            result = apply("select", apply("equal", at, parts), last, result)
+        if dtype is not None:
+            element = _element(dtype)
+            result = cast(apply("floor", result) if element.is_integer else result, element)
+        if axis % (first.ndim + 1):
+            result = result.transpose(*_moved(first.ndim + 1, axis % (first.ndim + 1)))
+        return (result, apply("div", width, parts)) if retstep else result
+
+
+def _inexact(value: Any) -> Tensor:
+    t = as_tensor(value)
+    return t if t.element.is_float or t.element.is_complex else cast(t, DTYPES["f64"])
+
+
+def _moved(rank: int, to: int) -> list[int]:
+    """The permutation that moves dim 0 to another place."""
+    order = list(range(1, rank))
+    order.insert(to, 0)
+    return order
+
+
+def logspace(
+    start: Any, stop: Any, num: Any = 50, endpoint: bool = True, base: Any = 10.0, dtype: Any = None, axis: int = 0
+) -> Any:
+    """Powers of `base`, whose exponents are evenly spaced."""
+    with located():
+        result = apply("pow", base, linspace(start, stop, num, endpoint, axis=axis))
         return result if dtype is None else cast(result, _element(dtype))
 
 
-def eye(N: Any, M: Any = None, k: int = 0, dtype: Any = float) -> Tensor:
+def geomspace(start: Any, stop: Any, num: Any = 50, endpoint: bool = True, dtype: Any = None, axis: int = 0) -> Any:
+    """Numbers of one sign with a constant ratio; the first and last are `start` and `stop` themselves."""
+    with located():
+        first, last = _inexact(start), _inexact(stop)
+        sign = apply("sign", first)
+        low, high = (apply("log10", apply("abs", t)) for t in (first, last))
+        result = apply("mul", apply("pow", 10.0, linspace(low, high, num, endpoint)), sign)
+        number = iota(_sizes(num)[0])
+        at = apply("reshape", number, dims=(number.dims[0], *[dim(1)] * (result.ndim - 1)))
+        result = apply("select", apply("equal", at, 0), first, result)
+        if endpoint:
+            result = apply("select", apply("equal", at, num - 1), last, result)
+        if axis % result.ndim:
+            result = result.transpose(*_moved(result.ndim, axis % result.ndim))
+        return result if dtype is None else cast(result, _element(dtype))
+
+
+def eye(N: Any, M: Any = None, k: int = 0, dtype: Any = None) -> Tensor:
     with located():
         rows, columns = _sizes((N, N if M is None else M))
-        down = apply("reshape", _iota(rows, DTYPES["i64"]), dims=(rows, dim(1)))
-        hit = apply("equal", _iota(columns, DTYPES["i64"]), apply("add", down, k))
-        return Tensor(cast(hit, _element(dtype)).value, boxed=True)
+        down = apply("reshape", iota(rows), dims=(rows, dim(1)))
+        hit = apply("equal", iota(columns), apply("add", down, k))
+        return Tensor(cast(hit, _element(dtype or float)).value, boxed=True)
 
 
-def identity(n: Any, dtype: Any = float) -> Tensor:
+def tri(N: Any, M: Any = None, k: int = 0, dtype: Any = None) -> Tensor:
+    """Ones on the diagonal `k` and below it."""
+    with located():
+        rows, columns = _sizes((N, N if M is None else M))
+        down = apply("reshape", iota(rows), dims=(rows, dim(1)))
+        hit = apply("less_equal", iota(columns), apply("add", down, k))
+        return Tensor(cast(hit, _element(dtype or float)).value, boxed=True)
+
+
+def identity(n: Any, dtype: Any = None) -> Tensor:
     return eye(n, dtype=dtype)
 
 
-def array(object: Any, dtype: Any = None, copy: Any = True) -> Tensor:
+def indices(dimensions: Any, dtype: Any = int, sparse: bool = False) -> Any:
+    """The index along each dim, of every element: stacked, or with `sparse` a tuple with dims of size 1."""
+    with located():
+        dims = _sizes(dimensions)
+        element = _element(dtype)
+        along = [
+            apply("reshape", iota(d, element), dims=tuple(d if i == at else dim(1) for i in range(len(dims))))
+            for at, d in enumerate(dims)
+        ]
+        return tuple(along) if sparse else stack([broadcast_to(t, dims) for t in along])
+
+
+def array(object: Any, dtype: Any = None, *, copy: Any = True, ndmin: int = 0) -> Tensor:
     """``np.array`` of tensors, numbers and nested lists of them."""
     with located():
         made = as_tensor(object)
         if dtype is not None:
             made = cast(made, _element(dtype))
+        if made.ndim < ndmin:
+            made = made.reshape((1,) * (ndmin - made.ndim) + made.shape)
         return Tensor(made.value, layout=made.layout, boxed=True)

@@ -58,9 +58,13 @@ class Elements:
     def __buffer__(self, flags: int) -> memoryview:
         return self.data
 
-    def __dlpack__(self, **options: Any) -> Any:
+    def __dlpack__(
+        self, *, stream: Any = None, max_version: tuple[int, int] | None = None,
+        dl_device: tuple[int, int] | None = None, copy: bool | None = None,
+    ) -> Any:  # fmt: skip
         with located():
-            return self._memory("__dlpack__()").__dlpack__(**options)
+            array = self._memory("__dlpack__()")
+            return array.__dlpack__(stream=stream, max_version=max_version, dl_device=dl_device, copy=copy)
 
     def __dlpack_device__(self) -> tuple[int, int]:
         return (1, 0)

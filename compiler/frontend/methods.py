@@ -8,7 +8,7 @@ import numpy as np
 
 from ...dialects.dims import Dim, dim, maximum
 from ...dialects.registry import OPS, OpError, axes
-from ...dialects.types import dtype
+from ...dialects.types import DType, dtype
 from . import evaluation, tensor_format
 from .apply import apply, as_tensor, broadcast_to, cast, truth
 from .derived import concatenate
@@ -29,15 +29,6 @@ __all__ = [
     "transpose",
 ]
 
-_ABSENT: Any = object()
-
-
-def _only(name: str, **given: Any) -> None:
-    """Refuse arguments that NumPy has and txc does not."""
-    for key, value in given.items():
-        if value is not None and value is not _ABSENT and value is not np._NoValue:
-            raise OpError(f"{name} does not take {key!r} here", "leave it out", "TX0240")
-
 
 def reduce(
     name: str, x: Any, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: Any = False, *, dims: Any = None,
@@ -47,19 +38,21 @@ def reduce(
 
     A tuple where the reduction has several results, and then `out` is a tuple too.
     """
-    _only(name, initial=initial)
     meant, params = OPS[name].variant(params)
     name = meant.name
     x = as_tensor(x)
+    initial = None if initial is np._NoValue else initial
     if is_integer(dtype) or isinstance(dtype, (tuple, list)):
         raise OpError(f"{name} takes its dims as one list, such as {name}([0, 1])", code="TX0241")
     if dtype is not None:
         x = cast(x, _dtype(dtype))
     chosen = dims if axis is None else axis
     if where is not None and where is not np._NoValue and where is not True:
-        x, where = _masked(name, x, where)
+        x, where = _masked(name, x, where, initial)
     given = axes().convert(chosen, [x.user_type])
-    if name == "mean" and where is not None and isinstance(where, Tensor):
+    if initial is not None and name in _MERGED:
+        result = _from_initial(name, x, given, initial)
+    elif name == "mean" and where is not None and isinstance(where, Tensor):
         count = reduce("sum", where, chosen)
         result = apply("div", reduce("sum", x, chosen), count)
     elif name in ("argmax", "argmin") and chosen is None and x.ndim > 1:
@@ -95,11 +88,29 @@ def scan(
     return result
 
 
-def _masked(name: str, x: Tensor, where: Any) -> tuple[Tensor, Any]:
-    """`x` with the elements that `where` leaves out replaced by the reduction's neutral element."""
+#: The map that merges two partial results, where a reduction may start from a given one.
+_MERGED = {
+    "sum": "add", "prod": "mul", "maximum": "cwise_max_propagate", "minimum": "cwise_min_propagate",
+    "maximum_numbers": "cwise_max_numbers", "minimum_numbers": "cwise_min_numbers",
+}  # fmt: skip
+
+
+def _from_initial(name: str, x: Tensor, dims: tuple[int, ...], initial: Any) -> Tensor:
+    """A reduction whose first partial result is given; of no elements it is that one."""
+    if not OPS[name].empty and any(x.dims[i].const == 0 for i in dims):  # pyright: ignore[reportAttributeAccessIssue]
+        kept = tuple(d for i, d in enumerate(x.dims) if i not in dims)
+        return broadcast_to(cast(as_tensor(initial), x.element), kept, x.layout)
+    return apply(_MERGED[name], initial, apply(name, x, dims=dims))
+
+
+def _masked(name: str, x: Tensor, where: Any, initial: Any) -> tuple[Tensor, Any]:
+    """`x` with the elements that `where` leaves out replaced by the reduction's neutral element, or by `initial`."""
     neutral = {"sum": 0, "mean": 0, "prod": 1, "all": True, "any": False}
+    if name in _MERGED and name not in neutral and initial is not None:
+        neutral[name] = initial
     if name not in neutral:
-        raise OpError(f"{name} does not take 'where' here", "use np.where first", "TX0240")
+        hint = "give it initial=" if name in _MERGED else "use np.where first"
+        raise OpError(f"{name} does not take 'where' here", hint, "TX0240")
     mask = broadcast_to(truth(as_tensor(where)), x.dims, x.layout) if as_tensor(where).dims != x.dims else where
     return apply("select", mask, x, neutral[name]), truth(as_tensor(mask))
 
@@ -231,10 +242,21 @@ def copy(x: Tensor, order: Any = None) -> Tensor:
 
 
 def astype(
-    x: Tensor, dtype: Any, order: Any = None, casting: Any = None, subok: Any = None, copy: Any = None
+    x: Tensor, dtype: Any, order: Any = None, casting: str = "unsafe", subok: Any = None, copy: Any = None
 ) -> Tensor:
-    made = cast(x, _dtype(dtype))
+    made = cast(x, checked_cast(x, _dtype(dtype), casting))
     return Tensor(made.value, layout=x.layout)
+
+
+def checked_cast(x: Tensor, element: DType, casting: str) -> DType:
+    """`element`, where NumPy's rule `casting` lets `x` become it; else OpError."""
+    try:
+        allowed = np.can_cast(x.element.numpy, element.numpy, casting)  # pyright: ignore[reportArgumentType]
+    except ValueError as error:
+        raise OpError(str(error), code="TX0240") from error
+    if not allowed:
+        raise OpError(f"casting {x.element} to {element} is not {casting!r}", 'casting="unsafe" allows it', "TX0222")
+    return element
 
 
 def broadcast(x: Tensor, shape: Any) -> Tensor:
@@ -261,23 +283,54 @@ def count(x: Tensor, dims: Any = None) -> Any:
     return symint(total)
 
 
-def _moment(name: str) -> Any:
-    """`var` and `std` with NumPy's arguments."""
+def variance(
+    x: Tensor, axis: Any = None, dtype: Any = None, out: Any = None, ddof: Any = 0, keepdims: Any = False, *,
+    where: Any = True, mean: Any = None, correction: Any = None,
+) -> Any:  # fmt: skip
+    """NumPy's var; `mean` has the reduced dims with size 1, `correction` is the standard's name for `ddof`."""
+    x = as_tensor(x)
+    if dtype is not None:
+        x = cast(x, _dtype(dtype))
+    elif x.element.is_float and x.element.bits == 16:
+        wide = variance(x, axis, "f32", None, ddof, keepdims, where=where, mean=mean, correction=correction)
+        return _into(out, cast(wide, x.element))
+    less = ddof if correction is None else correction
+    if where is True and mean is None and not x.element.is_complex:
+        return _into(out, apply("var", x, axis=axis, ddof=less, keepdims=_kept(keepdims)))
+    centre = reduce("mean", x, axis, keepdims=True, where=where) if mean is None else mean
+    off = apply("sub", x, centre)
+    if off.element.is_complex:
+        square = apply("add", apply("square", off.real), apply("square", off.imag))
+    else:
+        square = apply("mul", off, off)
+    total = reduce("sum", square, axis, keepdims=keepdims, where=where)
+    if where is True:
+        divisor = count(x, axis) - less
+    else:
+        divisor = apply("sub", counted(where, x, axis, keepdims), less)
+    divisor = apply("cwise_max_propagate", divisor, 0)
+    return _into(out, apply("div", total, cast(as_tensor(divisor), total.element)))
 
-    def method(
-        x: Tensor, axis: Any = None, dtype: Any = None, out: Any = None, ddof: Any = 0, keepdims: Any = False
-    ) -> Any:
-        x = as_tensor(x) if dtype is None else cast(as_tensor(x), _dtype(dtype))
-        result = apply(name, x, axis=axis, ddof=ddof, keepdims=keepdims is not np._NoValue and bool(keepdims))
-        if out is not None:
-            out[...] = result
-            return out
-        return result
 
-    return method
+def _kept(keepdims: Any) -> bool:
+    return keepdims is not np._NoValue and bool(keepdims)
 
 
-variance, deviation = _moment("var"), _moment("std")
+def _into(out: Any, result: Any) -> Any:
+    if out is not None:
+        out[...] = result
+        return out
+    return result
+
+
+def counted(where: Any, x: Tensor, axis: Any, keepdims: Any) -> Tensor:
+    """How many elements of `x` a mask leaves, along `axis`."""
+    mask = broadcast_to(truth(as_tensor(where)), x.dims, x.layout)
+    return reduce("sum", mask, axis, keepdims=keepdims)
+
+
+def deviation(x: Tensor, *args: Any, out: Any = None, **kwargs: Any) -> Any:
+    return _into(out, apply("sqrt", variance(x, *args, **kwargs)))
 
 
 def clip(x: Tensor, min: Any = None, max: Any = None, out: Any = None, lo: Any = None, hi: Any = None) -> Any:
@@ -352,7 +405,7 @@ def item(x: Tensor) -> Any:
     return x
 
 
-def repeat_rows(x: Tensor, repeats: int, axis: int) -> Tensor:
+def repeat_rows(x: Tensor, repeats: Any, axis: int) -> Tensor:
     """NumPy's repeat with one number for all."""
     wide = expand_dims(x, axis + 1)
     target = [*wide.dims]
@@ -384,7 +437,7 @@ def on(x: Tensor, device: Any = None, done: Any = None) -> Any:
 
 
 def take(x: Tensor, indices: Any, axis: Any = None, out: Any = None, mode: str = "raise") -> Any:
-    from .numpy_indexing import take
+    from .numpy_functions.indexing import take
 
     return take(x, indices, axis, out, mode)
 

@@ -6,7 +6,6 @@ Functions that txc has no equal of, and arguments that it does not take, are err
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -75,28 +74,26 @@ def scan_of(f: np.ufunc) -> str | None:
 
 
 def ufunc(f: Any, method: str, inputs: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """``f(*inputs)``, or ``f.reduce`` and ``f.outer``."""
-    from .apply import apply, as_tensor, cast
-    from .methods import _dtype, expand_dims, reduce, scan
+    """``f(*inputs)``, or a method of `f`, with all of NumPy's arguments that have a meaning for tensors."""
+    from .apply import as_tensor
+    from .methods import expand_dims, reduce, scan
+    from .numpy_functions import FUNCTIONS
 
     name = recognised(f)
-    if f is np.matmul:
-        name = "matmul"
-    out = kwargs.pop("out", None)
-    if name is None:
+    if name is None and f not in FUNCTIONS and f is not np.matmul:
         raise OpError(f"np.{f.__name__} is not supported", _near(f.__name__), "TX0270")
-    if method == "reduce":
-        folded = fold_of(f)
-        if folded is None:
-            raise OpError(f"np.{f.__name__}.reduce is not supported", code="TX0270")
-        return reduce(folded, inputs[0], kwargs.pop("axis", 0), **kwargs)
+    if method != "__call__" and name is None:
+        raise OpError(f"np.{f.__name__}.{method} is not supported", code="TX0270")
     if method == "at":
+        assert name is not None
         return _at(name, *inputs)
-    if method == "accumulate":
-        running = scan_of(f)
-        if running is None:
-            raise OpError(f"np.{f.__name__}.accumulate is not supported", code="TX0270")
-        return scan(running, inputs[0], kwargs.pop("axis", 0), **kwargs)
+    if method in ("reduce", "accumulate"):
+        found = fold_of(f) if method == "reduce" else scan_of(f)
+        if found is None:
+            raise OpError(f"np.{f.__name__}.{method} is not supported", code="TX0270")
+        given = {k: v[0] if k == "out" and isinstance(v, tuple) else v for k, v in kwargs.items()}
+        x, axis, *rest = (*inputs, given.pop("axis", 0)) if len(inputs) == 1 else inputs
+        return (reduce if method == "reduce" else scan)(found, x, axis, *rest, **given)
     if method == "outer":
         a, b = (as_tensor(x) for x in inputs)
         for _ in range(b.ndim):
@@ -104,31 +101,56 @@ def ufunc(f: Any, method: str, inputs: tuple[Any, ...], kwargs: dict[str, Any]) 
         inputs, method = (a, b), "__call__"
     if method != "__call__":
         raise OpError(f"np.{f.__name__}.{method} is not supported", code="TX0270")
-    where, element = kwargs.pop("where", True), kwargs.pop("dtype", None)
-    kwargs = {k: v for k, v in kwargs.items() if not (k == "casting" and v == "same_kind")}
+    return _elementwise(f, name, inputs, kwargs)
+
+
+def _elementwise(f: Any, name: str | None, inputs: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """A call of a ufunc, its `dtype`, `casting`, `where` and `out` applied around the op."""
+    from .apply import apply, as_tensor, cast
+    from .methods import _dtype, checked_cast
+    from .numpy_functions import FUNCTIONS
+
+    out, where, casting = kwargs.pop("out", None), kwargs.pop("where", True), kwargs.pop("casting", "same_kind")
+    element = kwargs.pop("dtype", None)
+    # Tensors have no subclasses, and no order in memory that a program could see.
+    kwargs.pop("subok", None)
+    if kwargs.get("order") in ("K", "A", "C"):
+        del kwargs["order"]
+    own = {k: kwargs.pop(k) for k in ("axis",) if f in FUNCTIONS and k in kwargs}
     if kwargs:
-        raise OpError(f"np.{f.__name__} does not take {next(iter(kwargs))!r} here", code="TX0240")
+        argument, value = next(iter(kwargs.items()))
+        raise OpError(f"np.{f.__name__} does not take {argument}={value!r} here", "leave it out", "TX0240")
     if element is not None:
-        inputs = tuple(cast(as_tensor(x), _dtype(element)) for x in inputs)
-    if name == "matmul":
+        tensors = [as_tensor(x) for x in inputs]
+        inputs = tuple(cast(t, checked_cast(t, _dtype(element), casting)) for t in tensors)
+    if f is np.matmul:
         result = matmul(*inputs)
+    elif f in FUNCTIONS:
+        result = FUNCTIONS[f](*inputs, **own)
     elif f is np.fabs or f is np.power or f is np.float_power:
         result = power(*inputs) if f is not np.fabs else apply("abs", inputs[0])
     else:
+        assert name is not None
         result = apply(name, *inputs)
     # A ufunc gives NumPy scalars, never Python ones, so what it returns is no longer weak.
-    if getattr(result, "weak", ""):
-        result = cast(result, result.element)
-    target = out[0] if isinstance(out, tuple) else out
-    if where is not True:
-        if target is None:
-            raise OpError(f"np.{f.__name__} with where= needs out=", "use np.where", "TX0240")
-        result = apply("select", where, result, target)
+    results = [cast(r, r.element) if r.weak else r for r in (result if isinstance(result, tuple) else (result,))]
+    targets = out if isinstance(out, tuple) else (out,) * len(results)
+    placed = [_placed(f, r, target, where, casting) for r, target in zip(results, targets)]
+    return tuple(placed) if isinstance(result, tuple) else placed[0]
+
+
+def _placed(f: Any, result: Any, target: Any, where: Any, casting: str) -> Any:
+    """`result`, or `target` with it stored where `where` is true."""
+    from .apply import apply, as_tensor
+    from .methods import checked_cast
+
+    if where is not True and target is None:
+        raise OpError(f"np.{f.__name__} with where= needs out=", "use np.where", "TX0240")
     if target is None:
         return result
-    if isinstance(target, np.ndarray):
-        target = as_tensor(target)
-    target.store(result)
+    target = as_tensor(target) if isinstance(target, np.ndarray) else target
+    checked_cast(result, target.element, casting)
+    target.store(result if where is True else apply("select", where, result, target))
     return target
 
 
@@ -157,11 +179,9 @@ def power(x: Any, y: Any) -> Any:
 
 def function(f: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Any other NumPy function."""
-    from . import numpy_geometry, numpy_indexing, numpy_statistics  # noqa: F401  (add to the table)
-    from .numpy_functions import FUNCTIONS
+    from .numpy_functions import FUNCTIONS, call
 
-    handler: Callable[..., Any] | None = FUNCTIONS.get(f)
-    if handler is None:
+    if f not in FUNCTIONS:
         name = recognised(f)
         if name is None:
             raise OpError(f"np.{f.__name__} is not supported", _near(f.__name__), "TX0270")
@@ -173,12 +193,7 @@ def function(f: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         if issubclass(OPS[name], Scan):
             return scan(name, *args, **kwargs)
         return apply(name, *args, **kwargs)
-    try:
-        return handler(*args, **kwargs)
-    except TypeError as error:
-        if "argument" in str(error) and error.__traceback__ and error.__traceback__.tb_next is None:
-            raise OpError(f"np.{f.__name__}: {error}", code="TX0240") from error
-        raise
+    return call(f, args, kwargs)
 
 
 def _near(name: str) -> str:
@@ -192,7 +207,7 @@ def _near(name: str) -> str:
 def matmul(a: Any, b: Any) -> Any:
     """NumPy's matmul: vectors, matrices, and stacks of matrices (by a loop over the products' sum)."""
     from .apply import apply, as_tensor
-    from .numpy_functions import batched_matmul
+    from .numpy_functions.products import batched_matmul
 
     a, b = as_tensor(a), as_tensor(b)
     if not a.ndim or not b.ndim:

@@ -8,8 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from ..diagnostics import TxcError, user_loc
-from . import creation, fft_functions
+from ..diagnostics import TxcError, located, user_loc
+from . import fft_functions
+from .numpy_functions.creating import CREATION
+from .numpy_functions.table import call
 from .staging_iteration import StagedRange, staged_enumerate, staged_reversed, staged_zip
 from .symint import SymInt
 from .tensor import Tensor
@@ -79,8 +81,19 @@ def _extreme(plain: Any, ufunc: Any) -> Callable[..., Any]:
     return pick
 
 
+def _creation(f: Any) -> Callable[..., Any]:
+    """A creation function of NumPy, given its arguments as NumPy's signature has them."""
+
+    @functools.wraps(f)
+    def create(*args: Any, **kwargs: Any) -> Any:
+        with located():
+            return call(f, args, kwargs)
+
+    return create
+
+
 #: By the function that the user calls.
-REPLACED: dict[Any, Any] = {
+REPLACED: dict[Any, Any] = {f: _creation(f) for f in CREATION} | {
     range: _range,
     enumerate: staged_enumerate,
     zip: staged_zip,
@@ -91,16 +104,5 @@ REPLACED: dict[Any, Any] = {
     int: _int,
     max: _extreme(max, np.maximum),
     min: _extreme(min, np.minimum),
-    np.zeros: creation.zeros,
-    np.ones: creation.ones,
-    np.empty: creation.zeros,
-    np.ndarray: creation.zeros,
-    np.full: creation.full,
-    np.arange: creation.arange,
-    np.linspace: creation.linspace,
-    np.eye: creation.eye,
-    np.identity: creation.identity,
-    np.array: creation.array,
-    np.asarray: creation.array,
     **fft_functions.CREATION,
 }

@@ -7,6 +7,7 @@ alias as NumPy's do although every value in the graph is immutable.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -200,6 +201,14 @@ class Tensor(Elements):
         return self.transpose()
 
     @property
+    def mT(self) -> Tensor:
+        """Matrices transposed: the last two dims swapped."""
+        with located():
+            if self.ndim < 2:
+                raise OpError(f"mT is of matrices, not of {self.user_type}", code="TX0103")
+            return methods.swapaxes(self, -1, -2)
+
+    @property
     def real(self) -> Tensor:
         """The real part, which can be stored into; a real tensor itself."""
         return derived.Part(self, "real") if self.element.is_complex else self
@@ -354,13 +363,30 @@ class Tensor(Elements):
         return iter([self[i] for i in range(len(self))])
 
     def __bool__(self) -> bool:
+        if current() is None:
+            return bool(self._number("the truth of a tensor"))
         with located():
             raise OpError(
-                "the truth of a tensor is known only when the compiled function runs" if current() else
-                "the truth of a lazy tensor is not computed implicitly",
+                "the truth of a tensor is known only when the compiled function runs",
                 "use np.where(condition, a, b), or `if` inside a function under @txc.jit, which stages it",
                 "TX0230",
-            )  # fmt: skip
+            )
+
+    def __array_namespace__(self, /, *, api_version: str | None = None) -> Any:
+        """txc, which is a namespace of the Python array API standard; ValueError for a revision that it is not."""
+        if api_version not in (None, "2021.12", "2022.12", "2023.12", "2024.12", "2025.12"):
+            raise ValueError(f"txc has the array API 2025.12 and before, not {api_version!r}")
+        return sys.modules[__name__.partition(".")[0]]
+
+    def to_device(self, device: str, /, *, stream: Any = None) -> Tensor:
+        """The tensor itself: tensors live on the CPU.  TxcError for other devices, and for streams."""
+        with located():
+            if device != "cpu" or stream is not None:
+                what = f"stream={stream!r}" if device == "cpu" else repr(device)
+                raise OpError(
+                    f"tensors live on 'cpu', not on {what}", "with txc.device(…) says what computes", "TX0701"
+                )
+        return self
 
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
         with located():
@@ -504,16 +530,45 @@ def _no_attribute(name: str) -> str:
     return f"a tensor has no attribute {name!r}" + (f"; did you mean {' or '.join(near)}?" if near else "")
 
 
-def asarray(a: Any, layout: str = "row") -> Tensor:
-    """A lazy tensor of an array; ``layout="col"`` counts its dims as a column-major tensor's."""
+def asarray(
+    a: Any, /, layout: str = "row", *, dtype: Any = None, device: Any = None, copy: bool | None = None
+) -> Tensor:
+    """A lazy tensor of an array, a number, or nested lists of them.
+
+    ``layout="col"`` counts its dims as a column-major tensor's.  ``copy=True`` takes the elements as they are now;
+    ``copy=False`` shares memory, and is a ValueError where that is not possible.
+    """
     with located():
         if layout not in ("row", "col"):
             raise OpError(f"layout {layout!r} is not 'row' or 'col'", code="TX0213")
+        if device not in (None, "cpu"):
+            raise OpError(
+                f"tensors live on 'cpu', not on {device!r}", "with txc.device(…) says what computes", "TX0701"
+            )
+        element = None if dtype is None else methods._dtype(dtype)
         if isinstance(a, Tensor):
-            return a
-        array = np.asarray(a)
+            made = a if element is None or a.element is element else methods.astype(a, element)
+            if copy is False and made is not a:
+                raise OpError(
+                    f"a tensor of {element} made of {a.user_type} is a copy", "leave copy=False out", "TX0240"
+                )
+            return methods.copy(made) if copy and made is a else made
+        if isinstance(a, (list, tuple)) and any(isinstance(x, Tensor) for x in _leaves(a)):
+            made = applying.as_tensor(a)
+            return made if element is None else methods.astype(made, element)
+        array = np.array(a, None if element is None else element.numpy, copy=copy)
+        if copy is False:
+            return classes.TensorMap(array, layout=layout)
         made = applying.as_tensor(array.T if layout == "col" else array)
         return Tensor(made.value, layout=layout, boxed=True)
+
+
+def _leaves(a: Any) -> Iterator[Any]:
+    for x in a:
+        if isinstance(x, (list, tuple)):
+            yield from _leaves(x)
+        else:
+            yield x
 
 
 from . import apply as applying  # noqa: E402  (these modules apply ops to tensors: they need the class above)

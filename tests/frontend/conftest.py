@@ -76,10 +76,11 @@ def compare(got: Any, expected: Any, exact: bool = False) -> None:
     got = np.asarray(got)
     assert got.shape == expected.shape
     assert got.dtype == expected.dtype
-    if exact or expected.dtype.kind != "f":
+    if exact or expected.dtype.kind not in "fc":
         np.testing.assert_array_equal(got, expected)
     else:
-        np.testing.assert_allclose(got, expected, rtol=1e-5 if expected.dtype == np.float32 else 1e-12, atol=1e-7)
+        rtol = {"e": 2e-3, "f": 1e-5}.get(expected.dtype.char, 1e-12)
+        np.testing.assert_allclose(got, expected, rtol=rtol, atol=1e-7)
 
 
 @pytest.fixture

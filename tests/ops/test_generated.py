@@ -110,7 +110,7 @@ REDUCTIONS = [op for op in OPS.values() if issubclass(op, Reduction)]
 SCANS = [op for op in OPS.values() if issubclass(op, Scan)]
 VIEWS = [op for op in OPS.values() if issubclass(op, View)]
 #: NumPy leaves open which of two zeros is the larger.
-EITHER_ZERO = {"clip", *(op.name for op in MAPS if op.name.startswith("cwise_"))}
+EITHER_ZERO = {"nextafter", "clip", *(op.name for op in MAPS if op.name.startswith("cwise_"))}
 #: Accurate to the ulp of the larger operand where the result is a difference that cancels.
 OF_OPERANDS = {"logaddexp"}
 #: Parameters of the maps that have some, for operands of any dtype.
@@ -186,9 +186,9 @@ def check_map(op: type[Map], attrs: dict[str, Any], arrays: list[np.ndarray], go
 
 
 def meaning(op: type[Map], arrays: list[np.ndarray], attrs: dict[str, Any]) -> np.ndarray:
-    """The op's oracle; half-width floats are computed in f32 and rounded once."""
+    """The op's oracle; half-width floats are computed in f32 and rounded once, neighbours in their own width."""
     element = dtype(arrays[-1].dtype)
-    if op.name == "cast" or element.computes_in is element:
+    if op.name in ("cast", "nextafter") or element.computes_in is element:
         return op.evaluate(arrays, attrs)[0]
     wide = [a.astype(np.float32) if dtype(a.dtype) is element else a for a in arrays]
     (found,) = op.evaluate(wide, attrs)

@@ -8,6 +8,15 @@ from .conversion import convert_n_to_tensor, convert_to_tensor, register_tensor_
 from .graph import Graph, Operation, Tensor, constant, get_default_graph, matmul, placeholder
 from .graph import operation as _operation
 from .host_tensor import HostTensor, concat, data_type_of, deep_copy, numpy_type_of, split
+from .initializers import Constant as constant_initializer
+from .initializers import Ones as ones_initializer
+from .initializers import Orthogonal as orthogonal_initializer
+from .initializers import RandomNormal as random_normal_initializer
+from .initializers import RandomUniform as random_uniform_initializer
+from .initializers import TruncatedNormal as truncated_normal_initializer
+from .initializers import UniformUnitScaling as uniform_unit_scaling_initializer
+from .initializers import VarianceScaling as variance_scaling_initializer
+from .initializers import Zeros as zeros_initializer
 from .proto import DataType, TensorProto, TensorShapeProto, TensorSliceProto, VariantTensorDataProto
 from .session import FeedError, Session, get_default_session
 from .shape import (
@@ -23,12 +32,15 @@ from .tensor_slice import TensorSlice, extent_length, has_extent_length
 from .variables import Variable, get_variable
 
 __all__ = [
-    "DataType", "Dimension", "FeedError", "Graph", "HostTensor", "Operation", "PartialTensorShape", "Session", "Tensor",
-    "TensorProto", "TensorShape", "TensorShapeProto", "TensorSlice", "TensorSliceProto", "Variable",
-    "VariantTensorDataProto", "are_compatible", "are_identical", "concat", "constant", "convert_n_to_tensor",
-    "convert_to_tensor", "data_type_of", "deep_copy", "extent_length", "get_default_graph", "get_default_session",
-    "get_variable", "has_extent_length", "initializers", "matmul", "num_elements", "numpy_type_of", "placeholder",
-    "register_tensor_conversion_function", "shape_list_string", "split",
+    "DataType", "Dimension", "FeedError", "Graph", "HostTensor", "Operation", "PartialTensorShape", "Session",
+    "Tensor", "TensorProto", "TensorShape", "TensorShapeProto", "TensorSlice", "TensorSliceProto", "Variable",
+    "VariantTensorDataProto", "are_compatible", "are_identical", "concat", "constant", "constant_initializer",
+    "convert_n_to_tensor", "convert_to_tensor", "data_type_of", "deep_copy", "extent_length", "get_default_graph",
+    "get_default_session", "get_variable", "has_extent_length", "initializers", "matmul", "num_elements",
+    "numpy_type_of", "ones_initializer", "orthogonal_initializer", "placeholder", "random_normal_initializer",
+    "random_uniform_initializer", "register_tensor_conversion_function", "shape_list_string", "split",
+    "truncated_normal_initializer", "uniform_unit_scaling_initializer", "variance_scaling_initializer",
+    "zeros_initializer",
 ]  # fmt: skip
 
 

@@ -1,4 +1,4 @@
-"""NumPy's functions on index arrays: take, along an axis, counting into bins."""
+"""NumPy's functions on index arrays and masks: take, along an axis, counting into bins, stores where a mask is true."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ from typing import Any
 
 import numpy as np
 
-from ...dialects.registry import OpError
-from ...dialects.types import DTYPES
-from . import creation, methods
-from .advanced_indexing import Places, gather, scatter
-from .apply import apply, as_tensor, broadcast_together, cast
-from .numpy_functions import handles, into
-from .symint import is_integer
-from .tensor import Tensor
+from ....dialects.registry import OpError
+from ....dialects.types import DTYPES
+from .. import creation, methods
+from ..advanced_indexing import Places, gather, scatter
+from ..apply import apply, as_tensor, broadcast_together, cast
+from ..symint import is_integer
+from ..tensor import Tensor
+from .table import handles, into
 
 __all__ = ["take"]
 
@@ -122,21 +122,25 @@ def histogram(a: Any, bins: Any = 10, range: Any = None, density: Any = None, we
     return _counted(at, cast(values, DTYPES["f64"]), bins, "f64"), edges
 
 
-def _triangle(m: Any, k: Any, lower: bool) -> Tensor:
-    """A matrix, or a stack of them, with zeros above (or below) its diagonal number `k`."""
-    x = as_tensor(m)
-    if x.ndim < 2:
-        raise OpError(f"a triangle of {x.user_type} needs at least two dims", code="TX0240")
-    rows, columns = creation.arange(x.shape[-2]), creation.arange(x.shape[-1])
-    across = columns - methods.reshape(rows, [-1, 1])
-    return apply("select", across <= k if lower else across >= k, x, cast(as_tensor(0), x.element))
+@handles(np.copyto)
+def copyto(dst: Any, src: Any, casting: str = "same_kind", where: Any = True) -> None:
+    methods.checked_cast(as_tensor(src), dst.element, casting)
+    dst.store(src if where is True else apply("select", where, src, dst))
 
 
-@handles(np.tril)
-def tril(m: Any, k: Any = 0) -> Tensor:
-    return _triangle(m, k, True)
+@handles(np.putmask)
+def putmask(a: Any, /, mask: Any, values: Any) -> None:
+    """Values of another number of elements than `a` are not repeated."""
+    a.store(apply("select", mask, cast(as_tensor(values), a.element), a))
 
 
-@handles(np.triu)
-def triu(m: Any, k: Any = 0) -> Tensor:
-    return _triangle(m, k, False)
+@handles(np.choose)
+def choose(a: Any, choices: Any, out: Any = None, mode: str = "raise") -> Any:
+    """The element of the choice that `a` numbers; one out of bounds is the nearest."""
+    if mode not in ("raise", "clip"):
+        raise OpError(f"np.choose does not take mode={mode!r}", "it takes raise and clip", "TX0240")
+    a, tensors = as_tensor(a), [as_tensor(c) for c in choices]
+    result = tensors[-1]
+    for number in reversed(range(len(tensors) - 1)):
+        result = apply("select", apply("less_equal", a, number), tensors[number], result)
+    return into(out, result)

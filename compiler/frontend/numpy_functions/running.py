@@ -6,14 +6,14 @@ from typing import Any
 
 import numpy as np
 
-from ...dialects.registry import OpError
-from . import methods
-from .apply import apply, as_tensor
-from .creation import full
-from .numpy_functions import FUNCTIONS, handles, into
-from .trace import table
+from ....dialects.registry import OpError
+from .. import methods
+from ..apply import apply, as_tensor
+from ..creation import full
+from ..trace import table
+from .table import FUNCTIONS, handles, into
 
-__all__ = []
+__all__ = ["cumulative_prod", "cumulative_sum"]
 
 
 def _cumulative(name: str) -> Any:
@@ -37,8 +37,8 @@ def _cumulative(name: str) -> Any:
     return cumulative
 
 
-FUNCTIONS[np.cumulative_sum] = _cumulative("cumsum")
-FUNCTIONS[np.cumulative_prod] = _cumulative("cumprod")
+cumulative_sum, cumulative_prod = _cumulative("cumsum"), _cumulative("cumprod")
+FUNCTIONS |= {np.cumulative_sum: cumulative_sum, np.cumulative_prod: cumulative_prod}
 
 
 @handles(np.convolve)

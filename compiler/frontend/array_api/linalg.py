@@ -1,0 +1,68 @@
+"""Products of the main namespace, and of `linalg` what needs no factorisation."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ...diagnostics import located
+from .. import methods
+from ..numpy_functions import diagonals, linear, products, shaping
+from ..tensor import Tensor
+
+#: The main namespace has these; `txc.linalg` has all functions of this module.
+__all__ = ["matmul", "matrix_transpose", "tensordot", "vecdot"]
+
+
+def matmul(x1: Any, x2: Any, /) -> Tensor:
+    with located():
+        return products.matmul(x1, x2)
+
+
+def matrix_transpose(x: Any, /) -> Tensor:
+    with located():
+        return shaping.matrix_transpose(x)
+
+
+def tensordot(x1: Any, x2: Any, /, *, axes: Any = 2) -> Tensor:
+    with located():
+        return products.tensordot(x1, x2, axes)
+
+
+def vecdot(x1: Any, x2: Any, /, *, axis: int = -1) -> Tensor:
+    with located():
+        return products.vecdot(x1, x2, axis=axis)
+
+
+def cross(x1: Any, x2: Any, /, *, axis: int = -1) -> Tensor:
+    with located():
+        return products.cross(x1, x2, axis=axis)
+
+
+def diagonal(x: Any, /, *, offset: int = 0) -> Tensor:
+    with located():
+        return diagonals.diagonal(x, offset, -2, -1)
+
+
+def trace(x: Any, /, *, offset: int = 0, dtype: Any = None) -> Tensor:
+    with located():
+        return methods.reduce("sum", diagonals.diagonal(x, offset, -2, -1), -1, dtype)
+
+
+def outer(x1: Any, x2: Any, /) -> Tensor:
+    with located():
+        return linear.vector_outer(x1, x2)
+
+
+def matrix_norm(x: Any, /, *, keepdims: bool = False, ord: Any = "fro") -> Tensor:
+    with located():
+        return linear.matrix_norm(x, ord=ord, keepdims=keepdims)
+
+
+def matrix_power(x: Any, n: int, /) -> Tensor:
+    with located():
+        return linear.matrix_power(x, n)
+
+
+def vector_norm(x: Any, /, *, axis: Any = None, keepdims: bool = False, ord: Any = 2) -> Tensor:
+    with located():
+        return linear.vector_norm(x, axis=axis, ord=ord, keepdims=keepdims)

@@ -1,0 +1,210 @@
+"""Products of vectors, matrices and more: all of them contractions."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from ....dialects.registry import OpError
+from .. import methods
+from ..apply import apply, as_tensor, broadcast_together, cast, meet, stack
+from ..numpy_dispatch import dot, matmul
+from ..tensor import Tensor
+from ..trace import table
+from .table import handles, into
+
+__all__ = ["batched_matmul", "cross", "kron", "matmul", "outer", "vecdot"]
+
+
+@handles(np.dot)
+def dot_(a: Any, b: Any, out: Any = None) -> Any:
+    return into(out, dot(a, b))
+
+
+@handles(np.linalg.matmul)
+def linalg_matmul(x1: Any, x2: Any, /) -> Any:
+    return matmul(x1, x2)
+
+
+@handles(np.vdot)
+def vdot(a: Any, b: Any, /) -> Any:
+    """All products of elements of one place, the first operand conjugated, summed."""
+    return dot(apply("conjugate", methods.ravel(as_tensor(a))), methods.ravel(as_tensor(b)))
+
+
+@handles(np.vecdot)
+def vecdot(x1: Any, x2: Any, /, *, axis: int = -1) -> Any:
+    """The products along an axis counted from the end, the first operand conjugated, summed."""
+    x1, x2 = as_tensor(x1), as_tensor(x2)
+    if not x1.ndim or not x2.ndim:
+        raise OpError(f"np.vecdot takes no scalars: {x1.user_type} and {x2.user_type}", code="TX0271")
+    table().equate(x1.dims[axis], x2.dims[axis], "vecdot")
+    products = apply("mul", apply("conjugate", x1), x2)
+    return cast(methods.reduce("sum", products, axis), products.element)
+
+
+@handles(np.linalg.vecdot)
+def linalg_vecdot(x1: Any, x2: Any, /, *, axis: int = -1) -> Any:
+    return vecdot(x1, x2, axis=axis)
+
+
+@handles(*filter(None, [getattr(np, "matvec", None)]))
+def matvec(x1: Any, x2: Any, /) -> Any:
+    return methods.squeeze(matmul(x1, methods.expand_dims(as_tensor(x2), -1)), -1)
+
+
+@handles(*filter(None, [getattr(np, "vecmat", None)]))
+def vecmat(x1: Any, x2: Any, /) -> Any:
+    row = methods.expand_dims(apply("conjugate", as_tensor(x1)), -2)
+    return methods.squeeze(matmul(row, x2), -2)
+
+
+@handles(np.inner)
+def inner(a: Any, b: Any, /) -> Any:
+    a, b = as_tensor(a), as_tensor(b)
+    if not a.ndim or not b.ndim:
+        return apply("mul", a, b)
+    return apply("contract", a, b, pairs=((a.ndim - 1, b.ndim - 1),))
+
+
+@handles(np.outer)
+def outer(a: Any, b: Any, out: Any = None) -> Any:
+    a, b = methods.ravel(as_tensor(a)), methods.ravel(as_tensor(b))
+    return into(out, apply("mul", methods.expand_dims(a, 1), b))
+
+
+@handles(np.kron)
+def kron(a: Any, b: Any) -> Any:
+    """Each element of `a` by all of `b`, as blocks."""
+    a, b = as_tensor(a), as_tensor(b)
+    rank = max(a.ndim, b.ndim)
+    a, b = (methods.expand_dims(t, tuple(range(rank - t.ndim))) if t.ndim < rank else t for t in (a, b))
+    wide_a = methods.expand_dims(a, tuple(range(1, 2 * rank, 2))) if rank else a
+    wide_b = methods.expand_dims(b, tuple(range(0, 2 * rank, 2))) if rank else b
+    return methods.reshape(apply("mul", wide_a, wide_b), [m * n for m, n in zip(a.shape, b.shape)])
+
+
+def _crossed(a: Tensor, b: Tensor, along: tuple[int, int, int]) -> Tensor:
+    """The cross product of vectors of 3 along the axes `along` of the operands and the result."""
+    a, b = methods.moveaxis(a, along[0], -1), methods.moveaxis(b, along[1], -1)
+    (a0, a1, a2), (b0, b1, b2) = ([t[..., i] for i in range(3)] for t in (a, b))
+    parts = [a1 * b2 - a2 * b1, a2 * b0 - a0 * b2, a0 * b1 - a1 * b0]
+    return stack(broadcast_together(parts, "cross"), along[2])
+
+
+@handles(np.cross)
+def cross(a: Any, b: Any, axisa: int = -1, axisb: int = -1, axisc: int = -1, axis: int | None = None) -> Any:
+    a, b = as_tensor(a), as_tensor(b)
+    if axis is not None:
+        axisa = axisb = axisc = axis
+    for t, at in ((a, axisa), (b, axisb)):
+        if t.ndim == 0 or bool(t.shape[methods._axis(at, t.ndim)] != 3):
+            raise OpError(f"np.cross takes vectors of 3 elements, not {t.user_type}", code="TX0111")
+    return _crossed(a, b, (axisa, axisb, axisc))
+
+
+@handles(np.linalg.cross)
+def linalg_cross(x1: Any, x2: Any, /, *, axis: int = -1) -> Any:
+    return cross(x1, x2, axis=axis)
+
+
+@handles(np.tensordot)
+def tensordot(a: Any, b: Any, axes: Any = 2) -> Any:
+    a, b = as_tensor(a), as_tensor(b)
+    if isinstance(axes, int):
+        left, right = list(range(a.ndim - axes, a.ndim)), list(range(axes))
+    else:
+        left, right = ([x] if isinstance(x, int) else list(x) for x in axes)
+    if len(left) != len(right):
+        raise OpError(f"np.tensordot: {len(left)} axes against {len(right)}", code="TX0141")
+    return apply("contract", a, b, pairs=tuple(zip(left, right)))
+
+
+@handles(np.linalg.tensordot)
+def linalg_tensordot(x1: Any, x2: Any, /, *, axes: Any = 2) -> Any:
+    return tensordot(x1, x2, axes)
+
+
+#: The name of a dim of size 1 that goes with every element of the other operand's.
+STRETCHED = "stretched"
+
+
+def batched_matmul(a: Tensor, b: Tensor) -> Tensor:
+    """Products of stacks of matrices; a stack of one, or a vector, goes with every matrix of the other."""
+    facts = table()
+    left, right = [f"l{i}" for i in range(a.ndim)], [f"r{i}" for i in range(b.ndim)]
+    left[-1] = right[max(0, b.ndim - 2)] = "summed"
+    stacks: list[str] = []
+    for back in range(3, max(a.ndim, b.ndim) + 1):  # dims from the third last on
+        i, j = a.ndim - back, b.ndim - back
+        if i >= 0 and j >= 0:
+            size = facts.resolve(meet(a.dims[i], b.dims[j]))
+            if facts.resolve(a.dims[i]) is facts.resolve(b.dims[j]):
+                left[i] = right[j] = f"both{back}"
+            elif facts.resolve(a.dims[i]) is size:
+                right[j] = STRETCHED
+            else:
+                left[i] = STRETCHED
+        stacks.insert(0, left[i] if i >= 0 and left[i] != STRETCHED else right[j])
+    a, b = (
+        methods.squeeze(t, tuple(i for i, n in enumerate(names) if n == STRETCHED)) if STRETCHED in names else t
+        for t, names in ((a, left), (b, right))
+    )
+    left, right = ([n for n in names if n != STRETCHED] for names in (left, right))
+    rows, columns = left[-2:-1] if a.ndim > 1 else [], right[-1:] if b.ndim > 1 else []
+    return _contracted(a, left, b, right, [*stacks, *rows, *columns])
+
+
+def _contracted(a: Tensor, left: Sequence[str], b: Tensor, right: Sequence[str], kept: Sequence[str]) -> Tensor:
+    """Products of elements whose dims of one name agree, summed over the names that are not `kept`."""
+    if "col" in (a.layout, b.layout) and a.layout == b.layout:
+        swapped = _contracted(b.swap_layout(), right[::-1], a.swap_layout(), left[::-1], kept[::-1])
+        return swapped.swap_layout()
+    shared = [n for n in left if n in right]
+    pairs = {n: (left.index(n), right.index(n)) for n in shared}
+    batch = [n for n in shared if n in kept]
+    summed = tuple(pairs[n] for n in shared if n not in kept)
+    result = apply("contract", a, b, pairs=summed, batch=tuple(pairs[n] for n in batch))
+    have = [*batch, *(n for n in left if n not in shared), *(n for n in right if n not in shared)]
+    return methods.transpose(result, [have.index(n) for n in kept]) if have != list(kept) else result
+
+
+@handles(np.einsum)
+def einsum(*operands: Any, out: Any = None, optimize: Any = False) -> Any:
+    """One or two operands: diagonals refused, sums over private letters, a contraction where the result allows it."""
+    subscripts, *operands = operands  # pyright: ignore[reportAssignmentType]
+    if not isinstance(subscripts, str) or "." in subscripts or len(operands) not in (1, 2):
+        raise OpError("np.einsum takes letters for one or two operands here", "split it into steps", "TX0272")
+    text = subscripts.replace(" ", "")
+    left, _, right = text.partition("->")
+    inputs = left.split(",")
+    if "->" not in text:
+        letters = left.replace(",", "")
+        right = "".join(sorted(c for c in set(letters) if letters.count(c) == 1))
+    tensors = [as_tensor(x) for x in operands]
+    if len(inputs) != len(tensors) or any(len(s) != t.ndim for s, t in zip(inputs, tensors)):
+        raise OpError(f"np.einsum {text!r} does not fit {', '.join(str(t.user_type) for t in tensors)}", code="TX0272")
+    if any(len(set(s)) != len(s) for s in inputs) or len(set(right)) != len(right):
+        raise OpError(f"np.einsum {text!r} takes a diagonal", "use np.diagonal first", "TX0272")
+    for i, s in enumerate(inputs):
+        others = right + "".join(inputs[:i] + inputs[i + 1 :])
+        private = tuple(k for k, c in enumerate(s) if c not in others)
+        if private:
+            tensors[i] = methods.reduce("sum", tensors[i], private)
+            inputs[i] = "".join(c for c in s if c in others)
+    if len(tensors) == 1:
+        result, have = tensors[0], inputs[0]
+    else:
+        a, b = inputs
+        if any(c in b and c not in right for c in a) or not any(c in b for c in a):
+            return into(out, _contracted(tensors[0], list(a), tensors[1], list(b), list(right)))
+        result, have = apply("mul", *(_aligned(t, s, right) for t, s in zip(tensors, inputs))), right
+    return into(out, methods.transpose(result, [have.index(c) for c in right]) if right else result)
+
+
+def _aligned(t: Tensor, have: str, want: str) -> Tensor:
+    """`t` with its dims in the order of `want`, and 1 for each letter it lacks."""
+    t = methods.transpose(t, [have.index(c) for c in want if c in have])
+    return methods.expand_dims(t, tuple(i for i, c in enumerate(want) if c not in have)) if len(have) < len(want) else t

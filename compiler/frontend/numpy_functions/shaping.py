@@ -1,0 +1,178 @@
+"""Dims permuted, merged, added, repeated and reversed."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ....dialects.registry import OpError
+from .. import methods
+from ..apply import apply, as_tensor, broadcast_together
+from ..symint import is_integer
+from .table import FUNCTIONS, handles
+
+__all__ = ["flip", "roll", "tile"]
+
+
+@handles(np.transpose, np.permute_dims)
+def transpose(a: Any, axes: Any = None) -> Any:
+    return methods.transpose(as_tensor(a), axes)
+
+
+@handles(np.matrix_transpose, np.linalg.matrix_transpose)
+def matrix_transpose(x: Any, /) -> Any:
+    x = as_tensor(x)
+    if x.ndim < 2:
+        raise OpError(f"np.matrix_transpose takes matrices, not {x.user_type}", code="TX0103")
+    return methods.swapaxes(x, -1, -2)
+
+
+@handles(np.swapaxes)
+def swapaxes(a: Any, axis1: int, axis2: int) -> Any:
+    return methods.swapaxes(as_tensor(a), axis1, axis2)
+
+
+@handles(np.moveaxis)
+def moveaxis(a: Any, source: Any, destination: Any) -> Any:
+    return methods.moveaxis(as_tensor(a), source, destination)
+
+
+@handles(np.rollaxis)
+def rollaxis(a: Any, axis: int, start: int = 0) -> Any:
+    a = as_tensor(a)
+    axis, start = methods._axis(axis, a.ndim), methods._axis(start, a.ndim + 1)
+    return methods.moveaxis(a, axis, start - 1 if axis < start else start)
+
+
+@handles(np.squeeze)
+def squeeze(a: Any, axis: Any = None) -> Any:
+    return methods.squeeze(as_tensor(a), axis)
+
+
+@handles(np.expand_dims)
+def expand_dims(a: Any, axis: Any) -> Any:
+    return methods.expand_dims(as_tensor(a), axis)
+
+
+@handles(np.reshape)
+def reshape(a: Any, /, shape: Any = None, order: Any = "C", *, newshape: Any = None, copy: Any = None) -> Any:
+    return methods.reshape(as_tensor(a), shape if newshape is None else newshape, order=order, copy=copy)
+
+
+@handles(np.resize)
+def resize(a: Any, new_shape: Any) -> Any:
+    """The elements in order, over and over, until there are enough."""
+    sizes = tuple(new_shape) if isinstance(new_shape, (tuple, list)) else (new_shape,)
+    flat = methods.ravel(as_tensor(a))
+    wanted, have = int(np.prod([int(n) for n in sizes])), int(flat.shape[0])
+    if not have:
+        raise OpError("np.resize of no elements", code="TX0283")
+    return methods.reshape(tile(flat, -(-wanted // have))[:wanted], sizes)
+
+
+@handles(np.ravel)
+def ravel(a: Any, order: Any = "C") -> Any:
+    return methods.ravel(as_tensor(a), order)
+
+
+@handles(np.broadcast_to)
+def broadcast_to(array: Any, shape: Any) -> Any:
+    return methods.broadcast(as_tensor(array), shape)
+
+
+@handles(np.broadcast_arrays)
+def broadcast_arrays(*args: Any) -> Any:
+    return tuple(broadcast_together([as_tensor(a) for a in args], "broadcast_arrays"))
+
+
+@handles(np.flip)
+def flip(m: Any, axis: Any = None) -> Any:
+    m = as_tensor(m)
+    chosen = range(m.ndim) if axis is None else [axis] if not isinstance(axis, (tuple, list)) else axis
+    flipped = {methods._axis(a, m.ndim) for a in chosen}
+    return apply("reverse", m, flags=tuple(i in flipped for i in range(m.ndim)))
+
+
+@handles(np.flipud)
+def flipud(m: Any) -> Any:
+    return flip(m, 0)
+
+
+@handles(np.fliplr)
+def fliplr(m: Any) -> Any:
+    return flip(m, 1)
+
+
+@handles(np.rot90)
+def rot90(m: Any, k: int = 1, axes: Any = (0, 1)) -> Any:
+    """Quarter turns, from the first of two axes towards the second."""
+    m = as_tensor(m)
+    first, second = (methods._axis(a, m.ndim) for a in axes)
+    if first == second:
+        raise OpError(f"np.rot90 turns two different axes, not {tuple(axes)}", code="TX0103")
+    turns = k % 4
+    if turns == 2:
+        return flip(m, (first, second))
+    if turns == 1:
+        return methods.swapaxes(flip(m, second), first, second)
+    return flip(methods.swapaxes(m, first, second), second) if turns else m
+
+
+@handles(np.roll)
+def roll(a: Any, shift: Any, axis: Any = None) -> Any:
+    a = as_tensor(a)
+    shifts = list(shift) if isinstance(shift, (tuple, list)) else [shift]
+    if axis is None:
+        return methods.reshape(methods.roll_one(methods.ravel(a), sum(shifts), 0), a.shape)
+    axes = list(axis) if isinstance(axis, (tuple, list)) else [axis]
+    if len(shifts) != len(axes) and 1 not in (len(shifts), len(axes)):
+        raise OpError(f"np.roll: {len(shifts)} shifts and {len(axes)} axes", "give one of each a dim", "TX0101")
+    count = max(len(shifts), len(axes))
+    for by, at in zip(shifts * (count // len(shifts)), axes * (count // len(axes))):
+        a = methods.roll_one(a, by, methods._axis(at, a.ndim))
+    return a
+
+
+@handles(np.tile)
+def tile(A: Any, reps: Any) -> Any:
+    A = as_tensor(A)
+    factors = list(reps) if isinstance(reps, (tuple, list)) else [reps]
+    factors = [1] * (A.ndim - len(factors)) + factors
+    return apply("broadcast", methods.reshape(A, (1,) * (len(factors) - A.ndim) + A.shape), factors=tuple(factors))
+
+
+@handles(np.repeat)
+def repeat(a: Any, repeats: Any, axis: Any = None) -> Any:
+    a = as_tensor(a)
+    if axis is None:
+        a, axis = methods.ravel(a), 0
+    axis = methods._axis(axis, a.ndim)
+    if isinstance(repeats, (tuple, list)) and len(repeats) == 1:
+        (repeats,) = repeats
+    if is_integer(repeats):
+        return methods.repeat_rows(a, repeats, axis)
+    if isinstance(repeats, (tuple, list)) or not getattr(repeats, "ndim", 1):
+        numbers = np.asarray(repeats)
+        places = np.repeat(np.arange(numbers.size), numbers)
+        return apply("take", a, as_tensor(places), axis=axis)
+    raise OpError("np.repeat with a count for each element has a size known only at run time",
+                  "give the counts as a list of numbers", "TX0252")  # fmt: skip
+
+
+@handles(np.shape)
+def shape(a: Any) -> Any:
+    return a.shape
+
+
+@handles(np.ndim)
+def ndim(a: Any) -> Any:
+    return a.ndim
+
+
+@handles(np.size)
+def size(a: Any, axis: Any = None) -> Any:
+    return a.size if axis is None else methods.count(a, [axis] if not isinstance(axis, (tuple, list)) else axis)
+
+
+FUNCTIONS[np.copy] = lambda a: methods.copy(as_tensor(a))

@@ -1,0 +1,272 @@
+# pyright: reportCallIssue=false, reportArgumentType=false
+"""NumPy's functions, with their arguments, mean on traced tensors what they mean on arrays."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import txc
+from txc.compiler.diagnostics import TxcError
+from txc.compiler.frontend.numpy_functions import FUNCTIONS
+
+RNG = np.random.default_rng(17)
+X = RNG.standard_normal((4, 5))
+V = RNG.standard_normal(5)
+S = RNG.standard_normal((4, 4))
+T = RNG.standard_normal((2, 3, 4))
+I = RNG.integers(-9, 9, (4, 5))
+B = X > 0
+C = X + 1j * RNG.standard_normal((4, 5))
+N = np.where(RNG.random((4, 5)) < 0.3, np.nan, X)
+N[2] = np.nan
+SPECIAL = np.array([0.0, -0.0, 1.5, -1.5, np.inf, -np.inf, np.nan, 5e-324])
+
+CASES: dict[str, tuple[Any, Any]] = {
+    # Reductions.
+    "sum initial": (lambda x: (np.sum(x, initial=2.0), np.sum(x, axis=1, initial=1, keepdims=True)), X),
+    "max initial": (lambda x: (np.max(x, initial=0.5, axis=0), np.min(x, initial=-3)), X),
+    "max where": (lambda x: np.max(x, axis=1, where=x < 0, initial=-9.0), X),
+    "prod where": (lambda x: np.prod(x, axis=0, where=x > 0), X),
+    "all where": (lambda x: (np.all(x > -1, axis=1, where=x > 0), np.any(x, axis=(0, 1), keepdims=True)), X),
+    "mean where": (lambda x: np.mean(x, axis=0, where=x < 1), X),
+    "reduce of axes": (lambda x: (np.add.reduce(x, axis=(0, 2)), np.maximum.reduce(x, 1, keepdims=True)), T),
+    "reduce initial": (lambda x: np.add.reduce(x, axis=0, initial=4.0, where=x > 0), X),
+    "count_nonzero": (lambda x: (np.count_nonzero(x), np.count_nonzero(x, axis=1, keepdims=True)), I),
+    "ptp": (lambda x: (np.ptp(x), np.ptp(x, axis=0), np.ptp(x, 1, keepdims=True)), X),
+    "argmax keepdims": (lambda x: (np.argmax(x, 1, keepdims=True), np.argmin(x)), X),
+    # Statistics.
+    "var": (lambda x: (np.var(x), np.var(x, (0, 2), ddof=1, keepdims=True), np.std(x, 1, correction=1)), T),
+    "var f16": (lambda x: np.var(x, axis=0), X.astype(np.float16)),
+    "var f32 in f64": (lambda x: np.var(x, axis=0, dtype=np.float64), X.astype(np.float32)),
+    "var of ints": (lambda x: (np.var(x, 1), np.std(x)), I),
+    "var complex": (lambda x: (np.var(x, 1), np.std(x)), C),
+    "var where": (lambda x: np.var(x, axis=1, where=x > -1), X),
+    "var mean": (lambda x: np.var(x, axis=1, mean=x.mean(axis=1, keepdims=True)), X),
+    "average": (lambda x: (np.average(x), np.average(x, axis=1, weights=[1, 2, 3, 4, 5])), X),
+    "average returned": (lambda x: np.average(x, axis=0, weights=x * x, returned=True), X),
+    "nansum": (lambda x: (np.nansum(x), np.nansum(x, axis=1, keepdims=True), np.nanprod(x, 0)), N),
+    "nanmean": (lambda x: (np.nanmean(x), np.nanmean(x, axis=0)), N),
+    "nanmean empty row": (lambda x: np.nanmean(x, axis=1), N),
+    "nanvar": (lambda x: (np.nanvar(x), np.nanstd(x, axis=1, ddof=1), np.nanvar(x, 0, keepdims=True)), N),
+    "nanmax": (lambda x: (np.nanmax(x), np.nanmin(x, axis=0)), N),
+    "nanargmax": (lambda x: (np.nanargmax(x), np.nanargmin(x, axis=0)), N),
+    "nancumsum": (lambda x: (np.nancumsum(x), np.nancumprod(x, axis=1)), N),
+    "nan of ints": (lambda x: (np.nansum(x, 0), np.nanmean(x), np.nanvar(x, 1)), I),
+    "cov": (lambda x: (np.cov(x), np.cov(x, rowvar=False, bias=True), np.cov(x, x * x, ddof=0)), X),
+    "cov of one": (lambda x: np.cov(x), V),
+    "corrcoef": (lambda x: np.corrcoef(x), X),
+    # Joining and cutting.
+    "stack": (lambda x: (np.stack([x, x], -1), np.stack((x, x + 1), axis=1)), X),
+    "vstack": (lambda x: (np.vstack([x, x]), np.hstack([x, x]), np.dstack([x, x]), np.column_stack([x, x])), V),
+    "dstack": (lambda x: (np.vstack([x, x]), np.hstack([x, x]), np.dstack([x, x]), np.column_stack([x, x])), X),
+    "concatenate dtype": (lambda x: np.concatenate([x, x], axis=None, dtype=np.float32), X),
+    "append": (lambda x: (np.append(x, x), np.append(x, x, axis=0)), X),
+    "block": (lambda x: np.block([[x, x], [x, x + 1]]), X),
+    "block ranks": (lambda x: np.block([x, 1.0, x]), V),
+    "split": (lambda x: (np.split(x, 2), np.array_split(x, 3, axis=1), np.split(x, [1, 3])), X),
+    "hsplit": (lambda x: (np.hsplit(x, [2]), np.vsplit(x, 2)), X),
+    "dsplit": (lambda x: (np.dsplit(x, 2), np.array_split(x, 2)), T),
+    "atleast": (lambda x: (np.atleast_1d(x), np.atleast_2d(x), np.atleast_3d(x)), V),
+    "atleast 3": (lambda x: (np.atleast_3d(x), np.atleast_2d(x, x)), X),
+    # Shapes.
+    "rot90": (lambda x: [np.rot90(x, k) for k in range(-1, 5)], X),
+    "rot90 axes": (lambda x: np.rot90(x, 1, (2, 0)), T),
+    "rollaxis": (lambda x: (np.rollaxis(x, 2), np.rollaxis(x, 0, 3), np.rollaxis(x, 1, 1)), T),
+    "roll far": (lambda x: (np.roll(x, 13), np.roll(x, (1, -7), axis=(0, 1)), np.roll(x, 2, (0, 1))), X),
+    "tile": (lambda x: (np.tile(x, (2, 1, 3)), np.tile(x, 0)), X),
+    "repeat": (lambda x: (np.repeat(x, 2), np.repeat(x, [1, 0, 2, 3], axis=0), np.repeat(x, 3, axis=-1)), X),
+    "resize": (lambda x: (np.resize(x, (3, 9)), np.resize(x, 2)), X),
+    "broadcast_arrays": (lambda x: np.broadcast_arrays(x, x[0], 1.0), X),
+    "flips": (lambda x: (np.flip(x, (0, 2)), np.flipud(x), np.fliplr(x)), T),
+    "expand_dims": (lambda x: (np.expand_dims(x, (0, -1)), np.moveaxis(x, (0, 1), (-1, 0))), T),
+    "size": (lambda x: (x * np.size(x), x * np.size(x, 1), x * np.ndim(x)), X),
+    # Diagonals.
+    "tril": (lambda x: (np.tril(x), np.triu(x, 1), np.tril(x, -2)), T),
+    "tril of a vector": (lambda x: np.tril(x), V),
+    "tril of bools": (lambda x: np.triu(x), B),
+    "diag": (lambda x: (np.diag(x), np.diag(x, 1), np.diag(x, -2)), X),
+    "diag of a vector": (lambda x: (np.diag(x), np.diag(x, 2), np.diag(x, -1), np.diagflat(x)), V),
+    "trace": (lambda x: (np.trace(x), np.trace(x, 1, 2, 0), np.trace(x, dtype=np.float32)), T),
+    "diagonal": (lambda x: (np.diagonal(x, 0, 1, 2), np.linalg.diagonal(x, offset=1), np.linalg.trace(x)), T),
+    "trace of ints": (lambda x: np.trace(x), I.astype(np.int8)),
+    "triangle indices": (lambda x: (x[np.tril_indices_from(x)], x[np.triu_indices_from(x, 1)]), S),
+    "fill_diagonal": (lambda x: np.fill_diagonal(x, 3.0), X),
+    # Products.
+    "vdot": (lambda x: (np.vdot(x, x * 2j), np.vecdot(x, x + 1j), np.vecdot(x, x, axis=0)), C),
+    "vecdot": (lambda x: (np.linalg.vecdot(x, x), np.linalg.vecdot(x, x[0], axis=-1)), X),
+    "matvec": (lambda x: (np.matvec(x, x[:, 0]), np.vecmat(x[:, :, 0], x)), T),
+    "kron": (lambda x: (np.kron(x, x[:2, :3]), np.kron(x, x[0])), X),
+    "cross": (lambda x: (np.cross(x[:, :3], x[:, 2:]), np.cross(x[:3], x[1:], axis=0)), X),
+    "linalg cross": (lambda x: np.linalg.cross(x[:, :3], x[0, :3]), X),
+    "outer": (lambda x: (np.outer(x, x), np.linalg.outer(x, x), np.inner(x, x)), V),
+    "tensordot": (lambda x: np.linalg.tensordot(x, x, axes=((0,), (0,))), X),
+    "dot out": (lambda x: np.dot(x, x, out=x), S),
+    # Norms.
+    "vector norms": (lambda x: [np.linalg.norm(x, p) for p in (None, 0, 1, 2, 3, 0.5, np.inf, -np.inf)], V),
+    "matrix norms": (lambda x: [np.linalg.norm(x, p) for p in (None, "fro", 1, -1, np.inf, -np.inf)], X),
+    "norm axes": (lambda x: (np.linalg.norm(x, axis=(0, 2)), np.linalg.norm(x, 1, (0, 1), True)), T),
+    "norm keepdims": (lambda x: np.linalg.norm(x, np.inf, axis=(0, 2), keepdims=True), T),
+    "norm complex": (lambda x: (np.linalg.norm(x), np.linalg.norm(x, 1, axis=1)), C),
+    "vector_norm": (lambda x: (np.linalg.vector_norm(x), np.linalg.vector_norm(x, axis=(0, 1), ord=3)), T),
+    "matrix_norm": (lambda x: (np.linalg.matrix_norm(x), np.linalg.matrix_norm(x, ord=1, keepdims=True)), T),
+    "matrix_power": (lambda x: (np.linalg.matrix_power(x, 5), np.linalg.matrix_power(x, 0)), S),
+    "multi_dot": (lambda x: np.linalg.multi_dot([x, x.T, x]), X),
+    # Differences.
+    "diff": (lambda x: (np.diff(x, prepend=0, append=x[:, :2]), np.diff(x, 0), np.diff(x, axis=0, prepend=1)), X),
+    "diff of bools": (lambda x: np.diff(x), B),
+    "ediff1d": (lambda x: (np.ediff1d(x), np.ediff1d(x, to_end=[1.0, 2], to_begin=9)), X),
+    "gradient": (lambda x: (*np.gradient(x), np.gradient(x, 0.5, axis=1, edge_order=2)), X),
+    "gradient uneven": (lambda x: np.gradient(x * x, np.array([0.0, 1, 3, 4, 8]), edge_order=2), V),
+    "gradient uneven 1": (lambda x: np.gradient(x, np.array([0.0, 1, 3, 4]), axis=0), X),
+    "trapezoid": (lambda x: (np.trapezoid(x), np.trapezoid(x, dx=0.5, axis=0), np.trapezoid(x, [0, 1, 3, 4, 6])), X),
+    "interp": (lambda x: (np.interp(x, [-1, 0, 2], [3, 1, 5]), np.interp(x, [-1, 1], [0, 1], left=-7, right=7)), X),
+    "unwrap": (lambda x: (np.unwrap(x * 4), np.unwrap(x * 4, axis=0, period=3), np.unwrap(x, 4.0)), X),
+    # Padding.
+    "pad modes": (lambda x: [np.pad(x, ((1, 2), (3, 2)), m) for m in ("edge", "reflect", "symmetric", "wrap")], X),
+    "pad far": (lambda x: [np.pad(x, (7, 12), m) for m in ("edge", "reflect", "symmetric", "wrap")], V),
+    "pad constants": (lambda x: np.pad(x, ((1, 0), (2, 1)), constant_values=((1, 2), (3, 4))), X),
+    "pad a dict": (lambda x: np.pad(x, {-1: (1, 2)}), X),
+    # Single elements.
+    "isclose": (lambda x: (np.isclose(x, x + 1e-9), np.isclose(x, x[::-1], equal_nan=True), np.allclose(x, x)), N),
+    "isclose inf": (lambda x: (np.isclose(x, np.inf), np.isclose(x, -x, rtol=1, atol=2)), SPECIAL),
+    "array_equal": (lambda x: (np.array_equal(x, x), np.array_equal(x, x, equal_nan=True)), N),
+    "array_equiv": (lambda x: (np.array_equiv(x, x[0]), np.array_equiv(x, x), np.array_equal(x, x[0])), X),
+    "nan_to_num": (lambda x: (np.nan_to_num(x), np.nan_to_num(x, nan=1, posinf=2, neginf=3)), SPECIAL),
+    "nan_to_num f32": (lambda x: np.nan_to_num(x), SPECIAL.astype(np.float32)),
+    "special": (lambda x: (np.signbit(x), np.isposinf(x), np.isneginf(x), np.spacing(x)), SPECIAL),
+    "nextafter": (lambda x: (np.nextafter(x, 1.0), np.nextafter(x, -np.inf), np.nextafter(1.0, x)), SPECIAL),
+    "nextafter f16": (lambda x: np.nextafter(x, np.float16(0)), SPECIAL.astype(np.float16)),
+    "heaviside": (lambda x: np.heaviside(x, 0.5), SPECIAL),
+    "modf": (lambda x: np.modf(x), SPECIAL),
+    "divmod": (lambda x: (*np.divmod(x, 3), *divmod(x, -2)), I),
+    "ldexp": (lambda x: (np.ldexp(x, 3), np.ldexp(x, [0, 1, -2, 3, -1080, 1100, 4, 5])), SPECIAL),
+    "degrees": (lambda x: (np.deg2rad(x), np.rad2deg(x), np.degrees(x), np.radians(x)), X),
+    "logaddexp2": (lambda x: np.logaddexp2(x, 2 * x), X),
+    "round": (lambda x: (np.round(x, 2), np.round(x * 100, -1), np.around(x)), X),
+    "round ints": (lambda x: (np.round(x, 2), np.round(x, -1)), I),
+    "clip": (lambda x: (np.clip(x, min=0), np.clip(x, max=0.5), np.clip(x, x[0], 1), np.clip(x, None, 1)), X),
+    "select": (lambda x: np.select([x > 1, x > 0], [x, x * 2], default=7), X),
+    "choose": (lambda x: np.choose(abs(x) % 3, [x, x * 2, -x]), I),
+    "isin": (lambda x: (np.isin(x, [1, 2, 3]), np.isin(x, x[0], invert=True)), I),
+    "real imag": (lambda x: (np.real(x), np.imag(x), np.isreal(x), np.angle(x, deg=True)), C),
+    "polyval": (lambda x: np.polyval([2.0, 0, -1], x), X),
+    # Made after others.
+    "meshgrid": (lambda x: (*np.meshgrid(x, x[:2]), *np.meshgrid(x[:3], x, x[:2], indexing="ij", sparse=True)), V),
+    "likes": (lambda x: (np.zeros_like(x, np.int8), np.ones_like(x, shape=(2, 2)), np.full_like(x, 4, dtype="f4")), X),
+    "vander": (lambda x: (np.vander(x), np.vander(x, 3, increasing=True)), V),
+    "linspace of tensors": (lambda x: (np.linspace(x, x + 1, 4), np.linspace(x, 9, 3, endpoint=False, axis=-1)), X),
+    "logspace of tensors": (lambda x: (np.logspace(x, 1, 3), np.geomspace(x * x + 1, 9.0, 4)), V),
+    # Picking.
+    "take": (lambda x: (np.take(x, [7, -1], mode="wrap"), np.take(x, [[9, 1]], axis=1, mode="clip")), X),
+    "take_along_axis": (
+        lambda x: (np.take_along_axis(x, x.argmax(1, keepdims=True), 1), np.take_along_axis(x, I[:2] % 4, axis=0)),
+        X,
+    ),
+    "put_along_axis": (lambda x: np.put_along_axis(x, x.argmax(1, keepdims=True), 0, axis=1), X),
+    "putmask": (lambda x: np.putmask(x, x > 0, 3), X),
+    # Arguments of ufuncs.
+    "ufunc dtype": (lambda x: (np.add(x, 1, dtype=np.float32), np.sqrt(x * x, dtype=np.float32)), X),
+    "ufunc casting": (lambda x: np.multiply(x, x, dtype=np.int32, casting="unsafe"), X),
+    "ufunc out where": (lambda x: np.divmod(x, 3, out=(x, x.copy())), X),
+    "ufunc order": (lambda x: (np.add(x, 1, order="C"), np.exp(x, order="K", subok=False)), X),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", CASES)
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+def test_function(runner, name):
+    f, x = CASES[name]
+    runner.same(f, x)
+
+
+def created_filled(n):
+    return np.zeros((n, 2), dtype=np.int8), np.ones(n, order="C"), np.full((n,), 2.5, "f4")
+
+
+def created_matrices(n):
+    return np.eye(n, n + 1, k=1), np.identity(n), np.tri(n, k=-1), np.tri(n, 2, dtype=np.int32)
+
+
+def created_ranges(n):
+    return np.arange(n), np.arange(2, n + 3, 2, dtype=np.float32), np.arange(n, 0, -1)
+
+
+def created_spaces(n):
+    between, step = np.linspace(0, 7, n, retstep=True)
+    return between, step, np.linspace(1, n, 4, endpoint=False), np.linspace(0, 2, n, dtype=int)
+
+
+def created_powers(n):
+    return np.logspace(0, 2, n), np.logspace(0, 3, n, base=2.0), np.geomspace(1, 256, n)
+
+
+def created_coordinates(n):
+    return np.indices((n, 2)), *np.indices((2, n), sparse=True)
+
+
+def created_arrays(n):
+    return np.array([n, 2.0]), np.array([[n, 1]], dtype=np.float32, ndmin=3)
+
+
+CREATED = [
+    created_filled, created_matrices, created_ranges, created_spaces, created_powers, created_coordinates,
+    created_arrays,
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("f", CREATED)
+def test_creation_of_a_size_known_at_run_time(f):
+    staged = txc.jit(f)
+    for n in (5, 9):
+        for found, expected in zip(staged(n), f(n), strict=True):
+            np.testing.assert_allclose(found, expected, rtol=1e-14)
+            assert found.dtype == expected.dtype
+    assert len(staged.signatures()) == 1
+
+
+REFUSED = [
+    (lambda x: np.median(x), "np.median is not supported"),
+    (lambda x: np.pad(x, 1, "linear_ramp"), "np.pad does not take mode='linear_ramp'"),
+    (lambda x: np.pad(x, 1, "edge", constant_values=3), "np.pad does not take 'constant_values' with mode='edge'"),
+    (lambda x: np.pad(x, 1, "reflect", reflect_type="odd"), "np.pad does not take reflect_type='odd' here"),
+    (lambda x: np.nan_to_num(x, foo=1), "unexpected keyword argument 'foo'"),
+    (lambda x: np.interp(x, [0, 1], [2, 3], period=4), "np.interp does not take period=4 here"),
+    (lambda x: np.cov(x, fweights=[1, 2]), "np.cov does not take weights here"),
+    (lambda x: np.linalg.norm(x, "nuc"), "np.linalg.norm does not take ord='nuc' for matrices"),
+    (lambda x: np.linalg.norm(x, 2), "np.linalg.norm does not take ord=2 for matrices"),
+    (lambda x: np.concatenate([x, x], dtype=np.int8), "casting f64 to i8 is not 'same_kind'"),
+    (lambda x: np.zeros_like(x, order="F"), "np.zeros_like does not take order='F' here"),
+    (lambda x: np.split(x, 3), "4 elements along axis 0 of f64[4, x0.1] are no 3 equal parts"),
+    (lambda x: np.max(x, where=x > 0), "maximum does not take 'where' here"),
+    (lambda x: np.cross(x, x), "np.cross takes vectors of 3 elements"),
+    (lambda x: np.linalg.matrix_power(x, -1), "-1 is negative, which needs an inverse"),
+    (lambda x: np.roll(x, (1, 2, 3), (0, 1)), "np.roll: 3 shifts and 2 axes"),
+    (lambda x: np.copyto(x, 2j), "casting c128 to f64 is not 'same_kind'"),
+    (lambda x: np.take(x, [1], mode="other"), "np.take does not take mode='other'"),
+]
+
+
+@pytest.mark.parametrize("f, text", REFUSED, ids=range(len(REFUSED)))
+def test_what_is_not_taken_is_named(runner, f, text):
+    with pytest.raises((TxcError, TypeError)) as caught:
+        runner.trace(f, X)
+    assert text in str(caught.value)
+
+
+def test_handlers_take_no_argument_that_numpy_has_not():
+    """So that every call can be bound by NumPy's own signature."""
+    import inspect
+
+    for f, handler in FUNCTIONS.items():
+        try:
+            known = inspect.signature(f).parameters
+        except ValueError:
+            continue
+        if any(p.kind is p.VAR_KEYWORD for p in known.values()):
+            continue
+        # Other releases of NumPy name and order some parameters otherwise: those given by position only.
+        own = [p.name for p in inspect.signature(handler).parameters.values() if p.kind is not p.POSITIONAL_ONLY]
+        assert set(own) - {"newshape", "axis", "dtype", "casting", "a", "x", "object", "ndmin", "copy"} <= set(known), f
