@@ -177,6 +177,14 @@ def test_a_chain_of_mutations_is_one_kernel():
     assert str(module).count("kernel.generic") == 1 and "kernel.rows" not in str(module)
 
 
+def test_a_small_whole_exponent_stays_a_part_of_the_program():
+    x, two = array(2, 2), m.array(2)
+    for _ in range(3):
+        squared = m.pow(x, two)
+        ops = [node.op.name for node in lazy_graph([squared.value]).nodes() if node.op]
+        assert "square" in ops and "pow" not in ops
+
+
 def test_long_chains_are_computed_in_parts():
     t, one = array(3), m.ones([3])
     first = m.eseq(t)

@@ -54,7 +54,7 @@ def mutable(x: Any, name: str, *, scalars: bool = False) -> Tensor:
         raise OpError(
             f"{name} would change a {x.user_type} from outside the compiled function",
             "pass it as an argument",
-            "TX0223",
+            "TX0817",
         )
     return found
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ....dialects.registry import OpError
+from ....dialects.registry import OPS, OpError
 from ...diagnostics import located
 from ..apply import apply, cast, common_dtype
+from ..numpy_dispatch import power
 from ..tensor import Tensor
 from .arguments import depth_of, mutable, shape_text, tensor
 from .broadcasting import fitted, matched
@@ -97,7 +98,7 @@ def folding(
             depth = depth_of(*tensors) + len(tensors) - 2
             result = _alone(one, tensors[0]) if len(tensors) == 1 else tensors[0]
             for b in tensors[1:]:
-                result = apply(op, *matched(result, b, name))
+                result = _applied(op, *matched(result, b, name))
             return wrapped(result, depth)
 
     def mutating(a: Any, *more: Any) -> Any:
@@ -112,7 +113,7 @@ def folding(
             def compute() -> Tensor:
                 result = target
                 for b in fits:
-                    result = apply(op, result, b)
+                    result = _applied(op, result, b)
                 return result
 
             return assigned(target, compute, depth)
@@ -126,6 +127,15 @@ def folding(
         _named(mutating, f"{name}_", f"{first}\n\n{_CHANGE}, and where an operand does not broadcast to the shape "
                "of the first.\n"),
     )  # fmt: skip
+
+
+def _applied(op: str, a: Tensor, b: Tensor) -> Tensor:
+    """The op; a power whose exponent is written in the program as NumPy's ``**`` has it, which multiplies for 2."""
+    made = b.value.node if op == "pow" and b.ndim == 0 else None
+    if made is None or made.op is not OPS["constant"]:
+        return apply(op, a, b)
+    element = common_dtype([a, b])
+    return power(cast(a, element), made.attrs["value"])
 
 
 def _alone(one: str, x: Tensor) -> Tensor:

@@ -63,8 +63,12 @@ class Storage(Tensor):
         self._shared = before
 
     def read(self) -> int:
-        """An expression is about to read it; how long its own is.  What a second one reads is computed first."""
-        if self._value is not None and self._value.node.leaf is None and (self._shared or self.depth >= LONGEST):
+        """An expression is about to read it; how long its own is.  What a second one reads is computed first.
+
+        Not a literal: as a part of the program it can simplify what reads it.
+        """
+        assert self._value is not None
+        if self._value.node.operands and (self._shared or self.depth >= LONGEST):
             self.settle()
         return self.depth
 
