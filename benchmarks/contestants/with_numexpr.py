@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-import numexpr
+import numexpr  # pyright: ignore[reportMissingImports]
 import numpy as np
 
 from ..families import Workload

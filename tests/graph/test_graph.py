@@ -252,7 +252,7 @@ def test_errors(text: str, error: type[Exception], message: str):
 def test_errors_name_the_users_line():
     x = placeholder(np.float32, [2, 3])
     with pytest.raises(txc.TxcError) as caught:
-        x @ x
+        _ = x @ x
     assert "test_graph.py" in str(caught.value) and "x @ x" in str(caught.value)
 
 
