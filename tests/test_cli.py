@@ -207,7 +207,7 @@ def test_cache_says_what_is_kept_and_why_a_function_is_not(program: Path, tmp_pa
     assert "softmax: miss: it is kept with another options" in other
     info = compile_("cache", "info", **folder).stdout
     assert f"folder   {folder['TXC_CACHE_DIR']}" in info and "entries  1, " in info and "1 graphs" in info
-    assert compile_("cache", "clear", **folder).stdout == f"removed 1 entries of {folder['TXC_CACHE_DIR']}\n"
+    assert compile_("cache", "clear", **folder).stdout == f"removed 1 entry of {folder['TXC_CACHE_DIR']}\n"
     assert "entries  0, " in compile_("cache", "info", **folder).stdout
 
 

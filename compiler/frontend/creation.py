@@ -16,7 +16,7 @@ from .tensor import Tensor
 from .trace import table
 
 __all__ = [
-    "arange", "array", "empty", "eye", "full", "geomspace", "identity", "indices", "iota", "linspace",
+    "arange", "array", "asarray", "empty", "eye", "full", "geomspace", "identity", "indices", "iota", "linspace",
     "logspace", "ones", "tri", "zeros",
 ]  # fmt: skip
 
@@ -203,3 +203,8 @@ def array(object: Any, dtype: Any = None, *, copy: Any = True, ndmin: int = 0) -
         if made.ndim < ndmin:
             made = made.reshape((1,) * (ndmin - made.ndim) + made.shape)
         return Tensor(made.value, layout=made.layout, boxed=True)
+
+
+def asarray(a: Any, dtype: Any = None, *, copy: Any = None) -> Tensor:
+    """``np.asarray`` and its kin, whose first argument has another name; values are never shared, so they copy."""
+    return array(a, dtype, copy=copy)

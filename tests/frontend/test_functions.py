@@ -7,6 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+import txc
+
 RNG = np.random.default_rng(7)
 X = RNG.standard_normal((4, 5))
 Y = RNG.standard_normal((4, 5))
@@ -138,3 +140,12 @@ def test_keys_are_structural(runner):
     assert len(keys) == 1
     assert runner.trace(lambda x, y: x + y * 3, X, Y).key() not in keys
     assert runner.trace(lambda x, y: x + y * 2, F, F).key() not in keys
+
+
+def test_asarray_and_its_kin_of_arrays_and_lists():
+    def f(x):
+        return np.asarray(x), np.asarray([1, 2], np.float32), np.ascontiguousarray(x.T), np.asanyarray(x, dtype="i8")
+
+    for got, expected in zip(txc.jit(f)(X), f(X), strict=True):
+        np.testing.assert_array_equal(got, expected)
+        assert got.dtype == expected.dtype

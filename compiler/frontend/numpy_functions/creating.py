@@ -22,8 +22,8 @@ CREATION: dict[Any, Any] = {
     np.full: creation.full,
     np.arange: creation.arange, np.linspace: creation.linspace, np.logspace: creation.logspace,
     np.geomspace: creation.geomspace, np.eye: creation.eye, np.identity: creation.identity, np.tri: creation.tri,
-    np.indices: creation.indices, np.array: creation.array, np.asarray: creation.array,
-    np.ascontiguousarray: creation.array, np.asanyarray: creation.array,
+    np.indices: creation.indices, np.array: creation.array, np.asarray: creation.asarray,
+    np.ascontiguousarray: creation.asarray, np.asanyarray: creation.asarray,
 }  # fmt: skip
 FUNCTIONS |= CREATION
 
