@@ -8,9 +8,10 @@ import numpy as np
 
 from ...dialects.dims import Dim, dim, maximum
 from ...dialects.registry import OPS, OpError
-from ...dialects.types import DTYPES, DType, dtype
+from ...dialects.types import DTYPES, DType
 from ..diagnostics import located
 from .apply import apply, as_tensor, broadcast_to, broadcast_together, cast, constant, emit, stack
+from .methods import element_named
 from .symint import SymInt, as_dim, is_integer
 from .tensor import Tensor
 from .trace import table
@@ -32,13 +33,6 @@ def _sizes(shape: Any) -> tuple[Dim, ...]:
     return dims
 
 
-def _element(spec: Any) -> DType:
-    try:
-        return dtype(spec)
-    except TypeError as error:
-        raise OpError(str(error), code="TX0205") from error
-
-
 def _filled(shape: Any, value: Tensor) -> Tensor:
     # An array of its own: storing into it must be possible, which an expanded view refuses.
     made = broadcast_to(value, _sizes(shape))
@@ -48,17 +42,17 @@ def _filled(shape: Any, value: Tensor) -> Tensor:
 def full(shape: Any, fill_value: Any, dtype: Any = None) -> Tensor:
     with located():
         value = as_tensor(fill_value)
-        return _filled(shape, cast(value, value.element if dtype is None else _element(dtype)))
+        return _filled(shape, cast(value, value.element if dtype is None else element_named(dtype)))
 
 
 def zeros(shape: Any, dtype: Any = None) -> Tensor:
     with located():
-        return _filled(shape, Tensor(constant(0, _element(dtype or float))))
+        return _filled(shape, Tensor(constant(0, element_named(dtype or float))))
 
 
 def ones(shape: Any, dtype: Any = None) -> Tensor:
     with located():
-        return _filled(shape, Tensor(constant(1, _element(dtype or float))))
+        return _filled(shape, Tensor(constant(1, element_named(dtype or float))))
 
 
 #: The elements of an empty array are zero here: compiled code never reads memory that nothing wrote.
@@ -92,7 +86,7 @@ def arange(start_or_stop: Any, /, stop: Any = None, step: Any = 1, *, dtype: Any
             result = apply("mul", result, by)
         if first.const != 0:
             result = apply("add", result, start)
-        return result if dtype is None else cast(result, _element(dtype))
+        return result if dtype is None else cast(result, element_named(dtype))
 
 
 def linspace(
@@ -116,7 +110,7 @@ def linspace(
         if endpoint and not few:
             result = apply("select", apply("equal", at, parts), last, result)
         if dtype is not None:
-            element = _element(dtype)
+            element = element_named(dtype)
             result = cast(apply("floor", result) if element.is_integer else result, element)
         if axis % (first.ndim + 1):
             result = result.transpose(*_moved(first.ndim + 1, axis % (first.ndim + 1)))
@@ -141,7 +135,7 @@ def logspace(
     """Powers of `base`, whose exponents are evenly spaced."""
     with located():
         result = apply("pow", base, linspace(start, stop, num, endpoint, axis=axis))
-        return result if dtype is None else cast(result, _element(dtype))
+        return result if dtype is None else cast(result, element_named(dtype))
 
 
 def geomspace(start: Any, stop: Any, num: Any = 50, endpoint: bool = True, dtype: Any = None, axis: int = 0) -> Any:
@@ -158,7 +152,7 @@ def geomspace(start: Any, stop: Any, num: Any = 50, endpoint: bool = True, dtype
             result = apply("select", apply("equal", at, num - 1), last, result)
         if axis % result.ndim:
             result = result.transpose(*_moved(result.ndim, axis % result.ndim))
-        return result if dtype is None else cast(result, _element(dtype))
+        return result if dtype is None else cast(result, element_named(dtype))
 
 
 def eye(N: Any, M: Any = None, k: int = 0, dtype: Any = None) -> Tensor:
@@ -166,7 +160,7 @@ def eye(N: Any, M: Any = None, k: int = 0, dtype: Any = None) -> Tensor:
         rows, columns = _sizes((N, N if M is None else M))
         down = apply("reshape", iota(rows), dims=(rows, dim(1)))
         hit = apply("equal", iota(columns), apply("add", down, k))
-        return Tensor(cast(hit, _element(dtype or float)).value, boxed=True)
+        return Tensor(cast(hit, element_named(dtype or float)).value, boxed=True)
 
 
 def tri(N: Any, M: Any = None, k: int = 0, dtype: Any = None) -> Tensor:
@@ -175,7 +169,7 @@ def tri(N: Any, M: Any = None, k: int = 0, dtype: Any = None) -> Tensor:
         rows, columns = _sizes((N, N if M is None else M))
         down = apply("reshape", iota(rows), dims=(rows, dim(1)))
         hit = apply("less_equal", iota(columns), apply("add", down, k))
-        return Tensor(cast(hit, _element(dtype or float)).value, boxed=True)
+        return Tensor(cast(hit, element_named(dtype or float)).value, boxed=True)
 
 
 def identity(n: Any, dtype: Any = None) -> Tensor:
@@ -186,7 +180,7 @@ def indices(dimensions: Any, dtype: Any = int, sparse: bool = False) -> Any:
     """The index along each dim, of every element: stacked, or with `sparse` a tuple with dims of size 1."""
     with located():
         dims = _sizes(dimensions)
-        element = _element(dtype)
+        element = element_named(dtype)
         along = [
             apply("reshape", iota(d, element), dims=tuple(d if i == at else dim(1) for i in range(len(dims))))
             for at, d in enumerate(dims)
@@ -199,7 +193,7 @@ def array(object: Any, dtype: Any = None, *, copy: Any = True, ndmin: int = 0) -
     with located():
         made = as_tensor(object)
         if dtype is not None:
-            made = cast(made, _element(dtype))
+            made = cast(made, element_named(dtype))
         if made.ndim < ndmin:
             made = made.reshape((1,) * (ndmin - made.ndim) + made.shape)
         return Tensor(made.value, layout=made.layout, boxed=True)

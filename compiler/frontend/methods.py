@@ -20,6 +20,7 @@ from .trace import table
 __all__ = [
     "METHODS",
     "broadcast",
+    "element_named",
     "expand_dims",
     "moveaxis",
     "reduce",
@@ -45,7 +46,7 @@ def reduce(
     if is_integer(dtype) or isinstance(dtype, (tuple, list)):
         raise OpError(f"{name} takes its dims as one list, such as {name}([0, 1])", code="TX0241")
     if dtype is not None:
-        x = cast(x, _dtype(dtype))
+        x = cast(x, element_named(dtype))
     chosen = dims if axis is None else axis
     if where is not None and where is not np._NoValue and where is not True:
         x, where = _masked(name, x, where, initial)
@@ -78,7 +79,7 @@ def scan(
     if isinstance(dtype, bool):
         exclusive, dtype = dtype, None
     if dtype is not None:
-        x = cast(x, _dtype(dtype))
+        x = cast(x, element_named(dtype))
     if axis is None:
         x, axis = ravel(x), 0
     result = apply(name, x, axis=axis, exclusive=exclusive)
@@ -115,7 +116,12 @@ def _masked(name: str, x: Tensor, where: Any, initial: Any) -> tuple[Tensor, Any
     return apply("select", mask, x, neutral[name]), truth(as_tensor(mask))
 
 
-def _dtype(spec: Any) -> Any:
+def element_named(spec: Any) -> DType:
+    """An element type as the user gives it.  OpError for what is none, and for texts that NumPy reads otherwise."""
+    if isinstance(spec, str) and spec in ("i8", "u8"):
+        kind = "int" if spec == "i8" else "uint"
+        hint = f"pass np.{kind}8 or np.{kind}64"
+        raise OpError(f"{spec!r} is of 8 bits in txc's names and of 8 bytes in NumPy's", hint, "TX0205")
     try:
         return dtype(spec)
     except TypeError as error:
@@ -244,7 +250,7 @@ def copy(x: Tensor, order: Any = None) -> Tensor:
 def astype(
     x: Tensor, dtype: Any, order: Any = None, casting: str = "unsafe", subok: Any = None, copy: Any = None
 ) -> Tensor:
-    made = cast(x, checked_cast(x, _dtype(dtype), casting))
+    made = cast(x, checked_cast(x, element_named(dtype), casting))
     return Tensor(made.value, layout=x.layout)
 
 
@@ -290,7 +296,7 @@ def variance(
     """NumPy's var; `mean` has the reduced dims with size 1, `correction` is the standard's name for `ddof`."""
     x = as_tensor(x)
     if dtype is not None:
-        x = cast(x, _dtype(dtype))
+        x = cast(x, element_named(dtype))
     elif x.element.is_float and x.element.bits == 16:
         wide = variance(x, axis, "f32", None, ddof, keepdims, where=where, mean=mean, correction=correction)
         return _into(out, cast(wide, x.element))

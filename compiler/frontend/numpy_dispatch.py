@@ -107,7 +107,7 @@ def ufunc(f: Any, method: str, inputs: tuple[Any, ...], kwargs: dict[str, Any]) 
 def _elementwise(f: Any, name: str | None, inputs: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """A call of a ufunc, its `dtype`, `casting`, `where` and `out` applied around the op."""
     from .apply import apply, as_tensor, cast
-    from .methods import _dtype, checked_cast
+    from .methods import checked_cast, element_named
     from .numpy_functions import FUNCTIONS
 
     out, where, casting = kwargs.pop("out", None), kwargs.pop("where", True), kwargs.pop("casting", "same_kind")
@@ -122,7 +122,7 @@ def _elementwise(f: Any, name: str | None, inputs: tuple[Any, ...], kwargs: dict
         raise OpError(f"np.{f.__name__} does not take {argument}={value!r} here", "leave it out", "TX0240")
     if element is not None:
         tensors = [as_tensor(x) for x in inputs]
-        inputs = tuple(cast(t, checked_cast(t, _dtype(element), casting)) for t in tensors)
+        inputs = tuple(cast(t, checked_cast(t, element_named(element), casting)) for t in tensors)
     if f is np.matmul:
         result = matmul(*inputs)
     elif f in FUNCTIONS:

@@ -545,7 +545,7 @@ def asarray(
             raise OpError(
                 f"tensors live on 'cpu', not on {device!r}", "with txc.device(…) says what computes", "TX0701"
             )
-        element = None if dtype is None else methods._dtype(dtype)
+        element = None if dtype is None else methods.element_named(dtype)
         if isinstance(a, Tensor):
             made = a if element is None or a.element is element else methods.astype(a, element)
             if copy is False and made is not a:

@@ -144,8 +144,16 @@ def test_keys_are_structural(runner):
 
 def test_asarray_and_its_kin_of_arrays_and_lists():
     def f(x):
-        return np.asarray(x), np.asarray([1, 2], np.float32), np.ascontiguousarray(x.T), np.asanyarray(x, dtype="i8")
+        return np.asarray(x), np.asarray([1, 2], np.float32), np.ascontiguousarray(x.T), np.asanyarray(x, dtype="i4")
 
     for got, expected in zip(txc.jit(f)(X), f(X), strict=True):
         np.testing.assert_array_equal(got, expected)
         assert got.dtype == expected.dtype
+
+
+@pytest.mark.parametrize(
+    "make", [lambda x: x.astype("u8"), lambda x: np.sum(x, dtype="u8"), lambda x: np.zeros_like(x, "u8")]
+)
+def test_a_name_that_means_two_types_is_an_error(make):
+    with pytest.raises(txc.TxcError, match="'u8' is of 8 bits in txc's names and of 8 bytes in NumPy's"):
+        txc.jit(make)(X)

@@ -61,7 +61,7 @@ class IntegerInfo:
 
 
 def _element(type: Any) -> Any:
-    return type.element if isinstance(type, Tensor) else methods._dtype(type)
+    return type.element if isinstance(type, Tensor) else methods.element_named(type)
 
 
 def finfo(type: Any, /) -> FloatInfo:
