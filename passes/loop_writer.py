@@ -73,6 +73,8 @@ class LoopWriter:
     ranges: list[LoopRange] = field(default_factory=list)
     #: Expressions over a nest's iterators that are not negative anywhere in the loops being written.
     holds: frozenset[Dim] = frozenset()
+    #: Extents of iterators of the loops being written, by which indices become simpler.
+    extents: Mapping[Sym, Dim] = field(default_factory=dict)
 
     def fresh(self) -> Dim:
         """A new iterator."""
@@ -145,8 +147,8 @@ class LoopWriter:
         return block
 
     def _load(self, buffer: SSAValue, index: IndexMap, point: Point, block: Block) -> SSAValue:
-        guards = [g.substitute(point) for g in index.guards if g not in self.holds]
-        made = loop.LoadOp(buffer, [e.substitute(point) for e in index.exprs], guards)
+        guards = [simplify(g.substitute(point), self.extents) for g in index.guards if g not in self.holds]
+        made = loop.LoadOp(buffer, [simplify(e.substitute(point), self.extents) for e in index.exprs], guards)
         block.add_op(made)
         return made.result
 
