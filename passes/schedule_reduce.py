@@ -19,6 +19,8 @@ FREE_BLOCK = 16384
 BAND = 64
 #: Registers of results that a fold of at most so many operations an element holds.
 REGISTERS, LIGHT_BODY = 16, 2
+#: Square tiles side by side in a fold along what is contiguous, by vectors across.
+TILES = 2
 
 
 def schedule_reduction(
@@ -65,7 +67,7 @@ def _around(
         outermost = position == 0 and not serial
         if made is None and across:
             width = choose_lanes(lanes, walks, body_cost(nest))[0]
-            unroll = lanes.unroll or _side_by_side(nest, width)
+            unroll = lanes.unroll or _side_by_side(nest, walks, group, width)
             if outermost:
                 return _lane_chunks(group.extent, iterator, body, width, unroll)
             made = loop.ForOp(str(iterator), 0, group.extent, body, vector=width, unroll=unroll)
@@ -83,11 +85,15 @@ def _around(
     return made
 
 
-def _side_by_side(nest: kernel.GenericOp, width: int) -> int:
+def _side_by_side(nest: kernel.GenericOp, walks: list[Access], group: Group, width: int) -> int:
     """Registers of neighbouring results that fold together.
 
     A light fold has as many as a machine has: the wider the piece of each row, the better rows come from memory.
+    What is contiguous along the fold comes as tiles, each of which needs all registers.
     """
+    k, inner = Sym(f"d{nest.n_parallel}"), group.symbols[-1]
+    if any(_contiguous(w, k) and not _contiguous(w, inner) for w in _entering(nest, walks)):
+        return TILES
     if body_cost(nest) <= LIGHT_BODY and len(_state_types(nest)) == 1:
         return REGISTERS
     return max(1, min(8, BAND // width))
@@ -108,6 +114,11 @@ def _order(nest: kernel.GenericOp) -> Order:
     return nest.order.data
 
 
+def _contiguous(walk: Access, symbol: Sym) -> bool:
+    step = walk.step(symbol)
+    return step is not None and step.const == 1
+
+
 def _entering(nest: kernel.GenericOp, walks: list[Access]) -> list[Access]:
     return walks[: len(nest.ins) - nest.n_post] or walks
 
@@ -120,11 +131,9 @@ def lanes_across(order: Order) -> bool:
 def _across(nest: kernel.GenericOp, walks: list[Access], k: Sym, inner: Sym) -> bool:
     """Whether lanes run across results: the order allows it, and memory is contiguous that way, not along the fold."""
     order = _order(nest)
-    if not lanes_across(order):
-        return False
-    along = sum(1 for w in _entering(nest, walks) if (s := w.step(k)) is not None and s.const == 1)
-    beside = sum(1 for w in _entering(nest, walks) if (s := w.step(inner)) is not None and s.const == 1)
-    return beside > along or (order.kind != "free" and order.lanes == 1)
+    along = sum(_contiguous(w, k) for w in _entering(nest, walks))
+    beside = sum(_contiguous(w, inner) for w in _entering(nest, walks))
+    return beside > along or (order.kind != "free" and lanes_across(order))
 
 
 def _is_long(nest: kernel.GenericOp) -> bool:

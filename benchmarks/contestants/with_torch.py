@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import builtins
 import importlib
 import types
 from collections.abc import Callable
@@ -51,7 +52,7 @@ OWN["heat"] = _heat
 def in_torch(program: Callable[..., Any]) -> Callable[..., Any]:
     """The program over PyTorch's words."""
     own = OWN.get(program.__name__)
-    scope = {"np": torch_words, "erf": torch_words.erf}
+    scope = {"np": torch_words, "erf": torch_words.erf, "__builtins__": builtins}  # Dynamo asks for these by name
     return own or types.FunctionType(program.__code__, scope, program.__name__)
 
 
