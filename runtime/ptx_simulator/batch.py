@@ -9,6 +9,7 @@ import numpy as np
 from .heap import Heap
 from .memory import Fault, Memory
 from .paths import Path, bits_of
+from .races import Races
 from .spaces import WINDOW_BITS, space_of
 from .special import WARP
 from .types import Array, Type
@@ -23,10 +24,11 @@ class Launch:
 
     def __init__(
         self, heap: Heap, grid: tuple[int, int, int], block: tuple[int, int, int], parameters: bytes, shared: int,
-        dynamic_shared: int, local: int,
+        dynamic_shared: int, local: int, shared_grain: int,
     ):  # fmt: skip
         self.heap, self.grid, self.block, self.parameters = heap, grid, block, parameters
         self.shared, self.dynamic_shared, self.local = shared, dynamic_shared, local
+        self.shared_grain = shared_grain
         self.threads = block[0] * block[1] * block[2]
         self.slots = -(-self.threads // WARP) * WARP
         self.blocks = grid[0] * grid[1] * grid[2]
@@ -54,8 +56,11 @@ class Batch:
         #: Whether each thread's slot still runs.
         self.alive = np.tile(inside < launch.threads, count)
         self.running = launch.threads * count
+        #: By warp and lane, whether the launch has such a thread.
+        self.exists = self.alive.reshape(-1, WARP).copy()
         #: Grows whenever memory changes: what waiting threads may be waiting for.
         self.version = 0
+        self.races = Races(self, launch.shared_grain if launch.shared + launch.dynamic_shared else 0)
         self.clock = 0
 
     def blank(self) -> list[Array]:
@@ -67,9 +72,15 @@ class Batch:
 
     def where(self, thread: int) -> str:
         """``block (x, y, z), thread (x, y, z)`` of a thread's number."""
-        block = tuple(int(place[thread // self.slots]) for place in self.block_places)
-        inside = tuple(int(place[thread]) for place in self.thread_places)
-        return f"block {block}, thread {inside}"
+        return f"block {self.block_at(thread // self.slots)}, thread {self.thread_in_block(thread)}"
+
+    def block_at(self, number: int) -> tuple[int, ...]:
+        """The coordinates of a block of the batch."""
+        return tuple(int(place[number]) for place in self.block_places)
+
+    def thread_in_block(self, thread: int) -> tuple[int, ...]:
+        """A thread's coordinates in its block."""
+        return tuple(int(place[thread]) for place in self.thread_places)
 
     # Memory
 
@@ -88,7 +99,10 @@ class Batch:
         if not space:
             return self._generic(p, addresses, lambda q, s, a, _: self.load(q, s, a, width, count), count, width)
         memory, start = self._memory(space, p)
-        return memory.load(addresses, start, width, count)
+        found = memory.load(addresses, start, width, count)
+        if space == "shared":
+            self.races.loaded(p, addresses + start, width * count)
+        return found
 
     def store(self, p: Path, space: str, addresses: Array, values: list[Array]) -> None:
         if not space:
@@ -100,6 +114,21 @@ class Batch:
             addresses = np.broadcast_to(addresses, (n,))
         if memory.store(addresses, start, values):
             self.version += 1
+        if space == "shared":
+            clash = self.races.stored(p, addresses + start, values[0].itemsize * len(values))
+            if clash is not None:
+                self._check_clash(memory, addresses, start, values, clash)
+
+    def _check_clash(
+        self, memory: Memory, addresses: Array, start: Array | int, values: list[Array], lanes: Array
+    ) -> None:
+        """Threads that store to one place in one instruction must store one value."""
+        stays = memory.load(addresses, start, values[0].itemsize, len(values))
+        for kept, value in zip(stays, values, strict=True):
+            wrong = lanes & (kept != value)
+            if wrong.any():
+                lane = int(np.argmax(wrong))
+                raise self.races.clash(lane, int(addresses[lane]))
 
     def atomic(self, p: Path, space: str, addresses: Array, values: list[Array], apply: Apply) -> Array:
         """What lay there before each thread's turn; threads at one address take turns in their order."""
@@ -127,6 +156,8 @@ class Batch:
             if memory.store(addresses[lanes], begin, [np.broadcast_to(bits_of(np.atleast_1d(new)), len(lanes))]):
                 self.version += 1
             before[lanes] = old
+        if space == "shared":
+            self.races.stored(p, addresses + start, width, atomic=True)
         return before
 
     def _generic(

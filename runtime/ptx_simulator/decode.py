@@ -76,6 +76,8 @@ class Decoding:
     addresses: dict[str, tuple[str, int]]
     reads: set[int] = field(default_factory=set)
     writes: set[int] = field(default_factory=set)
+    #: Where the mask of the threads of a warp is read that have to come here together; -1: nobody is waited for.
+    gathers: int = -1
 
     def __post_init__(self) -> None:
         self.modifiers = list(self.instruction.modifiers)

@@ -120,10 +120,11 @@ class PtxModule:
             program.shared_bytes,
             shared,
             program.local_bytes,
+            program.shared_grain,
         )
         memory = program.shared_bytes + shared + program.local_bytes * launch.slots
         together = max(1, min(BATCH_THREADS // launch.slots, BATCH_BYTES // max(memory, 1)))
-        counts: Counter[str] = Counter()
+        counts: Counter[int] = Counter()
         with np.errstate(all="ignore"):
             for first in range(0, launch.blocks, together):
                 batch = Batch(launch, first, min(together, launch.blocks - first), program.blank)

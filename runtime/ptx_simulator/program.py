@@ -4,23 +4,26 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from ..gpu_device import DeviceError
-from . import compare_ops, float_ops, integer_ops, memory_ops  # noqa: F401  # each enters its decoders into the table
+from . import compare_ops, float_ops, integer_ops, memory_ops, warp_ops  # noqa: F401  # each enters its decoders into the table
+from .barriers import Meeting, decode_barrier
 from .control_flow import live_registers, weak_topological_order
 from .decode import TABLE, Decoding, Pool, Run
 from .memory import Fault
 from .paths import Path, bits_of
 from .syntax import Function, Instruction, Symbol
-from .types import Array, unsigned
+from .types import TYPES, Array, unsigned
 
 __all__ = ["ENDS", "BasicBlock", "Program", "make_program"]
 
-#: Opcodes that end a basic block: `program.py` and `scheduler.py` run them, not closures.
-ENDS = ("bra", "ret", "exit", "trap", "bar", "barrier", "brx")
+#: Opcodes before which the threads of a warp gather (`bar` is `bar.warp.sync` here).
+GATHERING = ("shfl", "vote", "match", "redux", "elect", "bar")
+#: Opcodes that end a basic block: the scheduler runs them, not closures.
+ENDS = ("bra", "ret", "exit", "bar", "barrier", "brx")
 
 
 @dataclass
@@ -33,12 +36,17 @@ class BasicBlock:
     ending: Ending | None = None
     reads: tuple[int, ...] = ()
     live: tuple[int, ...] = ()
+    gathers: int = -1
     classes: Counter[str] = field(default_factory=Counter)
 
 
 @dataclass
 class Ending:
-    """How a block ends.  `kind`: goto, branch (to `target` where the predicate holds, else to `next`), stop."""
+    """How a block ends.
+
+    `kind` is goto (to `next`), branch (to `target` where the predicate holds, else to `next`), table (to an entry of
+    `table`), barrier (on to `next`) or stop.
+    """
 
     kind: str
     next: int = -1
@@ -46,7 +54,14 @@ class Ending:
     predicate: int = -1
     negated: bool = False
     table: tuple[int, ...] = ()
-    sources: tuple[int, ...] = ()
+    index: int = -1
+    meeting: Meeting | None = None
+
+    @property
+    def sources(self) -> tuple[int, ...]:
+        """Registers that it reads."""
+        found = (self.predicate, self.index, *(self.meeting.sources if self.meeting is not None else ()))
+        return tuple(i for i in found if i >= 0)
 
 
 @dataclass
@@ -59,6 +74,8 @@ class Program:
     parameter_bytes: int
     shared_bytes: int
     local_bytes: int
+    #: The smallest access of shared memory, in bytes: the unit in which races are looked for.
+    shared_grain: int
 
 
 class _Maker:
@@ -89,10 +106,12 @@ class _Maker:
         reads, writes = [], []
         for block, old in zip(blocks, order, strict=True):
             ending = raw[old][1]
-            block.ending = Ending(
-                ending.kind, place.get(ending.next, -1), place.get(ending.target, -1), ending.predicate, ending.negated,
-                tuple(place[t] for t in ending.table), ending.sources,
-            )  # fmt: skip
+            block.ending = replace(
+                ending,
+                next=place.get(ending.next, -1),
+                target=place.get(ending.target, -1),
+                table=tuple(place[t] for t in ending.table),
+            )
             read, written = self.decode(block)
             reads.append(read)
             writes.append(written)
@@ -103,16 +122,27 @@ class _Maker:
         for register in blocks[0].live:
             # Nothing wrote it on some path: undefined in PTX, zero here.
             blank[register] = np.zeros(1, unsigned(self.pool.widths[register]))
-        return Program(self.function, blocks, blank, self.parameter_bytes, self.shared_bytes, self.local_bytes)
+        return Program(
+            self.function, blocks, blank, self.parameter_bytes, self.shared_bytes, self.local_bytes, self.grain()
+        )
+
+    def grain(self) -> int:
+        """Of the accesses that may mean shared memory."""
+        widths = [16]
+        for instruction in self.function.body:
+            spaces = {m.split("::")[0] for m in instruction.modifiers}
+            if instruction.opcode in ("ld", "st", "atom", "red") and not spaces & {"global", "local", "param", "const"}:
+                widths.append(TYPES[instruction.modifiers[-1]].bytes)
+        return min(widths)
 
     def starts(self) -> list[int]:
-        """Where blocks begin: at labels, behind what ends a block, and at a guarded barrier."""
+        """Where blocks begin: at labels, behind what ends a block, and where the threads of a warp gather."""
         body, found = self.function.body, {0, *self.function.labels.values()}
         for i, instruction in enumerate(body):
-            if instruction.opcode in ENDS:
+            if _ends(instruction):
                 found.add(i + 1)
-                if instruction.opcode in ("bar", "barrier") and instruction.guard is not None:
-                    found.add(i)
+            elif instruction.opcode in GATHERING:
+                found.add(i)
         found.add(len(body))
         return sorted(found)
 
@@ -127,7 +157,7 @@ class _Maker:
             if i == last:
                 found.append((BasicBlock([], None), Ending("stop")))
                 continue
-            final = inside[-1] if inside and inside[-1].opcode in ENDS else None
+            final = inside[-1] if inside and _ends(inside[-1]) else None
             straight = inside[:-1] if final is not None else inside
             found.append((BasicBlock(straight, final), self.ending(final, i, last, number)))
         return found
@@ -143,7 +173,12 @@ class _Maker:
             return Ending("branch", at + 1, target, guard, final.guard_negated)
         if final.opcode in ("ret", "exit"):
             return Ending("goto", last) if guard < 0 else Ending("branch", at + 1, last, guard, final.guard_negated)
-        raise DeviceError(f"not known: {final.text}", ptx_line=final.line, place=final.place)
+        d = Decoding(final, self.pool, self.addresses)
+        if final.opcode == "brx":
+            targets = self.function.branch_targets.get(getattr(final.operands[1], "name", ""), [])
+            table = tuple(self.label(final, Symbol(name), number) for name in targets)
+            return Ending("table", table=table, index=d.source(final.operands[0], TYPES["u32"]))
+        return Ending("barrier", at + 1, meeting=decode_barrier(d))
 
     def label(self, instruction: Instruction, operand: object, number: Mapping[int, int]) -> int:
         labels = self.function.labels
@@ -165,11 +200,13 @@ class _Maker:
             if instruction.guard is None:
                 written |= sum(1 << i for i in d.writes)
             block.classes[instruction.opcode] += 1
+            if d.gathers >= 0:
+                block.gathers = d.gathers
         ending = block.ending
         assert ending is not None
-        for source in (ending.predicate, *ending.sources):
-            if source >= 0:
-                read |= (1 << source) & ~written
+        read |= sum(1 << i for i in ending.sources if i < len(self.pool.widths)) & ~written
+        if ending.meeting is not None and ending.meeting.target >= 0:
+            written |= 1 << ending.meeting.target
         return read, written
 
     def decoded(self, instruction: Instruction, block: BasicBlock) -> Decoding:
@@ -190,6 +227,29 @@ class _Maker:
             d.reads |= {instruction.guard.number, *d.writes}
         block.code.append(run)
         return d
+
+
+def _ends(instruction: Instruction) -> bool:
+    return instruction.opcode in ENDS and "warp" not in instruction.modifiers
+
+
+def _branched_around(function: Function) -> None:
+    """Guards of barriers and of what a warp gathers for become branches around them."""
+    body: list[Instruction] = []
+    moved: dict[int, int] = {}
+    for i, instruction in enumerate(function.body):
+        moved[i] = len(body)
+        if instruction.guard is None or instruction.opcode not in (*GATHERING, "barrier"):
+            body.append(instruction)
+            continue
+        label = f"past line {instruction.line}, {i}"
+        negated = not instruction.guard_negated
+        body.append(replace(instruction, opcode="bra", modifiers=(), operands=(Symbol(label),), guard_negated=negated))
+        body.append(replace(instruction, guard=None, guard_negated=False))
+        function.labels[label] = i + 1
+    moved[len(function.body)] = len(body)
+    function.labels = {name: moved[at] for name, at in function.labels.items()}
+    function.body = body
 
 
 def _members(bits: int) -> tuple[int, ...]:
@@ -231,4 +291,5 @@ def _guarded(run: Run, guard: int, negated: bool, reads: tuple[int, ...], writes
 
 def make_program(function: Function, variables: Mapping[str, tuple[str, int]], shared: int) -> Program:
     """The program of a kernel.  `variables` are those of the module, `shared` the bytes of them in shared memory."""
+    _branched_around(function)
     return _Maker(function, variables, shared).make()
