@@ -33,7 +33,8 @@ def warp(statement: str, **how: Any) -> np.ndarray:
 @pytest.mark.parametrize(
     ("mode", "b", "c", "source"),
     [
-        ("idx", "5", "31", lambda i: 5), ("bfly", "3", "31", lambda i: i ^ 3), ("up", "2", "0", lambda i: i - 2 if i >= 2 else i),
+        ("idx", "5", "31", lambda i: 5), ("bfly", "3", "31", lambda i: i ^ 3),
+        ("up", "2", "0", lambda i: i - 2 if i >= 2 else i),
         ("down", "4", "31", lambda i: i + 4 if i + 4 < 32 else i),
         # Segments of eight lanes: the mask is 0x18, and the last lane of each its own.
         ("idx", "3", "6175", lambda i: (i & 24) | 3), ("down", "1", "6175", lambda i: i + 1 if (i & 7) < 7 else i),
@@ -247,13 +248,13 @@ def test_matrices_from_shared_memory_and_back(transposed: bool) -> None:
     st.shared.v4.b32 [%r8], {{%r2, %r3, %r4, %r5}};
     bar.sync 0;
     ldmatrix.sync.aligned.m8n8.x4{trans}.shared.b16 {{%r10, %r11, %r12, %r13}}, [%r8];
-    {{}}
+    BACK
     st.global.v4.b32 [%rd3], {{%r10, %r11, %r12, %r13}};
     ret;"""
     tile = ".shared .align 16 .b8 tile[512];"
     data = np.arange(256, dtype=np.uint16)
     given = np.ascontiguousarray(data).view(np.uint32)
-    found = run(body.format(""), given, variables=tile, block=32).view(np.uint16).reshape(32, 4, 2)
+    found = run(body.replace("BACK", ""), given, variables=tile, block=32).view(np.uint16).reshape(32, 4, 2)
     matrices = data.reshape(4, 8, 8)
     for lane in range(32):
         for i in range(4):
@@ -264,7 +265,7 @@ def test_matrices_from_shared_memory_and_back(transposed: bool) -> None:
     stmatrix.sync.aligned.m8n8.x4{trans}.shared.b16 [%r8], {{%r10, %r11, %r12, %r13}};
     bar.sync 0;
     ld.shared.v4.b32 {{%r10, %r11, %r12, %r13}}, [%r8];"""
-    np.testing.assert_array_equal(run(body.format(back), given, variables=tile, block=32), given)
+    np.testing.assert_array_equal(run(body.replace("BACK", back), given, variables=tile, block=32), given)
 
 
 # Copies beside the threads
@@ -272,7 +273,7 @@ def test_matrices_from_shared_memory_and_back(transposed: bool) -> None:
 
 @pytest.mark.parametrize("wait", [True, False])
 def test_asynchronous_copies(wait: bool) -> None:
-    """Two groups of copies; waiting for all but the newest brings the first.  Not to wait is to read what is not there."""
+    """Two groups of copies; waiting for all but the newest brings the first."""
     body = f"""
     ld.param.u64 %rd1, [p0];
     mov.u32 %r1, %tid.x;
