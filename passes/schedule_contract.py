@@ -24,7 +24,7 @@ from ..dialects.dims import Dim, Sym, dim, maximum, minimum, packed_strides
 from ..dialects.index_map import product, unravel
 from .contraction import Factors
 from .loop_writer import LoopWriter, accesses, buffer_info
-from .schedule_map import Lanes, grain
+from .schedule_map import Lanes
 
 __all__ = ["schedule_contraction"]
 
@@ -82,7 +82,7 @@ class _Contraction:
         self.batch = {Sym(f"d{i}"): place for i, place in zip(self.factors.batch, places)}
         self._either(body, self.m - FEW_ROWS, self._packing, self._in_place)
         body.add_op(loop.YieldOp())
-        work = grain(self.m * self.n * maximum(1, self.k))
+        work = self.writer.grain(self.m * self.n * maximum(1, self.k), self.nest)
         block.add_op(loop.ParallelOp(str(number), 0, product(extents), body, grain=work))
         return None
 

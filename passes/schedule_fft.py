@@ -27,7 +27,7 @@ from ..dialects.scalar import ComplexValue, Value
 from ..dialects.types import DTYPES, DType
 from .loop_code import Code
 from .loop_writer import LoopWriter, buffer_info
-from .schedule_map import Lanes, grain
+from .schedule_map import Lanes
 
 __all__ = ["schedule_fft"]
 
@@ -149,8 +149,9 @@ class _Fft:
         with body.for_(start - self.flag, minimum(count, start + step)) as (one, row):
             self._one(one, row, start)
         body.block.add_op(loop.YieldOp())
-        work = self.n * (self.v * 4)
-        code.block.add_op(loop.ParallelOp(str(start), 0, count, body.block, step=step, grain=grain(work)))
+        costs = self.writer.costs
+        grain = costs.grain(self.n * (self.v * 4), costs.unit)
+        code.block.add_op(loop.ParallelOp(str(start), 0, count, body.block, step=step, grain=grain))
 
     def _one(self, code: Code, row: Dim, start: Dim) -> None:
         """One transform; that before the `start` of a chunk is of Bluestein's filter."""

@@ -30,7 +30,7 @@ from ..dialects.scalar import Value
 from ..dialects.types import DTYPES, DType
 from .loop_code import Code
 from .loop_writer import LoopWriter, buffer_info
-from .schedule_map import Lanes, grain
+from .schedule_map import Lanes
 from .sort_keys import Key, keys_of
 
 __all__ = ["schedule_sort"]
@@ -131,7 +131,9 @@ class _Sort:
         body, row = code.inner(), self.writer.fresh()
         self._row(body, row, memory)
         body.block.add_op(loop.YieldOp())
-        code.block.add_op(loop.ParallelOp(str(row), 0, self.rows, body.block, grain=grain(self.n * 16)))
+        costs = self.writer.costs
+        grain = costs.grain(self.n * 16, costs.unit)
+        code.block.add_op(loop.ParallelOp(str(row), 0, self.rows, body.block, grain=grain))
 
     def _one_by_one(self, code: Code, memory: _Memory) -> None:
         with code.for_(0, self.rows) as (inner, row):
