@@ -12,7 +12,7 @@ from ..dialects.scalar import Value
 from ..dialects.types import DTYPES
 from .loop_code import Code
 from .loop_writer import LoopWriter, buffer_info
-from .schedule_map import Lanes, grain
+from .schedule_map import Lanes
 from .sort_keys import keys_of
 
 __all__ = ["schedule_search"]
@@ -43,7 +43,16 @@ class _Search:
         with body.for_(start, minimum(count, start + SPAN), self.width) as (c, number):
             self._find(c, unravel(number, self.dims), steps)
         body.block.add_op(loop.YieldOp())
-        code.block.add_op(loop.ParallelOp(str(start), 0, count, body.block, step=SPAN, grain=grain(dim(SPAN * 16))))
+        code.block.add_op(
+            loop.ParallelOp(
+                str(start),
+                0,
+                count,
+                body.block,
+                step=SPAN,
+                grain=self.writer.costs.grain(dim(SPAN * 16), self.writer.costs.unit),
+            )
+        )
 
     def _steps(self, code: Code) -> Dim:
         """The bits of the number of elements."""

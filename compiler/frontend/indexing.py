@@ -76,9 +76,16 @@ def places(x: Tensor, items: list[Any]) -> Places:
 
 
 def complete(x: Tensor, key: Any) -> list[Any]:
-    """One item for each dim (and None for each new one); Ellipsis replaced."""
+    """One item for each dim (and None for each new one); Ellipsis replaced.
+
+    Outside compiled functions masks become the indices of their true elements, whose number is computed.
+    """
     items = list(key) if isinstance(key, tuple) else [key]
     items = [np.asarray(k) if isinstance(k, list) else k for k in items]
+    if current() is None and any(is_mask(k) and as_tensor(k).ndim for k in items):
+        from .numpy_functions.chosen import nonzero
+
+        items = [i for k in items for i in (nonzero(k) if is_mask(k) and as_tensor(k).ndim else [k])]
     used = sum(_dims_used(k) for k in items)
     dots = [i for i, k in enumerate(items) if k is Ellipsis]
     if len(dots) > 1:

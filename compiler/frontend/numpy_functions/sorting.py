@@ -11,10 +11,9 @@ from .. import methods
 from ..apply import apply, as_tensor, cast, common_dtype
 from ..tensor import Tensor
 from .indexing import take, take_along_axis
-from .joining import stack_
-from .table import handles, into
+from .table import handles
 
-__all__ = ["argsort", "lexsort", "searchsorted", "sort"]
+__all__ = ["METHODS", "argsort", "lexsort", "searchsorted", "sort", "topk"]
 
 _KINDS = (None, "quicksort", "mergesort", "heapsort", "stable")
 
@@ -121,4 +120,7 @@ def _argsort(x: Tensor, axis: Any = -1, kind: Any = None, order: Any = None, *, 
     return argsort(x, axis, kind)
 
 
-methods.METHODS |= {"sort": _sort_in_place, "argsort": _argsort, "searchsorted": searchsorted, "topk": topk}
+#: Methods of tensors.
+METHODS: dict[str, Any] = {
+    "sort": _sort_in_place, "argsort": _argsort, "searchsorted": searchsorted, "topk": topk,
+}  # fmt: skip
