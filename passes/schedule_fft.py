@@ -216,7 +216,7 @@ class _Fft:
         return [*around, j, *unravel(inside, self.after)], guards
 
     @contextmanager
-    def _elements(self, code: Code, count: Dim) -> Iterator[tuple[Code, Dim, Dim]]:
+    def _elements(self, code: Code, count: Dim, first: Dim | int = 0) -> Iterator[tuple[Code, Dim, Dim]]:
         """A loop over the elements of the transforms of one row: the position and the lane."""
         if self.v == 1:
             with code.for_(first, count, self.width) as (inner, j):
@@ -229,15 +229,25 @@ class _Fft:
         """The inverse transform is the forward one with parts exchanged before and after."""
         return (z[1], z[0]) if self.inverse else z
 
-    def _put(self, code: Code, half: Dim | int, at: Dim, z: Pair) -> None:
-        for part in (0, 1):
-            code.store(z[part], self.scratch, [dim(half), dim(part), at])
+    def _part(self, part: int, at: Dim, lane: Dim) -> list[Dim]:
+        """The index of a part of a number in a half of the scratch memory."""
+        return [dim(part), at] if self.v == 1 else [at, dim(part), lane]
 
-    def _get(self, code: Code, buffer: SSAValue, index: Sequence[Dim], at: Dim) -> Pair:
-        return (code.load(buffer, [*index, dim(0), at]), code.load(buffer, [*index, dim(1), at]))
+    def _put(self, code: Code, half: Dim | int, at: Dim, lane: Dim, z: Pair) -> None:
+        for part in (0, 1):
+            code.store(z[part], self.scratch, [dim(half), *self._part(part, at, lane)])
+
+    def _get(self, code: Code, half: Dim, at: Dim, lane: Dim) -> Pair:
+        return self._pair(code, self.scratch, [[half, *self._part(part, at, lane)] for part in (0, 1)])
+
+    def _factor(self, code: Code, table: SSAValue, at: Dim) -> Pair:
+        return self._pair(code, table, [[dim(part), at] for part in (0, 1)])
+
+    def _pair(self, code: Code, buffer: SSAValue, index: Sequence[Sequence[Dim]]) -> Pair:
+        return code.load(buffer, index[0]), code.load(buffer, index[1])
 
     def _begin(self, code: Code, half: Value | int) -> None:
-        for cell, value in ((LEFT, code.b.index(self.length)), (SPAN, code.b.constant(self.v, I64))):
+        for cell, value in ((LEFT, code.b.index(self.length)), (SPAN, code.b.constant(1, I64))):
             code.store(value, self.cells, [dim(cell)])
         code.store(half if isinstance(half, Value) else code.b.constant(half, I64), self.cells, [dim(HALF)])
 
@@ -259,7 +269,7 @@ class _Fft:
         self._begin(code, 0)
 
     def _zeros(self, code: Code, lower: Dim, upper: Dim) -> None:
-        with code.for_(lower * self.v, upper * self.v, self.width) as (c, at):
+        with self._elements(code, upper, lower) as (c, j, lane):
             zero = c.b.constant(0.0, self.part)
             self._put(c, 0, j, lane, (zero, zero))
 
@@ -388,7 +398,7 @@ class _Fft:
             self._put(c, source, p * radix + k, lane, self._get(c, target, p + m * k, lane))
 
     def _later(self, code: Code, radix: int, m: Dim, s: Dim, source: Dim, target: Dim, wide: bool) -> None:
-        """Vectors along s: whole ones where it is `wide`."""
+        """Vectors along s (whole ones where it is `wide`), or across transforms side by side."""
         with code.for_(0, m) as (middle, p):
             factors = [self._factor(middle, self.table, p * s * k) for k in range(1, radix)]
             with self._along(middle, s, wide) as (c, q, lane):
