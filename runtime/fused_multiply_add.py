@@ -3,8 +3,8 @@
 float32: the product is exact in float64; the float64 sum rounded to odd loses nothing that the last rounding needs.
 float64: Boldo and Melquiond, "Emulation of a FMA and correctly rounded sums" (2008): the three parts of the exact
 result are added so that the low part is rounded to odd.  It needs exponents away from the ends of the range; lanes
-outside take exact integer arithmetic.  Most lanes need less: where the sum of the parts, plainly rounded, is not near the
-middle between two numbers, it is the result (Ziv, 1991).
+outside take exact integer arithmetic.  Most lanes need less: where the sum of the parts, plainly rounded, is not near
+the middle between two numbers, it is the result (Ziv, 1991).
 """
 
 from __future__ import annotations
