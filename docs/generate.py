@@ -79,8 +79,8 @@ added.
 ## Where a GPU may differ
 
 `.approx` functions are computed in f64 and rounded: within the manual's error, not the bits of a machine. Sums of
-matrix instructions, whose order the manual leaves open, are exact for integers, a chain of fused multiply-adds for f64, and for
-other floats in f64, rounded once. Accesses take effect in the order in which they are executed: nothing is reordered.
+matrix instructions, whose order the manual leaves open, are exact for integers, a chain of fused multiply-adds for f64,
+and for other floats in f64, rounded once. Accesses take effect in the order in which they are executed: nothing is reordered.
 
 ## Instructions
 
