@@ -80,7 +80,8 @@ added.
 
 `.approx` functions are computed in f64 and rounded: within the manual's error, not the bits of a machine. Sums of
 matrix instructions, whose order the manual leaves open, are exact for integers, a chain of fused multiply-adds for f64,
-and for other floats in f64, rounded once. Accesses take effect in the order in which they are executed: nothing is reordered.
+and for other floats in f64, rounded once. Accesses take effect in the order in which they are executed: nothing is
+reordered.
 
 ## Instructions
 
