@@ -29,6 +29,7 @@ from ..passes.eval_insertion import EvalInsertionPass
 from ..passes.fusion import FusionPass
 from ..passes.layout_swap import LayoutSwapPass
 from ..passes.schedule_cpu import ScheduleCpuPass
+from ..passes.schedule_gpu import ScheduleGpuPass
 from ..passes.work import work_of
 from ..runtime.calibration import calibrated
 from ..runtime.native_call import outside
@@ -52,8 +53,12 @@ __all__ = [
 ]  # fmt: skip
 
 PASSES: dict[str, type[ModulePass]] = {
-    p.name: p for p in (CanonicalizePass, LayoutSwapPass, EvalInsertionPass, FusionPass, BufferizePass, ScheduleCpuPass)
-}
+    p.name: p
+    for p in (
+        CanonicalizePass, LayoutSwapPass, EvalInsertionPass, FusionPass, BufferizePass,
+        ScheduleCpuPass, ScheduleGpuPass,
+    )
+}  # fmt: skip
 T = TypeVar("T")
 
 
@@ -115,7 +120,10 @@ def run_stages(
     run.passes("fused", FusionPass, has_fma=target.has_fma, locations=options.debug)
     run.passes("buffers", BufferizePass)
     work = work_of(function_of(run.module_now())) if run.reaches("obj") and run.reaches("buffers") else None
-    run.passes("loops", ScheduleCpuPass, vector_bits=min(target.vector_bits, ScheduleCpuPass.vector_bits))
+    if target.is_gpu:
+        run.passes("loops", ScheduleGpuPass)
+    else:
+        run.passes("loops", ScheduleCpuPass, vector_bits=min(target.vector_bits, ScheduleCpuPass.vector_bits))
     if run.reaches("llvm"):
         run.llvm = run.watched("llvm", "emit", lambda: emit_llvm(run.module_now(), target, options.debug))
     if run.reaches("asm") and (run.wants_text or stop_after == "asm"):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from xdsl.dialects import arith, func
@@ -12,6 +12,7 @@ from xdsl.ir import Block, Operation, Region, SSAValue
 
 from ..dialects import kernel, loop
 from ..dialects.attributes import BufferInfo, BufferType, dim_attr
+from ..dialects.body_builder import BodyBuilder
 from ..dialects.dims import Dim, Sym, dim, expand_mods, linear_in, simplify, sym
 from ..dialects.index_map import IndexMap
 from .costs import Costs
@@ -19,7 +20,7 @@ from .locations import carry_loc
 from .memory import LoopRange, aligned_bytes
 from .work import time_of
 
-__all__ = ["Access", "LoopWriter", "Point", "accesses", "body_cost"]
+__all__ = ["Access", "LoopWriter", "Point", "accesses", "body_cost", "bound", "buffer_info", "either"]
 
 #: `arith.cmpi`'s number of ``sge``.
 SIGNED_AT_LEAST = 5
@@ -264,3 +265,25 @@ def _cloned(op: Operation, values: dict[SSAValue, SSAValue]) -> Operation:
         properties=dict(op.properties),
         attributes=dict(op.attributes),
     )
+
+
+def either(block: Block, excess: Dim, where: Callable[[Block], None], otherwise: Callable[[Block], None]) -> None:
+    """One of two ways, by whether an expression is positive: when the loops run, unless it is known before."""
+    if excess.const is not None:
+        return where(block) if excess.const > 0 else otherwise(block)
+    condition = (BodyBuilder(block).index(excess) > 0).ref
+    then, other = Block(), Block()
+    where(then)
+    otherwise(other)
+    for inner in (then, other):
+        inner.add_op(loop.YieldOp())
+    block.add_op(loop.IfOp(condition, then, other))
+    return None
+
+
+def bound(writer: LoopWriter, block: Block, expr: Dim) -> Dim:
+    """An expression, computed here, as a symbol for the rest of the block."""
+    made = loop.IndexOp(expr)
+    name = f"{kernel.BOUND}{next(writer.counter)}."
+    block.add_ops([made, loop.BindOp(made.result, name)])
+    return sym(name)
