@@ -20,7 +20,8 @@ from .products import matmul
 from .table import handles
 
 __all__ = [
-    "cholesky", "det", "eigh", "eigvalsh", "inv", "matrix_rank", "pinv", "qr", "slogdet", "solve", "svd", "svdvals", "usual_share",
+    "cholesky", "det", "eigh", "eigvalsh", "inv", "matrix_rank", "pinv", "qr", "slogdet", "solve", "svd", "svdvals",
+    "usual_share",
 ]  # fmt: skip
 
 

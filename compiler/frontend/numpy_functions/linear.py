@@ -1,4 +1,4 @@
-"""Norms and products of `np.linalg` ."""
+"""Norms and products of `np.linalg`."""
 
 from __future__ import annotations
 
