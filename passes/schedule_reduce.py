@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from ..dialects import kernel, loop
@@ -11,7 +13,9 @@ from ..dialects.order import Order
 from .loop_writer import Access, LoopWriter, accesses, body_cost
 from .schedule_map import Group, Lanes, choose_lanes, grain, groups_of, point_of
 
-__all__ = ["fold", "lanes_across", "schedule_reduction"]
+__all__ = [
+    "FREE_BLOCK", "fold", "fold_partials", "lanes_across", "runs_across", "schedule_reduction", "state_types",
+]  # fmt: skip
 
 #: Elements of a block of a fold whose order is free.
 FREE_BLOCK = 16384
@@ -31,7 +35,7 @@ def schedule_reduction(
         _in_blocks(writer, nest, block, lanes, walks)
         return
     k = Sym(f"d{nest.n_parallel}")
-    across = bool(groups) and _across(nest, walks, k, groups[-1].symbols[-1])
+    across = bool(groups) and runs_across(nest, walks, k, groups[-1].symbols[-1])
     iterators = [writer.fresh() for _ in groups]
     point = {**done, **point_of(groups, iterators)}
     body = Block()
@@ -88,7 +92,7 @@ def _side_by_side(nest: kernel.GenericOp, width: int) -> int:
 
     A light fold has as many as a machine has: the wider the piece of each row, the better rows come from memory.
     """
-    if body_cost(nest) <= LIGHT_BODY and len(_state_types(nest)) == 1:
+    if body_cost(nest) <= LIGHT_BODY and len(state_types(nest)) == 1:
         return REGISTERS
     return max(1, min(8, BAND // width))
 
@@ -117,7 +121,7 @@ def lanes_across(order: Order) -> bool:
     return order.kind != "tree" or order.lanes == 1
 
 
-def _across(nest: kernel.GenericOp, walks: list[Access], k: Sym, inner: Sym) -> bool:
+def runs_across(nest: kernel.GenericOp, walks: list[Access], k: Sym, inner: Sym) -> bool:
     """Whether lanes run across results: the order allows it, and memory is contiguous that way, not along the fold."""
     order = _order(nest)
     if not lanes_across(order):
@@ -143,6 +147,7 @@ def fold(
     lower: Dim,
     upper: Dim,
     width: int,
+    cooperative: bool = False,
 ) -> list[SSAValue]:
     """One `loop.reduce` of the nest's body over part of its reduced iterator; its states."""
     order = _order(nest)
@@ -150,19 +155,45 @@ def fold(
     body = Block()
     yielded = writer.body(nest, {**point, Sym(f"d{nest.n_parallel}"): iterator}, body)
     body.add_op(loop.YieldOp(*yielded))
-    types = _state_types(nest)
+    types = state_types(nest)
     assert nest.identity is not None
     if order.kind == "tree":
         width = min(width, order.lanes)
     made = loop.ReduceOp(
         str(iterator), lower, upper, body, writer.merge(nest), order=order, identity=list(nest.identity.data),
-        types=types, vector=width,
+        types=types, vector=width, cooperative=cooperative,
     )  # fmt: skip
     block.add_op(made)
     return list(made.outs)
 
 
-def _state_types(nest: kernel.GenericOp) -> list[Attribute]:
+def fold_partials(
+    writer: LoopWriter,
+    nest: kernel.GenericOp,
+    block: Block,
+    partials: Sequence[SSAValue],
+    place: Sequence[Dim],
+    count: Dim,
+    cooperative: bool = False,
+) -> list[SSAValue]:
+    """The values of an order's blocks, at the end of ``partials[place]``, combined as the order combines blocks."""
+    position = writer.fresh()
+    gather = Block()
+    loads = [loop.LoadOp(buffer, [*place, position]) for buffer in partials]
+    gather.add_ops([*loads, loop.YieldOp(*[load.result for load in loads])])
+    order = _order(nest)
+    assert nest.identity is not None
+    counter = Order("tree", 1, 1) if order.kind == "tree" else order
+    total = loop.ReduceOp(
+        str(position), 0, count, gather, writer.merge(nest), order=counter, identity=list(nest.identity.data),
+        types=state_types(nest), cooperative=cooperative,
+    )  # fmt: skip
+    block.add_op(total)
+    return list(total.outs)
+
+
+def state_types(nest: kernel.GenericOp) -> list[Attribute]:
+    """The types of the states that a nest folds."""
     args = nest.merge.block.args
     return [a.type for a in list(args)[: len(args) // 2]]
 
@@ -173,7 +204,7 @@ def _in_blocks(writer: LoopWriter, nest: kernel.GenericOp, block: Block, lanes: 
     size = order.block if order.kind == "tree" else FREE_BLOCK
     blocks = (extent + (size - 1)) // size
     partials = []
-    for state in _state_types(nest):
+    for state in state_types(nest):
         info = BufferInfo(scalar_dtype(state), (blocks,), (dim(1),))
         partials.append(writer.allocate(block, info))
     number = writer.fresh()
@@ -185,15 +216,4 @@ def _in_blocks(writer: LoopWriter, nest: kernel.GenericOp, block: Block, lanes: 
     inner.add_op(loop.YieldOp())
     block.add_op(loop.ParallelOp(str(number), 0, blocks, inner, grain=max(1, 65536 // size)))
 
-    position = writer.fresh()
-    gather = Block()
-    loads = [loop.LoadOp(buffer, [position]) for buffer in partials]
-    gather.add_ops([*loads, loop.YieldOp(*[load.result for load in loads])])
-    assert nest.identity is not None
-    counter = Order("tree", 1, 1) if order.kind == "tree" else order
-    total = loop.ReduceOp(
-        str(position), 0, blocks, gather, writer.merge(nest), order=counter, identity=list(nest.identity.data),
-        types=_state_types(nest),
-    )  # fmt: skip
-    block.add_op(total)
-    writer.finish(nest, list(total.outs), {}, block)
+    writer.finish(nest, fold_partials(writer, nest, block, partials, [], blocks), {}, block)

@@ -17,7 +17,8 @@ from ...dialects.attributes import BufferType
 from ...dialects.dims import Call, Dim, Sym
 from ...dialects.loop import AllocOp, BarrierOp, ClockOp, ForOp, ParallelOp, ReduceOp, StoreOp
 from .function import symbols_of
-from .gpu_reduce import WARP, CooperativeWriter
+from .gpu_reduce import CooperativeWriter
+from .gpu_team import WARP
 from .lanes import Reg
 from .llvm_streaming import alignment_of
 from .writer import EmitError
@@ -133,7 +134,7 @@ class GpuKernel(CooperativeWriter):
             return []
 
         once = extent is not None and stride is not None and extent <= count * stride
-        if once and extent == count * stride:
+        if once and stride is not None and extent == count * stride:
             self.counted(op.symbol, first, "0", "1", body, trips=1, bound=bound)
         elif any(isinstance(inner, BarrierOp) for inner in op.walk()) and self.team == "block":
             raise EmitError(f"a barrier in a loop that not all {count} threads run once")

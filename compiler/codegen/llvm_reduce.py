@@ -9,13 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from xdsl.dialects.builtin import FloatAttr, IntegerAttr
 from xdsl.ir import SSAValue
 
 from ...dialects.attributes import DimsAttr
-from ...dialects.dims import Dim, Sym, minimum, sym
+from ...dialects.dims import Dim, Sym, constant_bound, minimum, sym
 from ...dialects.loop import ReduceOp
 from ...dialects.types import DTYPES, DType
 from .lanes import Lane, Reg, count_of, width_of
@@ -58,12 +59,16 @@ class ReduceWriter(LoopWriter):
         order, lower, upper = op.order.data, op.lower.data, op.upper.data
         fold = self._plan(op)
         extent = (upper - lower).const
-        single = order.kind == "free" or (extent is not None and extent <= order.block)
+        most = constant_bound(upper - lower)
+        single = order.kind == "free" or (most is not None and most <= order.block)
         if single:
             start, end = self.index(lower), self.index(upper)
             total = self._block(fold, start, end, extent)
         else:
-            total = self._blocks(fold, extent)
+            size = order.block
+            even = extent is not None and extent % size == 0
+            blocks = partial(self._block, fold)
+            total = self.runs_of_blocks(fold, extent, size, lambda a, b: blocks(a, b, size if even else None))
         self.values.update(zip(op.outs, total))
 
     def _plan(self, op: ReduceOp) -> Fold:
@@ -122,15 +127,7 @@ class ReduceWriter(LoopWriter):
             self.lanes = (*around, lane)
         if masked:
             self.mask = self._tail_mask
-        element = self.region(fold.op.body.block)
-        if fold.product == "fma":
-            new = [self.primitive("fma", (*element, *totals), fold.dtypes[0])]
-        else:
-            if fold.product == "mul_add":
-                element = [self.primitive("mul", element, fold.dtypes[0])]
-            new = self._merge(fold, totals, element)
-        lanes = totals[0].lanes
-        new = [Reg(lanes, self.spread(n, lanes), n.dtype) for n in new]
+        new = self.fold_in(fold, totals, self.region(fold.op.body.block))
         if masked:
             assert self._tail_mask is not None and lane is not None
             condition = Reg((lane,), [self._tail_mask], DTYPES["bool"])
@@ -139,6 +136,17 @@ class ReduceWriter(LoopWriter):
         return new
 
     _tail_mask: str | None = None
+
+    def fold_in(self, fold: Fold, totals: Sequence[Reg], element: Sequence[Reg]) -> list[Reg]:
+        """`totals` with one element each folded in."""
+        if fold.product == "fma":
+            new = [self.primitive("fma", (*element, *totals), fold.dtypes[0])]
+        else:
+            if fold.product == "mul_add":
+                element = [self.primitive("mul", element, fold.dtypes[0])]
+            new = self._merge(fold, totals, element)
+        lanes = totals[0].lanes
+        return [Reg(lanes, self.spread(n, lanes), n.dtype) for n in new]
 
     # One block
 
@@ -334,21 +342,24 @@ class ReduceWriter(LoopWriter):
         self.lanes = around
         return merged
 
-    def _blocks(self, fold: Fold, extent: int | None) -> list[Reg]:
-        """Blocks one after another (chain), or by a binary counter (tree)."""
+    def runs_of_blocks(
+        self, fold: Fold, extent: int | None, size: int, one: Callable[[str, str], list[Reg]]
+    ) -> list[Reg]:
+        """Blocks of `size` elements one after another (chain), or by a binary counter (tree).
+
+        `one` gives the value of the elements from an i64 on and below another.
+        """
         op = fold.op
         order, lower, upper = op.order.data, op.lower.data, op.upper.data
         start, end = self.index(lower), self.index(upper)
         # A name of its own for the block's first element; the iterator itself is the element's.
         first = Sym(f"{op.symbol.name}.block")
         block_bound = upper if lower.nonneg else None
-        trips = None if extent is None else -(-extent // order.block)
+        trips = None if extent is None else -(-extent // size)
 
         def one_block() -> list[Reg]:
             here = sym(first.name)
-            stop = minimum(here + order.block, upper)
-            even = extent is not None and extent % order.block == 0
-            return self._block(fold, self.index(here), self.index(stop), order.block if even else None)
+            return one(self.index(here), self.index(minimum(here + size, upper)))
 
         if order.kind == "chain":
 
@@ -356,9 +367,7 @@ class ReduceWriter(LoopWriter):
                 return self._merge(fold, totals, one_block())
 
             initial = self._start(fold, fold.outer)
-            _, totals = self.counted(
-                first, start, end, str(order.block), chained, initial, trips=trips, bound=block_bound
-            )
+            _, totals = self.counted(first, start, end, str(size), chained, initial, trips=trips, bound=block_bound)
             return totals
 
         initial = self._start(fold, fold.outer)
@@ -385,7 +394,7 @@ class ReduceWriter(LoopWriter):
         def counter(_: list[Reg]) -> list[Reg]:
             value = one_block()
             value = [Reg(v.lanes, self.constants(v), v.dtype) for v in value]
-            number = self.ins(f"sdiv i64 {self.sub(self.symbols[first][0], start)}, {order.block}")
+            number = self.ins(f"sdiv i64 {self.sub(self.symbols[first][0], start)}, {size}")
             free = self.intrinsic("cttz", "i64", "i64", [("i64", self.ins(f"xor i64 {number}, -1")), ("i1", "true")])
             level = Sym(f"{op.symbol.name}.level")
             _, value = self.counted(
@@ -396,12 +405,12 @@ class ReduceWriter(LoopWriter):
                     self._put_state(p, r, v.dtype, width)
             return []
 
-        self.counted(first, start, end, str(order.block), counter, trips=trips, bound=block_bound)
+        self.counted(first, start, end, str(size), counter, trips=trips, bound=block_bound)
         # What waits: a partial for each bit of the number of blocks, the smallest first.
         span = self.sub(end, start) if extent is None else str(extent)
         if span[0] == "%":
-            rounded = self.ins(f"add i64 {span}, {order.block - 1}")
-            count = self.ins(f"ashr i64 {rounded}, {order.block.bit_length() - 1}")
+            rounded = self.ins(f"add i64 {span}, {size - 1}")
+            count = self.ins(f"ashr i64 {rounded}, {size.bit_length() - 1}")
             count = self.intrinsic("smax", "i64", "i64", [("i64", count), ("i64", "0")])
         else:
             count = str(trips)
