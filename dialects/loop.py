@@ -410,13 +410,13 @@ class LoadOp(_Access):
 class StoreOp(_Access):
     """Writes an element of a buffer; nothing happens where a guard is negative.
 
-    ``streaming``: no loop nearby reads it back, so it may go past the caches where the buffer is too large for them.
+    ``streaming``: no loop nearby reads it back, so it goes past the caches where the buffer has so many bytes.
     """
 
     name = "loop.store"
     value = operand_def()
     buffer = operand_def()
-    streaming = opt_attr_def(UnitAttr)
+    streaming = opt_attr_def(IntegerAttr[IntegerType])
     assembly_format = "$value `,` $buffer attr-dict `:` type($value) `,` type($buffer)"
 
     def __init__(
@@ -426,11 +426,11 @@ class StoreOp(_Access):
         index: Sequence[Dim],
         guards: Sequence[Dim] = (),
         *,
-        streaming: bool = False,
+        streaming: int = 0,
     ):
         attributes = _access(index, guards)
         if streaming:
-            attributes["streaming"] = UnitAttr()
+            attributes["streaming"] = IntegerAttr(streaming, i64)
         Operation.__init__(self, operands=[value, buffer], attributes=attributes)
 
     def verify_(self) -> None:

@@ -22,7 +22,8 @@ from ..dialects import tx
 from ..dialects.attributes import DimsAttr, tensor_of, to_attr
 from ..dialects.dims import Dim
 from ..dialects.index_map import IndexMap
-from .cost import assumed_size
+from .costs import Costs, assumed_size
+from .remarks import remark
 
 __all__ = ["LayoutSwapPass"]
 
@@ -31,15 +32,21 @@ Order = tuple[int, ...]
 
 @dataclass(frozen=True)
 class LayoutSwapPass(ModulePass):
-    """Choose physical orders.  ``keep_results=true`` stores the function's results row-major whatever they cost."""
+    """Choose physical orders.
+
+    ``keep_results=true`` stores the function's results row-major whatever they cost, ``swap=false`` every value.
+    """
 
     name = "tx-swap-layout"
     keep_results: bool = False
+    swap: bool = True
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
+        if not self.swap:
+            return
+        costs = Costs.of(op)
         for function in [f for f in op.body.block.ops if isinstance(f, func.FuncOp)]:
-            orders = _argument_orders(function)
-            _Walk(self.keep_results, orders).block(function.body.block)
+            _Walk(costs, self.keep_results, _argument_orders(function)).block(function.body.block)
 
 
 def row_major(rank: int) -> Order:
@@ -79,8 +86,8 @@ def _packed_order(dims: tuple[Dim, ...], strides: tuple[Dim, ...]) -> Order | No
 
 
 class _Walk:
-    def __init__(self, keep_results: bool, orders: dict[SSAValue, Order]):
-        self.keep_results, self.orders = keep_results, orders
+    def __init__(self, costs: Costs, keep_results: bool, orders: dict[SSAValue, Order]):
+        self.costs, self.keep_results, self.orders = costs, keep_results, orders
 
     def block(self, block: Block) -> None:
         for op in block.ops:
@@ -117,9 +124,22 @@ class _Walk:
         plain = row_major(tensor_of(result.type).rank)
         best = max(votes, key=lambda order: (votes[order], order == plain))
         self.orders[result] = best
-        if best != plain and _is_stored(result, self.keep_results):
+        stored = _is_stored(result, self.keep_results)
+        if best != plain and stored:
             op.attributes["layout"] = to_attr(best)
             op.attributes["saved"] = FloatAttr(votes[best] - votes.get(plain, 0.0), f64)
+        if stored and set(votes) != {plain}:
+            self._remark(op, best, votes)
+
+    def _remark(self, op: tx.MapOp, best: Order, votes: dict[Order, float]) -> None:
+        """What each order would read against the grain, a line for every element."""
+        line = self.costs.machine.line / tensor_of(op.results[0].type).dtype.bytes
+        against = {order: sum(v for o, v in votes.items() if o != order) for order in {*votes, best}}
+        choices = {
+            f"order {list(order)}": self.costs.moving(sum(votes.values()) + (line - 1) * bytes_, near=False)
+            for order, bytes_ in sorted(against.items())
+        }
+        remark("layout", op.name, f"stored in order {list(best)}", "most operands lie so", choices, op)
 
 
 def _is_read_in_full(value: SSAValue) -> bool:

@@ -15,8 +15,10 @@ from ..dialects.attributes import BufferInfo, BufferType, dim_attr
 from ..dialects.body_builder import BodyBuilder
 from ..dialects.dims import Dim, Sym, dim, expand_mods, linear_in, simplify, sym
 from ..dialects.index_map import IndexMap
+from .costs import Costs
 from .locations import carry_loc
 from .memory import LoopRange, aligned_bytes
+from .work import time_of
 
 __all__ = ["Access", "LoopWriter", "Point", "accesses", "body_cost", "bound", "buffer_info", "either"]
 
@@ -74,10 +76,23 @@ class LoopWriter:
     ranges: list[LoopRange] = field(default_factory=list)
     #: Expressions over a nest's iterators that are not negative anywhere in the loops being written.
     holds: frozenset[Dim] = frozenset()
+    costs: Costs = field(default_factory=Costs)
+    #: Whether stores may go past the caches.
+    streams: bool = True
+    #: Extents of iterators of the loops being written, by which indices become simpler.
+    extents: Mapping[Sym, Dim] = field(default_factory=dict)
 
     def fresh(self) -> Dim:
         """A new iterator."""
         return sym(f"i{next(self.counter)}")
+
+    def grain(self, inner: Dim, nest: kernel.GenericOp) -> Dim:
+        """Iterations of an outer loop that make one piece of parallel work, when each does `inner` points of a nest."""
+        return self.costs.grain(inner, time_of(nest, self.costs))
+
+    def chunk(self, nest: kernel.GenericOp) -> int:
+        """Points of a nest that make one piece of parallel work."""
+        return self.costs.chunk(time_of(nest, self.costs))
 
     def allocate(self, block: Block, info: BufferInfo, scope: str = "arena") -> SSAValue:
         """A temporary at the end of the arena (or of each worker's own)."""
@@ -116,7 +131,8 @@ class LoopWriter:
     ) -> None:
         """The nest's stores; `in_order` says that neighbouring places are written one after another."""
         for value, out, index in zip(values, nest.outs, nest.maps_out()):
-            streaming = in_order and not nest.is_reduction and _only_written(out, nest)
+            past = self.streams and in_order and not nest.is_reduction and _only_written(out, nest)
+            streaming = self.costs.streaming_bytes if past else 0
             block.add_op(loop.StoreOp(value, out, [e.substitute(point) for e in index.exprs], streaming=streaming))
 
     def scatter(self, op: kernel.ScatterOp, point: Point, block: Block) -> None:
@@ -146,8 +162,8 @@ class LoopWriter:
         return block
 
     def _load(self, buffer: SSAValue, index: IndexMap, point: Point, block: Block) -> SSAValue:
-        guards = [g.substitute(point) for g in index.guards if g not in self.holds]
-        made = loop.LoadOp(buffer, [e.substitute(point) for e in index.exprs], guards)
+        guards = [simplify(g.substitute(point), self.extents) for g in index.guards if g not in self.holds]
+        made = loop.LoadOp(buffer, [simplify(e.substitute(point), self.extents) for e in index.exprs], guards)
         block.add_op(made)
         return made.result
 

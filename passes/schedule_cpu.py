@@ -17,6 +17,7 @@ from xdsl.passes import ModulePass
 from ..dialects import kernel
 from ..dialects.dims import Dim, Sym
 from .contraction import factors_of
+from .costs import Costs
 from .locations import carry_loc
 from .loop_writer import LoopWriter
 from .schedule_contract import schedule_contraction
@@ -26,27 +27,37 @@ from .schedule_reduce import schedule_reduction
 from .schedule_rows import schedule_rows
 from .schedule_scan import schedule_scan
 from .schedule_scatter import schedule_scatter
+from .schedule_sort import schedule_sort
 from .schedule_walk import ScheduleWalk
 
 __all__ = ["FOREIGN", "CpuSchedule", "ScheduleCpuPass"]
 
 #: The loop generators that `kernel.foreign` names.
-FOREIGN: dict[str, Callable[[LoopWriter, kernel.ForeignOp, Block, Lanes], None]] = {"fft": schedule_fft}
+FOREIGN: dict[str, Callable[[LoopWriter, kernel.ForeignOp, Block, Lanes], None]] = {
+    "fft": schedule_fft,
+    **dict.fromkeys(("sort", "argsort", "sort_with_positions"), schedule_sort),
+}
 
 
 @dataclass(frozen=True)
 class ScheduleCpuPass(ModulePass):
-    """Kernels to loops.  `lanes` and `unroll` force a vector width and a number of copies (0: chosen by the body)."""
+    """Kernels to loops.
+
+    `lanes` and `unroll` force a vector width and a number of copies (0: chosen by the body).  With ``streaming=false``
+    no store goes past the caches.
+    """
 
     name = "tx-schedule-cpu"
     vector_bits: int = 256
     lanes: int = 0
     unroll: int = 0
+    streaming: bool = True
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for function in [f for f in op.body.block.ops if isinstance(f, func.FuncOp)]:
             lanes = Lanes(self.vector_bits, self.lanes, self.unroll)
-            CpuSchedule(LoopWriter(function), lanes).function(function)
+            writer = LoopWriter(function, costs=Costs.of(function), streams=self.streaming)
+            CpuSchedule(writer, lanes).function(function)
 
 
 @dataclass

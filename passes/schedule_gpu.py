@@ -18,6 +18,7 @@ from ..dialects import kernel, loop
 from ..dialects.attributes import dim_attr
 from ..dialects.dims import dim
 from .contraction import factors_of
+from .costs import Costs
 from .loop_writer import LoopWriter
 from .schedule_cpu import CpuSchedule
 from .schedule_gpu_map import Grid, schedule_gpu_map
@@ -42,7 +43,9 @@ class ScheduleGpuPass(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for function in [f for f in op.body.block.ops if isinstance(f, func.FuncOp)]:
-            GpuSchedule(LoopWriter(function), Grid(self.threads, self.unroll)).function(function)
+            GpuSchedule(
+                LoopWriter(function, costs=Costs.of(function), streams=False), Grid(self.threads, self.unroll)
+            ).function(function)
             function.attributes["tx.thread_arena"] = dim_attr(dim(0))
 
 

@@ -16,10 +16,10 @@ from ..dialects import kernel, loop
 from ..dialects.attributes import BufferInfo, scalar_dtype
 from ..dialects.dims import Dim, Sym, dim, minimum, packed_strides
 from ..dialects.index_map import product, unravel
-from .loop_writer import LoopWriter, accesses, bound, either
+from .loop_writer import Access, LoopWriter, accesses, bound, either
 from .schedule_gpu_map import Grid, gpu_block, gpu_threads
 from .schedule_map import Group, groups_of, point_of
-from .schedule_reduce import fold, fold_partials, runs_across, state_types
+from .schedule_reduce import fold, fold_partials, lanes_across, state_types
 
 __all__ = ["schedule_gpu_reduction", "takes_reduction"]
 
@@ -50,7 +50,7 @@ class _Reduction:
         self.extents = [g.extent for g in self.groups]
         self.results, self.length = product(self.extents), nest.extents.data[-1]
         k = Sym(f"d{nest.n_parallel}")
-        self.across = bool(self.groups) and runs_across(nest, walks, k, self.groups[-1].symbols[-1])
+        self.across = bool(self.groups) and self._runs_across(walks[: len(nest.ins) - nest.n_post], k)
 
     def write(self, block: Block) -> None:
         piece = COLUMN_PIECE if self.across else PIECE
@@ -59,6 +59,13 @@ class _Reduction:
 
         few = FEW_RESULTS * (16 if self.across else 1) - self.results
         either(block, minimum(self.length - most, few), lambda b: self._cut(b, piece), whole)
+
+    def _runs_across(self, walks: Sequence[Access], k: Sym) -> bool:
+        """Whether threads stand along results: the order has no lanes, or is free and memory contiguous that way."""
+        order, inner = self.nest.order, self.groups[-1].symbols[-1]
+        assert order is not None
+        along, beside = (sum((step := w.step(s)) is not None and step.const == 1 for w in walks) for s in (k, inner))
+        return lanes_across(order.data) and (beside > along or order.data.kind != "free")
 
     def _point(self, block: Block, result: Dim) -> dict[Sym, Dim]:
         """The places of the parallel iterators at a result's number."""

@@ -1,0 +1,87 @@
+"""What a GPU is to the rest of txc: memory, PTX that it loads, kernels that it launches.
+
+`runtime/cuda.py` is a real one, `runtime/ptx_simulator/` one in NumPy.  Whoever runs a launch plan (`compiler/gpu/`)
+knows only this.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol
+
+import numpy as np
+
+__all__ = ["DeviceError", "GpuDevice", "GpuModule"]
+
+
+class DeviceError(RuntimeError):
+    """What went wrong on a device: no memory, PTX that it does not take, a kernel that failed or cannot be launched.
+
+    `kernel` is the kernel's name, `ptx_line` the number of the PTX line (from 1) and `place` the user's line
+    (``file:line``), each where it is known; `what` says what happened, without them.
+    """
+
+    code = "TX0410"
+
+    def __init__(self, what: str, *, kernel: str = "", ptx_line: int = 0, place: str = ""):
+        self.what, self.kernel, self.ptx_line, self.place = what, kernel, ptx_line, place
+        where = [f"kernel {kernel}" if kernel else "", f"PTX line {ptx_line}" if ptx_line else "", place]
+        known = ", ".join(w for w in where if w)
+        super().__init__(f"{known}: {what}" if known else what)
+
+
+class GpuModule(Protocol):
+    """Kernels of one PTX text, ready to be launched."""
+
+    def launch(
+        self,
+        kernel: str,
+        grid: tuple[int, int, int],
+        block: tuple[int, int, int],
+        shared: int,
+        arguments: Sequence[int],
+    ) -> None:
+        """Queue a launch behind what the device was given before.
+
+        `shared` is in bytes of dynamic shared memory; `arguments` are addresses and 64-bit integers in the kernel's
+        order.  Raises DeviceError, at the latest in `synchronize`.
+        """
+        ...
+
+
+class GpuDevice(Protocol):
+    """A GPU, or what behaves as one.  All calls go to one queue and take effect in their order."""
+
+    @property
+    def name(self) -> str:
+        """What the user calls it: ``ptx-sim``, ``cuda:0``."""
+        ...
+
+    @property
+    def cpu(self) -> str:
+        """What PTX is made for: ``sm_90a``."""
+        ...
+
+    def allocate(self, size: int) -> int:
+        """The address of `size` bytes, a multiple of 256.  Raises DeviceError when there is no memory left."""
+        ...
+
+    def free(self, address: int) -> None:
+        """Give back what `allocate` gave; what was queued before may still use it."""
+        ...
+
+    def write(self, address: int, array: np.ndarray) -> None:
+        """Copy a C-contiguous array of the host to the device; the array may be changed once this returns."""
+        ...
+
+    def read(self, address: int, array: np.ndarray) -> None:
+        """Copy from the device to a C-contiguous array of the host, which holds the values once this returns."""
+        ...
+
+    def load(self, ptx: str) -> GpuModule:
+        """Assemble PTX.  Raises DeviceError for a text that the device does not take."""
+        ...
+
+    def synchronize(self) -> None:
+        """Wait until all that was queued is done.  Raises DeviceError where some of it failed."""
+        ...

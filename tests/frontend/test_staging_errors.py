@@ -1,0 +1,129 @@
+"""What `jit` cannot take of Python's statements: the error says which, in which function, and on which line."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import txc
+from txc.compiler.diagnostics import TxcError
+
+X = np.arange(12.0).reshape(3, 4) - 4
+
+
+def prints(x):
+    print(x)
+    return x
+
+
+def shrinks(x, n):
+    while n > 1:
+        n = n // 2
+        x = x[n:]
+    return x
+
+
+def grown(x):
+    x += 1
+    return x.sum()
+
+
+def condition_stores_outside(x):
+    while grown(x) < 100:
+        x[0] = 2
+    return x
+
+
+def step_of_unknown_sign(x, n):
+    for i in range(n):
+        for _ in range(0, n, i - 2):
+            x = x + 1
+    return x
+
+
+def number_of_many(x):
+    return x * float(x)
+
+
+def changes_dtype(x, n):
+    for _ in range(n):
+        x = x > 0
+    return x
+
+
+def changes_shape(x, n):
+    for _ in range(n):
+        x = x[1:]
+    return x
+
+
+def loops_over_rows(x):
+    total = 0
+    for row in x:
+        total = total + row
+    return total
+
+
+def range_of_a_tensor(x):
+    for _ in range(x.sum()):
+        x = x + 1
+    return x
+
+
+def array_condition(x):
+    if x > 0:
+        x = x + 1
+    return x
+
+
+def one_branch(x):
+    if x.sum() > 0:
+        y = x
+    return y  # pyright: ignore[reportPossiblyUnboundVariable]
+
+
+def raises_on_a_tensor(x):
+    if x.sum() > 0:
+        raise ValueError
+    return x
+
+
+def a_list_in_a_loop(x, n):
+    found = None
+    for _ in range(n):
+        found = "yes"
+    return x, found
+
+
+def tuple_or_not(x):
+    if x.sum() > 0:
+        return x, x
+    return x
+
+
+ERRORS = [
+    (prints, (X,), "print of a tensor is not compiled"),
+    (shrinks, (X, 3), "an index needs the value of a tensor"),
+    (condition_stores_outside, (X,), "the condition of while stores into a tensor that is used outside it"),
+    (step_of_unknown_sign, (X, 9), "the step iv0 - 2 of a range varies with a loop"),
+    (number_of_many, (X,), "float() takes one number, not f64[x.0, x.1]"),
+    (changes_dtype, (X, 3), "before an iteration of the loop and bool[x.0, x.1] after it"),
+    (changes_shape, (X, 3), "a carried value keeps its shape"),
+    (loops_over_rows, (X,), "total is i64[] before an iteration of the loop and f64[x.1] after it"),
+    (range_of_a_tensor, (X,), "the bounds of a range are ints, not f64[]"),
+    (array_condition, (X,), "the condition of if is bool[x.0, x.1], not one bool"),
+    (one_branch, (X,), "'y' has no value here: it is set in only one branch"),
+    (raises_on_a_tensor, (X,), "if … raise depends on a tensor"),
+    (a_list_in_a_loop, (X, 3), "'found' holds a NoneType and changes inside a staged loop or branch"),
+    (tuple_or_not, (X,), "one branch returns a tuple, the other does not"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("f", "arguments", "text"), ERRORS, ids=lambda v: getattr(v, "__name__", ""))
+def test_errors(f: Any, arguments: tuple[Any, ...], text: str):
+    with pytest.raises(TxcError) as caught:
+        txc.jit(f)(*arguments)
+    assert text in str(caught.value)
+    assert f"in {f.__name__}" in str(caught.value) and __file__ in str(caught.value)
