@@ -23,6 +23,7 @@ from .loop_writer import LoopWriter
 from .schedule_cpu import CpuSchedule
 from .schedule_gpu_map import Grid, schedule_gpu_map
 from .schedule_gpu_reduce import schedule_gpu_reduction, takes_reduction
+from .schedule_gpu_rows import schedule_gpu_rows, takes_rows
 from .schedule_gpu_threads import write_as_threads
 from .schedule_map import Lanes
 from .schedule_walk import ScheduleWalk
@@ -58,6 +59,8 @@ class GpuSchedule(ScheduleWalk):
             schedule_gpu_map(self.writer, op, block, self.grid)
         elif isinstance(op, kernel.GenericOp) and takes_reduction(op) and factors_of(op) is None:
             schedule_gpu_reduction(self.writer, op, block, self.grid)
+        elif isinstance(op, kernel.RowsOp) and takes_rows(op):
+            schedule_gpu_rows(self.writer, op, block, self.grid)
         else:
             loops = Block()
             CpuSchedule(self.writer, AS_THREADS).kernel(op, loops)
