@@ -27,6 +27,7 @@ from .schedule_reduce import schedule_reduction
 from .schedule_rows import schedule_rows
 from .schedule_scan import schedule_scan
 from .schedule_scatter import schedule_scatter
+from .schedule_search import schedule_search
 from .schedule_sort import schedule_sort
 from .schedule_walk import ScheduleWalk
 
@@ -35,6 +36,7 @@ __all__ = ["FOREIGN", "CpuSchedule", "ScheduleCpuPass"]
 #: The loop generators that `kernel.foreign` names.
 FOREIGN: dict[str, Callable[[LoopWriter, kernel.ForeignOp, Block, Lanes], None]] = {
     "fft": schedule_fft,
+    "searchsorted": schedule_search,
     **dict.fromkeys(("sort", "argsort", "sort_with_positions"), schedule_sort),
 }
 

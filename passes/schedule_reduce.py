@@ -11,7 +11,7 @@ from ..dialects.order import Order
 from .loop_writer import Access, LoopWriter, accesses, body_cost
 from .schedule_map import Group, Lanes, choose_lanes, groups_of, point_of
 
-__all__ = ["fold", "lanes_across", "schedule_reduction"]
+__all__ = ["fold", "schedule_reduction"]
 
 #: Square tiles side by side in a fold along what is contiguous, by vectors across.
 TILES = 2
