@@ -27,6 +27,7 @@ from .schedule_reduce import schedule_reduction
 from .schedule_rows import schedule_rows
 from .schedule_scan import schedule_scan
 from .schedule_scatter import schedule_scatter
+from .schedule_search import schedule_search
 from .schedule_sort import schedule_sort
 from .schedule_walk import ScheduleWalk
 
@@ -35,6 +36,7 @@ __all__ = ["FOREIGN", "CpuSchedule", "ScheduleCpuPass"]
 #: The loop generators that `kernel.foreign` names.
 FOREIGN: dict[str, Callable[[LoopWriter, kernel.ForeignOp, Block, Lanes], None]] = {
     "fft": schedule_fft,
+    "searchsorted": schedule_search,
     **dict.fromkeys(("sort", "argsort", "sort_with_positions"), schedule_sort),
 }
 
@@ -55,9 +57,8 @@ class ScheduleCpuPass(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for function in [f for f in op.body.block.ops if isinstance(f, func.FuncOp)]:
-            lanes = Lanes(self.vector_bits, self.lanes, self.unroll)
             writer = LoopWriter(function, costs=Costs.of(function), streams=self.streaming)
-            CpuSchedule(writer, lanes).function(function)
+            CpuSchedule(writer, Lanes(self.vector_bits, self.lanes, self.unroll)).function(function)
 
 
 @dataclass

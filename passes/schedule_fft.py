@@ -91,6 +91,9 @@ class _Fft:
         table = BufferInfo(self.part, (dim(2), longest), packed_strides((dim(2), longest)))
         self.table = self.writer.allocate(block, table)
         self._fill(code, self.table, self.length, self.length, lambda k: k)
+        if self.v == 1:
+            self.turned = self.writer.allocate(block, table)
+            self._turn(code)
         if self.bluestein is not False:
             chirp = BufferInfo(self.part, (dim(2), self.n), packed_strides((dim(2), self.n)))
             self.chirp = self.writer.allocate(block, chirp)
@@ -140,6 +143,24 @@ class _Fft:
             re, im = turn(b, b.cast(b.index(number(k)), f64), b.cast(b.index(turns), f64))
             inner.store(b.cast(re, self.part), table, [dim(0), k])
             inner.store(b.cast(im, self.part), table, [dim(1), k])
+
+    def _turn(self, code: Code) -> None:
+        """The factors of the first pass side by side, as its vectors take them: that of ``p*k`` at ``[k][p]``."""
+        length = code.b.index(self.length)
+        radix = code.b.constant(1, I64)
+        for r in reversed(RADICES):
+            if r in FIRST:
+                radix = code.b.select(self._fits(code.b, length, r), code.b.constant(r, I64), radix)
+        first = code.bind(radix)
+        with code.for_(0, first) as (middle, k), middle.for_(0, self.length // first) as (c, p):
+            for part in (0, 1):
+                factor = c.load(self.table, [dim(part), p * k])
+                c.store(factor, self.turned, [dim(part), p + self.length // first * k])
+
+    def _fits(self, b: BodyBuilder, left: Value, radix: int) -> Value:
+        """Whether a pass may have this radix: it divides what is left, and 16 is 4 times 4."""
+        fits = b.rem(left, radix).equals(0)
+        return fits & left.differs(16) if radix == 8 else fits
 
     # One transform after another
 
@@ -304,10 +325,7 @@ class _Fft:
         if not others:
             run(code)
             return
-        fits = code.b.rem(left, radix).equals(0)
-        if radix == 8:
-            fits = fits & left.differs(16)
-        code.if_(fits, run, lambda c: self._choose(c, others))
+        code.if_(self._fits(code.b, left, radix), run, lambda c: self._choose(c, others))
 
     def _pass(self, code: Code, radix: int, m: Dim, s: Dim) -> None:
         half = code.load(self.cells, [dim(HALF)])
@@ -338,26 +356,34 @@ class _Fft:
                     else narrow(c)
                 ),
             )
-        code.store(1 - half, self.cells, [dim(HALF)])
 
     @contextmanager
-    def _whole(self, code: Code, count: Dim) -> Iterator[tuple[Code, Dim]]:
+    def _whole(self, code: Code, count: Dim, copies: bool = False) -> Iterator[tuple[Code, Dim]]:
         """A loop over at least a vector of elements, in whole vectors: the last starts earlier where some are left.
 
-        A pass reads and writes different memory, so computing some elements twice changes nothing.
+        A pass reads and writes different memory, so computing some elements twice changes nothing.  With `copies` the
+        elements are copies of scalar code, around vectors that cross them.
         """
         with code.for_(0, (count + (self.width - 1)) // self.width) as (middle, number):
             start = middle.bind(middle.b.index(minimum(number * self.width, count - self.width)))
-            with middle.for_(0, self.width, self.width) as (inner, lane):
+            vector, unroll = (1, self.width) if copies else (self.width, 1)
+            with middle.for_(0, self.width, vector, unroll) as (inner, lane):
                 yield inner, start + lane
 
     def _first(self, code: Code, radix: int, m: Dim, source: Dim, target: Dim) -> None:
-        """The pass with s of 1: vectors along m."""
+        """The pass with s of 1: vectors along m.  They leave ``[r][m]`` in the other half; back goes ``[m][r]``."""
         with self._whole(code, m) as (c, p):
             given = [self._get(c, self.scratch, [source], p + m * k) for k in range(radix)]
             for k, z in enumerate(butterfly(c.b, given)):
-                turned = times(c.b, z, self._get(c, self.table, [], p * k)) if k else z
-                self._put(c, target, p * radix + k, turned)
+                at = p + m * k
+                self._put(c, target, at, times(c.b, z, self._get(c, self.turned, [], at)) if k else z)
+        side = min(self.width, radix)
+        if radix % side:
+            moved = code.for_(0, m), 1
+        else:
+            moved = self._whole(code, m, copies=True), side
+        with moved[0] as (middle, p), middle.for_(0, radix, moved[1]) as (c, k):
+            self._put(c, source, p * radix + k, self._get(c, self.scratch, [target], p + m * k))
 
     def _later(self, code: Code, radix: int, m: Dim, s: Dim, source: Dim, target: Dim, wide: bool) -> None:
         """Vectors along s: whole ones where it is `wide`."""
@@ -371,6 +397,7 @@ class _Fft:
                 for k, z in enumerate(butterfly(c.b, given)):
                     turned = times(c.b, z, _in(c, factors[k - 1])) if k else z
                     self._put(c, target, q + s * (p * radix + k), turned)
+        code.store(code.b.index(target), self.cells, [dim(HALF)])
 
 
 def _in(code: Code, z: Pair) -> Pair:

@@ -24,7 +24,7 @@ from .schedule_reduce import fold, fold_partials, lanes_across, state_types
 __all__ = ["schedule_gpu_reduction", "takes_reduction"]
 
 #: Rows of more elements have a block each; of fewer a warp.
-LONG_ROW = 2048
+LONG_ROW = 1024
 #: Elements of a piece of a long fold that a block takes, and of one that a thread takes along a column.
 PIECE, COLUMN_PIECE = 1 << 15, 1 << 10
 #: Folds of more pieces are cut where there are fewer results than this.
@@ -82,19 +82,19 @@ class _Reduction:
         else:
             self._rows_of_blocks(block)
 
-    def _row(self, body: Block, result: Dim) -> None:
+    def _row(self, body: Block, result: Dim, length: Dim) -> None:
         point = self._point(body, result)
-        states = fold(self.writer, self.nest, body, point, dim(0), self.length, 1, cooperative=True)
+        states = fold(self.writer, self.nest, body, point, dim(0), length, 1, cooperative=True)
         self.writer.finish(self.nest, states, point, body)
 
     def _rows_of_blocks(self, block: Block) -> None:
         result, body = self.writer.fresh(), Block()
-        self._row(body, result)
+        self._row(body, result, self.length)
         block.add_op(gpu_block(result, self.results, body, self.grid.threads))
 
     def _rows_of_warps(self, block: Block) -> None:
         first, result, row = self.writer.fresh(), self.writer.fresh(), Block()
-        self._row(row, result)
+        self._row(row, result, minimum(self.length, LONG_ROW))
         row.add_op(loop.YieldOp())
         warps = max(1, self.grid.threads // 32)
         spread = loop.ParallelOp(str(result), first, minimum(self.results, first + warps), row, kind="gpu_warp")

@@ -145,7 +145,9 @@ class _Rows:
 
         def folded(body: Block, place: Dim) -> None:
             here = point(place)
-            states = fold(self.writer, nest, body, here, dim(0), nest.extents.data[-1], 1, cooperative=True)
+            length = nest.extents.data[-1]
+            upper = minimum(length, LONG_ROW) if threads == WARP else length
+            states = fold(self.writer, nest, body, here, dim(0), upper, 1, cooperative=True)
             self.writer.finish(nest, states, here, body)
 
         if not nest.is_reduction:

@@ -19,7 +19,7 @@ from ..dialects.index_map import IndexMap, product
 from .locations import carry_loc
 from .loop_writer import LoopWriter, accesses, body_cost, buffer_info
 from .schedule_map import Lanes, choose_lanes, groups_of, point_of
-from .schedule_reduce import fold, lanes_across
+from .schedule_reduce import fold
 from .work import time_of
 
 __all__ = ["schedule_rows"]
@@ -55,10 +55,10 @@ def schedule_rows(writer: LoopWriter, rows: kernel.RowsOp, block: Block, lanes: 
 
 
 def _runs_across(nests: list[kernel.GenericOp], shared: int) -> bool:
-    """Whether memory is contiguous across rows and not along them, and every order has one lane or none."""
+    """Whether memory is contiguous across rows and not along them."""
     across = along = 0
     for nest in nests:
-        if nest.is_scan or (nest.order is not None and not lanes_across(nest.order.data)):
+        if nest.is_scan:
             return False
         if any(isinstance(op, kernel.ReadOp) for r in nest.regions for b in r.blocks for op in b.ops):
             return False

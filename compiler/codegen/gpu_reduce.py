@@ -10,14 +10,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ...dialects.dims import Sym
+from ...dialects.dims import Dim, Sym, constant_bound, dim
 from ...dialects.loop import ReduceOp
 from ...dialects.types import DTYPES
 from .gpu_team import WARP, TeamWriter
 from .lanes import Lane, Reg
 from .llvm_loops import emitted_cost
 from .llvm_memory import storage_type
-from .llvm_reduce import Fold
+from .llvm_reduce import Fold, number_of
+from .llvm_scalar import literal
 from .writer import EmitError
 
 __all__ = ["CooperativeWriter"]
@@ -35,7 +36,10 @@ class CooperativeWriter(TeamWriter):
             return
         if not self.together or self.lanes:
             raise EmitError("a cooperative fold where not all threads are, or inside lanes")
-        order, fold = op.order.data, self._plan(op)
+        order = op.order.data
+        dtypes = [self.dtype_of(out.type) for out in op.outs]
+        identity = [literal(number_of(a), d) for a, d in zip(op.identity.data, dtypes, strict=True)]
+        fold = Fold(op, dtypes, identity, (), 1, order.lanes)
         extent = (op.upper.data - op.lower.data).const
         start, end = self.index(op.lower.data), self.index(op.upper.data)
         if order.kind == "free":
@@ -43,7 +47,8 @@ class CooperativeWriter(TeamWriter):
         elif order.kind == "tree":
             lanes = min(order.lanes, WARP)
             size = order.block * (self.team_size // lanes)
-            if extent is not None and extent <= size:
+            most = constant_bound(op.upper.data - op.lower.data)
+            if most is not None and most <= size:
                 total = self._team_run(fold, start, end, extent == size)
             else:
                 even = extent is not None and extent % size == 0
@@ -55,7 +60,7 @@ class CooperativeWriter(TeamWriter):
     def _block(self, fold: Fold, start: str, end: str, extent: int | None) -> list[Reg]:
         """One thread's fold in order, with several elements in flight."""
         copies = self._in_flight(fold, 1)
-        if fold.lanes > 1 or self.lanes or copies == 1:
+        if fold.lanes > 1 or self.lanes or copies == 1 or fold.position is not None:
             return super()._block(fold, start, end, extent)
         symbol, bound = fold.op.symbol, self._bound(fold.op)
         lane = self._lane_of(fold, copies, 1)
@@ -214,13 +219,13 @@ class CooperativeWriter(TeamWriter):
             older = [Reg(lanes, r[:copies], d) for r, d in zip(regs, fold.dtypes)]
             newer = [Reg(lanes, r[copies:], d) for r, d in zip(regs, fold.dtypes)]
             self.lanes = lanes
-            merged = self._merge(fold, older, newer)
+            merged = self.merge(fold, older, newer)
             regs = [list(self.constants(Reg(lanes, self.spread(m, lanes), m.dtype))) for m in merged]
             self.lanes = ()
         return [Reg((), r, d) for r, d in zip(regs, fold.dtypes)]
 
     def _merge_values_of(self, fold: Fold, older: Sequence[Reg], newer: Sequence[Reg]) -> list[Reg]:
-        merged = self._merge(fold, older, newer)
+        merged = self.merge(fold, older, newer)
         return [Reg((), list(self.constants(m)), m.dtype) for m in merged]
 
     def _tree(self, fold: Fold, values: list[Reg], distance: int, count: str) -> list[Reg]:
@@ -242,7 +247,7 @@ class CooperativeWriter(TeamWriter):
         warps = self.threads // WARP
         begun = self.mul(self.warp_number(), str(each))
         values = self._tree(fold, values, distance, self.sub(count, begun))
-        memory = [self.scratch(d, warps) for d in fold.dtypes]
+        memory = self._memory_of_warps(fold)
         lane = self.lane_number()
 
         def places(number: str) -> list[str]:
@@ -252,12 +257,24 @@ class CooperativeWriter(TeamWriter):
 
         def put(at: str) -> None:
             for pointer, value in zip(places(self.warp_number()), values):
-                self._put_state(pointer, self.constants(value)[0], value.dtype, 1)
+                self.put_state(pointer, self.constants(value)[0], value.dtype, 1)
 
         self.store_where(self.ins(f"icmp eq i64 {lane}, 0"), "", put)
         self.barrier()
         mine = self.ins(f"and i64 {lane}, {warps - 1}")
-        parts = [Reg((), [self._get_state(p, d, 1)], d) for p, d in zip(places(mine), fold.dtypes)]
+        parts = [Reg((), [self.get_state(p, d, 1)], d) for p, d in zip(places(mine), fold.dtypes)]
         self.barrier()
         filled = count if each == 1 else self.ins(f"ashr i64 {self.add(count, str(each - 1))}, {each.bit_length() - 1}")
         return self.from_first(self._tree(fold, parts, 1, filled))
+
+    def _memory_of_warps(self, fold: Fold) -> list[str]:
+        """Block memory for a value of each state from each warp."""
+        first, found = self.handed, list[str]()
+        self.handed = first + fold.op.block_bytes(self.threads)
+        for d in fold.dtypes:
+            found.append(self.shared(first))
+            first = first + -(-self.threads // WARP * d.bytes // 16) * 16
+        return found
+
+    #: Where the memory of folds goes on.
+    handed: Dim = dim(0)

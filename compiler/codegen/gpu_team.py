@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ...dialects.types import DType
+from ...dialects.dims import Dim
 from .function import FunctionWriter
 from .lanes import Reg
-from .llvm_memory import storage_type
 from .writer import llvm_type
 
 __all__ = ["WARP", "TeamWriter"]
@@ -105,12 +104,13 @@ class TeamWriter(FunctionWriter):
         self.declare(full, "i32", ["i32", "i32", "i32", "i32"])
         return self.ins(f"call i32 @{full}(i32 -1, i32 {value}, i32 {which}, i32 {WARP - 1})")
 
-    # Values of other warps of the block
+    # Memory of the block
 
-    def scratch(self, dtype: DType, count: int) -> str:
-        """Memory of the block for so many values."""
-        name = self.module.unique(f"{self.name}_shared")
-        ty = storage_type(dtype)
-        space = f"[{count} x {ty}]"
-        self.module.globals[name] = f"@{name} = internal addrspace(3) global {space} poison, align 16"
-        return self.ins(f"addrspacecast ptr addrspace(3) @{name} to ptr", self.scopes[0].prelude)
+    def shared(self, offset: Dim) -> str:
+        """A pointer into the block's memory."""
+        if not self._shared:
+            self.module.globals["shared"] = "@shared = external addrspace(3) global [0 x i8], align 16"
+            self._shared = self.ins("addrspacecast ptr addrspace(3) @shared to ptr", self.scopes[0].prelude)
+        return self.pointer(self._shared, "i8", offset)
+
+    _shared: str = ""

@@ -18,9 +18,11 @@ from ...dialects.attributes import DimsAttr
 from ...dialects.dims import Dim, Sym, constant_bound, dim, linear_in, minimum, sym
 from ...dialects.loop import LoadOp, ReduceOp
 from ...dialects.types import DTYPES, DType
-from .lanes import Lane, Reg, count_of, width_of
+from .binary_counter import BinaryCounter, stored_type
+from .lanes import Lane, Reg, count_of
 from .llvm_loops import LoopWriter, emitted_cost
 from .llvm_scalar import literal
+from .positions import POSITIONS, Position, position_of
 from .writer import EmitError, llvm_type, vector_type
 
 __all__ = ["ReduceWriter", "number_of"]
@@ -29,6 +31,7 @@ __all__ = ["ReduceWriter", "number_of"]
 LIGHT_INSTRUCTIONS = 64
 #: A partial result waits for each power of two of blocks.
 LEVELS = 48
+I64 = DTYPES["i64"]
 
 
 @dataclass
@@ -41,6 +44,8 @@ class Fold:
     outer: tuple[Lane, ...]  # lane dims of the loops around it that it varies along
     width: int  # lanes in a machine vector along the reduced iterator
     groups: int  # vectors that hold all virtual lanes
+    position: Position | None = None
+    start: str = "0"  # where its positions count from
 
     @property
     def product(self) -> str:
@@ -58,6 +63,9 @@ class ReduceWriter(LoopWriter):
         order, lower, upper = op.order.data, op.lower.data, op.upper.data
         fold = self._plan(op)
         extent = (upper - lower).const
+        if fold.position is not None:
+            self.values.update(zip(op.outs, self._with_positions(fold, fold.position)))
+            return
         most = constant_bound(upper - lower)
         single = order.kind == "free" or (most is not None and most <= order.block)
         if single:
@@ -81,7 +89,10 @@ class ReduceWriter(LoopWriter):
             cost = emitted_cost(op.body.block)
             # A power of two: lanes are combined by halves, and found by the low bits of the element's number.
             groups = 1 if width == 1 else next((g for g in (4, 2) if g * cost <= LIGHT_INSTRUCTIONS), 1)
-            return Fold(op, dtypes, identity, outer, width, groups)
+            position = position_of(op, dtypes)
+            if position is not None:
+                dtypes[position.number] = position.dtype
+            return Fold(op, dtypes, identity, outer, width, groups, position)
         width = min(width, order.lanes)
         return Fold(op, dtypes, identity, outer, width, order.lanes // width)
 
@@ -110,10 +121,64 @@ class ReduceWriter(LoopWriter):
 
     # Pieces of a fold
 
-    def _start(self, fold: Fold, lanes: tuple[Lane, ...]) -> list[Reg]:
-        return [Reg(lanes, [text] * count_of(lanes), d) for text, d in zip(fold.identity, fold.dtypes)]
+    def _start(self, fold: Fold, lanes: tuple[Lane, ...], along: Lane | None = None) -> list[Reg]:
+        """The identities, over `lanes`.  A position starts as that of its lane's first element (`along`)."""
+        totals = [Reg(lanes, [text] * count_of(lanes), d) for text, d in zip(fold.identity, fold.dtypes)]
+        if fold.position is not None:
+            first = self._numbers(fold.position.dtype, "0", along)
+            totals[fold.position.number] = Reg(lanes, self.spread(first, lanes), first.dtype)
+        return totals
 
-    def _merge(self, fold: Fold, older: Sequence[Reg], newer: Sequence[Reg]) -> list[Reg]:
+    def _numbers(self, dtype: DType, first: str, along: Lane | None) -> Reg:
+        """The numbers of elements from `first` on, over a lane dim of theirs."""
+        if along is None:
+            return Reg((), [first], dtype)
+        width, scalar = along.width, llvm_type(dtype)
+        regs = []
+        for copy in range(along.copies):
+            steps = [str(copy * width + k) for k in range(width)]
+            text = steps[0] if width == 1 else "<" + ", ".join(f"{scalar} {s}" for s in steps) + ">"
+            regs.append(self.ins(f"add {vector_type(width, scalar)} {self.splat(first, scalar, width)}, {text}"))
+        return Reg((along,), regs, dtype)
+
+    def _elements(self, fold: Fold, along: Lane | None) -> list[Reg]:
+        """The states of the elements of one step."""
+        element = self.region(fold.op.body.block)
+        if fold.position is not None:
+            here = self.sub(self.symbols[fold.op.symbol][0], fold.start)
+            if fold.position.dtype is not I64 and here[0] == "%":
+                here = self.ins(f"trunc i64 {here} to {llvm_type(fold.position.dtype)}")
+            element[fold.position.number] = self._numbers(fold.position.dtype, here, along)
+        return element
+
+    def _with_positions(self, fold: Fold, position: Position) -> list[Reg]:
+        """The fold of a reduction that says where, in blocks in which positions fit their type."""
+        op, wide = fold.op, Fold(fold.op, [*fold.dtypes], fold.identity, fold.outer, 1, 1)
+        wide.dtypes[position.number] = I64
+        extent = (op.upper.data - op.lower.data).const
+
+        def block(start: str, end: str, extent: int | None) -> list[Reg]:
+            totals = self._block(fold, start, end, extent)
+            found = self.cast(totals[position.number], I64)
+            totals[position.number] = self.primitive("add", (found, Reg((), [start], I64)), I64)
+            return [Reg(t.lanes, self.constants(t), t.dtype) for t in totals]
+
+        start, end = self.index(op.lower.data), self.index(op.upper.data)
+        if position.dtype is I64 or (extent is not None and extent <= POSITIONS):
+            return block(start, end, extent)
+        first = Sym(f"{op.symbol.name}.block")
+
+        def one(totals: list[Reg]) -> list[Reg]:
+            here = self.symbols[first][0]
+            limit = self.add(here, str(POSITIONS))
+            stop = self.intrinsic("smin", "i64", "i64", [("i64", limit), ("i64", end)])
+            return self.merge(wide, totals, block(here, stop, None))
+
+        bound = op.upper.data if op.lower.data.nonneg else None
+        _, totals = self.counted(first, start, end, str(POSITIONS), one, self._start(wide, fold.outer), bound=bound)
+        return totals
+
+    def merge(self, fold: Fold, older: Sequence[Reg], newer: Sequence[Reg]) -> list[Reg]:
         return self.region(fold.op.merge.block, [*older, *newer])
 
     def _accumulate(self, fold: Fold, totals: list[Reg], lane: Lane | None, masked: bool = False) -> list[Reg]:
@@ -123,7 +188,7 @@ class ReduceWriter(LoopWriter):
             self.lanes = (*around, lane)
         if masked:
             self.mask = self._tail_mask
-        new = self.fold_in(fold, totals, self.region(fold.op.body.block))
+        new = self.fold_in(fold, totals, self._elements(fold, lane))
         if masked:
             assert self._tail_mask is not None and lane is not None
             condition = Reg((lane,), [self._tail_mask], DTYPES["bool"])
@@ -138,7 +203,8 @@ class ReduceWriter(LoopWriter):
         else:
             if fold.product == "mul_add":
                 element = [self.primitive("mul", element, fold.dtypes[0])]
-            new = self._merge(fold, totals, element)
+            forward = fold.op.merge.block if fold.position is None else fold.position.forward
+            new = self.region(forward, [*totals, *element])
         lanes = totals[0].lanes
         return [Reg(lanes, self.spread(n, lanes), n.dtype) for n in new]
 
@@ -149,6 +215,7 @@ class ReduceWriter(LoopWriter):
     def _block(self, fold: Fold, start: str, end: str, extent: int | None) -> list[Reg]:
         """The fold of the elements from `start` to `end`, at most a block."""
         symbol, bound = fold.op.symbol, self._bound(fold.op)
+        fold.start = start
         if fold.lanes > 1 and self.vector is not None:
             return self._beside(fold, start, end)
         if fold.lanes == 1:
@@ -166,11 +233,12 @@ class ReduceWriter(LoopWriter):
         if not light or (extent is not None and extent < fold.lanes):
             one = Lane(symbol, fold.width, 1, depth)
             memory = self._memory(fold, copies)
-            self._fill(fold, memory, copies)
+            every = Lane(symbol, fold.width, fold.groups, depth)
+            self._spill(fold, memory, self._start(fold, (*fold.outer, every), every))
             self._in_memory(fold, memory, one, start, end, extent)
-            return self._combine(fold, self._reload(fold, memory, Lane(symbol, fold.width, fold.groups, depth)))
+            return self._combine(fold, self._reload(fold, memory, every))
         every = Lane(symbol, fold.width, fold.groups, depth)
-        totals = self._start(fold, (*fold.outer, every))
+        totals = self._start(fold, (*fold.outer, every), every)
         if extent is None:
             trip = self.sub(end, start)
             whole_end = self.add(start, self.whole(trip, fold.lanes))
@@ -205,7 +273,7 @@ class ReduceWriter(LoopWriter):
 
     def _memory(self, fold: Fold, copies: int) -> list[str]:
         """Stack memory of each state: ``[copies][lanes]``."""
-        return [self.alloca(_stored(d), copies * fold.lanes) for d in fold.dtypes]
+        return [self.alloca(stored_type(d), copies * fold.lanes) for d in fold.dtypes]
 
     def _slots(self, fold: Fold, memory: list[str], group: str | int, copies: int) -> list[list[str]]:
         """Pointers to the vector of lanes that starts at lane `group` of each state's copies."""
@@ -214,21 +282,18 @@ class ReduceWriter(LoopWriter):
             slots.append([])
             for c in range(copies):
                 at = self.add(str(group), str(c * fold.lanes))
-                slots[-1].append(self.ins(f"getelementptr {_stored(d)}, ptr {base}, i64 {at}") if at != "0" else base)
+                slots[-1].append(
+                    self.ins(f"getelementptr {stored_type(d)}, ptr {base}, i64 {at}") if at != "0" else base
+                )
         return slots
-
-    def _fill(self, fold: Fold, memory: list[str], copies: int) -> None:
-        for g in range(fold.groups):
-            for pointers, text, d in zip(self._slots(fold, memory, g * fold.width, copies), fold.identity, fold.dtypes):
-                for p in pointers:
-                    self._put_state(p, self.lit(text, fold.width, llvm_type(d)), d, fold.width)
 
     def _spill(self, fold: Fold, memory: list[str], totals: list[Reg]) -> None:
         copies = len(totals[0].regs) // fold.groups
         for g in range(fold.groups):
             for pointers, t in zip(self._slots(fold, memory, g * fold.width, copies), totals):
                 for c, p in enumerate(pointers):
-                    self._put_state(p, t.regs[c * fold.groups + g], t.dtype, fold.width)
+                    value = self.lit(t.regs[c * fold.groups + g], fold.width, llvm_type(t.dtype))
+                    self.put_state(p, value, t.dtype, fold.width)
 
     def _reload(self, fold: Fold, memory: list[str], every: Lane) -> list[Reg]:
         copies = count_of(fold.outer)
@@ -236,17 +301,17 @@ class ReduceWriter(LoopWriter):
         for g in range(fold.groups):
             for s, (pointers, d) in enumerate(zip(self._slots(fold, memory, g * fold.width, copies), fold.dtypes)):
                 for c, p in enumerate(pointers):
-                    columns[s][c * fold.groups + g] = self._get_state(p, d, fold.width)
+                    columns[s][c * fold.groups + g] = self.get_state(p, d, fold.width)
         return [Reg((*fold.outer, every), column, d) for column, d in zip(columns, fold.dtypes)]
 
-    def _put_state(self, pointer: str, value: str, dtype: DType, width: int) -> None:
+    def put_state(self, pointer: str, value: str, dtype: DType, width: int) -> None:
         scalar = llvm_type(dtype)
         if scalar == "i1":
             value, scalar = self.to("zext", width, value, "i1", "i8"), "i8"
         self.put(f"store {vector_type(width, scalar)} {value}, ptr {pointer}, align {_bytes(scalar)}")
 
-    def _get_state(self, pointer: str, dtype: DType, width: int) -> str:
-        stored = _stored(dtype)
+    def get_state(self, pointer: str, dtype: DType, width: int) -> str:
+        stored = stored_type(dtype)
         value = self.ins(f"load {vector_type(width, stored)}, ptr {pointer}, align {_bytes(stored)}")
         return self.to("trunc", width, value, "i8", "i1") if llvm_type(dtype) == "i1" else value
 
@@ -265,12 +330,12 @@ class ReduceWriter(LoopWriter):
                 group = self.ins(f"and i64 {position}, {fold.lanes - 1}") if position[0] == "%" else position
                 slots = self._slots(fold, memory, group, copies)
                 totals = [
-                    Reg((*fold.outer, lane), [self._get_state(p, d, lane.width) for p in pointers], d)
+                    Reg((*fold.outer, lane), [self.get_state(p, d, lane.width) for p in pointers], d)
                     for pointers, d in zip(slots, fold.dtypes)
                 ]
                 for pointers, t in zip(slots, self._accumulate(fold, totals, lane, masked)):
                     for p, r in zip(pointers, self.constants(t)):
-                        self._put_state(p, r, t.dtype, lane.width)
+                        self.put_state(p, r, t.dtype, lane.width)
                 return []
 
             return emit
@@ -321,7 +386,7 @@ class ReduceWriter(LoopWriter):
             around = self.lanes
             self.lanes = (*around, step)
             rows = [Reg((*fold.outer, step), self.spread(e, (*fold.outer, step)), e.dtype)
-                    for e in self.region(fold.op.body.block)]  # fmt: skip
+                    for e in self._elements(fold, step)]  # fmt: skip
             self.lanes = around
             for k in range(step.copies):
                 element = [Reg(fold.outer, row.regs[k :: step.copies], row.dtype) for row in rows]
@@ -339,7 +404,7 @@ class ReduceWriter(LoopWriter):
         Lanes that are combined first come first (their numbers' bits run backwards), so few of them wait.
         """
         number, bits = Sym(f"{fold.op.symbol.name}.lane"), fold.lanes.bit_length() - 1
-        counter = _Counter(self, fold, bits + 1)
+        counter = BinaryCounter(self, fold, bits + 1)
 
         def one_lane(_: list[Reg]) -> list[Reg]:
             here = self.symbols[number][0]
@@ -392,7 +457,7 @@ class ReduceWriter(LoopWriter):
     ) -> list[Reg]:
         around = self.lanes
         self.lanes = (*around, lanes[-1])
-        merged = self._merge(
+        merged = self.merge(
             fold,
             [Reg(lanes, r, d) for r, d in zip(older, fold.dtypes)],
             [Reg(lanes, r, d) for r, d in zip(newer, fold.dtypes)],
@@ -423,14 +488,14 @@ class ReduceWriter(LoopWriter):
         if order.kind == "chain":
 
             def chained(totals: list[Reg]) -> list[Reg]:
-                return self._merge(fold, totals, one_block())
+                return self.merge(fold, totals, one_block())
 
             initial = self._start(fold, fold.outer)
             _, totals = self.counted(first, start, end, str(size), chained, initial, trips=trips, bound=block_bound)
             return totals
 
         initial = self._start(fold, fold.outer)
-        waiting = _Counter(self, fold, LEVELS)
+        waiting = BinaryCounter(self, fold, LEVELS)
 
         def counter(_: list[Reg]) -> list[Reg]:
             value = one_block()
@@ -455,7 +520,7 @@ class ReduceWriter(LoopWriter):
             merge, skip, before = self.label("merge"), self.label("next"), self.block
             self.branch_if(self.ins(f"icmp ne i64 {bit}, 0"), merge, skip)
             self.start(merge)
-            merged = self._merge(fold, waiting.get(here), value)
+            merged = self.merge(fold, waiting.get(here), value)
             merged = [Reg(fold.outer, self.spread(m, fold.outer), m.dtype) for m in merged]
             last = self.block
             self.branch(skip)
@@ -467,52 +532,6 @@ class ReduceWriter(LoopWriter):
 
     def _leading_zeros(self, value: str) -> str:
         return self.intrinsic("ctlz", "i64", "i64", [("i64", value), ("i1", "false")])
-
-
-class _Counter:
-    """Partial results that wait for one as old as they are, a level of them for each power of two: a binary counter."""
-
-    def __init__(self, writer: ReduceWriter, fold: Fold, levels: int):
-        self.writer, self.fold = writer, fold
-        self.copies, self.width = count_of(fold.outer), width_of(fold.outer)
-        self.stacks = [writer.alloca(self._type(d), levels * self.copies) for d in fold.dtypes]
-
-    def _type(self, dtype: DType) -> str:
-        return vector_type(self.width, _stored(dtype))
-
-    def _slots(self, level: str) -> list[list[str]]:
-        w, row = self.writer, self.writer.mul(level, str(self.copies))
-        return [
-            [w.ins(f"getelementptr {self._type(d)}, ptr {base}, i64 {w.add(row, str(c))}") for c in range(self.copies)]
-            for base, d in zip(self.stacks, self.fold.dtypes)
-        ]
-
-    def get(self, level: str) -> list[Reg]:
-        """What waits at a level."""
-        w = self.writer
-        return [
-            Reg(self.fold.outer, [w._get_state(p, d, self.width) for p in pointers], d)
-            for pointers, d in zip(self._slots(level), self.fold.dtypes)
-        ]
-
-    def push(self, number: str, value: Sequence[Reg]) -> list[Reg]:
-        """Merge the result with this number with those that waited for it; it waits in their place."""
-        w, fold = self.writer, self.fold
-        value = [Reg(v.lanes, w.constants(v), v.dtype) for v in value]
-        free = w.intrinsic("cttz", "i64", "i64", [("i64", w.ins(f"xor i64 {number}, -1")), ("i1", "true")])
-        level = Sym(f"{fold.op.symbol.name}.level")
-        _, value = w.counted(
-            level, "0", free, "1", lambda v: w._merge(fold, self.get(w.symbols[level][0]), v), value
-        )  # fmt: skip
-        for pointers, v in zip(self._slots(free), value):
-            for p, r in zip(pointers, w.constants(v)):
-                w._put_state(p, r, v.dtype, self.width)
-        return value
-
-
-def _stored(dtype: DType) -> str:
-    scalar = llvm_type(dtype)
-    return "i8" if scalar == "i1" else scalar
 
 
 def _bytes(scalar: str) -> int:

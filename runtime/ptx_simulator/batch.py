@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
+from .async_copies import AsyncCopies
 from .heap import Heap
 from .memory import Fault, Memory
 from .paths import Path, bits_of
@@ -58,6 +59,7 @@ class Batch:
         self.running = launch.threads * count
         #: By warp and lane, whether the launch has such a thread.
         self.exists = self.alive.reshape(-1, WARP).copy()
+        self.copies = AsyncCopies(self.slots * count)
         #: Grows whenever memory changes: what waiting threads may be waiting for.
         self.version = 0
         self.races = Races(self, launch.shared_grain if launch.shared + launch.dynamic_shared else 0)

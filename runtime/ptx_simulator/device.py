@@ -9,6 +9,7 @@ import numpy as np
 
 from ..gpu_device import DeviceError
 from .batch import Batch, Launch
+from .calls import inlined
 from .heap import Heap
 from .parser import parse
 from .program import Program, make_program
@@ -85,7 +86,7 @@ class PtxModule:
                 align = max((v.align for v in open_ended), default=1)
                 self.shared = -(-self.shared // align) * align
                 dynamic = {v.name: ("shared", self.shared) for v in open_ended}
-                self.programs[function.name] = make_program(function, variables | dynamic, self.shared)
+                self.programs[function.name] = make_program(inlined(function, module), variables | dynamic, self.shared)
 
     def _placed(self, variable: Variable) -> int:
         """A variable of global memory; what has no initial value is zero ("Initializers")."""

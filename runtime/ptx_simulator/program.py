@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from ..gpu_device import DeviceError
-from . import compare_ops, float_ops, integer_ops, memory_ops, warp_ops  # noqa: F401  # each enters its decoders into the table
+from . import async_ops, compare_ops, float_ops, integer_ops, matrix_ops, memory_ops, warp_ops  # noqa: F401
 from .barriers import Meeting, decode_barrier
 from .control_flow import live_registers, weak_topological_order
 from .decode import TABLE, Decoding, Pool, Run
@@ -21,7 +21,7 @@ from .types import TYPES, Array, unsigned
 __all__ = ["ENDS", "BasicBlock", "Program", "make_program"]
 
 #: Opcodes before which the threads of a warp gather (`bar` is `bar.warp.sync` here).
-GATHERING = ("shfl", "vote", "match", "redux", "elect", "bar")
+GATHERING = ("shfl", "vote", "match", "redux", "elect", "bar", "mma", "ldmatrix", "stmatrix")
 #: Opcodes that end a basic block: the scheduler runs them, not closures.
 ENDS = ("bra", "ret", "exit", "bar", "barrier", "brx")
 
@@ -133,6 +133,8 @@ class _Maker:
             spaces = {m.split("::")[0] for m in instruction.modifiers}
             if instruction.opcode in ("ld", "st", "atom", "red") and not spaces & {"global", "local", "param", "const"}:
                 widths.append(TYPES[instruction.modifiers[-1]].bytes)
+            elif instruction.opcode == "cp":
+                widths.append(4)
         return min(widths)
 
     def starts(self) -> list[int]:

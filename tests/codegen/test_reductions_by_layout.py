@@ -43,3 +43,27 @@ def test_stacks_of_matrices_in_fortran_order():
     compiled = txc.jit(lambda x: (np.sum(x, axis=2), np.sum(x, axis=1), np.sum(x, axis=0), np.sum(x)))
     for right, got in zip(compiled(x), compiled(np.asfortranarray(x))):
         np.testing.assert_array_equal(got, right, strict=True)
+
+
+def _where(x):
+    return np.argmax(x, axis=0), np.argmin(x, axis=1), np.argmax(x), np.argmin(x * 0.5, axis=0)
+
+
+@pytest.mark.parametrize("dtype", ["f4", "f8", "i4", "u1"])
+@pytest.mark.parametrize("values", ["many", "ties", "nan", "infinite"])
+def test_positions_are_numpys(values, dtype):
+    if dtype[0] != "f" and values in ("nan", "infinite"):
+        values = "ties"
+    compiled = txc.jit(_where)
+    for shape in (*SHAPES, (5, 3), (33, 31)):
+        x = (RNG.random(shape) * 100).astype(dtype)
+        if values == "ties":
+            x = (x // 40).astype(dtype)
+        elif values == "nan":
+            x[RNG.random(shape) < 0.1] = np.nan
+            x[RNG.random(shape) < 0.1] = np.inf
+        elif values == "infinite":
+            x[:] = np.inf if shape[0] % 2 else -np.inf
+        for order in (np.ascontiguousarray, np.asfortranarray):
+            for right, got in zip(_where(x), compiled(order(x))):
+                np.testing.assert_array_equal(got, right)
