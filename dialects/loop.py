@@ -37,6 +37,7 @@ from .attributes import (
     dim_attr,
     dims_attr,
     order_attr,
+    scalar_dtype,
     scalar_type,
     string_attr,
 )
@@ -283,6 +284,13 @@ class ReduceOp(_Ranged):
         if cooperative:
             attributes["cooperative"] = UnitAttr()
         Operation.__init__(self, result_types=list(types), attributes=attributes, regions=[Region(body), Region(merge)])
+
+    def block_bytes(self, threads: int) -> int:
+        """The block memory in which the warps of a block of so many threads hand each other what they fold."""
+        around = _parallel_around(self)
+        if self.cooperative is None or around != "gpu_block" or threads <= 32:
+            return 0
+        return sum(-(-threads // 32 * scalar_dtype(out.type).bytes // 16) * 16 for out in self.outs)
 
     def verify_(self) -> None:
         self._verify_range()

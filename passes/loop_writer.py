@@ -74,6 +74,11 @@ class LoopWriter:
     function: func.FuncOp
     counter: itertools.count[int] = field(default_factory=itertools.count)
     ranges: list[LoopRange] = field(default_factory=list)
+    #: Buffers of one element that is kept as a value from its store on, and these values.
+    kept: set[SSAValue] = field(default_factory=set)
+    registers: dict[SSAValue, SSAValue] = field(default_factory=dict)
+    #: Buffers that are parts of others: which, and the first indices of the part.
+    parts: dict[SSAValue, tuple[SSAValue, tuple[Dim, ...]]] = field(default_factory=dict)
     #: Expressions over a nest's iterators that are not negative anywhere in the loops being written.
     holds: frozenset[Dim] = frozenset()
     costs: Costs = field(default_factory=Costs)
@@ -133,7 +138,13 @@ class LoopWriter:
         for value, out, index in zip(values, nest.outs, nest.maps_out()):
             past = self.streams and in_order and not nest.is_reduction and _only_written(out, nest)
             streaming = self.costs.streaming_bytes if past else 0
-            block.add_op(loop.StoreOp(value, out, [e.substitute(point) for e in index.exprs], streaming=streaming))
+            if out in self.kept:
+                self.registers[out] = value
+                if isinstance(out.owner, loop.AllocOp) and out.owner.scope.data == "thread":
+                    continue
+            buffer, first = self.parts.get(out, (out, ()))
+            place = [*first, *(e.substitute(point) for e in index.exprs)]
+            block.add_op(loop.StoreOp(value, buffer, place, streaming=streaming))
 
     def scatter(self, op: kernel.ScatterOp, point: Point, block: Block) -> None:
         """A scatter's body at a point, appended to the block, and its store."""
@@ -162,8 +173,12 @@ class LoopWriter:
         return block
 
     def _load(self, buffer: SSAValue, index: IndexMap, point: Point, block: Block) -> SSAValue:
+        if buffer in self.registers:
+            return self.registers[buffer]
         guards = [simplify(g.substitute(point), self.extents) for g in index.guards if g not in self.holds]
-        made = loop.LoadOp(buffer, [simplify(e.substitute(point), self.extents) for e in index.exprs], guards)
+        buffer, first = self.parts.get(buffer, (buffer, ()))
+        place = [*first, *(simplify(e.substitute(point), self.extents) for e in index.exprs)]
+        made = loop.LoadOp(buffer, place, guards)
         block.add_op(made)
         return made.result
 
@@ -209,7 +224,8 @@ class LoopWriter:
         if isinstance(op, kernel.ReadOp):
             guards = op.guards.data if op.guards is not None else ()
             index = [e.substitute(where) for e in op.index.data]
-            made: Operation = loop.LoadOp(op.source, index, [g.substitute(where) for g in guards])
+            source, first = self.parts.get(op.source, (op.source, ()))
+            made: Operation = loop.LoadOp(source, [*first, *index], [g.substitute(where) for g in guards])
         elif isinstance(op, arith.CmpiOp) and self._is_certain(op):
             made = arith.ConstantOp.from_int_and_width(1, 1)
         elif isinstance(op, loop.IndexOp):

@@ -21,8 +21,10 @@ from .costs import Costs
 from .locations import carry_loc
 from .loop_writer import LoopWriter
 from .schedule_contract import schedule_contraction
+from .schedule_elimination import schedule_cholesky, schedule_elimination
 from .schedule_fft import schedule_fft
 from .schedule_map import Lanes, schedule_map
+from .schedule_orthogonal import schedule_eigh, schedule_qr, schedule_svd
 from .schedule_reduce import schedule_reduction
 from .schedule_rows import schedule_rows
 from .schedule_scan import schedule_scan
@@ -37,6 +39,11 @@ __all__ = ["FOREIGN", "CpuSchedule", "ScheduleCpuPass"]
 FOREIGN: dict[str, Callable[[LoopWriter, kernel.ForeignOp, Block, Lanes], None]] = {
     "fft": schedule_fft,
     "searchsorted": schedule_search,
+    "eliminate": schedule_elimination,
+    "cholesky": schedule_cholesky,
+    "qr": schedule_qr,
+    "jacobi_eigh": schedule_eigh,
+    "jacobi_svd": schedule_svd,
     **dict.fromkeys(("sort", "argsort", "sort_with_positions"), schedule_sort),
 }
 

@@ -17,9 +17,13 @@ from xdsl.passes import ModulePass
 from ..dialects import kernel, loop
 from ..dialects.attributes import dim_attr
 from ..dialects.dims import dim
+from .contraction import factors_of
+from .costs import Costs
 from .loop_writer import LoopWriter
 from .schedule_cpu import CpuSchedule
 from .schedule_gpu_map import Grid, schedule_gpu_map
+from .schedule_gpu_reduce import schedule_gpu_reduction, takes_reduction
+from .schedule_gpu_rows import schedule_gpu_rows, takes_rows
 from .schedule_gpu_threads import write_as_threads
 from .schedule_map import Lanes
 from .schedule_walk import ScheduleWalk
@@ -40,7 +44,9 @@ class ScheduleGpuPass(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for function in [f for f in op.body.block.ops if isinstance(f, func.FuncOp)]:
-            GpuSchedule(LoopWriter(function), Grid(self.threads, self.unroll)).function(function)
+            GpuSchedule(
+                LoopWriter(function, costs=Costs.of(function), streams=False), Grid(self.threads, self.unroll)
+            ).function(function)
             function.attributes["tx.thread_arena"] = dim_attr(dim(0))
 
 
@@ -51,6 +57,10 @@ class GpuSchedule(ScheduleWalk):
     def kernel(self, op: Operation, block: Block) -> None:
         if isinstance(op, kernel.GenericOp) and not op.is_reduction:
             schedule_gpu_map(self.writer, op, block, self.grid)
+        elif isinstance(op, kernel.GenericOp) and takes_reduction(op) and factors_of(op) is None:
+            schedule_gpu_reduction(self.writer, op, block, self.grid)
+        elif isinstance(op, kernel.RowsOp) and takes_rows(op):
+            schedule_gpu_rows(self.writer, op, block, self.grid)
         else:
             loops = Block()
             CpuSchedule(self.writer, AS_THREADS).kernel(op, loops)

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from xdsl.ir import Block
 
 from ..dialects import kernel, loop
-from ..dialects.attributes import BufferInfo
+from ..dialects.attributes import BufferInfo, dim_attr
 from ..dialects.dims import Dim, Sym, dim, expand_mods, linear_in, simplify
 from ..dialects.index_map import product, unravel
 from .loop_writer import LoopWriter, accesses, body_cost, bound, buffer_info, either
@@ -46,11 +46,13 @@ def gpu_block(
     iterator: Dim, upper: Dim | int, body: Block, threads: int, *, step: int = 1, shared: Dim | int = 0,
     zeros: Sequence[Dim] = (),
 ) -> loop.ParallelOp:  # fmt: skip
-    """Blocks of a grid around a body, which is ended here."""
+    """Blocks of a grid around a body, which is ended here; folds that they share get memory behind `shared`."""
     body.add_op(loop.YieldOp())
-    return loop.ParallelOp(
-        str(iterator), 0, upper, body, step=step, kind="gpu_block", threads=threads, shared=shared, zeros=zeros
-    )
+    made = loop.ParallelOp(str(iterator), 0, upper, body, step=step, kind="gpu_block", threads=threads, zeros=zeros)
+    scratch = sum(op.block_bytes(threads) for op in made.walk() if isinstance(op, loop.ReduceOp))
+    if (total := dim(shared) + scratch) is not dim(0):
+        made.attributes["shared"] = dim_attr(total)
+    return made
 
 
 def gpu_threads(iterator: Dim, lower: Dim | int, upper: Dim | int, body: Block) -> loop.ParallelOp:

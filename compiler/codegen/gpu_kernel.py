@@ -17,7 +17,8 @@ from ...dialects.attributes import BufferType
 from ...dialects.dims import Call, Dim, Sym
 from ...dialects.loop import AllocOp, BarrierOp, ClockOp, ForOp, ParallelOp, ReduceOp, StoreOp
 from .function import symbols_of
-from .gpu_reduce import WARP, CooperativeWriter
+from .gpu_reduce import CooperativeWriter
+from .gpu_team import WARP
 from .lanes import Reg
 from .llvm_streaming import alignment_of
 from .writer import EmitError
@@ -37,7 +38,6 @@ class GpuKernel(CooperativeWriter):
         self.divisors: dict[Dim, int] = {}
         #: Buffers whose first element may not be their first in memory.
         self._turned: set[str] = set()
-        self._shared = ""
 
     def emit(self, op: func.FuncOp) -> None:
         parameters = []
@@ -73,10 +73,7 @@ class GpuKernel(CooperativeWriter):
     def allocate(self, op: AllocOp) -> None:
         if op.scope.data != "block":
             raise EmitError(f"memory of scope {op.scope.data!r} inside a kernel: its temporaries are block memory")
-        if not self._shared:
-            self.module.globals["shared"] = f"@shared = external addrspace(3) global [0 x i8], align {WIDEST}"
-            self._shared = self.ins("addrspacecast ptr addrspace(3) @shared to ptr", self.scopes[0].prelude)
-        self.buffers[op.result] = self.pointer(self._shared, "i8", op.offset.data)
+        self.buffers[op.result] = self.shared(op.offset.data)
 
     def clock(self, op: ClockOp) -> None:
         raise EmitError("a GPU kernel is timed from outside")
@@ -96,6 +93,8 @@ class GpuKernel(CooperativeWriter):
 
     def _blocks_of_grid(self, op: ParallelOp) -> None:
         self.threads, self.together = op.n_threads, True
+        folds = [inner for inner in op.walk() if isinstance(inner, ReduceOp)]
+        self.handed = op.shared_bytes - sum(fold.block_bytes(self.threads) for fold in folds)
         for zero in op.zeros.data if op.zeros is not None else ():
             self._learn(zero)
         number, count = self.special("ctaid"), self.special("nctaid")
@@ -133,9 +132,9 @@ class GpuKernel(CooperativeWriter):
             return []
 
         once = extent is not None and stride is not None and extent <= count * stride
-        if once and extent == count * stride:
+        if once and stride is not None and extent == count * stride:
             self.counted(op.symbol, first, "0", "1", body, trips=1, bound=bound)
-        elif any(isinstance(inner, BarrierOp) for inner in op.walk()) and self.team == "block":
+        elif any(isinstance(inner, BarrierOp) for inner in op.walk()) and op.kind.data == "gpu_thread":
             raise EmitError(f"a barrier in a loop that not all {count} threads run once")
         elif once:
             inside, after = self.label("some"), self.label("done")

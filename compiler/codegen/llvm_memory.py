@@ -136,7 +136,7 @@ class MemoryWriter(StreamingWriter):
         if parts[1][vector.symbol].const in (1, -1):
             return None
         for lane in parts[0]:
-            if lane is not vector and lane.copies == vector.width and not lane.starts:
+            if lane is not vector and lane.copies == vector.width and not lane.starts and lane.stride == 1:
                 along = linear_in(offset, [lane.symbol])
                 if along is not None and along[0].get(lane.symbol, dim(0)).const == 1:
                     return lane

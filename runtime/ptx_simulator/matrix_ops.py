@@ -135,7 +135,7 @@ def _values(bits: Array, type_: Type) -> Array:
 
 
 @instruction(
-    "mma", types="f16 bf16 tf32 f64 s8 u8; f16 f32 f64 s32",
+    "mma", types="f16 bf16 tf32 f64 s8 u8 f32 s32",
     forms="sync aligned m8n8k4 m8n8k16 m16n8k4 m16n8k8 m16n8k16 m16n8k32 row col satfinite", section=f"{_SECTION}: mma",
 )  # fmt: skip
 def multiply_matrices(d: Decoding) -> Run:
@@ -229,7 +229,7 @@ def store_matrices(d: Decoding) -> Run:
 
 
 def _matrix_form(d: Decoding) -> tuple[int, bool, str]:
-    d.type("b16")
+    d.type()
     d.choice("sync")
     d.choice("aligned")
     d.choice("m8n8")

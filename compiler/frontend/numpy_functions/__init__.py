@@ -7,6 +7,7 @@ from . import (
     diagonals,
     differences,
     elementwise,
+    factorisations,
     indexing,
     joining,
     linear,
@@ -26,7 +27,7 @@ __all__ = ["FAMILIES", "FUNCTIONS", "call"]
 
 #: Importing them fills the table.
 FAMILIES = (
-    chosen, creating, diagonals, differences, elementwise, indexing, joining, linear, order_statistics, padding,
-    products, reductions, running, sets, shaping, sorting, statistics,
+    chosen, creating, diagonals, differences, elementwise, factorisations, indexing, joining, linear, order_statistics,
+    padding, products, reductions, running, sets, shaping, sorting, statistics,
 )  # fmt: skip
 FUNCTIONS |= fft_functions.FUNCTIONS
