@@ -61,10 +61,39 @@ def accesses(nest: kernel.GenericOp) -> list[Access]:
     return found
 
 
-def body_cost(nest: kernel.GenericOp) -> int:
-    """Ops of the body; elementary functions count as the expansions that they are."""
+def body_cost(nest: kernel.GenericOp, along: set[Sym] | None = None) -> int:
+    """Ops of the body; elementary functions count as the expansions that they are.
+
+    With `along` only those that change as these iterators do: others run before the loop over them.
+    """
     expanded = ("math.exp", "math.log", "math.sin", "math.cos", "math.tan", "math.pow", "math.erf", "math.tanh")
-    return sum(15 if op.name.startswith(expanded) or isinstance(op, kernel.CallOp) else 1 for op in nest.body.block.ops)
+    counted = list(nest.body.block.ops) if along is None else _changing(nest, along)
+    return sum(15 if op.name.startswith(expanded) or isinstance(op, kernel.CallOp) else 1 for op in counted)
+
+
+def _changing(nest: kernel.GenericOp, along: set[Sym]) -> list[Operation]:
+    """The ops of the body whose values depend on some iterators, the last one, which yields, always among them."""
+    changing: set[SSAValue] = {
+        argument
+        for argument, index in zip(nest.body.block.args, nest.maps_in())
+        if any(e.symbols() & along for e in (*index.exprs, *index.guards))
+    }
+    symbols, found = set(along), list[Operation]()
+    for op in nest.body.block.ops:
+        exprs: tuple[Dim, ...] = ()
+        if isinstance(op, loop.IndexOp):
+            exprs = (op.expr.data,)
+        elif isinstance(op, kernel.ReadOp):
+            exprs = (*op.index.data, *(op.guards.data if op.guards is not None else ()))
+        operands = (o for inner in op.walk() for o in inner.operands)
+        if isinstance(op, kernel.YieldOp) or any(o in changing for o in operands) or any(
+            e.symbols() & symbols for e in exprs
+        ):  # fmt: skip
+            found.append(op)
+            changing.update(op.results)
+            if isinstance(op, loop.BindOp):
+                symbols.add(Sym(op.symbol.data))
+    return found
 
 
 @dataclass

@@ -116,7 +116,9 @@ def schedule_map(
     scores = [unit_score(walks, g) for g in groups]
     vector = max(range(len(groups)), key=lambda i: (scores[i], i))
     order = [g for i, g in enumerate(groups) if i != vector] + [groups[vector]]
-    width, unroll = choose_lanes(lanes, walks, writer.costs.copies(body_cost(nest)))
+    moving = [w for w in walks if any((s := w.step(d)) is None or s.terms for d in order[-1].symbols)]
+    copies = writer.costs.copies(body_cost(nest, {*order[-1].symbols}))
+    width, unroll = choose_lanes(lanes, moving or walks, copies)
     iterators = [writer.fresh() for _ in order]
     point = {**done, **point_of(order, iterators)}
 
