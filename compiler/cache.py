@@ -18,15 +18,15 @@ from ..runtime.fingerprint import digest, environment
 from ..runtime.loader import LoadedObject, can_load
 from ..runtime.store import Store, default_folder, open_store
 from . import knobs
-from .executable import CodeSpec, Executable, load_native
+from .executable import Code, CodeSpec, Executable, load_native
 from .options import Options
 from .signature import NotPlain, Signature
 from .source_digest import SourceDigest, Undigestible, digest_function, digest_plain, has_its_source
 
 if TYPE_CHECKING:
-    from ..runtime.call import NativeFunction
     from .captured import Captured
     from .frontend.graph import Graph
+    from .gpu.plan import Plan
 
 __all__ = ["CodeKey", "SourceLookup", "code_key", "explain_miss", "load_code", "open_cache", "publish_code"]
 
@@ -42,10 +42,10 @@ class CodeKey(NamedTuple):
 
 
 class Cached(NamedTuple):
-    """Machine code in memory and how it is called."""
+    """Compiled code in memory and how it is called."""
 
     code: CodeSpec
-    native: NativeFunction
+    native: Code
 
 
 def open_cache() -> tuple[Store | None, str]:
@@ -80,10 +80,10 @@ def code_key(
 
 
 def _options(options: Options) -> dict[str, str]:
-    fastmath, passes, _, donate, most = options.compiled
+    fastmath, passes, _, donate, most, _ = options.compiled
     entry = knobs.NATIVE_ENTRY.get() is not False and not native_layout.problem()
     made = f"fastmath={sorted(fastmath)} passes={passes!r} entry={entry} donate={donate} temporaries={most}"
-    return {"options": made}
+    return {"options": made, "gpu": options.gpu}
 
 
 def _key(kind: str, parts: dict[str, str]) -> CodeKey:
@@ -91,14 +91,19 @@ def _key(kind: str, parts: dict[str, str]) -> CodeKey:
     return CodeKey(full, f"{kind}-{digest(full)}")
 
 
-def load_code(key: CodeKey) -> Cached | None:
-    """The machine code of that key, in memory and ready; None where it is not kept, or not as it was written."""
+def load_code(key: CodeKey, device: str) -> Cached | None:
+    """The code of that key, ready to run on the device; None where it is not kept, or not as it was written."""
     store = open_cache()[0]
     found = None if store is None else store.read(key.name)
     if found is None or found.metadata is None or found.metadata.get("key") != key.parts:
         return None
     code = CodeSpec.of_plain(found.metadata["code"])
     machine_code = found.payload
+    if "plan" in found.metadata:
+        from .gpu.code import GpuCode
+        from .gpu.plan import Plan
+
+        return Cached(code, GpuCode(device, machine_code.decode(), Plan.of_plain(found.metadata["plan"]), code))
     # Without the entry, as what that stands on costs more than the first call, which may stay the only one.
     loaded = LoadedObject(machine_code, [code.function], left_out=code.entry)
     return Cached(code, load_native(loaded, code, lambda: _with_entry(machine_code, code)))
@@ -111,11 +116,12 @@ def _with_entry(machine_code: bytes, code: CodeSpec) -> LoadedObject:
     return LoadedObject(machine_code, code.names, outside())
 
 
-def publish_code(key: CodeKey, code: CodeSpec, machine_code: bytes) -> None:
-    """Keep machine code for other processes."""
+def publish_code(key: CodeKey, code: CodeSpec, machine_code: bytes, plan: Plan | None = None) -> None:
+    """Keep machine code for other processes, or PTX, which a launch `plan` belongs to."""
     store = open_cache()[0]
-    if store is not None and can_load(machine_code):
-        store.publish(key.name, {"key": key.parts, "code": code.plain()}, machine_code)
+    if store is not None and (plan is not None or can_load(machine_code)):
+        planned = {} if plan is None else {"plan": plan.plain()}
+        store.publish(key.name, {"key": key.parts, "code": code.plain(), **planned}, machine_code)
 
 
 class SourceLookup:
@@ -129,7 +135,7 @@ class SourceLookup:
         #: Whether it was compiled and is kept now.
         self.kept = False
         self.digest: SourceDigest | None = None
-        self._function = function
+        self._function, self._device = function, options.device
         self._store, self.why = open_cache()
         if options.debug:
             self._store, self.why = None, "debug information names lines, which the keys of the cache do not hold"
@@ -156,7 +162,7 @@ class SourceLookup:
         """The versions that are kept, the latest first; their guards are not checked yet."""
         for variant in self._variants():
             key = CodeKey(variant["code"]["parts"], variant["code"]["name"])
-            cached = load_code(key)
+            cached = load_code(key, self._device)
             if cached is None:
                 self.why = "its machine code is not kept any more"
                 continue

@@ -28,7 +28,7 @@ __all__ = [
 ]
 
 #: Forms that are no stage of their own, with the stage that is their last.
-FORMS = {"so": "obj", "header": "obj", "ptx": "asm"}
+FORMS = {"so": "obj", "header": "obj"}
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
@@ -36,7 +36,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--emit",
         metavar="FORM",
-        help=f"print one stage: {', '.join(s for s in STAGES if s not in EXPORTS)}, ptx; or make what C calls: "
+        help=f"print one stage: {', '.join(s for s in STAGES if s not in EXPORTS)}; or make what C calls: "
         f"{', '.join(EXPORTS)}",
     )
     parser.add_argument(

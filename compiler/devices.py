@@ -3,16 +3,23 @@
 from __future__ import annotations
 
 import re
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
+from typing import TYPE_CHECKING, NamedTuple
 
 from ..runtime.threads import default_threads
 
-__all__ = ["OptionError", "device", "devices", "parse_device", "threads_here"]
+if TYPE_CHECKING:
+    from ..runtime.gpu_device import GpuDevice
 
-_here: ContextVar[int] = ContextVar("txc device", default=0)
-_NO_GPU = "txc emits PTX but does not run it yet"
+__all__ = [
+    "CPU", "SIMULATOR", "Device", "OptionError", "device", "device_here", "device_lock", "devices", "gpu_device",
+    "parse_device",
+]  # fmt: skip
+
+SIMULATOR = "ptx-sim"
 
 
 class OptionError(ValueError):
@@ -21,19 +28,78 @@ class OptionError(ValueError):
     code = "TX0401"
 
 
+class Device(NamedTuple):
+    """`name` is ``cpu``, ``ptx-sim`` or ``cuda:N``; `threads` those of the CPU (0: as many as there are)."""
+
+    name: str
+    threads: int = 0
+
+    @property
+    def is_gpu(self) -> bool:
+        """Whether it runs PTX."""
+        return self.name != "cpu"
+
+
+CPU = Device("cpu")
+_here: ContextVar[Device | None] = ContextVar("txc device", default=None)
+_gpus: dict[str, GpuDevice] = {}
+_opening = threading.Lock()
+_locks: dict[str, threading.RLock] = {}
+
+
 def devices() -> dict[str, str]:
     """The devices that txc knows: what each is, or why it is not available."""
-    return {"cpu": f"{default_threads()} threads; cpu:N takes N", "cuda": f"not available: {_NO_GPU}"}
+    from ..runtime.cuda import find_devices
+
+    found = {"cpu": f"{default_threads()} threads; cpu:N takes N"}
+    found[SIMULATOR] = "runs PTX in NumPy, slowly, and checks it"
+    gpus, reason = find_devices()
+    return {**found, **gpus} if gpus else {**found, "cuda": f"not available: {reason}"}
 
 
-def parse_device(name: str) -> int:
-    """The threads of ``cpu`` (0: as many as there are) or ``cpu:N``.  Raises OptionError for any other device."""
-    match = re.fullmatch(r"cpu(?::([0-9]+))?", name) if isinstance(name, str) else None
-    if match is None or (match[1] is not None and int(match[1]) == 0):
-        gpu = isinstance(name, str) and name.split(":")[0] in ("cuda", "gpu")
-        why = f" ({_NO_GPU})" if gpu else ""
-        raise OptionError(f"there is no device {name!r}{why}: txc runs on 'cpu' and, with N threads, on 'cpu:N'")
-    return int(match[1] or 0)
+def parse_device(name: str) -> Device:
+    """The device of that name: ``cpu``, ``cpu:N`` (N threads), ``ptx-sim``, ``cuda`` or ``cuda:N``.
+
+    Raises OptionError for what there is not; of a GPU it says why it cannot be used.
+    """
+    match = re.fullmatch(r"(cpu|cuda)(?::([0-9]+))?|ptx-sim", name) if isinstance(name, str) else None
+    if match is None or (match[1] == "cpu" and match[2] is not None and int(match[2]) == 0):
+        raise OptionError(
+            f"there is no device {name!r}: txc runs on 'cpu' and, with N threads, on 'cpu:N'; "
+            f"on GPU number N, 'cuda:N'; and on a simulated one, {SIMULATOR!r}"
+        )
+    if match[1] == "cpu":
+        return Device("cpu", int(match[2] or 0))
+    found = Device(SIMULATOR) if match[1] is None else Device(f"cuda:{int(match[2] or 0)}")
+    gpu_device(found.name)
+    return found
+
+
+def gpu_device(name: str) -> GpuDevice:
+    """The device of a name that `Device.name` has, opened once.  Raises OptionError where it cannot be used."""
+    with _opening:
+        found = _gpus.get(name)
+        if found is None:
+            found = _gpus[name] = _opened(name)
+    return found
+
+
+def device_lock(name: str) -> threading.RLock:
+    """What a call holds while it uses a GPU, which has one queue."""
+    return _locks.setdefault(name, threading.RLock())
+
+
+def _opened(name: str) -> GpuDevice:
+    if name == SIMULATOR:
+        from ..runtime.ptx_simulator import PtxSimulator
+
+        return PtxSimulator()
+    from ..runtime.cuda import NoDevice, open_device
+
+    try:
+        return open_device(int(name.partition(":")[2]))
+    except NoDevice as reason:
+        raise OptionError(f"there is no device {name!r} here: {reason}") from None
 
 
 @contextmanager
@@ -53,6 +119,11 @@ def device(name: str | None) -> Iterator[None]:
         _here.reset(token)
 
 
-def threads_here() -> int:
-    """The threads of the device that `device` chose here; 0 means as many as there are."""
-    return _here.get()
+def device_here() -> Device:
+    """The device that `device` chose here, or that `TXC_DEVICE` names, or the CPU with as many threads as there are."""
+    found = _here.get()
+    if found is not None:
+        return found
+    from . import knobs
+
+    return knobs.DEVICE.get()

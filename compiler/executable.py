@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
@@ -17,7 +17,7 @@ from ..runtime.buffers import empty
 from ..runtime.call import LIGHT, NativeFunction
 from .signature import Signature
 
-__all__ = ["BufferSpec", "CodeSpec", "Executable", "GuardFailure", "Prepared", "load_native"]
+__all__ = ["BufferSpec", "Code", "CodeSpec", "Executable", "GuardFailure", "Prepared", "load_native"]
 
 
 class GuardFailure(ValueError):
@@ -106,10 +106,28 @@ class Prepared(NamedTuple):
     light: bool
 
 
-class Executable:
-    """Runs machine code on arrays: what `signature` says of the call, `code` of the code."""
+class Code(Protocol):
+    """What a function was compiled to, loaded: `runtime.call.NativeFunction`, or `gpu.code.GpuCode`."""
 
-    def __init__(self, signature: Signature, code: CodeSpec, native: NativeFunction):
+    @property
+    def entry(self) -> int:
+        """The address of its entry for calls from Python; 0: there is none."""
+        ...
+
+    @property
+    def linked(self) -> bool:
+        """Whether `entry` is there without more work."""
+        ...
+
+    def run(self, arrays: Sequence[np.ndarray], inputs: int, prepared: Any, threads: int) -> None:
+        """Run it on the buffers, the first `inputs` of which hold the arguments; `prepared` is a `Prepared`."""
+        ...
+
+
+class Executable:
+    """Runs compiled code on arrays: what `signature` says of the call, `code` of the code."""
+
+    def __init__(self, signature: Signature, code: CodeSpec, native: Code):
         self.signature, self.code, self.native = signature, code, native
         self.buffers, self.outputs, self.written = code.buffers, code.outputs, code.written
         n = len(signature.arrays)
@@ -166,7 +184,7 @@ class Executable:
         fresh = [given[b] if b in given else _empty(self.buffers[b].dtype, *form) for b, form in made]
         held = [*arrays, *fresh]
         threads = 1 if prepared.light else threads
-        self.native([a.ctypes.data for a in held], prepared.symbols, prepared.arena, prepared.thread_arena, threads)
+        self.native.run(held, len(arrays), prepared, threads)
         return [held[o] for o in self.outputs]
 
 

@@ -39,6 +39,8 @@ def explain(name: str, graph: Graph, facts: Sequence[str], captured: Sequence[st
     lines += [f"  {text}" for text in _evals(stages.text("evals"))] or ["  none but the results"]
     lines += ["", "kernels:"]
     lines += [f"  {text}" for text in _kernels(stages.text("fused"))] or ["  none"]
+    plan = getattr(stages, "plan", None)
+    lines += ["", "launches:", *(f"  {line}" for line in str(plan).splitlines())] if plan is not None else []
     lines += ["", "stages:"]
     for record in getattr(stages, "records", ()):
         lines.append(f"  {record.stage:<10} {record.name:<24} {1e3 * record.seconds:8.2f} ms")

@@ -20,8 +20,8 @@ from ..runtime.native_layout import problem
 from . import knobs
 from .cache import SourceLookup, code_key, explain_miss, load_code, publish_code
 from .call_arguments import Call, take_apart
-from .devices import threads_here
-from .executable import CodeSpec, Executable
+from .devices import device_here
+from .executable import Code, CodeSpec, Executable
 from .facts import StrideFact, describe, separate, stride_fact, walkable
 from .options import Options
 from .signature import ColumnOutput, Literal, Signature
@@ -29,7 +29,6 @@ from .sizes import EVIDENCE, NO_LIMIT
 from .versions import NONE_FIXED, Ready, Version, describe_versions, why_not
 
 if TYPE_CHECKING:
-    from ..runtime.call import NativeFunction
     from .cache import CodeKey
     from .call_parameters import Parameter
     from .captured import Captured
@@ -40,7 +39,7 @@ __all__ = [
     "Jitted", "Lowered", "compiled", "evaluate_graph", "jit", "packed", "stages_of", "strides_of", "structured",
 ]  # fmt: skip
 
-_code: dict[Any, tuple[CodeSpec, NativeFunction, CodeKey | None]] = {}
+_code: dict[Any, tuple[CodeSpec, Code, CodeKey | None]] = {}
 _code_lock = allocate_lock()
 _install_lock = allocate_lock()
 
@@ -66,11 +65,18 @@ def _compiled(
 
 def _loaded_or_made(
     graph: Graph, facts: Sequence[StrideFact], options: Options, parameters: tuple[Parameter, ...] | None
-) -> tuple[CodeSpec, NativeFunction, CodeKey | None]:
+) -> tuple[CodeSpec, Code, CodeKey | None]:
     key = code_key(graph, facts, options, parameters)
-    cached = None if key is None else load_code(key)
+    cached = None if key is None else load_code(key, options.device)
     if cached is not None:
         return cached.code, cached.native, key
+    if options.gpu:
+        from .gpu.compile import compile_for_gpu
+
+        code, native = compile_for_gpu(graph, options, strides_of(graph, facts))
+        if key is not None:
+            publish_code(key, code, native.ptx.encode(), native.plan)
+        return code, native, key
     from .call_parameters import CallSignature
     from .pipeline import compile_graph
 
@@ -107,7 +113,9 @@ def evaluate_graph(graph: Graph, integers: Sequence[int] = (), options: Options 
 
     What it writes to an input is in the input's own array when this returns.
     """
-    options = options or Options.of(threads=threads_here())
+    if options is None:
+        device = device_here()
+        options = Options.of()._replace(device=device.name, threads=device.threads)
     originals = [i.source for i in graph.inputs if i.kind != "int"]
     arrays = [walkable(np.asarray(a)) for a in originals]
     executable = compiled(graph, [stride_fact(a) for a in arrays], options)
@@ -282,6 +290,8 @@ class Jitted(NativeCallable):
 
     def _parameters(self, call: Call, graph: Graph) -> tuple[tuple[Parameter, ...] | None, str]:
         """The parameters for a native entry, or why there is to be none."""
+        if self._options.gpu:
+            return None, f"it runs on {self._options.device}"
         if knobs.NATIVE_ENTRY.get() is False:
             return None, "TXC_NATIVE_ENTRY is 0"
         if problem():
@@ -427,9 +437,10 @@ class Lowered:
 def jit(function: Callable[..., Any] | None = None, **options: Any) -> Any:
     """Compile a function of NumPy code: ``@txc.jit`` or ``@txc.jit(device="cpu:4")``.
 
-    Options: `device` (``"cpu"``, ``"cpu:N"``), `threads`, `fastmath` (a set of rewrites to allow), `passes` (options of
-    passes as text), `debug` (True: debug information for gdb), `donate` (names of parameters whose arrays may become
-    results: `donation.py`), `max_temp_bytes` (a call that needs more of temporaries is an error that says what for).
+    Options: `device` (``"cpu"``, ``"cpu:N"``, ``"cuda:N"``, ``"ptx-sim"``), `threads`, `fastmath` (a set of rewrites to
+    allow), `passes` (options of passes as text), `debug` (True: debug information for gdb), `donate` (names of
+    parameters whose arrays may become results: `donation.py`), `max_temp_bytes` (a call that needs more of temporaries
+    is an error that says what for).
     OptionError for others.  The result is called like the function; arrays give arrays, lazy tensors give lazy tensors.
     """
     made = Options.of(**options)

@@ -14,13 +14,14 @@ from ..runtime.buffers import SIZE_VARIABLE as BUFFERS_VARIABLE
 from ..runtime.perf_map import PERF_MAP_VARIABLE, perf_map_wanted
 from ..runtime.store import DEFAULT_SIZE_MB, FOLDER_VARIABLE, SIZE_VARIABLE, default_folder, size_limit
 from ..runtime.threads import ENVIRONMENT_VARIABLE, default_threads
+from .devices import CPU, OptionError, parse_device
 
 if TYPE_CHECKING:
     from pathlib import Path
 
 __all__ = [
-    "BUFFER_CACHE_MB", "CACHE_DIR", "CACHE_SIZE_MB", "CC", "DUMP_IR", "GDB", "KNOBS", "NATIVE_ENTRY", "NUM_THREADS",
-    "PASSES", "PERF_MAP", "PRINT_IR", "SPECIALIZE", "TIME_PASSES", "VERIFY", "Knob", "KnobError",
+    "BUFFER_CACHE_MB", "CACHE_DIR", "CACHE_SIZE_MB", "CC", "DEVICE", "DUMP_IR", "GDB", "KNOBS", "NATIVE_ENTRY",
+    "NUM_THREADS", "PASSES", "PERF_MAP", "PRINT_IR", "SPECIALIZE", "TIME_PASSES", "VERIFY", "Knob", "KnobError",
 ]  # fmt: skip
 
 T = TypeVar("T")
@@ -45,7 +46,8 @@ class Knob(Generic[T]):
         try:
             return self.read(text)
         except ValueError as error:
-            raise KnobError(f"{self.name}={text!r}: it takes {self.takes}") from error
+            reason = f" ({error})" if isinstance(error, OptionError) else ""
+            raise KnobError(f"{self.name}={text!r}: it takes {self.takes}{reason}") from error
 
 
 KNOBS: dict[str, Knob[object]] = {}
@@ -86,6 +88,13 @@ NUM_THREADS = _knob(
     lambda _: default_threads(),
     "Threads of a parallel loop where neither jit(threads=) nor a device says; unset: the CPUs of the affinity mask "
     "and cgroup.",
+)
+DEVICE = _knob(
+    "TXC_DEVICE",
+    "a device: 'cpu', 'cpu:N', 'ptx-sim' or 'cuda:N'",
+    CPU,
+    parse_device,
+    "The device of functions decorated then, and of lazy expressions, where neither an option nor txc.device says.",
 )
 BUFFER_CACHE_MB = _knob(
     BUFFERS_VARIABLE,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from . import knobs
-from .devices import OptionError, parse_device
+from .devices import CPU, OptionError, gpu_device, parse_device
 
 __all__ = ["FASTMATH", "OptionError", "Options", "parse_device"]
 
@@ -15,6 +15,7 @@ FASTMATH = ("reassoc",)
 
 class Options(NamedTuple):
     """`threads` 0 means: `TXC_NUM_THREADS`, else the CPUs there are.  `passes` holds options of passes, as text.
+    `device` is ``cpu`` or a GPU's name, as `devices.Device` has it.
 
     With `debug` the code says for debuggers which of the user's lines it comes from.  `donate` names parameters
     (`donation.py`).  A call that needs more than `max_temp_bytes` of temporaries is an error (None: there is no limit).
@@ -26,21 +27,26 @@ class Options(NamedTuple):
     debug: bool = False
     donate: tuple[str, ...] = ()
     max_temp_bytes: int | None = None
+    device: str = CPU.name
 
     @staticmethod
     def of(base: Options | None = None, **given: Any) -> Options:
         """`base` (default: the knobs) with the given options.  Raises OptionError for what there is not."""
-        names = ("device", *Options._fields)
         for name in given:
-            if name not in names:
+            if name not in Options._fields:
                 import difflib
 
-                near = difflib.get_close_matches(name, names, 1)
-                hint = f"; did you mean {near[0]!r}?" if near else f"; there are {', '.join(names)}"
+                near = difflib.get_close_matches(name, Options._fields, 1)
+                hint = f"; did you mean {near[0]!r}?" if near else f"; there are {', '.join(Options._fields)}"
                 raise OptionError(f"jit has no option {name!r}{hint}")
         if "device" in given:
-            threads = parse_device(given.pop("device"))
-            given.setdefault("threads", threads)
+            device = parse_device(given["device"])
+            if device.is_gpu and given.get("threads"):
+                raise OptionError(f"threads={given['threads']} of {device.name!r}: threads are those of the CPU")
+            given["device"] = device.name
+            given.setdefault("threads", device.threads)
+        elif given.get("threads") and base is not None and base.device != CPU.name:
+            raise OptionError(f"threads={given['threads']} of {base.device!r}: threads are those of the CPU")
         if "threads" in given:
             given["threads"] = _threads(given["threads"])
         if "fastmath" in given:
@@ -52,13 +58,19 @@ class Options(NamedTuple):
         if "max_temp_bytes" in given:
             given["max_temp_bytes"] = _bytes(given["max_temp_bytes"])
         if base is None:
-            base = Options(passes=knobs.PASSES.get(), debug=knobs.GDB.get())
+            device = knobs.DEVICE.get()
+            base = Options(device.threads, passes=knobs.PASSES.get(), debug=knobs.GDB.get(), device=device.name)
         return base._replace(**given)
 
     @property
     def compiled(self) -> tuple[Any, ...]:
         """The part that compiled code depends on; the number of threads is not in it."""
-        return self.fastmath, self.passes, self.debug, self.donate, self.max_temp_bytes
+        return self.fastmath, self.passes, self.debug, self.donate, self.max_temp_bytes, self.device
+
+    @property
+    def gpu(self) -> str:
+        """What PTX is made for, ``sm_90a``; empty where code runs on the CPU."""
+        return "" if self.device == CPU.name else gpu_device(self.device).cpu
 
 
 def _threads(value: Any) -> int:

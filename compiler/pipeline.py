@@ -29,6 +29,7 @@ from ..passes.eval_insertion import EvalInsertionPass
 from ..passes.fusion import FusionPass
 from ..passes.layout_swap import LayoutSwapPass
 from ..passes.schedule_cpu import ScheduleCpuPass
+from ..passes.schedule_gpu import ScheduleGpuPass
 from ..passes.work import work_of
 from ..runtime.calibration import calibrated
 from ..runtime.native_call import outside
@@ -36,10 +37,12 @@ from .call_parameters import CallSignature, NotNative
 from .call_plan import CallPlan, make_plan, stored_inputs
 from .codegen.entry import emit_entry, entry_name
 from .codegen.llvm import emit_llvm
-from .codegen.machine import compile_llvm, emit_asm, host_target, load_object
+from .codegen.machine import compile_llvm, emit_asm, gpu_target, host_target, load_object
 from .codegen.target import Target, object_name
 from .executable import BufferSpec, CodeSpec, Executable, load_native
 from .frontend.graph import Graph
+from .gpu.outline import outline
+from .gpu.plan import Plan
 from .lowering import lower
 from .options import OptionError, Options
 from .signature import Signature
@@ -52,20 +55,29 @@ __all__ = [
 ]  # fmt: skip
 
 PASSES: dict[str, type[ModulePass]] = {
-    p.name: p for p in (CanonicalizePass, LayoutSwapPass, EvalInsertionPass, FusionPass, BufferizePass, ScheduleCpuPass)
-}
+    p.name: p
+    for p in (
+        CanonicalizePass, LayoutSwapPass, EvalInsertionPass, FusionPass, BufferizePass,
+        ScheduleCpuPass, ScheduleGpuPass,
+    )
+}  # fmt: skip
 T = TypeVar("T")
 
 
 @dataclass(frozen=True)
 class Stages:
-    """What a compilation made.  `module` is the last IR module, `object` the object file where it went that far."""
+    """What a compilation made.  `module` is the last IR module, `object` the object file where it went that far.
+
+    For a GPU there is `ptx` instead, and the `plan` that launches its kernels.
+    """
 
     program: Graph | ModuleOp
     module: ModuleOp | None
     llvm: str | None
     object: bytes | None
     records: tuple[PassRecord, ...]
+    ptx: str | None = None
+    plan: Plan | None = None
 
     def text(self, stage: str) -> str:
         """The program after `stage`, where the `Watch` kept text; OptionError for a stage it did not get to."""
@@ -89,7 +101,7 @@ def run_stages(
     replaced: Callable[[ModulePass], ModulePass] = lambda p: p,
     completed: Callable[[ModuleOp, str, Dim | None], str] = lambda _, text, __: text,
 ) -> Stages:
-    """Compile a graph, or a module that is at stage `start`, as far as `stop_after`.
+    """Compile a graph, or a module that is at stage `start`, as far as `stop_after`, for a GPU at most to ``ptx``.
 
     `strides` are those of the graph's tensor inputs at run time (None: packed).  The cost model's `machine` is, where
     the target is this machine, what was measured of it, else the usual one.  `replaced` may exchange a pass: tests
@@ -97,7 +109,7 @@ def run_stages(
     also told the work (`passes/work.py`).  Raises OptionError for unknown stages, passes and pass options.
     """
     options = options or Options.of()
-    target = target or host_target()
+    target = target or (gpu_target(options.gpu) if options.gpu else host_target())
     run = _Run(program, start, stop_after, options, Observer(watch or Watch.from_knobs()), replaced)
     machine = machine or (Machine.of_figures(calibrated()) if target == host_target() else Machine())
 
@@ -115,6 +127,9 @@ def run_stages(
     run.passes("fused", FusionPass, has_fma=target.has_fma, locations=options.debug)
     run.passes("buffers", BufferizePass)
     work = work_of(function_of(run.module_now())) if run.reaches("obj") and run.reaches("buffers") else None
+    if target.is_gpu:
+        run.passes("loops", ScheduleGpuPass)
+        return run.on_gpu(target)
     run.passes("loops", ScheduleCpuPass, vector_bits=min(target.vector_bits, ScheduleCpuPass.vector_bits))
     if run.reaches("llvm"):
         run.llvm = run.watched("llvm", "emit", lambda: emit_llvm(run.module_now(), target, options.debug))
@@ -124,8 +139,7 @@ def run_stages(
         text = completed(run.module_now(), run.llvm, work) if run.llvm else ""
         run.object = run.watched("obj", "compile", lambda: compile_llvm(text, target))
 
-    run.observer.finish()
-    return Stages(program, run.module, run.llvm, run.object, tuple(run.observer.records))
+    return run.finished()
 
 
 class _Run:
@@ -147,8 +161,11 @@ class _Run:
         self._replaced = replaced
         self.observer = observer
         self.module = program if isinstance(program, ModuleOp) else None
+        self.program, self.debug = program, options.debug
         self.llvm: str | None = None
         self.object: bytes | None = None
+        self.ptx: str | None = None
+        self.plan: Plan | None = None
         self.context = Context()
         observer.name = getattr(program, "name", "") if isinstance(program, Graph) else ""
 
@@ -162,6 +179,21 @@ class _Run:
     def module_now(self) -> ModuleOp:
         assert self.module is not None, "the pipeline starts with a graph or a module"
         return self.module
+
+    def on_gpu(self, target: Target) -> Stages:
+        """The stages below `loops` for a GPU: kernels, each a function of its own, and the plan of the host."""
+        if self.reaches("llvm"):
+            kernels, self.plan = outline(self.module_now())
+            self.llvm = self.watched("llvm", "emit", lambda: emit_llvm(kernels, target, self.debug))
+        if self.reaches("ptx"):
+            plan = "".join(f"// {line}\n" for line in str(self.plan).splitlines())
+            self.ptx = self.watched("ptx", "assemble", lambda: plan + emit_asm(self.llvm or "", target))
+        return self.finished()
+
+    def finished(self) -> Stages:
+        self.observer.finish()
+        records = tuple(self.observer.records)
+        return Stages(self.program, self.module, self.llvm, self.object, records, self.ptx, self.plan)
 
     def watched(self, stage: str, name: str, work: Callable[[], T]) -> T:
         return self.observer.step(stage, name, work)

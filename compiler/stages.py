@@ -20,6 +20,7 @@ STAGES: dict[str, str] = {
     "buffers": "kernel dialect: loop nests over memory",
     "loops": "loop dialect: explicit loops, lanes and threads",
     "llvm": "LLVM IR text",
+    "ptx": "for a GPU, the last one: PTX text, below the launch plan",
     "asm": "assembly",
     "obj": "object file",
 }

@@ -42,11 +42,11 @@ class Code:
         return sym(name)
 
     @contextmanager
-    def for_(self, lower: Dim | int, upper: Dim | int, vector: int = 1) -> Iterator[tuple[Code, Dim]]:
+    def for_(self, lower: Dim | int, upper: Dim | int, vector: int = 1, unroll: int = 1) -> Iterator[tuple[Code, Dim]]:
         inner, iterator = self.inner(), self.writer.fresh()
         yield inner, iterator
         inner.block.add_op(loop.YieldOp())
-        self.block.add_op(loop.ForOp(str(iterator), lower, upper, inner.block, vector=vector))
+        self.block.add_op(loop.ForOp(str(iterator), lower, upper, inner.block, vector=vector, unroll=unroll))
 
     def if_(self, condition: Value, then: Callable[[Code], None], otherwise: Callable[[Code], None]) -> None:
         blocks = []

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from xdsl.dialects import arith, func
@@ -12,6 +12,7 @@ from xdsl.ir import Block, Operation, Region, SSAValue
 
 from ..dialects import kernel, loop
 from ..dialects.attributes import BufferInfo, BufferType, dim_attr
+from ..dialects.body_builder import BodyBuilder
 from ..dialects.dims import Dim, Sym, dim, expand_mods, linear_in, simplify, sym
 from ..dialects.index_map import IndexMap
 from .costs import Costs
@@ -19,7 +20,7 @@ from .locations import carry_loc
 from .memory import LoopRange, aligned_bytes
 from .work import time_of
 
-__all__ = ["Access", "LoopWriter", "Point", "accesses", "body_cost"]
+__all__ = ["Access", "LoopWriter", "Point", "accesses", "body_cost", "bound", "buffer_info", "either"]
 
 #: `arith.cmpi`'s number of ``sge``.
 SIGNED_AT_LEAST = 5
@@ -73,6 +74,11 @@ class LoopWriter:
     function: func.FuncOp
     counter: itertools.count[int] = field(default_factory=itertools.count)
     ranges: list[LoopRange] = field(default_factory=list)
+    #: Buffers of one element that is kept as a value from its store on, and these values.
+    kept: set[SSAValue] = field(default_factory=set)
+    registers: dict[SSAValue, SSAValue] = field(default_factory=dict)
+    #: Buffers that are parts of others: which, and the first indices of the part.
+    parts: dict[SSAValue, tuple[SSAValue, tuple[Dim, ...]]] = field(default_factory=dict)
     #: Expressions over a nest's iterators that are not negative anywhere in the loops being written.
     holds: frozenset[Dim] = frozenset()
     costs: Costs = field(default_factory=Costs)
@@ -132,7 +138,13 @@ class LoopWriter:
         for value, out, index in zip(values, nest.outs, nest.maps_out()):
             past = self.streams and in_order and not nest.is_reduction and _only_written(out, nest)
             streaming = self.costs.streaming_bytes if past else 0
-            block.add_op(loop.StoreOp(value, out, [e.substitute(point) for e in index.exprs], streaming=streaming))
+            if out in self.kept:
+                self.registers[out] = value
+                if isinstance(out.owner, loop.AllocOp) and out.owner.scope.data == "thread":
+                    continue
+            buffer, first = self.parts.get(out, (out, ()))
+            place = [*first, *(e.substitute(point) for e in index.exprs)]
+            block.add_op(loop.StoreOp(value, buffer, place, streaming=streaming))
 
     def scatter(self, op: kernel.ScatterOp, point: Point, block: Block) -> None:
         """A scatter's body at a point, appended to the block, and its store."""
@@ -161,8 +173,12 @@ class LoopWriter:
         return block
 
     def _load(self, buffer: SSAValue, index: IndexMap, point: Point, block: Block) -> SSAValue:
+        if buffer in self.registers:
+            return self.registers[buffer]
         guards = [simplify(g.substitute(point), self.extents) for g in index.guards if g not in self.holds]
-        made = loop.LoadOp(buffer, [simplify(e.substitute(point), self.extents) for e in index.exprs], guards)
+        buffer, first = self.parts.get(buffer, (buffer, ()))
+        place = [*first, *(simplify(e.substitute(point), self.extents) for e in index.exprs)]
+        made = loop.LoadOp(buffer, place, guards)
         block.add_op(made)
         return made.result
 
@@ -208,7 +224,8 @@ class LoopWriter:
         if isinstance(op, kernel.ReadOp):
             guards = op.guards.data if op.guards is not None else ()
             index = [e.substitute(where) for e in op.index.data]
-            made: Operation = loop.LoadOp(op.source, index, [g.substitute(where) for g in guards])
+            source, first = self.parts.get(op.source, (op.source, ()))
+            made: Operation = loop.LoadOp(source, [*first, *index], [g.substitute(where) for g in guards])
         elif isinstance(op, arith.CmpiOp) and self._is_certain(op):
             made = arith.ConstantOp.from_int_and_width(1, 1)
         elif isinstance(op, loop.IndexOp):
@@ -264,3 +281,25 @@ def _cloned(op: Operation, values: dict[SSAValue, SSAValue]) -> Operation:
         properties=dict(op.properties),
         attributes=dict(op.attributes),
     )
+
+
+def either(block: Block, excess: Dim, where: Callable[[Block], None], otherwise: Callable[[Block], None]) -> None:
+    """One of two ways, by whether an expression is positive: when the loops run, unless it is known before."""
+    if excess.const is not None:
+        return where(block) if excess.const > 0 else otherwise(block)
+    condition = (BodyBuilder(block).index(excess) > 0).ref
+    then, other = Block(), Block()
+    where(then)
+    otherwise(other)
+    for inner in (then, other):
+        inner.add_op(loop.YieldOp())
+    block.add_op(loop.IfOp(condition, then, other))
+    return None
+
+
+def bound(writer: LoopWriter, block: Block, expr: Dim) -> Dim:
+    """An expression, computed here, as a symbol for the rest of the block."""
+    made = loop.IndexOp(expr)
+    name = f"{kernel.BOUND}{next(writer.counter)}."
+    block.add_ops([made, loop.BindOp(made.result, name)])
+    return sym(name)

@@ -13,8 +13,6 @@ matrices of few rows, known when the loops run, are multiplied in place: packing
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from xdsl.dialects import arith
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
@@ -24,7 +22,7 @@ from ..dialects.body_builder import BodyBuilder
 from ..dialects.dims import Dim, Sym, dim, divisors, linear_in, maximum, minimum, packed_strides, simplify
 from ..dialects.index_map import product, unravel
 from .contraction import Factors
-from .loop_writer import LoopWriter, accesses, buffer_info
+from .loop_writer import LoopWriter, accesses, buffer_info, either
 from .schedule_map import Lanes
 
 __all__ = ["schedule_contraction"]
@@ -82,25 +80,10 @@ class _Contraction:
         number, body = self.writer.fresh(), Block()
         places = [self._bind(body, e) for e in unravel(number, extents)] if len(extents) > 1 else [number]
         self.batch = {Sym(f"d{i}"): place for i, place in zip(self.factors.batch, places)}
-        self._either(body, self.m - FEW_ROWS, self._packing, self._in_place)
+        either(body, self.m - FEW_ROWS, self._packing, self._in_place)
         body.add_op(loop.YieldOp())
         work = self.writer.grain(self.m * self.n * maximum(1, self.k), self.nest)
         block.add_op(loop.ParallelOp(str(number), 0, product(extents), body, grain=work))
-        return None
-
-    def _either(
-        self, block: Block, excess: Dim, where: Callable[[Block], None], otherwise: Callable[[Block], None]
-    ) -> None:
-        """One of two ways, by whether an expression is positive: when the loops run, unless it is known before."""
-        if excess.const is not None:
-            return where(block) if excess.const > 0 else otherwise(block)
-        condition = (BodyBuilder(block).index(excess) > 0).ref
-        then, other = Block(), Block()
-        where(then)
-        otherwise(other)
-        for inner in (then, other):
-            inner.add_op(loop.YieldOp())
-        block.add_op(loop.IfOp(condition, then, other))
         return None
 
     def _shared(self, iterator: Dim, upper: Dim, body: Block, step: int = 1, grain: int = 1) -> Operation:

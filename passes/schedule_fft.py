@@ -91,16 +91,19 @@ class _Fft:
         table = BufferInfo(self.part, (dim(2), longest), packed_strides((dim(2), longest)))
         self.table = self.writer.allocate(block, table)
         self._fill(code, self.table, self.length, self.length, lambda k: k)
+        if self.v == 1:
+            self.turned = self.writer.allocate(block, table)
+            self._turn(code)
         if self.bluestein is not False:
             chirp = BufferInfo(self.part, (dim(2), self.n), packed_strides((dim(2), self.n)))
             self.chirp = self.writer.allocate(block, chirp)
             self._fill(code, self.chirp, self.flag * self.n, self.n * 2, lambda k: k * k % (self.n * 2))
-        size = longest * self.v
-        halves = (dim(2), dim(2), size)
+        # Side by side, the parts of a place share a cache line, so that places a power of two apart evict nothing.
+        data = (dim(2), longest) if self.v == 1 else (longest, dim(2), dim(self.v))
+        halves = (dim(2), *data)
         self.scratch = self.writer.allocate(block, BufferInfo(self.part, halves, packed_strides(halves)), "thread")
         if self.bluestein is not False:
-            pair = (dim(2), size)
-            self.filter = self.writer.allocate(block, BufferInfo(self.part, pair, packed_strides(pair)), "thread")
+            self.filter = self.writer.allocate(block, BufferInfo(self.part, data, packed_strides(data)), "thread")
         self.cells = self.writer.allocate(block, BufferInfo(I64, (dim(4),), (dim(1),)), "thread")
         self._transforms(code)
 
@@ -140,6 +143,24 @@ class _Fft:
             re, im = turn(b, b.cast(b.index(number(k)), f64), b.cast(b.index(turns), f64))
             inner.store(b.cast(re, self.part), table, [dim(0), k])
             inner.store(b.cast(im, self.part), table, [dim(1), k])
+
+    def _turn(self, code: Code) -> None:
+        """The factors of the first pass side by side, as its vectors take them: that of ``p*k`` at ``[k][p]``."""
+        length = code.b.index(self.length)
+        radix = code.b.constant(1, I64)
+        for r in reversed(RADICES):
+            if r in FIRST:
+                radix = code.b.select(self._fits(code.b, length, r), code.b.constant(r, I64), radix)
+        first = code.bind(radix)
+        with code.for_(0, first) as (middle, k), middle.for_(0, self.length // first) as (c, p):
+            for part in (0, 1):
+                factor = c.load(self.table, [dim(part), p * k])
+                c.store(factor, self.turned, [dim(part), p + self.length // first * k])
+
+    def _fits(self, b: BodyBuilder, left: Value, radix: int) -> Value:
+        """Whether a pass may have this radix: it divides what is left, and 16 is 4 times 4."""
+        fits = b.rem(left, radix).equals(0)
+        return fits & left.differs(16) if radix == 8 else fits
 
     # One transform after another
 
@@ -198,10 +219,10 @@ class _Fft:
     def _elements(self, code: Code, count: Dim) -> Iterator[tuple[Code, Dim, Dim]]:
         """A loop over the elements of the transforms of one row: the position and the lane."""
         if self.v == 1:
-            with code.for_(0, count, self.width) as (inner, j):
+            with code.for_(first, count, self.width) as (inner, j):
                 yield inner, j, dim(0)
             return
-        with code.for_(0, count) as (middle, j), middle.for_(0, self.v, self.width) as (inner, lane):
+        with code.for_(first, count) as (middle, j), middle.for_(0, self.v, self.width) as (inner, lane):
             yield inner, j, lane
 
     def _swapped(self, z: Pair) -> Pair:
@@ -231,8 +252,8 @@ class _Fft:
             assert isinstance(z, ComplexValue)
             pair = self._swapped((z.re, z.im))
             if chirp is not None:
-                pair = times(c.b, pair, self._get(c, chirp, [], j))
-            self._put(c, 0, j * self.v + lane, pair)
+                pair = times(c.b, pair, self._factor(c, chirp, j))
+            self._put(c, 0, j, lane, pair)
         if chirp is not None:
             self._zeros(code, self.n, self.length)
         self._begin(code, 0)
@@ -240,38 +261,39 @@ class _Fft:
     def _zeros(self, code: Code, lower: Dim, upper: Dim) -> None:
         with code.for_(lower * self.v, upper * self.v, self.width) as (c, at):
             zero = c.b.constant(0.0, self.part)
-            self._put(c, 0, at, (zero, zero))
+            self._put(c, 0, j, lane, (zero, zero))
 
     def _enter_filter(self, code: Code) -> None:
         """The conjugate of the chirp around 0: elements j and -j."""
         self._zeros(code, dim(0), self.length)
         with code.for_(0, self.n) as (middle, j), middle.for_(0, self.v, self.width if self.v > 1 else 1) as (c, lane):
-            re, im = self._get(c, self.chirp, [], j)
-            self._put(c, 0, j * self.v + lane, (re, -im))
-            self._put(c, 0, (self.length - j) % self.length * self.v + lane, (re, -im))
+            re, im = self._factor(c, self.chirp, j)
+            self._put(c, 0, j, lane, (re, -im))
+            self._put(c, 0, (self.length - j) % self.length, lane, (re, -im))
         self._begin(code, 0)
 
     def _keep_filter(self, code: Code) -> None:
         half = self._half(code)
-        with code.for_(0, self.length * self.v, self.width) as (c, at):
+        with self._elements(code, self.length) as (c, j, lane):
             scale = c.b.cast(c.b.index(self.length), self.part)
-            for part, value in enumerate(self._get(c, self.scratch, [half], at)):
-                c.store(value / scale, self.filter, [dim(part), at])
+            for part, value in enumerate(self._get(c, half, j, lane)):
+                c.store(value / scale, self.filter, self._part(part, j, lane))
 
     def _apply_filter(self, code: Code) -> None:
         """The product of the transforms, parts exchanged for the way back."""
         half = self._half(code)
-        with code.for_(0, self.length * self.v, self.width) as (c, at):
-            re, im = times(c.b, self._get(c, self.scratch, [half], at), self._get(c, self.filter, [], at))
-            self._put(c, half, at, (im, re))
+        with self._elements(code, self.length) as (c, j, lane):
+            kept = self._pair(c, self.filter, [self._part(part, j, lane) for part in (0, 1)])
+            re, im = times(c.b, self._get(c, half, j, lane), kept)
+            self._put(c, half, j, lane, (im, re))
         self._begin(code, code.b.index(half))
 
     def _leave(self, code: Code, row: Dim, chirp: SSAValue | None) -> None:
         half = self._half(code)
         with self._elements(code, self.n) as (c, j, lane):
-            pair = self._get(c, self.scratch, [half], j * self.v + lane)
+            pair = self._get(c, half, j, lane)
             if chirp is not None:
-                pair = times(c.b, (pair[1], pair[0]), self._get(c, chirp, [], j))
+                pair = times(c.b, (pair[1], pair[0]), self._factor(c, chirp, j))
             re, im = self._swapped(pair)
             index, guards = self._place(row, j, lane)
             c.store(c.b.complex_of(re, im), self.y, index, guards)
@@ -283,7 +305,7 @@ class _Fft:
         if self.length.const is None:
             code.while_(lambda c: c.load(self.cells, [dim(LEFT)]) > 1, lambda c: self._choose(c, RADICES))
             return
-        left, span = self.length.const, self.v
+        left, span = self.length.const, 1
         while left > 1:
             radix = next(r for r in RADICES if left % r == 0 and not (r == 8 and left == 16))
             left //= radix
@@ -304,10 +326,7 @@ class _Fft:
         if not others:
             run(code)
             return
-        fits = code.b.rem(left, radix).equals(0)
-        if radix == 8:
-            fits = fits & left.differs(16)
-        code.if_(fits, run, lambda c: self._choose(c, others))
+        code.if_(self._fits(code.b, left, radix), run, lambda c: self._choose(c, others))
 
     def _pass(self, code: Code, radix: int, m: Dim, s: Dim) -> None:
         half = code.load(self.cells, [dim(HALF)])
@@ -338,39 +357,55 @@ class _Fft:
                     else narrow(c)
                 ),
             )
-        code.store(1 - half, self.cells, [dim(HALF)])
 
     @contextmanager
-    def _whole(self, code: Code, count: Dim) -> Iterator[tuple[Code, Dim]]:
+    def _whole(self, code: Code, count: Dim, copies: bool = False) -> Iterator[tuple[Code, Dim]]:
         """A loop over at least a vector of elements, in whole vectors: the last starts earlier where some are left.
 
-        A pass reads and writes different memory, so computing some elements twice changes nothing.
+        A pass reads and writes different memory, so computing some elements twice changes nothing.  With `copies` the
+        elements are copies of scalar code, around vectors that cross them.
         """
         with code.for_(0, (count + (self.width - 1)) // self.width) as (middle, number):
             start = middle.bind(middle.b.index(minimum(number * self.width, count - self.width)))
-            with middle.for_(0, self.width, self.width) as (inner, lane):
+            vector, unroll = (1, self.width) if copies else (self.width, 1)
+            with middle.for_(0, self.width, vector, unroll) as (inner, lane):
                 yield inner, start + lane
 
     def _first(self, code: Code, radix: int, m: Dim, source: Dim, target: Dim) -> None:
-        """The pass with s of 1: vectors along m."""
+        """The pass with s of 1: vectors along m.  They leave ``[r][m]`` in the other half; back goes ``[m][r]``."""
+        lane = dim(0)
         with self._whole(code, m) as (c, p):
-            given = [self._get(c, self.scratch, [source], p + m * k) for k in range(radix)]
+            given = [self._get(c, source, p + m * k, lane) for k in range(radix)]
             for k, z in enumerate(butterfly(c.b, given)):
-                turned = times(c.b, z, self._get(c, self.table, [], p * k)) if k else z
-                self._put(c, target, p * radix + k, turned)
+                at = p + m * k
+                self._put(c, target, at, lane, times(c.b, z, self._factor(c, self.turned, at)) if k else z)
+        side = min(self.width, radix)
+        if radix % side:
+            moved = code.for_(0, m), 1
+        else:
+            moved = self._whole(code, m, copies=True), side
+        with moved[0] as (middle, p), middle.for_(0, radix, moved[1]) as (c, k):
+            self._put(c, source, p * radix + k, lane, self._get(c, target, p + m * k, lane))
 
     def _later(self, code: Code, radix: int, m: Dim, s: Dim, source: Dim, target: Dim, wide: bool) -> None:
         """Vectors along s: whole ones where it is `wide`."""
         with code.for_(0, m) as (middle, p):
-            # Of the transforms side by side all have the same factor.
-            each = s // self.v if self.v > 1 else s
-            factors = [self._get(middle, self.table, [], p * each * k) for k in range(1, radix)]
-            loops = self._whole(middle, s) if wide else middle.for_(0, s, self.width)
-            with loops as (c, q):
-                given = [self._get(c, self.scratch, [source], q + s * (p + m * k)) for k in range(radix)]
+            factors = [self._factor(middle, self.table, p * s * k) for k in range(1, radix)]
+            with self._along(middle, s, wide) as (c, q, lane):
+                given = [self._get(c, source, q + s * (p + m * k), lane) for k in range(radix)]
                 for k, z in enumerate(butterfly(c.b, given)):
                     turned = times(c.b, z, _in(c, factors[k - 1])) if k else z
-                    self._put(c, target, q + s * (p * radix + k), turned)
+                    self._put(c, target, q + s * (p * radix + k), lane, turned)
+        code.store(code.b.index(target), self.cells, [dim(HALF)])
+
+    @contextmanager
+    def _along(self, code: Code, s: Dim, wide: bool) -> Iterator[tuple[Code, Dim, Dim]]:
+        if wide and self.v == 1:
+            with self._whole(code, s) as (c, q):
+                yield c, q, dim(0)
+            return
+        with self._elements(code, s) as found:
+            yield found
 
 
 def _in(code: Code, z: Pair) -> Pair:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from ..dialects import kernel, loop
@@ -12,7 +14,7 @@ from .loop_writer import Access, LoopWriter, accesses, body_cost
 from .row_panels import panels_of
 from .schedule_map import Group, Lanes, choose_lanes, groups_of, point_of
 
-__all__ = ["fold", "schedule_reduction"]
+__all__ = ["fold", "fold_partials", "lanes_across", "schedule_reduction", "state_types"]
 
 
 def schedule_reduction(
@@ -86,7 +88,7 @@ def _side_by_side(writer: LoopWriter, nest: kernel.GenericOp, walks: list[Access
     k, inner = Sym(f"d{nest.n_parallel}"), group.symbols[-1]
     if any(_contiguous(w, k) and not _contiguous(w, inner) for w in _entering(nest, walks)):
         return writer.costs.tiles
-    return writer.costs.accumulators(body_cost(nest) * len(_state_types(nest)), width)
+    return writer.costs.accumulators(body_cost(nest) * len(state_types(nest)), width)
 
 
 def _lane_chunks(
@@ -147,6 +149,7 @@ def fold(
     lower: Dim,
     upper: Dim,
     width: int,
+    cooperative: bool = False,
 ) -> list[SSAValue]:
     """One `loop.reduce` of the nest's body over part of its reduced iterator; its states."""
     order = _order(nest)
@@ -154,30 +157,56 @@ def fold(
     body = Block()
     yielded = writer.body(nest, {**point, Sym(f"d{nest.n_parallel}"): iterator}, body)
     body.add_op(loop.YieldOp(*yielded))
-    types = _state_types(nest)
+    types = state_types(nest)
     assert nest.identity is not None
     if order.kind == "tree":
         width = min(width, order.lanes)
     made = loop.ReduceOp(
         str(iterator), lower, upper, body, writer.merge(nest), order=order, identity=list(nest.identity.data),
-        types=types, vector=width,
+        types=types, vector=width, cooperative=cooperative,
     )  # fmt: skip
     block.add_op(made)
     return list(made.outs)
 
 
-def _state_types(nest: kernel.GenericOp) -> list[Attribute]:
+def fold_partials(
+    writer: LoopWriter,
+    nest: kernel.GenericOp,
+    block: Block,
+    partials: Sequence[SSAValue],
+    place: Sequence[Dim],
+    count: Dim,
+    cooperative: bool = False,
+) -> list[SSAValue]:
+    """The values of an order's blocks, along the last dim of ``partials[place]``, combined as the order says."""
+    position = writer.fresh()
+    gather = Block()
+    loads = [loop.LoadOp(buffer, [*place, position]) for buffer in partials]
+    gather.add_ops([*loads, loop.YieldOp(*[load.result for load in loads])])
+    order = _order(nest)
+    assert nest.identity is not None
+    counter = Order("tree", 1, 1) if order.kind == "tree" else order
+    total = loop.ReduceOp(
+        str(position), 0, count, gather, writer.merge(nest), order=counter, identity=list(nest.identity.data),
+        types=state_types(nest), cooperative=cooperative,
+    )  # fmt: skip
+    block.add_op(total)
+    return list(total.outs)
+
+
+def state_types(nest: kernel.GenericOp) -> list[Attribute]:
+    """The types of the states that a nest folds."""
     args = nest.merge.block.args
     return [a.type for a in list(args)[: len(args) // 2]]
 
 
 def _in_blocks(writer: LoopWriter, nest: kernel.GenericOp, block: Block, lanes: Lanes, walks: list[Access]) -> None:
     """A fold to a scalar in two stages: the order's blocks in parallel, then their values by the binary counter."""
-    order, extent = _order(nest), nest.extents.data[-1]
+    extent = nest.extents.data[-1]
     size = _block_of(writer, nest)
     blocks = (extent + (size - 1)) // size
     partials = []
-    for state in _state_types(nest):
+    for state in state_types(nest):
         info = BufferInfo(scalar_dtype(state), (blocks,), (dim(1),))
         partials.append(writer.allocate(block, info))
     number = writer.fresh()
@@ -202,15 +231,4 @@ def _in_blocks(writer: LoopWriter, nest: kernel.GenericOp, block: Block, lanes: 
         outer.add_ops([loop.ForOp(str(number), first, last, one_block()), loop.YieldOp()])
         block.add_op(loop.ParallelOp(str(task), 0, (blocks + (each - 1)) // each, outer))
 
-    position = writer.fresh()
-    gather = Block()
-    loads = [loop.LoadOp(buffer, [position]) for buffer in partials]
-    gather.add_ops([*loads, loop.YieldOp(*[load.result for load in loads])])
-    assert nest.identity is not None
-    counter = Order("tree", 1, 1) if order.kind == "tree" else order
-    total = loop.ReduceOp(
-        str(position), 0, blocks, gather, writer.merge(nest), order=counter, identity=list(nest.identity.data),
-        types=_state_types(nest),
-    )  # fmt: skip
-    block.add_op(total)
-    writer.finish(nest, list(total.outs), {}, block)
+    writer.finish(nest, fold_partials(writer, nest, block, partials, [], blocks), {}, block)

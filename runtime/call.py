@@ -102,6 +102,14 @@ class NativeFunction:
         """Whether `entry` is there without more work."""
         return isinstance(self._entry, int)
 
+    def run(self, arrays: Sequence[np.ndarray], inputs: int, prepared: Any, threads: int) -> None:
+        """Run it on arrays; `prepared` has `symbols`, `arena` and `thread_arena`.  Errors as of `__call__`.
+
+        Machine code makes no difference between the first `inputs` of them, which are arguments, and the others.
+        """
+        pointers = [a.ctypes.data for a in arrays]
+        self(pointers, prepared.symbols, prepared.arena, prepared.thread_arena, threads)
+
     def __call__(
         self, pointers: Sequence[int], symbols: Sequence[int], arena: int, thread_arena: int, threads: int = 0
     ) -> None:

@@ -3,7 +3,8 @@
 float32: the product is exact in float64; the float64 sum rounded to odd loses nothing that the last rounding needs.
 float64: Boldo and Melquiond, "Emulation of a FMA and correctly rounded sums" (2008): the three parts of the exact
 result are added so that the low part is rounded to odd.  It needs exponents away from the ends of the range; lanes
-outside take exact integer arithmetic.
+outside take exact integer arithmetic.  Most lanes need less: where the sum of the parts, plainly rounded, is not near
+the middle between two numbers, it is the result (Ziv, 1991).
 """
 
 from __future__ import annotations
@@ -20,9 +21,8 @@ Array = np.ndarray[Any, Any]
 
 def fma(x: Array, y: Array, z: Array) -> Array:
     """`x*y + z` with one rounding; float32 or float64 arrays of one dtype, which broadcast."""
-    x, y, z = np.broadcast_arrays(x, y, z)
     with np.errstate(all="ignore"):
-        return _fma64(x, y, z) if x.dtype == np.float64 else _fma32(x, y, z)
+        return _fma64(x, y, z) if x.dtype == np.float64 else _fma32(*np.broadcast_arrays(x, y, z))
 
 
 def round_to_odd(near: Array, error: Array) -> Array:
@@ -66,6 +66,19 @@ def _fma32(x: Array, y: Array, z: Array) -> Array:
 
 
 def _fma64(x: Array, y: Array, z: Array) -> Array:
+    high, low = _two_product(x, y)
+    total, rest = _two_sum(high, z)
+    result, rest = _two_sum(total, rest + low)
+    # What the sum of the low parts lost is below 2**-50 of half a unit of the result.  NaN is never sure.
+    sure = (result + rest * (1 + 2.0**-48) == result) & (np.abs(high) > 2.0**-900)
+    if sure.all():
+        return result
+    result, lanes = np.array(result), ~sure
+    result[lanes] = _fma64_carefully(*(np.broadcast_to(v, result.shape)[lanes] for v in (x, y, z)))
+    return result
+
+
+def _fma64_carefully(x: Array, y: Array, z: Array) -> Array:
     product = x * y
     special = (x == 0) | (y == 0) | ~np.isfinite(x) | ~np.isfinite(y) | ~np.isfinite(z)
     magnitude = np.abs(product)

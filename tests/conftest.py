@@ -33,3 +33,23 @@ def parse() -> Callable[[str], ModuleOp]:
         return module
 
     return parse
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Tests for a real GPU run where they are asked for: ``pytest -m gpu``."""
+    if "gpu" in config.option.markexpr:
+        return
+    left_out = [item for item in items if item.get_closest_marker("gpu") is not None]
+    if left_out:
+        config.hook.pytest_deselected(items=left_out)
+        items[:] = [item for item in items if item.get_closest_marker("gpu") is None]
+
+
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Say why there is no GPU to test with."""
+    if item.get_closest_marker("gpu") is not None:
+        from txc.runtime.cuda import find_devices
+
+        found, reason = find_devices()
+        if not found:
+            pytest.skip(reason)

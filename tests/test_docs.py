@@ -15,14 +15,25 @@ ROOT = Path(__file__).parent.parent
 CODE = re.compile(r"\bTX\d{4}\b")
 
 
-def test_the_op_reference_is_up_to_date():
+@pytest.fixture(scope="module")
+def generator():
     spec = importlib.util.spec_from_file_location("txc_docs_generate", ROOT / "docs" / "generate.py")
     assert spec is not None and spec.loader is not None
     generator = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(generator)
+    return generator
+
+
+def test_the_op_reference_is_up_to_date(generator):
     text = (ROOT / "docs" / "ops.md").read_text()
     assert "| `exp` |" in text
     assert text == generator.ops_page(), "run python docs/generate.py"
+
+
+def test_the_simulator_s_table_is_up_to_date(generator):
+    text = (ROOT / "docs" / "ptx-simulator.md").read_text()
+    assert "| `fma` | f16 bf16 f16x2 bf16x2 f32 f64 | rn" in text
+    assert text == generator.simulator_page(), "run python docs/generate.py"
 
 
 def test_every_op_is_in_the_reference_once():

@@ -32,7 +32,7 @@ def executable_of(text: str) -> Executable:
 def test_stages_are_kept_in_order():
     stages = run_stages(graph_of(ROWS), watch=Watch(keep_text=True, verify=True))
     seen = list(dict.fromkeys(r.stage for r in stages.records))
-    assert seen == list(STAGES)
+    assert seen == [stage for stage in STAGES if stage != "ptx"]
     assert "tx.sum" in stages.text("tensor")
     assert "kernel.generic" in stages.text("fused")
     assert stages.object is not None and len(stages.object) > 500

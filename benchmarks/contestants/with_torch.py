@@ -46,7 +46,7 @@ OWN: dict[str, Callable[..., Any]] = {
     "fft_plane": torch.fft.fft2,
     "fft_real": lambda x: torch.fft.rfft(x, dim=1),
     "convolve_channels": lambda x, w: _convolution(x, w, 1),
-    "convolve_depthwise": lambda x, w: _slices(x.movedim(3, 0), w.movedim(2, 0)).movedim(0, 3).contiguous(),
+    "convolve_depthwise": lambda x, w: _slices(x.movedim(3, 0), w.movedim(2, 0)[:, None]).movedim(0, 3).contiguous(),
     "convolve_plane": _slices,
     "random_uniform": torch.rand_like,
     "random_normal": torch.randn_like,

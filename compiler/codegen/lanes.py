@@ -22,19 +22,21 @@ __all__ = ["ComplexReg", "Lane", "Reg", "copies", "count_of", "positions", "unio
 class Lane:
     """One lane dim; compared by identity.
 
-    `starts` names the index of each copy's first element where that is not `symbol` moved on by whole registers.
+    Copies are `stride` apart (0: a register's width); `starts` names the index of each copy's first element where that
+    is not `symbol` moved on by so many.
     """
 
-    __slots__ = ("copies", "depth", "starts", "symbol", "width")
+    __slots__ = ("copies", "depth", "starts", "stride", "symbol", "width")
 
-    def __init__(self, symbol: Sym, width: int, copies: int, depth: int, starts: Sequence[Sym] = ()):
+    def __init__(self, symbol: Sym, width: int, copies: int, depth: int, starts: Sequence[Sym] = (), stride: int = 0):
         self.symbol, self.width, self.copies, self.depth, self.starts = symbol, width, copies, depth, starts
+        self.stride = stride or width
 
     def start(self, copy: int) -> Dim:
         """The index of the first element of a copy."""
         if self.starts:
             return sym(self.starts[copy].name)
-        return sym(self.symbol.name) + copy * self.width
+        return sym(self.symbol.name) + copy * self.stride
 
     def __repr__(self) -> str:
         return f"Lane({self.symbol}, {self.width}x{self.copies})"

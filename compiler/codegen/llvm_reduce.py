@@ -15,7 +15,7 @@ from xdsl.dialects.builtin import FloatAttr, IntegerAttr
 from xdsl.ir import SSAValue
 
 from ...dialects.attributes import DimsAttr
-from ...dialects.dims import Dim, Sym, dim, linear_in, minimum, sym
+from ...dialects.dims import Dim, Sym, constant_bound, dim, linear_in, minimum, sym
 from ...dialects.loop import LoadOp, ReduceOp
 from ...dialects.types import DTYPES, DType
 from .binary_counter import BinaryCounter, stored_type
@@ -66,12 +66,15 @@ class ReduceWriter(LoopWriter):
         if fold.position is not None:
             self.values.update(zip(op.outs, self._with_positions(fold, fold.position)))
             return
-        single = order.kind == "free" or (extent is not None and extent <= order.block)
+        most = constant_bound(upper - lower)
+        single = order.kind == "free" or (most is not None and most <= order.block)
         if single:
             start, end = self.index(lower), self.index(upper)
             total = self._block(fold, start, end, extent)
         else:
-            total = self._blocks(fold, extent)
+            size = order.block
+            even = size if extent is not None and extent % size == 0 else None
+            total = self.runs_of_blocks(fold, extent, size, lambda a, b: self._block(fold, a, b, even))
         self.values.update(zip(op.outs, total))
 
     def _plan(self, op: ReduceOp) -> Fold:
@@ -185,7 +188,7 @@ class ReduceWriter(LoopWriter):
             self.lanes = (*around, lane)
         if masked:
             self.mask = self._tail_mask
-        new = self._folded(fold, totals, self._elements(fold, lane))
+        new = self.fold_in(fold, totals, self._elements(fold, lane))
         if masked:
             assert self._tail_mask is not None and lane is not None
             condition = Reg((lane,), [self._tail_mask], DTYPES["bool"])
@@ -193,7 +196,7 @@ class ReduceWriter(LoopWriter):
         self.lanes, self.mask = around, mask
         return new
 
-    def _folded(self, fold: Fold, totals: list[Reg], element: list[Reg]) -> list[Reg]:
+    def fold_in(self, fold: Fold, totals: Sequence[Reg], element: Sequence[Reg]) -> list[Reg]:
         """`totals` with an element of each folded in."""
         if fold.product == "fma":
             new = [self.primitive("fma", (*element, *totals), fold.dtypes[0])]
@@ -387,7 +390,7 @@ class ReduceWriter(LoopWriter):
             self.lanes = around
             for k in range(step.copies):
                 element = [Reg(fold.outer, row.regs[k :: step.copies], row.dtype) for row in rows]
-                totals = self._folded(fold, totals, element)
+                totals = self.fold_in(fold, totals, element)
             return totals
 
         whole_end = self.add(start, self.whole(self.sub(end, start), step.copies))
@@ -463,21 +466,24 @@ class ReduceWriter(LoopWriter):
         self.lanes = around
         return merged
 
-    def _blocks(self, fold: Fold, extent: int | None) -> list[Reg]:
-        """Blocks one after another (chain), or by a binary counter (tree)."""
+    def runs_of_blocks(
+        self, fold: Fold, extent: int | None, size: int, one: Callable[[str, str], list[Reg]]
+    ) -> list[Reg]:
+        """Blocks of `size` elements one after another (chain), or by a binary counter (tree).
+
+        `one` gives the value of the elements from an i64 on and below another.
+        """
         op = fold.op
         order, lower, upper = op.order.data, op.lower.data, op.upper.data
         start, end = self.index(lower), self.index(upper)
         # A name of its own for the block's first element; the iterator itself is the element's.
         first = Sym(f"{op.symbol.name}.block")
         block_bound = upper if lower.nonneg else None
-        trips = None if extent is None else -(-extent // order.block)
+        trips = None if extent is None else -(-extent // size)
 
         def one_block() -> list[Reg]:
             here = sym(first.name)
-            stop = minimum(here + order.block, upper)
-            even = extent is not None and extent % order.block == 0
-            return self._block(fold, self.index(here), self.index(stop), order.block if even else None)
+            return one(self.index(here), self.index(minimum(here + size, upper)))
 
         if order.kind == "chain":
 
@@ -485,9 +491,7 @@ class ReduceWriter(LoopWriter):
                 return self.merge(fold, totals, one_block())
 
             initial = self._start(fold, fold.outer)
-            _, totals = self.counted(
-                first, start, end, str(order.block), chained, initial, trips=trips, bound=block_bound
-            )
+            _, totals = self.counted(first, start, end, str(size), chained, initial, trips=trips, bound=block_bound)
             return totals
 
         initial = self._start(fold, fold.outer)
@@ -495,15 +499,15 @@ class ReduceWriter(LoopWriter):
 
         def counter(_: list[Reg]) -> list[Reg]:
             value = one_block()
-            waiting.push(self.ins(f"sdiv i64 {self.sub(self.symbols[first][0], start)}, {order.block}"), value)
+            waiting.push(self.ins(f"sdiv i64 {self.sub(self.symbols[first][0], start)}, {size}"), value)
             return []
 
-        self.counted(first, start, end, str(order.block), counter, trips=trips, bound=block_bound)
+        self.counted(first, start, end, str(size), counter, trips=trips, bound=block_bound)
         # What waits: a partial for each bit of the number of blocks, the smallest first.
         span = self.sub(end, start) if extent is None else str(extent)
         if span[0] == "%":
-            rounded = self.ins(f"add i64 {span}, {order.block - 1}")
-            count = self.ins(f"ashr i64 {rounded}, {order.block.bit_length() - 1}")
+            rounded = self.ins(f"add i64 {span}, {size - 1}")
+            count = self.ins(f"ashr i64 {rounded}, {size.bit_length() - 1}")
             count = self.intrinsic("smax", "i64", "i64", [("i64", count), ("i64", "0")])
         else:
             count = str(trips)

@@ -17,8 +17,8 @@ from .target import Target, TargetError, object_name
 from .wasm_symbols import imported_functions
 
 __all__ = [
-    "LoadedObject", "TargetError", "compile_linked", "compile_llvm", "emit_asm", "generate_here", "host_target",
-    "load_object", "make_target", "undefined_symbols", "unexpected_symbols",
+    "LoadedObject", "TargetError", "compile_linked", "compile_llvm", "emit_asm", "generate_here", "gpu_target",
+    "host_target", "load_object", "make_target", "undefined_symbols", "unexpected_symbols",
 ]  # fmt: skip
 
 #: What an object may call: LLVM makes these of loops and wide copies; the C library has them everywhere.
@@ -81,6 +81,11 @@ def make_target(triple: str = "", cpu: str = "", features: str = "") -> Target:
     if not cpu.replace("-", "").replace("_", "").isalnum() and cpu:
         raise TargetError(f"a processor of {arch} is named by letters and digits, not {cpu!r}")
     return Target(triple, cpu, ",".join([*filter(None, [_USUAL.get(arch, "")]), *words]))
+
+
+def gpu_target(cpu: str) -> Target:
+    """An NVIDIA GPU by the name of its instruction set (``sm_90a``).  Errors as of `make_target`."""
+    return make_target("nvptx64-nvidia-cuda", cpu, "+ptx80")
 
 
 #: What every processor of an architecture that runs our code has: RV64GC; vectors and saturating casts of WebAssembly.

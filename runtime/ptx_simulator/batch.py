@@ -6,6 +6,8 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
+from .async_copies import AsyncCopies
+from .counters import KernelCounts
 from .heap import Heap
 from .memory import Fault, Memory
 from .paths import Path, bits_of
@@ -37,8 +39,10 @@ class Launch:
 class Batch:
     """Blocks `first` to ``first + count`` of a launch.  A thread's number is its block's times `slots` plus its own."""
 
-    def __init__(self, launch: Launch, first: int, count: int, blank: Sequence[Array | None]):
-        self.launch, self.first, self.count = launch, first, count
+    def __init__(
+        self, launch: Launch, first: int, count: int, blank: Sequence[Array | None], counts: KernelCounts | None = None
+    ):
+        self.launch, self.first, self.count, self.counts = launch, first, count, counts
         self.grid, self.block, self.slots = launch.grid, launch.block, launch.slots
         self.dynamic_shared = launch.dynamic_shared
         self._blank = list(blank)
@@ -58,6 +62,7 @@ class Batch:
         self.running = launch.threads * count
         #: By warp and lane, whether the launch has such a thread.
         self.exists = self.alive.reshape(-1, WARP).copy()
+        self.copies = AsyncCopies(self.slots * count)
         #: Grows whenever memory changes: what waiting threads may be waiting for.
         self.version = 0
         self.races = Races(self, launch.shared_grain if launch.shared + launch.dynamic_shared else 0)
@@ -100,6 +105,8 @@ class Batch:
             return self._generic(p, addresses, lambda q, s, a, _: self.load(q, s, a, width, count), count, width)
         memory, start = self._memory(space, p)
         found = memory.load(addresses, start, width, count)
+        if self.counts is not None:
+            self._count(p, space, addresses, width * count, store=False)
         if space == "shared":
             self.races.loaded(p, addresses + start, width * count)
         return found
@@ -114,10 +121,19 @@ class Batch:
             addresses = np.broadcast_to(addresses, (n,))
         if memory.store(addresses, start, values):
             self.version += 1
+        if self.counts is not None:
+            self._count(p, space, addresses, values[0].itemsize * len(values), store=True)
         if space == "shared":
             clash = self.races.stored(p, addresses + start, values[0].itemsize * len(values))
             if clash is not None:
                 self._check_clash(memory, addresses, start, values, clash)
+
+    def _count(self, p: Path, space: str, addresses: Array, size: int, store: bool) -> None:
+        assert self.counts is not None
+        if space == "shared":
+            self.counts.shared_access(p.threads, addresses, size)
+        elif space == "global":
+            self.counts.global_access(p.threads, addresses, size, store)
 
     def _check_clash(
         self, memory: Memory, addresses: Array, start: Array | int, values: list[Array], lanes: Array

@@ -55,7 +55,7 @@ def _compared(d: Decoding, type_: Type) -> Callable[..., Array]:
 @instruction("setp", types=f"{_COMPARED}", forms=" ".join((*_COMPARISONS, *_JOINED, "ftz")), section=_SECTION)
 def set_predicate(d: Decoding) -> Run:
     """``p|q``: q is the comparison's opposite, joined to the same third operand."""
-    type_, pred = d.type(_COMPARED), TYPES["pred"]
+    type_, pred = d.type(), TYPES["pred"]
     compare = _compared(d, type_)
     join = next((_JOINED[m] for m in _JOINED if d.flag(m)), None)
     d.done()
@@ -81,7 +81,7 @@ def set_predicate(d: Decoding) -> Run:
 @instruction("set", types=f"{_COMPARED}", forms=" ".join((*_COMPARISONS, "ftz")), section=_SECTION)
 def set_value(d: Decoding) -> Run:
     """``set.cmp.dtype.stype``: true is all bits set, or 1.0."""
-    type_ = d.type(_COMPARED)
+    type_ = d.type()
     result = d.type("u32 s32 f32")
     compare = _compared(d, type_)
     d.done()
@@ -91,7 +91,7 @@ def set_value(d: Decoding) -> Run:
 
 @instruction("selp", types="b16 b32 b64 u16 u32 u64 s16 s32 s64 f32 f64", section=_SECTION)
 def select(d: Decoding) -> Run:
-    type_ = d.type("b16 b32 b64 u16 u32 u64 s16 s32 s64 f32 f64")
+    type_ = d.type()
     d.done()
     d.register(d.operands[3])
     return d.compute(lambda a, b, c: np.where(c, a, b), type_, (type_, type_, TYPES["pred"]))
@@ -101,7 +101,7 @@ def select(d: Decoding) -> Run:
 def select_by_sign(d: Decoding) -> Run:
     """a where c is not negative (-0 is not), else b."""
     third = d.type("s32 f32")
-    type_ = d.type("b16 b32 b64 u16 u32 u64 s16 s32 s64 f32 f64")
+    type_ = d.type()
     d.flag("ftz")
     d.done()
     return d.compute(lambda a, b, c: np.where(c >= 0, a, b), type_, (type_, type_, third))
@@ -113,7 +113,7 @@ def select_by_sign(d: Decoding) -> Run:
 @instruction("mov", types="pred b16 b32 b64 u16 u32 u64 s16 s32 s64 f32 f64", section=f"{_MOVES}: mov")
 def move(d: Decoding) -> Run:
     """Of a register, a literal, a special register or a variable's address; packing and unpacking of vectors."""
-    type_ = d.type("pred b16 b32 b64 u16 u32 u64 s16 s32 s64 f32 f64")
+    type_ = d.type()
     d.done()
     into, source = d.operands
     if isinstance(source, Vector):
@@ -180,7 +180,7 @@ def _unpack(d: Decoding, type_: Type, into: Vector) -> Run:
 @instruction("cvta", types="u32 u64", forms="to global const shared local param", section=f"{_MOVES}: cvta")
 def convert_address(d: Decoding) -> Run:
     """Between a space's own addresses and generic ones, in which each space has a window (`spaces.py`)."""
-    type_ = d.type("u32 u64")
+    type_ = d.type()
     to = d.flag("to")
     space = d.choice("global", "const", "shared", "local", "param")
     d.drop("shared::", "::")
@@ -201,13 +201,12 @@ _ALL = "u8 u16 u32 u64 s8 s16 s32 s64 f16 bf16 f32 f64 f16x2 bf16x2 tf32"
 @instruction("cvt", types=_ALL, forms="rn rz rm rp rna rni rzi rmi rpi ftz sat relu", section=f"{_MOVES}: cvt")
 def convert(d: Decoding) -> Run:
     """``cvt.mode.dtype.stype``.  Floats to integers saturate, as the manual has it; NaN gives 0."""
-    source = d.type(_ALL)
-    result = d.type(_ALL)
+    source = d.type()
+    result = d.type()
     if result.kind.endswith("x2"):
         return _convert_pair(d, result, source)
     mode = d.choice("rn", "rz", "rm", "rp", "rna", *_WHOLE, default="")
     ftz, sat, relu = d.flag("ftz"), d.flag("sat"), d.flag("relu")
-    d.flag("satfinite")
     d.done()
     if result.name == "tf32":
         return d.compute(lambda x: floating.to_tf32(x, mode), result, (source,))

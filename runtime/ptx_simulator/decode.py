@@ -34,6 +34,13 @@ class Row:
     section: str
     decode: Callable[[Decoding], Run]
 
+    def class_of(self, instruction: Instruction) -> str:
+        """What it is counted as: its chapter of the manual, where arithmetic is told apart by its type."""
+        last = TYPES.get(instruction.modifiers[-1]) if instruction.modifiers else None
+        if last is not None and (last.is_float or last.kind.startswith(("fx", "bfx"))) and "Arithmetic" in self.section:
+            return "Floating Point"
+        return self.section.split(":")[0].removesuffix(" Instructions")
+
 
 #: By opcode.
 TABLE: dict[str, Row] = {}
@@ -69,9 +76,10 @@ class Pool:
 
 @dataclass
 class Decoding:
-    """One instruction while it is decoded."""
+    """One instruction while it is decoded: `row` is its opcode's, `addresses` where the variables lie."""
 
     instruction: Instruction
+    row: Row
     pool: Pool
     addresses: dict[str, tuple[str, int]]
     reads: set[int] = field(default_factory=set)
@@ -91,11 +99,11 @@ class Decoding:
         )
 
     def type(self, allowed: str = "") -> Type:
-        """The last modifier, which must be a type, one of `allowed` (names, with spaces between) where given."""
+        """The last modifier, which must be a type: of those in the table, or of `allowed`."""
         if not self.modifiers or self.modifiers[-1] not in TYPES:
             self.fail("an instruction without a type that is known")
         name = self.modifiers.pop()
-        if allowed and name not in allowed.split():
+        if name not in (allowed or self.row.types).split():
             self.fail(f"type .{name} is not known here")
         return TYPES[name]
 

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 
 import numpy as np
 
 from ..gpu_device import DeviceError
 from .batch import Batch, Launch
+from .calls import inlined
+from .counters import KernelCounts
 from .heap import Heap
 from .parser import parse
 from .program import Program, make_program
@@ -34,6 +37,7 @@ class PtxSimulator:
 
     def __init__(self, memory: int = 1 << 31):
         self.heap = Heap(memory)
+        self.counts: dict[str, KernelCounts] | None = None
 
     def allocate(self, size: int) -> int:
         return self.heap.allocate(size)
@@ -52,6 +56,15 @@ class PtxSimulator:
 
     def synchronize(self) -> None:
         """Launches have ended when they return."""
+
+    @contextmanager
+    def counting(self) -> Iterator[dict[str, KernelCounts]]:
+        """Count what the launches inside do, by kernel."""
+        before, self.counts = self.counts, {}
+        try:
+            yield self.counts
+        finally:
+            self.counts = before
 
 
 class PtxModule:
@@ -85,7 +98,7 @@ class PtxModule:
                 align = max((v.align for v in open_ended), default=1)
                 self.shared = -(-self.shared // align) * align
                 dynamic = {v.name: ("shared", self.shared) for v in open_ended}
-                self.programs[function.name] = make_program(function, variables | dynamic, self.shared)
+                self.programs[function.name] = make_program(inlined(function, module), variables | dynamic, self.shared)
 
     def _placed(self, variable: Variable) -> int:
         """A variable of global memory; what has no initial value is zero ("Initializers")."""
@@ -124,11 +137,17 @@ class PtxModule:
         )
         memory = program.shared_bytes + shared + program.local_bytes * launch.slots
         together = max(1, min(BATCH_THREADS // launch.slots, BATCH_BYTES // max(memory, 1)))
-        counts: Counter[int] = Counter()
+        executed: Counter[int] = Counter()
+        counts = self.device.counts.setdefault(kernel, KernelCounts()) if self.device.counts is not None else None
         with np.errstate(all="ignore"):
             for first in range(0, launch.blocks, together):
-                batch = Batch(launch, first, min(together, launch.blocks - first), program.blank)
-                Scheduler(program, batch, counts).run()
+                batch = Batch(launch, first, min(together, launch.blocks - first), program.blank, counts)
+                Scheduler(program, batch, executed).run()
+        if counts is not None:
+            counts.launches += 1
+            for at, threads in executed.items():
+                for name, times in program.blocks[at].classes.items():
+                    counts.instructions[name] += times * threads
 
 
 def _check(program: Program, grid: tuple[int, int, int], block: tuple[int, int, int], shared: int) -> None:

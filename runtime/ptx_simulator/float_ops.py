@@ -70,7 +70,7 @@ def binary(d: Decoding, type_: Type) -> Run:
 @instruction("fma", types=ALL, forms="rn rz rm rp ftz sat relu", section=_SECTION)
 def fused(d: Decoding) -> Run:
     """One rounding."""
-    return multiply_add_of(d, d.type(ALL))
+    return multiply_add_of(d, d.type())
 
 
 def multiply_add_of(d: Decoding, type_: Type) -> Run:
@@ -81,7 +81,7 @@ def multiply_add_of(d: Decoding, type_: Type) -> Run:
 @instruction("sqrt", "rcp", types="f32 f64", forms="rn rz rm rp approx ftz", section=_SECTION)
 def root_or_reciprocal(d: Decoding) -> Run:
     """Approximate forms are the correctly rounded ones: hardware may differ within the error the manual states."""
-    type_ = d.type("f32 f64")
+    type_ = d.type()
     mode = "rn" if d.flag("approx") else d.choice(*_MODES)
     compute = _finished(d, type_, lambda t: floating.arithmetic(d.instruction.opcode, t, mode))
     return d.compute(compute, type_, (type_,))
@@ -97,7 +97,7 @@ _APPROXIMATE: dict[str, Compute] = {
 )
 def approximation(d: Decoding) -> Run:
     """Computed in f64 and rounded: within every error that the manual allows, not the bits of a machine."""
-    type_ = d.type("f16 bf16 f32 f64")
+    type_ = d.type()
     d.choice("approx")
     function = _APPROXIMATE[d.instruction.opcode]
 
@@ -149,7 +149,7 @@ def least(d: Decoding, type_: Type) -> Run:
 @instruction("copysign", types="f32 f64", section=_SECTION)
 def copy_sign(d: Decoding) -> Run:
     """The magnitude of b with the sign of a."""
-    type_ = d.type("f32 f64")
+    type_ = d.type()
     d.done()
     return d.compute(lambda a, b: np.copysign(b, a), type_, (type_, type_))
 
@@ -163,7 +163,7 @@ _CLASSES: dict[str, Compute] = {
 
 @instruction("testp", types="f32 f64", forms=" ".join(_CLASSES), section=_SECTION)
 def test_property(d: Decoding) -> Run:
-    type_ = d.type("f32 f64")
+    type_ = d.type()
     function = _CLASSES[d.choice(*_CLASSES)]
     d.done()
     return d.compute(function, TYPES["pred"], (type_,))

@@ -24,7 +24,7 @@ def wide_type(type_: Type) -> Type:
 @instruction("add", "sub", types=f"{_INTEGERS} {float_ops.ALL}", forms="rn rz rm rp ftz sat", section=_ARITHMETIC)
 def add_or_subtract(d: Decoding) -> Run:
     """``add.sat.s32`` clamps, everything else wraps; floats are `float_ops`."""
-    type_ = d.type(f"{_INTEGERS} {float_ops.ALL}")
+    type_ = d.type()
     if type_.kind not in ("u", "s"):
         return float_ops.binary(d, type_)
     function: Callable[..., Array] = np.add if d.instruction.opcode == "add" else np.subtract
@@ -68,7 +68,7 @@ def _product(d: Decoding, type_: Type) -> tuple[Callable[[Array, Array], Array],
 
 @instruction("mul", types=f"{_INTEGERS} {float_ops.ALL}", forms="lo hi wide rn rz rm rp ftz sat", section=_ARITHMETIC)
 def multiply(d: Decoding) -> Run:
-    type_ = d.type(f"{_INTEGERS} {float_ops.ALL}")
+    type_ = d.type()
     if type_.kind not in ("u", "s"):
         return float_ops.binary(d, type_)
     function, result = _product(d, type_)
@@ -79,7 +79,7 @@ def multiply(d: Decoding) -> Run:
 @instruction("mad", types=f"{_INTEGERS} f32 f64", forms="lo hi wide rn rz rm rp ftz sat", section=_ARITHMETIC)
 def multiply_add(d: Decoding) -> Run:
     """Floats: `mad` is `fma`."""
-    type_ = d.type(f"{_INTEGERS} f32 f64")
+    type_ = d.type()
     if type_.is_float:
         return float_ops.multiply_add_of(d, type_)
     product, result = _product(d, type_)
@@ -90,7 +90,7 @@ def multiply_add(d: Decoding) -> Run:
 @instruction("mul24", "mad24", types="u32 s32", forms="lo hi", section=_ARITHMETIC)
 def multiply_24(d: Decoding) -> Run:
     """Products of the lower 24 bits; `hi` is bits 16 to 47."""
-    type_ = d.type("u32 s32")
+    type_ = d.type()
     shift = {"lo": 0, "hi": 16}[d.choice("lo", "hi")]
     d.done()
     wide = np.int64
@@ -115,7 +115,7 @@ def _quotient(a: Array, b: Array) -> Array:
 
 @instruction("div", types=f"{_INTEGERS} f32 f64", forms="rn rz rm rp approx full ftz", section=_ARITHMETIC)
 def divide(d: Decoding) -> Run:
-    type_ = d.type(f"{_INTEGERS} f32 f64")
+    type_ = d.type()
     if type_.is_float:
         return float_ops.binary(d, type_)
     d.done()
@@ -124,14 +124,14 @@ def divide(d: Decoding) -> Run:
 
 @instruction("rem", types=_INTEGERS, section=_ARITHMETIC)
 def remainder(d: Decoding) -> Run:
-    type_ = d.type(_INTEGERS)
+    type_ = d.type()
     d.done()
     return d.compute(lambda a, b: np.where(b == 0, a, a - _quotient(a, b) * b), type_, (type_, type_))
 
 
 @instruction("neg", "abs", types=f"s16 s32 s64 {float_ops.ALL}", forms="ftz", section=_ARITHMETIC)
 def negate(d: Decoding) -> Run:
-    type_ = d.type(f"s16 s32 s64 {float_ops.ALL}")
+    type_ = d.type()
     if not type_.is_signed:
         return float_ops.sign(d, type_)
     d.done()
@@ -140,7 +140,7 @@ def negate(d: Decoding) -> Run:
 
 @instruction("min", "max", types=f"{_INTEGERS} {float_ops.ALL}", forms="ftz NaN xorsign abs relu", section=_ARITHMETIC)
 def least(d: Decoding) -> Run:
-    type_ = d.type(f"{_INTEGERS} {float_ops.ALL}")
+    type_ = d.type()
     if type_.kind not in ("u", "s"):
         return float_ops.least(d, type_)
     function: Callable[..., Array] = np.minimum if d.instruction.opcode == "min" else np.maximum
@@ -153,7 +153,7 @@ def least(d: Decoding) -> Run:
 
 @instruction("sad", types=_INTEGERS, section=_ARITHMETIC)
 def absolute_difference(d: Decoding) -> Run:
-    type_ = d.type(_INTEGERS)
+    type_ = d.type()
     d.done()
     return d.compute(lambda a, b, c: c + np.where(a < b, b - a, a - b), type_, (type_, type_, type_))
 
@@ -163,15 +163,16 @@ def absolute_difference(d: Decoding) -> Run:
 
 @instruction("and", "or", "xor", types=_BITS, section=_LOGIC)
 def logic(d: Decoding) -> Run:
-    type_ = d.type(_BITS)
+    type_ = d.type()
     d.done()
     function = {"and": np.bitwise_and, "or": np.bitwise_or, "xor": np.bitwise_xor}[d.instruction.opcode]
     return d.compute(function, type_, (type_, type_))
 
 
-@instruction("not", "cnot", types=_BITS, section=_LOGIC)
+@instruction("not", types=_BITS, section=_LOGIC)
+@instruction("cnot", types="b16 b32 b64", section=_LOGIC)
 def complement(d: Decoding) -> Run:
-    type_ = d.type(_BITS if d.instruction.opcode == "not" else "b16 b32 b64")
+    type_ = d.type()
     d.done()
     if d.instruction.opcode == "not":
         return d.compute(np.invert, type_, (type_,))
@@ -181,7 +182,7 @@ def complement(d: Decoding) -> Run:
 @instruction("lop3", types="b32", section=_LOGIC)
 def logic_of_three(d: Decoding) -> Run:
     """Any function of three bits: bit ``4a + 2b + c`` of the table is its value."""
-    type_ = d.type("b32")
+    type_ = d.type()
     d.done()
     d.count(5)
     table = d.integer(d.operands[4])
@@ -201,7 +202,7 @@ def logic_of_three(d: Decoding) -> Run:
 @instruction("shr", types="b16 b32 b64 u16 u32 u64 s16 s32 s64", section=_LOGIC)
 def shift(d: Decoding) -> Run:
     """Amounts beyond the width count as the width, as NumPy's shifts have it too."""
-    type_ = d.type("b16 b32 b64" if d.instruction.opcode == "shl" else f"{_INTEGERS} b16 b32 b64")
+    type_ = d.type()
     d.done()
     function = np.left_shift if d.instruction.opcode == "shl" else np.right_shift
     most = np.uint32(type_.bits)
@@ -211,7 +212,7 @@ def shift(d: Decoding) -> Run:
 @instruction("shf", types="b32", forms="l r clamp wrap", section=_LOGIC)
 def funnel_shift(d: Decoding) -> Run:
     """``shf.l`` gives the upper word of ``{b, a} << n``, ``shf.r`` the lower word of ``{b, a} >> n``."""
-    type_ = d.type("b32")
+    type_ = d.type()
     left, wrap = d.choice("l", "r") == "l", d.choice("clamp", "wrap") == "wrap"
     d.done()
 
@@ -248,7 +249,7 @@ def _reversed_bits(a: Array) -> Array:
 
 @instruction("popc", "clz", types="b32 b64", section=_ARITHMETIC)
 def count_bits(d: Decoding) -> Run:
-    type_ = d.type("b32 b64")
+    type_ = d.type()
     d.done()
     if d.instruction.opcode == "popc":
         return d.compute(_ones, TYPES["u32"], (type_,))
@@ -258,7 +259,7 @@ def count_bits(d: Decoding) -> Run:
 @instruction("bfind", types="u32 u64 s32 s64", forms="shiftamt", section=_ARITHMETIC)
 def find_bit(d: Decoding) -> Run:
     """The highest bit that is not the sign; none is 2**32 - 1."""
-    type_ = d.type("u32 u64 s32 s64")
+    type_ = d.type()
     from_top = d.flag("shiftamt")
     d.done()
 
@@ -272,7 +273,7 @@ def find_bit(d: Decoding) -> Run:
 
 @instruction("brev", types="b32 b64", section=_ARITHMETIC)
 def reverse_bits(d: Decoding) -> Run:
-    type_ = d.type("b32 b64")
+    type_ = d.type()
     d.done()
     return d.compute(_reversed_bits, type_, (type_,))
 
@@ -280,7 +281,7 @@ def reverse_bits(d: Decoding) -> Run:
 @instruction("bfe", types="u32 u64 s32 s64", section=_ARITHMETIC)
 def extract_field(d: Decoding) -> Run:
     """`length` bits from `start`; bits past the top are the sign: the field's highest bit."""
-    type_ = d.type("u32 u64 s32 s64")
+    type_ = d.type()
     d.done()
     bits, kind = type_.bits, type_.dtype.type
 
@@ -299,7 +300,7 @@ def extract_field(d: Decoding) -> Run:
 
 @instruction("bfi", types="b32 b64", section=_ARITHMETIC)
 def insert_field(d: Decoding) -> Run:
-    type_ = d.type("b32 b64")
+    type_ = d.type()
     d.done()
     kind = type_.dtype.type
 
@@ -314,7 +315,7 @@ def insert_field(d: Decoding) -> Run:
 
 @instruction("bmsk", types="b32", forms="clamp wrap", section=_ARITHMETIC)
 def bit_mask(d: Decoding) -> Run:
-    type_ = d.type("b32")
+    type_ = d.type()
     wrap = d.choice("clamp", "wrap") == "wrap"
     d.done()
 
@@ -328,7 +329,7 @@ def bit_mask(d: Decoding) -> Run:
 @instruction("prmt", types="b32", section="Data Movement and Conversion Instructions: prmt")
 def permute_bytes(d: Decoding) -> Run:
     """Four bytes of the eight of ``{b, a}``; bit 3 of a selector repeats its byte's sign."""
-    type_ = d.type("b32")
+    type_ = d.type()
     d.done()
 
     def compute(a: Array, b: Array, selectors: Array) -> Array:
@@ -347,8 +348,8 @@ def permute_bytes(d: Decoding) -> Run:
 @instruction("dp4a", types="u32 s32", section=_ARITHMETIC)
 def dot_of_bytes(d: Decoding) -> Run:
     """``dp4a.atype.btype``: the types say how each operand's bytes are read; the sum is signed if either is."""
-    second = d.type("u32 s32")
-    first = d.type("u32 s32")
+    second = d.type()
+    first = d.type()
     d.done()
     total = TYPES["s32" if "s32" in (first.name, second.name) else "u32"]
 

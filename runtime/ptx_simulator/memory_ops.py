@@ -50,7 +50,7 @@ def effective(r: list[Array], base: int, offset: int) -> Array:
 @instruction("ld", "ldu", types=_TYPES, forms=_FORMS, section=f"{_MOVES}: ld")
 def load(d: Decoding) -> Run:
     """A register wider than the type is extended by it.  All threads at one address read it once."""
-    type_ = d.type(_TYPES)
+    type_ = d.type()
     space = taken_space(d)
     count = int(d.choice("v2", "v4", "v8", default="v1")[1:])
     strong = drop_hints(d)
@@ -102,7 +102,7 @@ def _load_parameter(d: Decoding, type_: Type, numbers: list[int | None], extend:
 @instruction("st", types=_TYPES, forms=_FORMS, section=f"{_MOVES}: st")
 def store(d: Decoding) -> Run:
     """Of several threads that store to one place the last one's value stays."""
-    type_ = d.type(_TYPES)
+    type_ = d.type()
     space = taken_space(d)
     count = int(d.choice("v2", "v4", "v8", default="v1")[1:])
     drop_hints(d)
@@ -170,7 +170,7 @@ _ATOMIC = "b32 b64 u32 u64 s32 s64 f16 bf16 f16x2 bf16x2 f32 f64"
 )
 def atomic(d: Decoding) -> Run:
     """Threads take their turns in their order, so that the same launch always gives the same bits."""
-    type_ = d.type(_ATOMIC)
+    type_ = d.type()
     returns = d.instruction.opcode == "atom"
     space = taken_space(d)
     name = d.choice(*_OPERATIONS, "cas")

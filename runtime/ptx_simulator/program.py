@@ -9,10 +9,11 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from ..gpu_device import DeviceError
-from . import compare_ops, float_ops, integer_ops, memory_ops, warp_ops  # noqa: F401  # each enters its decoders into the table
+from . import async_ops, compare_ops, float_ops, integer_ops, matrix_ops, memory_ops, warp_ops  # noqa: F401
 from .barriers import Meeting, decode_barrier
 from .control_flow import live_registers, weak_topological_order
 from .decode import TABLE, Decoding, Pool, Run
+from .decode import instruction as entered
 from .memory import Fault
 from .paths import Path, bits_of
 from .syntax import Function, Instruction, Symbol
@@ -21,7 +22,7 @@ from .types import TYPES, Array, unsigned
 __all__ = ["ENDS", "BasicBlock", "Program", "make_program"]
 
 #: Opcodes before which the threads of a warp gather (`bar` is `bar.warp.sync` here).
-GATHERING = ("shfl", "vote", "match", "redux", "elect", "bar")
+GATHERING = ("shfl", "vote", "match", "redux", "elect", "bar", "mma", "ldmatrix", "stmatrix")
 #: Opcodes that end a basic block: the scheduler runs them, not closures.
 ENDS = ("bra", "ret", "exit", "bar", "barrier", "brx")
 
@@ -76,6 +77,12 @@ class Program:
     local_bytes: int
     #: The smallest access of shared memory, in bytes: the unit in which races are looked for.
     shared_grain: int
+
+
+@entered("bra", "brx", "ret", "exit", "call", forms="uni idx", section="Control Flow Instructions")
+def _control(d: Decoding) -> Run:
+    """Ends a block, or is put in by `calls.py`: there is no closure to make."""
+    d.fail("no straight-line instruction")
 
 
 class _Maker:
@@ -133,6 +140,8 @@ class _Maker:
             spaces = {m.split("::")[0] for m in instruction.modifiers}
             if instruction.opcode in ("ld", "st", "atom", "red") and not spaces & {"global", "local", "param", "const"}:
                 widths.append(TYPES[instruction.modifiers[-1]].bytes)
+            elif instruction.opcode == "cp":
+                widths.append(4)
         return min(widths)
 
     def starts(self) -> list[int]:
@@ -173,7 +182,7 @@ class _Maker:
             return Ending("branch", at + 1, target, guard, final.guard_negated)
         if final.opcode in ("ret", "exit"):
             return Ending("goto", last) if guard < 0 else Ending("branch", at + 1, last, guard, final.guard_negated)
-        d = Decoding(final, self.pool, self.addresses)
+        d = Decoding(final, TABLE[final.opcode], self.pool, self.addresses)
         if final.opcode == "brx":
             targets = self.function.branch_targets.get(getattr(final.operands[1], "name", ""), [])
             table = tuple(self.label(final, Symbol(name), number) for name in targets)
@@ -199,11 +208,13 @@ class _Maker:
             read |= uses & ~written
             if instruction.guard is None:
                 written |= sum(1 << i for i in d.writes)
-            block.classes[instruction.opcode] += 1
+            block.classes[TABLE[instruction.opcode].class_of(instruction)] += 1
             if d.gathers >= 0:
                 block.gathers = d.gathers
         ending = block.ending
         assert ending is not None
+        if block.end is not None:
+            block.classes[TABLE[block.end.opcode].class_of(block.end)] += 1
         read |= sum(1 << i for i in ending.sources if i < len(self.pool.widths)) & ~written
         if ending.meeting is not None and ending.meeting.target >= 0:
             written |= 1 << ending.meeting.target
@@ -211,9 +222,12 @@ class _Maker:
 
     def decoded(self, instruction: Instruction, block: BasicBlock) -> Decoding:
         row = TABLE.get(instruction.opcode)
-        d = Decoding(instruction, self.pool, self.addresses)
         if row is None:
-            d.fail("instruction that is not known")
+            raise DeviceError(
+                f"instruction that is not known: {instruction.text}",
+                kernel=self.function.name, ptx_line=instruction.line, place=instruction.place,
+            )  # fmt: skip
+        d = Decoding(instruction, row, self.pool, self.addresses)
         try:
             run = row.decode(d)
         except DeviceError as error:

@@ -66,7 +66,7 @@ def members(d: Decoding, at: int = -1) -> int:
 @instruction("shfl", types="b32", forms="sync idx up down bfly", section="Data Movement and Conversion: shfl")
 def shuffle(d: Decoding) -> Run:
     """``shfl.sync.mode d|p, a, b, c, mask``: c holds the segments' mask and the last lane to read from."""
-    type_ = d.type("b32")
+    type_ = d.type()
     d.choice("sync")
     mode = d.choice("idx", "up", "down", "bfly")
     d.done()
@@ -120,7 +120,7 @@ def _places(p: Path, lane: Array, source: Array) -> Array:
 
 @instruction("vote", types="pred b32", forms="sync any all uni ballot", section=f"{_SYNC}: vote.sync")
 def vote(d: Decoding) -> Run:
-    type_ = d.type("pred b32")
+    type_ = d.type()
     d.choice("sync")
     kind = d.choice("any", "all", "uni", "ballot")
     d.done()
@@ -150,7 +150,7 @@ def vote(d: Decoding) -> Run:
 @instruction("activemask", types="b32", section=f"{_SYNC}: activemask")
 def active_mask(d: Decoding) -> Run:
     """The threads that go the same way here; a machine may give fewer."""
-    d.type("b32")
+    d.type()
     d.done()
     target = d.target(d.operands[0])
 
@@ -165,7 +165,7 @@ def active_mask(d: Decoding) -> Run:
 @instruction("match", types="b32 b64", forms="sync any all", section=f"{_SYNC}: match.sync")
 def match(d: Decoding) -> Run:
     """The members with this thread's value; ``all`` gives them only where every member has it."""
-    type_ = d.type("b32 b64")
+    type_ = d.type()
     d.choice("sync")
     kind = d.choice("any", "all")
     d.done()
@@ -201,7 +201,7 @@ _REDUCTIONS: dict[str, tuple[Callable[..., Array], int | None]] = {
 
 @instruction("redux", types="u32 s32 b32", forms=f"sync {' '.join(_REDUCTIONS)}", section=f"{_SYNC}: redux.sync")
 def reduce(d: Decoding) -> Run:
-    type_ = d.type("u32 s32 b32")
+    type_ = d.type()
     d.choice("sync")
     name = d.choice(*_REDUCTIONS)
     d.done()
@@ -227,7 +227,7 @@ def reduce(d: Decoding) -> Run:
 @instruction("nanosleep", types="u32", section="Miscellaneous Instructions: nanosleep")
 def sleep(d: Decoding) -> Run:
     """Others go first."""
-    d.source(d.operands[0], d.type("u32"))
+    d.source(d.operands[0], d.type())
     d.done()
 
     def run(r: list[Array], p: Path) -> None:

@@ -20,7 +20,7 @@ def run_on(device: PtxSimulator, name: str, ptx: str, x: np.ndarray, like: tuple
     results = [np.empty_like(w) for w in like]
     addresses = [device.allocate(a.nbytes) for a in (x, *results)]
     device.write(addresses[0], x)
-    device.load(ptx).launch(name, (3, 1, 1), (64, 1, 1), 0, [*addresses, *x.shape])
+    device.load(ptx).launch(name, (3, 1, 1), (256, 1, 1), 0, [*addresses, *x.shape])
     for address, result in zip(addresses[1:], results, strict=True):
         device.read(address, result)
     for address in addresses:

@@ -1,4 +1,4 @@
-"""Products of the main namespace, and of `linalg` what needs no factorisation."""
+"""Products of the main namespace, and `linalg`."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any
 
 from ...diagnostics import located
 from .. import methods
-from ..numpy_functions import diagonals, linear, products, shaping
+from ..numpy_functions import diagonals, factorisations, linear, products, shaping
 from ..tensor import Tensor
 
 #: The main namespace has these; `txc.linalg` has all functions of this module.
@@ -66,3 +66,63 @@ def matrix_power(x: Any, n: int, /) -> Tensor:
 def vector_norm(x: Any, /, *, axis: Any = None, keepdims: bool = False, ord: Any = 2) -> Tensor:
     with located():
         return linear.vector_norm(x, axis=axis, ord=ord, keepdims=keepdims)
+
+
+def cholesky(x: Any, /, *, upper: bool = False) -> Tensor:
+    with located():
+        return factorisations.cholesky(x, upper=upper)
+
+
+def det(x: Any, /) -> Tensor:
+    with located():
+        return factorisations.det(x)
+
+
+def eigh(x: Any, /) -> factorisations.EigResult:
+    with located():
+        return factorisations.eigh(x)
+
+
+def eigvalsh(x: Any, /) -> Tensor:
+    with located():
+        return factorisations.eigvalsh(x)
+
+
+def inv(x: Any, /) -> Tensor:
+    with located():
+        return factorisations.inv(x)
+
+
+def matrix_rank(x: Any, /, *, rtol: Any = None) -> Tensor:
+    with located():
+        return factorisations.matrix_rank(x, rtol=rtol)
+
+
+def pinv(x: Any, /, *, rtol: Any = None) -> Tensor:
+    with located():
+        return factorisations.pinv(x, rtol=factorisations.usual_share(x) if rtol is None else rtol)
+
+
+def qr(x: Any, /, *, mode: str = "reduced") -> factorisations.QRResult:
+    with located():
+        return factorisations.qr(x, mode)
+
+
+def slogdet(x: Any, /) -> factorisations.SlogdetResult:
+    with located():
+        return factorisations.slogdet(x)
+
+
+def solve(x1: Any, x2: Any, /) -> Tensor:
+    with located():
+        return factorisations.solve(x1, x2)
+
+
+def svd(x: Any, /, *, full_matrices: bool = True) -> factorisations.SVDResult:
+    with located():
+        return factorisations.svd(x, full_matrices)
+
+
+def svdvals(x: Any, /) -> Tensor:
+    with located():
+        return factorisations.svdvals(x)

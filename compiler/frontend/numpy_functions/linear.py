@@ -1,4 +1,4 @@
-"""Norms and products of `np.linalg` that need no factorisation."""
+"""Norms and products of `np.linalg`."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from .. import methods
 from ..apply import apply, as_tensor
 from ..creation import eye
 from ..tensor import Tensor
+from .factorisations import inv, svdvals
 from .products import matmul, outer
 from .table import handles
 
@@ -48,8 +49,13 @@ def _matrix_norm(x: Tensor, ord: Any, axis: tuple[int, int], keepdims: bool) -> 
         sums = methods.reduce("sum", apply("abs", x), along, keepdims=True)
         found = methods.reduce("maximum" if ord > 0 else "minimum", sums, across, keepdims=True)
         return found if keepdims else methods.squeeze(found, (rows, columns))
+    if ord in (2, -2, "nuc"):
+        last = methods.moveaxis(x, (rows, columns), (-2, -1))
+        name = "sum" if ord == "nuc" else "maximum" if ord == 2 else "minimum"
+        found = methods.reduce(name, svdvals(last), -1)
+        return methods.expand_dims(found, (rows, columns)) if keepdims else found
     raise OpError(f"np.linalg.norm does not take ord={ord!r} for matrices",
-                  "it takes 'fro', 1, -1, inf and -inf: the others need singular values", "TX0240")  # fmt: skip
+                  "it takes 'fro', 'nuc', 1, -1, 2, -2, inf and -inf", "TX0240")  # fmt: skip
 
 
 @handles(np.linalg.norm)
@@ -77,10 +83,10 @@ def matrix_norm(x: Any, /, *, ord: Any = "fro", keepdims: bool = False) -> Any:
 
 @handles(np.linalg.matrix_power)
 def matrix_power(a: Any, n: int) -> Any:
-    """A matrix to a power that is not negative, by squaring."""
+    """A matrix to a power by squaring; its inverse to the opposite one where that is negative."""
     a = as_tensor(a)
     if n < 0:
-        raise OpError(f"np.linalg.matrix_power: {n} is negative, which needs an inverse", code="TX0240")
+        return matrix_power(inv(a), -n)
     if n == 0:
         one = eye(a.shape[-1], dtype=a.dtype)
         return methods.broadcast(one, a.shape)

@@ -1,0 +1,241 @@
+"""What of `np.linalg` needs a factorisation, over the ops of `dialects.ops.factor`.
+
+A singular matrix, or one that is not positive definite, is no error here: its results are infinite or NaN.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ....dialects.registry import OpError
+from .. import methods
+from ..apply import apply, as_tensor, cast, common_dtype, meet
+from ..creation import eye
+from ..tensor import Tensor
+from ..trace import table
+from .indexing import take_along_axis
+from .products import matmul
+from .table import handles
+
+__all__ = [
+    "cholesky", "det", "eigh", "eigvalsh", "inv", "matrix_rank", "pinv", "qr", "slogdet", "solve", "svd", "svdvals",
+    "usual_share",
+]  # fmt: skip
+
+
+class EigResult(NamedTuple):
+    eigenvalues: Tensor
+    eigenvectors: Tensor
+
+
+class QRResult(NamedTuple):
+    Q: Tensor
+    R: Tensor
+
+
+class SlogdetResult(NamedTuple):
+    sign: Tensor
+    logabsdet: Tensor
+
+
+class SVDResult(NamedTuple):
+    U: Tensor
+    S: Tensor
+    Vh: Tensor
+
+
+def _matrices(a: Any, name: str, square: bool = True) -> Tensor:
+    """Stacks of matrices of a floating type, square where they must be."""
+    a = as_tensor(a)
+    if a.ndim < 2:
+        raise OpError(f"np.linalg.{name} takes matrices, not {a.user_type}", code="TX0103")
+    if a.element.is_integer or a.element.kind == "bool":
+        a = methods.astype(a, "f64")
+    if square:
+        try:
+            table().equate(a.dims[-1], a.dims[-2], f"np.linalg.{name} takes square matrices")
+        except OpError as error:
+            raise OpError(f"np.linalg.{name} takes square matrices, not {a.user_type}", code="TX0103") from error
+    return a
+
+
+def _adjoint(a: Tensor) -> Tensor:
+    return apply("conjugate", methods.swapaxes(a, -1, -2))
+
+
+def _stacked_alike(a: Tensor, b: Tensor) -> tuple[Tensor, Tensor]:
+    """Two stacks of matrices broadcast to stacks of as many."""
+    rank = max(a.ndim, b.ndim) - 2
+    stacks = [[1] * (rank + 2 - t.ndim) + list(t.dims[:-2]) for t in (a, b)]
+    stack = [meet(methods.dim(x), methods.dim(y)) for x, y in zip(*stacks)]
+    return methods.broadcast(a, [*stack, *a.dims[-2:]]), methods.broadcast(b, [*stack, *b.dims[-2:]])
+
+
+@handles(np.linalg.solve)
+def solve(a: Any, b: Any, /) -> Tensor:
+    a, b = _matrices(a, "solve"), as_tensor(b)
+    vector = b.ndim == 1
+    b = methods.expand_dims(b, 1) if vector else b
+    element = common_dtype([a, b])
+    a, b = cast(a, element), cast(b, element)
+    table().equate(a.dims[-1], b.dims[-2], "np.linalg.solve")
+    found = apply("eliminate", *_stacked_alike(a, b))[0]
+    return methods.squeeze(found, -1) if vector else found
+
+
+@handles(np.linalg.inv)
+def inv(a: Any) -> Tensor:
+    a = _matrices(a, "inv")
+    one = methods.broadcast(eye(a.shape[-1], dtype=a.dtype), a.shape)
+    return apply("eliminate", a, one)[0]
+
+
+def _pivots(a: Any, name: str) -> tuple[Tensor, Tensor]:
+    a = _matrices(a, name)
+    return apply("eliminate", a, a[..., :0])[1:]
+
+
+@handles(np.linalg.det)
+def det(a: Any) -> Tensor:
+    pivots, sign = _pivots(a, "det")
+    return methods.reduce("prod", pivots, -1) * sign
+
+
+@handles(np.linalg.slogdet)
+def slogdet(a: Any) -> SlogdetResult:
+    """The sign (of complex matrices: the phase) of the determinant, and the logarithm of its absolute value."""
+    pivots, sign = _pivots(a, "slogdet")
+    size = apply("abs", pivots)
+    phases = apply("select", size == 0, cast(as_tensor(0.0), pivots.element), pivots / size)
+    logarithm = methods.reduce("sum", apply("log", size), -1)
+    return SlogdetResult(methods.reduce("prod", phases, -1) * sign, logarithm)
+
+
+@handles(np.linalg.cholesky)
+def cholesky(a: Any, /, *, upper: bool = False) -> Tensor:
+    """The triangular factor; `upper` reads the upper triangle and gives its adjoint's."""
+    a = _matrices(a, "cholesky")
+    return _adjoint(apply("cholesky", _adjoint(a))) if upper else apply("cholesky", a)
+
+
+@handles(np.linalg.qr)
+def qr(a: Any, mode: str = "reduced") -> Any:
+    if mode not in ("reduced", "complete", "r"):
+        raise OpError(f"np.linalg.qr does not take mode={mode!r}", "it takes reduced, complete and r", "TX0240")
+    q, r = apply("qr", _matrices(a, "qr", False), complete=mode == "complete")
+    return r if mode == "r" else QRResult(q, r)
+
+
+def _lower_or_upper(a: Any, uplo: str, name: str) -> Tensor:
+    a = _matrices(a, name)
+    if uplo.upper() not in ("L", "U"):
+        raise OpError(f"np.linalg.{name} does not take UPLO={uplo!r}", "it takes L and U", "TX0240")
+    return a if uplo.upper() == "L" else _adjoint(a)
+
+
+@handles(np.linalg.eigh)
+def eigh(a: Any, UPLO: str = "L") -> EigResult:
+    """Eigenvalues in ascending order; the eigenvectors are the columns."""
+    values, vectors = apply("jacobi_eigh", _lower_or_upper(a, UPLO, "eigh"))
+    values, order = apply("sort_with_positions", values)
+    return EigResult(values, take_along_axis(vectors, _for_columns(order, vectors), -1))
+
+
+def _for_columns(order: Tensor, matrices: Tensor) -> Tensor:
+    """Positions of columns, for every row."""
+    return methods.broadcast(methods.expand_dims(order, -2), matrices.shape)
+
+
+@handles(np.linalg.eigvalsh)
+def eigvalsh(a: Any, UPLO: str = "L") -> Tensor:
+    return apply("sort", apply("jacobi_eigh", _lower_or_upper(a, UPLO, "eigvalsh"))[0])
+
+
+def _singular_columns(a: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    """``a @ v``, v, and the singular values, largest first; `a` has at least as many rows as columns."""
+    turned, v = apply("jacobi_svd", a)
+    size = apply("sqrt", methods.reduce("sum", apply("square", apply("abs", turned)), -2))
+    values, order = apply("sort_with_positions", size, descending=True)
+    turned, v = (take_along_axis(t, _for_columns(order, t), -1) for t in (turned, v))
+    return turned, v, values
+
+
+def _is_wide(a: Tensor) -> bool:
+    return table().settle(a.dims[-2], "<", a.dims[-1], "singular values of matrices with more columns") is True
+
+
+@handles(np.linalg.svd)
+def svd(a: Any, full_matrices: bool = True, compute_uv: bool = True, hermitian: bool = False) -> Any:
+    a = _matrices(a, "svd", False)
+    if hermitian:
+        raise OpError("np.linalg.svd does not take hermitian=True", "leave it out, or use np.linalg.eigh", "TX0240")
+    if not compute_uv:
+        return svdvals(a)
+    if _is_wide(a):
+        u, values, vh = svd(_adjoint(a), full_matrices)
+        return SVDResult(_adjoint(vh), values, _adjoint(u))
+    turned, v, values = _singular_columns(a)
+    # The columns are orthogonal: of their factors, q is them at length one, but for a phase, which r has.
+    q, r = apply("qr", turned, complete=bool(full_matrices))
+    size = r.shape[-1]
+    diagonal = methods.reduce("sum", apply("select", eye(size, dtype="bool"), r[..., :size, :], 0), -1)
+    long = apply("abs", diagonal)
+    phase = apply("select", long == 0, cast(as_tensor(1.0), a.element), diagonal / long)
+    phase = methods.expand_dims(phase, -2)
+    if not full_matrices:
+        return SVDResult(q * phase, values, _adjoint(v))
+    u = apply("concatenate", q[..., :size] * phase, q[..., size:], axis=q.ndim - 1)
+    return SVDResult(u, values, _adjoint(v))
+
+
+@handles(np.linalg.svdvals)
+def svdvals(x: Any, /) -> Tensor:
+    a = _matrices(x, "svdvals", False)
+    return _singular_columns(_adjoint(a) if _is_wide(a) else a)[2]
+
+
+def _share_of_largest(values: Tensor, share: Any) -> Tensor:
+    """What singular values must be above; one share for all matrices, or one for each."""
+    share = as_tensor(share)
+    share = methods.expand_dims(share, -1) if share.ndim else share
+    return methods.reduce("maximum", values, -1, keepdims=True) * cast(share, values.element)
+
+
+@handles(np.linalg.matrix_rank)
+def matrix_rank(A: Any, tol: Any = None, hermitian: bool = False, *, rtol: Any = None) -> Tensor:
+    """The number of singular values above `tol`, or above the share `rtol` of the largest."""
+    if hermitian:
+        raise OpError("np.linalg.matrix_rank does not take hermitian=True", "leave it out", "TX0240")
+    a = as_tensor(A)
+    if a.ndim < 2:
+        return apply("cast", methods.reduce("any", apply("not_equal", a, 0)), dtype="i64")
+    a = _matrices(a, "matrix_rank", False)
+    values = svdvals(a)
+    if tol is None:
+        above = _share_of_largest(values, usual_share(a) if rtol is None else rtol)
+    else:
+        above = as_tensor(tol)
+        above = methods.expand_dims(above, -1) if above.ndim else above
+    return methods.reduce("sum", values > above, -1)
+
+
+def usual_share(a: Any) -> Tensor:
+    """NumPy's and the standard's: as often as the larger size, one unit in the last place."""
+    a = as_tensor(a)
+    larger = apply("cwise_max_propagate", as_tensor(a.shape[-1]), as_tensor(a.shape[-2]))
+    return cast(larger, a.element.part) * float(np.finfo(a.element.part.numpy).eps)
+
+
+@handles(np.linalg.pinv)
+def pinv(a: Any, rcond: Any = None, hermitian: bool = False, *, rtol: Any = None) -> Tensor:
+    """The pseudo-inverse, without singular values up to a share of the largest (1e-15, as NumPy)."""
+    if hermitian:
+        raise OpError("np.linalg.pinv does not take hermitian=True", "leave it out", "TX0240")
+    a = _matrices(a, "pinv", False)
+    u, values, vh = svd(a, False)
+    share = rcond if rtol is None else rtol
+    above = _share_of_largest(values, 1e-15 if share is None else share)
+    inverse = apply("select", values > above, 1 / values, cast(as_tensor(0.0), values.element))
+    return matmul(_adjoint(vh) * methods.expand_dims(inverse, -2), _adjoint(u))

@@ -1,0 +1,28 @@
+"""From a graph to a function on a GPU."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from ...dialects.dims import Dim
+from ..pipeline import code_of, run_stages
+from .code import GpuCode
+
+if TYPE_CHECKING:
+    from ..executable import CodeSpec
+    from ..frontend.graph import Graph
+    from ..options import Options
+    from ..watch import Watch
+
+__all__ = ["compile_for_gpu"]
+
+
+def compile_for_gpu(
+    graph: Graph, options: Options, strides: Sequence[tuple[Dim, ...] | None] = (), watch: Watch | None = None
+) -> tuple[CodeSpec, GpuCode]:
+    """Compile for the options' device, and say how to call it.  Errors as of `run_stages`; nothing is loaded yet."""
+    stages = run_stages(graph, options, strides=strides, watch=watch, stop_after="ptx")
+    assert stages.module is not None and stages.ptx is not None and stages.plan is not None
+    code = code_of(graph, stages.module)._replace(by_python=f"it runs on {options.device}")
+    return code, GpuCode(options.device, stages.ptx, stages.plan, code)
