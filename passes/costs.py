@@ -193,6 +193,14 @@ class Costs:
             return int(self.machine.registers)
         return max(1, min(int(self.machine.registers) // 2, self.side_by_side // width))
 
+    @property
+    def tiles(self) -> int:
+        """Square tiles that a fold along what is contiguous, by vectors across, takes side by side.
+
+        Each needs the registers for itself; of two, one waits for its sums while the other is transposed.
+        """
+        return 2
+
 
 def assumed_number(d: Dim, sizes: Mapping[str, int] | None = None) -> float:
     """The value of an expression when every symbol is `ASSUMED`, or as `sizes` say."""

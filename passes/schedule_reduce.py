@@ -11,12 +11,10 @@ from ..dialects.attributes import BufferInfo, scalar_dtype
 from ..dialects.dims import Dim, Sym, dim, minimum, sym
 from ..dialects.order import Order
 from .loop_writer import Access, LoopWriter, accesses, body_cost
+from .row_panels import panels_of
 from .schedule_map import Group, Lanes, choose_lanes, groups_of, point_of
 
 __all__ = ["fold", "fold_partials", "lanes_across", "schedule_reduction", "state_types"]
-
-#: Square tiles side by side in a fold along what is contiguous, by vectors across.
-TILES = 2
 
 
 def schedule_reduction(
@@ -89,7 +87,7 @@ def _side_by_side(writer: LoopWriter, nest: kernel.GenericOp, walks: list[Access
     """
     k, inner = Sym(f"d{nest.n_parallel}"), group.symbols[-1]
     if any(_contiguous(w, k) and not _contiguous(w, inner) for w in _entering(nest, walks)):
-        return TILES
+        return writer.costs.tiles
     return writer.costs.accumulators(body_cost(nest) * len(state_types(nest)), width)
 
 
@@ -212,12 +210,25 @@ def _in_blocks(writer: LoopWriter, nest: kernel.GenericOp, block: Block, lanes: 
         info = BufferInfo(scalar_dtype(state), (blocks,), (dim(1),))
         partials.append(writer.allocate(block, info))
     number = writer.fresh()
-    inner = Block()
     width = choose_lanes(lanes, _entering(nest, walks), 1)[0]
-    states = fold(writer, nest, inner, {}, number * size, minimum(extent, number * size + size), width)
-    for value, buffer in zip(states, partials):
-        inner.add_op(loop.StoreOp(value, buffer, [number]))
-    inner.add_op(loop.YieldOp())
-    block.add_op(loop.ParallelOp(str(number), 0, blocks, inner, grain=max(1, writer.chunk(nest) // size)))
+
+    def one_block() -> Block:
+        inner = Block()
+        states = fold(writer, nest, inner, {}, number * size, minimum(extent, number * size + size), width)
+        for value, buffer in zip(states, partials):
+            inner.add_op(loop.StoreOp(value, buffer, [number]))
+        inner.add_op(loop.YieldOp())
+        return inner
+
+    panels = panels_of(writer, nest)
+    if panels is None:
+        grain = max(1, writer.chunk(nest) // size)
+        block.add_op(loop.ParallelOp(str(number), 0, blocks, one_block(), grain=grain))
+    else:
+        task, each, outer = writer.fresh(), panels.blocks(size), Block()
+        first, last = task * each, minimum(blocks, task * each + each)
+        panels.copy(outer, first * size, minimum(extent, last * size), each * size, lanes)
+        outer.add_ops([loop.ForOp(str(number), first, last, one_block()), loop.YieldOp()])
+        block.add_op(loop.ParallelOp(str(task), 0, (blocks + (each - 1)) // each, outer))
 
     writer.finish(nest, fold_partials(writer, nest, block, partials, [], blocks), {}, block)

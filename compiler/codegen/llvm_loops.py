@@ -334,14 +334,20 @@ class LoopWriter(MemoryWriter):
         )
         if full == 1 or (extent is not None and max(0, extent) % full == 0):
             return
-        if unroll >= MANY_COPIES:  # what is left over is long: fewer copies go through most of it
-            fewer = width * (unroll // 4)
-            some_end = self.add(stopped, self.whole(self.sub(end, stopped), fewer))
-            stopped, _ = self.counted(
-                symbol, stopped, some_end, str(fewer), body(Lane(symbol, width, unroll // 4, depth)), bound=bound,
-                trips=None if extent is None else max(0, extent) % full // fewer,
-            )  # fmt: skip
-            full = fewer
+        # What is left over of many copies is long: fewer go through most of it.  Short bodies afford a copy of their
+        # own for the whole vectors, and masked stores cost as much as ten others.
+        short = emitted_cost(op.block) < LONG_BODY
+        for fewer in [n for n in (unroll // 4 if unroll >= MANY_COPIES else 0, 1 if masked and short else 0) if n]:
+            if fewer * width < full:
+                some_end = self.add(stopped, self.whole(self.sub(end, stopped), fewer * width))
+                trips = None if extent is None else max(0, extent) % full // (fewer * width)
+                stopped, _ = self.counted(
+                    symbol, stopped, some_end, str(fewer * width), body(Lane(symbol, width, fewer, depth)),
+                    trips=trips, bound=bound,
+                )  # fmt: skip
+                full = fewer * width
+        if full == 1 or (extent is not None and max(0, extent) % full == 0):
+            return
         if not masked:
             self.counted(symbol, stopped, end, "1", body(None), bound=bound,
                          trips=None if extent is None else extent % full)  # fmt: skip
@@ -350,7 +356,7 @@ class LoopWriter(MemoryWriter):
         whole_body = body(lane)
 
         # Where a body is long, as a tile of sums is, the vectors left over matter: whole ones go without a mask.
-        asks = unroll > 1 and emitted_cost(op.block) >= LONG_BODY
+        asks = full > width
 
         def tail(_: list[Reg]) -> list[Reg]:
             here = self.symbols[symbol][0]
@@ -361,7 +367,7 @@ class LoopWriter(MemoryWriter):
             return []
 
         rest = None if extent is None else -(-(extent % full) // width)
-        if unroll == 1 and rest is None:
+        if full == width and rest is None:
             # At most one more step: no loop.
             inside, after = self.label("tail"), self.label("done")
             self.branch_if(self.ins(f"icmp slt i64 {stopped}, {end}"), inside, after)

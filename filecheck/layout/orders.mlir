@@ -40,3 +40,20 @@ func.func @there_and_back(%x: tensor<4x6xf32>) -> tensor<4x6xf32> {
   %2 = tx.shuffle %1 {permutation = [1, 0]} : (tensor<6x4xf32>) -> tensor<4x6xf32>
   func.return %2 : tensor<4x6xf32>
 }
+
+// A slice keeps the order of what it is taken from; a reshape has none to keep.
+// CHECK-LABEL: @slices
+// CHECK: tx.exp {{.*}} {layout = [1 : i64, 0 : i64], saved =
+func.func @slices(%x: tensor<6x4xf32>) -> tensor<5x4xf32> attributes {tx.strides = [#tx.dims<"1, 6">]} {
+  %0 = tx.view %x {map = #tx.map<"(d0: 5, d1: 4) -> (d0 + 1, d1)">} : (tensor<6x4xf32>) -> tensor<5x4xf32>
+  %1 = tx.exp %0 : (tensor<5x4xf32>) -> tensor<5x4xf32>
+  func.return %1 : tensor<5x4xf32>
+}
+
+// CHECK-LABEL: @reshaped
+// CHECK-NOT: layout =
+func.func @reshaped(%x: tensor<6x4xf32>) -> tensor<4x6xf32> attributes {tx.strides = [#tx.dims<"1, 6">]} {
+  %0 = tx.reshape %x {dims = #tx.dims<"4, 6">} : (tensor<6x4xf32>) -> tensor<4x6xf32>
+  %1 = tx.exp %0 : (tensor<4x6xf32>) -> tensor<4x6xf32>
+  func.return %1 : tensor<4x6xf32>
+}

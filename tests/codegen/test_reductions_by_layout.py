@@ -24,12 +24,16 @@ def _with_prologue(x):
     return np.sum(x * x + 1, axis=0), np.sum(np.abs(x) * x, axis=1), np.mean(x, axis=1)
 
 
+def _everything(x):
+    return np.sum(x), np.prod(x), np.max(x), np.sum(x * x - 1), np.mean(x), np.sum(x + x.T[0, 0])
+
+
 def _products(x):
     return x @ np.arange(1, x.shape[1] + 1, dtype=x.dtype), np.arange(1, x.shape[0] + 1, dtype=x.dtype) @ x
 
 
 @pytest.mark.parametrize("dtype", ["f4", "f8", "i4"])
-@pytest.mark.parametrize("program", [_columns, _rows, _with_prologue, _products])
+@pytest.mark.parametrize("program", [_columns, _rows, _with_prologue, _everything, _products])
 def test_layouts_have_the_same_bits(program, dtype):
     compiled = txc.jit(program)
     for shape in SHAPES:
@@ -67,3 +71,9 @@ def test_positions_are_numpys(values, dtype):
         for order in (np.ascontiguousarray, np.asfortranarray):
             for right, got in zip(_where(x), compiled(order(x))):
                 np.testing.assert_array_equal(got, right)
+
+
+def test_positions_are_as_wide_as_values():
+    x = np.ones((40, 50), "f4")
+    text = txc.jit(lambda x: np.argmax(x, axis=1)).lower(x).as_text("llvm")
+    assert "<8 x i32>" in text and "<8 x i64>" not in text

@@ -1,0 +1,49 @@
+// RUN: tx-opt %s -p tx-schedule-cpu | filecheck %s
+
+// Sums of rows, columns contiguous: vectors across rows, although each sum has virtual lanes of its own.
+// CHECK-LABEL: @rows
+// CHECK: order = #tx.order<"tree<1024, 64>">, {{.*}} vector = 1 : i64
+// CHECK: upper = #tx.dim<"min(i0.b + 128, n)">, {{.*}} vector = 8 : i64, unroll = 16 : i64
+func.func @rows(%x: !loop.buffer<"f32[n, m] by [1, n]">, %y: !loop.buffer<"f32[n] by [1]">) attributes {tx.symbols = #tx.dims<"n, m">, tx.arena = #tx.dim<"0">,
+tx.thread_arena = #tx.dim<"0">} {
+
+"kernel.generic"(%x, %y) ({ ^bb0(%a: f32):
+kernel.yield %a : f32 }, { ^bb0(%a: f32, %b: f32):
+%c = arith.addf %a, %b : f32
+kernel.yield %c : f32 }, { ^bb0(%a: f32):
+kernel.yield %a : f32 }) {extents = #tx.dims<"n, m">,
+parallel = 1 : i64, post = 0 : i64, in_maps = [#tx.map<"(d0: n, d1: m) -> (d0, d1)">], out_maps = [#tx.map<"(d0: n, d1: m) -> (d0)">],
+operandSegmentSizes = array<i32: 1, 1>, order = #tx.order<"tree<1024, 64>">, identity = [-0.0 : f32]} : (!loop.buffer<"f32[n, m] by [1, n]">, !loop.buffer<"f32[n] by [1]">) -> ()
+func.return }
+
+// Sums of columns that are contiguous, one chain each: vectors across columns, by two tiles.
+// CHECK-LABEL: @columns
+// CHECK: order = #tx.order<"tree<1024, 1>">, {{.*}} vector = 1 : i64
+// CHECK: upper = #tx.dim<"min(i0.b + 64, m)">, {{.*}} vector = 8 : i64, unroll = 2 : i64
+func.func @columns(%x: !loop.buffer<"f32[n, m] by [1, n]">, %y: !loop.buffer<"f32[m] by [1]">) attributes {tx.symbols = #tx.dims<"n, m">, tx.arena = #tx.dim<"0">,
+tx.thread_arena = #tx.dim<"0">} {
+
+"kernel.generic"(%x, %y) ({ ^bb0(%a: f32):
+kernel.yield %a : f32 }, { ^bb0(%a: f32, %b: f32):
+%c = arith.addf %a, %b : f32
+kernel.yield %c : f32 }, { ^bb0(%a: f32):
+kernel.yield %a : f32 }) {extents = #tx.dims<"m, n">,
+parallel = 1 : i64, post = 0 : i64, in_maps = [#tx.map<"(d0: m, d1: n) -> (d1, d0)">], out_maps = [#tx.map<"(d0: m, d1: n) -> (d0)">],
+operandSegmentSizes = array<i32: 1, 1>, order = #tx.order<"tree<1024, 1>">, identity = [-0.0 : f32]} : (!loop.buffer<"f32[n, m] by [1, n]">, !loop.buffer<"f32[m] by [1]">) -> ()
+func.return }
+
+// Rows contiguous: vectors along them.
+// CHECK-LABEL: @along
+// CHECK: order = #tx.order<"tree<1024, 64>">, {{.*}} vector = 8 : i64
+// CHECK-NOT: unroll = 16
+func.func @along(%x: !loop.buffer<"f32[n, m] by [m, 1]">, %y: !loop.buffer<"f32[n] by [1]">) attributes {tx.symbols = #tx.dims<"n, m">, tx.arena = #tx.dim<"0">,
+tx.thread_arena = #tx.dim<"0">} {
+
+"kernel.generic"(%x, %y) ({ ^bb0(%a: f32):
+kernel.yield %a : f32 }, { ^bb0(%a: f32, %b: f32):
+%c = arith.addf %a, %b : f32
+kernel.yield %c : f32 }, { ^bb0(%a: f32):
+kernel.yield %a : f32 }) {extents = #tx.dims<"n, m">,
+parallel = 1 : i64, post = 0 : i64, in_maps = [#tx.map<"(d0: n, d1: m) -> (d0, d1)">], out_maps = [#tx.map<"(d0: n, d1: m) -> (d0)">],
+operandSegmentSizes = array<i32: 1, 1>, order = #tx.order<"tree<1024, 64>">, identity = [-0.0 : f32]} : (!loop.buffer<"f32[n, m] by [m, 1]">, !loop.buffer<"f32[n] by [1]">) -> ()
+func.return }

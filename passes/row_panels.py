@@ -1,0 +1,90 @@
+"""Folds along all of a matrix whose rows are not contiguous: some rows at a time, copied to where they are.
+
+The order of such a fold goes along rows (`dialects.order`), and its blocks end anywhere in them, so vectors can run
+neither along memory nor across results.  Copying goes by tiles, at the speed of a transposition within the caches.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from xdsl.dialects.builtin import ArrayAttr
+from xdsl.ir import Block, Operation
+
+from ..dialects import kernel, loop
+from ..dialects.attributes import BufferInfo
+from ..dialects.dims import Dim, dim, maximum, minimum, packed_strides, sym
+from ..dialects.index_map import IndexMap
+from .loop_writer import LoopWriter, buffer_info
+from .schedule_map import Lanes
+
+__all__ = ["Panels", "panels_of"]
+
+
+@dataclass(frozen=True)
+class Panels:
+    """Inputs (by number) of a fold that walk rows of `columns` elements against the grain of memory."""
+
+    writer: LoopWriter
+    nest: kernel.GenericOp
+    numbers: tuple[int, ...]
+    columns: Dim
+
+    def blocks(self, size: int) -> Dim:
+        """How many blocks of the fold are done at a time: as many rows as a tile has, fewer where they are long."""
+        costs = self.writer.costs
+        rows = minimum(costs.tile, dim(int(costs.machine.cache2)) // maximum(1, self.columns) + 8)
+        return maximum(1, rows * self.columns // size)
+
+    def copy(self, block: Block, first: Dim, last: Dim, most: Dim, lanes: Lanes) -> None:
+        """Copy the rows of elements `first` to `last` (at most `most`); from then on the nest reads the copies."""
+        at, stop = self._bind(block, first // self.columns), (last + (self.columns - 1)) // self.columns
+        operands, maps = list(self.nest.operands), list(self.nest.maps_in())
+        for number in self.numbers:
+            source, info = operands[number], buffer_info(operands[number])
+            dims = (most // self.columns + 2, self.columns)
+            panel = self.writer.allocate(block, BufferInfo(info.dtype, dims, packed_strides(dims)), "thread")
+            i, j, body = self.writer.fresh(), self.writer.fresh(), Block()
+            read = loop.LoadOp(source, [at + i, j])
+            body.add_ops([read, loop.StoreOp(read.result, panel, [i, j]), loop.YieldOp()])
+            block.add_op(self._tiles(i, j, stop - at, body, lanes.width(info.dtype.part.bytes * 8)))
+            operands[number] = panel
+            (k,) = (sym(f"d{n}") for n in range(maps[number].rank))
+            maps[number] = IndexMap(maps[number].extents, (dim(0), k - at * self.columns))
+        self.nest.operands = operands
+        self.nest.attributes["in_maps"] = ArrayAttr([kernel.map_attr(m) for m in maps])
+
+    def _bind(self, block: Block, expr: Dim) -> Dim:
+        symbol, value = self.writer.fresh(), loop.IndexOp(expr)
+        block.add_ops([value, loop.BindOp(value.result, str(symbol))])
+        return symbol
+
+    def _tiles(self, i: Dim, j: Dim, rows: Dim, body: Block, width: int) -> Operation:
+        """Loops over rows and columns by tiles; as many rows side by side as a vector has lanes."""
+        start, band, span = self.writer.fresh(), self.writer.fresh(), self.writer.costs.tile
+        made = loop.ForOp(str(j), start, minimum(self.columns, start + span), body, vector=width, unroll=1)
+        for iterator, lower, upper, step, unroll in (
+            (i, band, minimum(rows, band + span), 1, width), (start, dim(0), self.columns, span, 1),
+            (band, dim(0), rows, span, 1),
+        ):  # fmt: skip
+            inner = Block()
+            inner.add_ops([made, loop.YieldOp()])
+            made = loop.ForOp(str(iterator), lower, upper, inner, step=step, unroll=unroll)
+        return made
+
+
+def panels_of(writer: LoopWriter, nest: kernel.GenericOp) -> Panels | None:
+    """The inputs of a fold of one iterator that go along a matrix's rows while its columns are contiguous."""
+    found: dict[Dim, list[int]] = {}
+    k = sym("d0")
+    for number, (value, index) in enumerate(zip(nest.ins, nest.maps_in())):
+        info = buffer_info(value)
+        if info.dtype.is_complex or len(info.dims) != 2 or info.strides[0].const != 1 or index.guards:
+            continue
+        rows, columns = info.dims
+        if info.strides[1] is rows and index.exprs == (k // columns, k % columns):
+            found.setdefault(columns, []).append(number)
+    if len(found) != 1 or nest.n_post:
+        return None
+    ((columns, numbers),) = found.items()
+    return Panels(writer, nest, tuple(numbers), columns)
