@@ -74,6 +74,8 @@ class LoopWriter:
     function: func.FuncOp
     counter: itertools.count[int] = field(default_factory=itertools.count)
     ranges: list[LoopRange] = field(default_factory=list)
+    #: What must not be negative where the nest's stores, and the loads of its `finish`, have places.
+    within: tuple[Dim, ...] = ()
     #: Buffers of one element that is kept as a value from its store on, and these values.
     kept: set[SSAValue] = field(default_factory=set)
     registers: dict[SSAValue, SSAValue] = field(default_factory=dict)
@@ -144,7 +146,7 @@ class LoopWriter:
                     continue
             buffer, first = self.parts.get(out, (out, ()))
             place = [*first, *(e.substitute(point) for e in index.exprs)]
-            block.add_op(loop.StoreOp(value, buffer, place, streaming=streaming))
+            block.add_op(loop.StoreOp(value, buffer, place, self.within, streaming=streaming))
 
     def scatter(self, op: kernel.ScatterOp, point: Point, block: Block) -> None:
         """A scatter's body at a point, appended to the block, and its store."""
@@ -176,6 +178,7 @@ class LoopWriter:
         if buffer in self.registers:
             return self.registers[buffer]
         guards = [simplify(g.substitute(point), self.extents) for g in index.guards if g not in self.holds]
+        guards += self.within
         buffer, first = self.parts.get(buffer, (buffer, ()))
         place = [*first, *(simplify(e.substitute(point), self.extents) for e in index.exprs)]
         made = loop.LoadOp(buffer, place, guards)
