@@ -111,12 +111,19 @@ class LoopWriter:
         self.function.attributes[attribute] = dim_attr(size.data + aligned_bytes(info, self.ranges))
         return made.result
 
-    def body(self, nest: kernel.GenericOp, point: Point, block: Block) -> list[SSAValue]:
-        """The nest's body at a point, appended to the block; its yielded scalars."""
+    def body(
+        self, nest: kernel.GenericOp, point: Point, block: Block, loaded: Mapping[int, SSAValue] | None = None
+    ) -> list[SSAValue]:
+        """The nest's body at a point, appended to the block; its yielded scalars.  Some inputs may be `loaded`."""
+        have = loaded or {}
         count = len(nest.ins) - nest.n_post
         operands = list(zip(nest.ins, nest.maps_in()))[:count]
-        loaded = [self._load(v, m, point, block) for v, m in operands]
-        return self._copy(nest.body, loaded, dict(point), block, _yielded(nest.body))
+        given = [have[i] if i in have else self._load(v, m, point, block) for i, (v, m) in enumerate(operands)]
+        return self._copy(nest.body, given, dict(point), block, _yielded(nest.body))
+
+    def operand(self, nest: kernel.GenericOp, number: int, point: Point, block: Block) -> SSAValue:
+        """One input of the nest at a point."""
+        return self._load(nest.ins[number], nest.maps_in()[number], point, block)
 
     def factor(self, nest: kernel.GenericOp, scalar: SSAValue, point: Point, block: Block) -> SSAValue:
         """One of the scalars of the body, with only the ops and loads that it needs."""

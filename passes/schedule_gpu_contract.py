@@ -21,8 +21,8 @@ from ..dialects.body_builder import BodyBuilder
 from ..dialects.dims import Dim, Sym, dim, minimum, packed_strides
 from ..dialects.index_map import product, unravel
 from .contraction import Factors
+from .gpu_loops import gpu_block, gpu_threads
 from .loop_writer import LoopWriter, accesses, bound, either
-from .schedule_gpu_map import gpu_block, gpu_threads
 
 __all__ = ["schedule_gpu_contraction"]
 
