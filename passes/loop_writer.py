@@ -103,6 +103,8 @@ class LoopWriter:
     function: func.FuncOp
     counter: itertools.count[int] = field(default_factory=itertools.count)
     ranges: list[LoopRange] = field(default_factory=list)
+    #: What must not be negative where the nest's stores, and the loads of its `finish`, have places.
+    within: tuple[Dim, ...] = ()
     #: Buffers of one element that is kept as a value from its store on, and these values.
     kept: set[SSAValue] = field(default_factory=set)
     registers: dict[SSAValue, SSAValue] = field(default_factory=dict)
@@ -138,12 +140,19 @@ class LoopWriter:
         self.function.attributes[attribute] = dim_attr(size.data + aligned_bytes(info, self.ranges))
         return made.result
 
-    def body(self, nest: kernel.GenericOp, point: Point, block: Block) -> list[SSAValue]:
-        """The nest's body at a point, appended to the block; its yielded scalars."""
+    def body(
+        self, nest: kernel.GenericOp, point: Point, block: Block, loaded: Mapping[int, SSAValue] | None = None
+    ) -> list[SSAValue]:
+        """The nest's body at a point, appended to the block; its yielded scalars.  Some inputs may be `loaded`."""
+        have = loaded or {}
         count = len(nest.ins) - nest.n_post
         operands = list(zip(nest.ins, nest.maps_in()))[:count]
-        loaded = [self._load(v, m, point, block) for v, m in operands]
-        return self._copy(nest.body, loaded, dict(point), block, _yielded(nest.body))
+        given = [have[i] if i in have else self._load(v, m, point, block) for i, (v, m) in enumerate(operands)]
+        return self._copy(nest.body, given, dict(point), block, _yielded(nest.body))
+
+    def operand(self, nest: kernel.GenericOp, number: int, point: Point, block: Block) -> SSAValue:
+        """One input of the nest at a point."""
+        return self._load(nest.ins[number], nest.maps_in()[number], point, block)
 
     def factor(self, nest: kernel.GenericOp, scalar: SSAValue, point: Point, block: Block) -> SSAValue:
         """One of the scalars of the body, with only the ops and loads that it needs."""
@@ -173,7 +182,7 @@ class LoopWriter:
                     continue
             buffer, first = self.parts.get(out, (out, ()))
             place = [*first, *(e.substitute(point) for e in index.exprs)]
-            block.add_op(loop.StoreOp(value, buffer, place, streaming=streaming))
+            block.add_op(loop.StoreOp(value, buffer, place, self.within, streaming=streaming))
 
     def scatter(self, op: kernel.ScatterOp, point: Point, block: Block) -> None:
         """A scatter's body at a point, appended to the block, and its store."""
@@ -205,6 +214,7 @@ class LoopWriter:
         if buffer in self.registers:
             return self.registers[buffer]
         guards = [simplify(g.substitute(point), self.extents) for g in index.guards if g not in self.holds]
+        guards += self.within
         buffer, first = self.parts.get(buffer, (buffer, ()))
         place = [*first, *(simplify(e.substitute(point), self.extents) for e in index.exprs)]
         made = loop.LoadOp(buffer, place, guards)

@@ -21,6 +21,7 @@ from .contraction import factors_of
 from .costs import Costs
 from .loop_writer import LoopWriter
 from .schedule_cpu import CpuSchedule
+from .schedule_gpu_contract import schedule_gpu_contraction
 from .schedule_gpu_map import Grid, schedule_gpu_map
 from .schedule_gpu_reduce import schedule_gpu_reduction, takes_reduction
 from .schedule_gpu_rows import schedule_gpu_rows, takes_rows
@@ -57,7 +58,9 @@ class GpuSchedule(ScheduleWalk):
     def kernel(self, op: Operation, block: Block) -> None:
         if isinstance(op, kernel.GenericOp) and not op.is_reduction:
             schedule_gpu_map(self.writer, op, block, self.grid)
-        elif isinstance(op, kernel.GenericOp) and takes_reduction(op) and factors_of(op) is None:
+        elif isinstance(op, kernel.GenericOp) and (factors := factors_of(op)) is not None:
+            schedule_gpu_contraction(self.writer, op, factors, block)
+        elif isinstance(op, kernel.GenericOp) and takes_reduction(op):
             schedule_gpu_reduction(self.writer, op, block, self.grid)
         elif isinstance(op, kernel.RowsOp) and takes_rows(op):
             schedule_gpu_rows(self.writer, op, block, self.grid)

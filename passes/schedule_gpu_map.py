@@ -12,14 +12,16 @@ from dataclasses import dataclass
 
 from xdsl.ir import Block
 
-from ..dialects import kernel, loop
-from ..dialects.attributes import BufferInfo, dim_attr
+from ..dialects import kernel
+from ..dialects.attributes import BufferInfo
 from ..dialects.dims import Dim, Sym, dim, expand_mods, linear_in, simplify
 from ..dialects.index_map import product, unravel
+from .gpu_loops import gpu_block, gpu_threads, in_lanes
 from .loop_writer import LoopWriter, accesses, body_cost, bound, buffer_info, either
+from .schedule_gpu_transpose import schedule_gpu_tiles, turned_inputs
 from .schedule_map import Group, groups_of, point_of, unit_score
 
-__all__ = ["Grid", "aligned_where", "gpu_block", "gpu_threads", "in_lanes", "schedule_gpu_map", "vector_width"]
+__all__ = ["Grid", "aligned_where", "schedule_gpu_map", "vector_width"]
 
 #: The widest access to memory is of so many bytes.
 WIDEST = 16
@@ -42,34 +44,14 @@ class Grid:
         return self.unroll or (4 if cost <= LIGHT else 2 if cost <= MODERATE else 1)
 
 
-def gpu_block(
-    iterator: Dim, upper: Dim | int, body: Block, threads: int, *, step: int = 1, shared: Dim | int = 0,
-    zeros: Sequence[Dim] = (),
-) -> loop.ParallelOp:  # fmt: skip
-    """Blocks of a grid around a body, which is ended here; folds that they share get memory behind `shared`."""
-    body.add_op(loop.YieldOp())
-    made = loop.ParallelOp(str(iterator), 0, upper, body, step=step, kind="gpu_block", threads=threads, zeros=zeros)
-    scratch = sum(op.block_bytes(threads) for op in made.walk() if isinstance(op, loop.ReduceOp))
-    if (total := dim(shared) + scratch) is not dim(0):
-        made.attributes["shared"] = dim_attr(total)
-    return made
-
-
-def gpu_threads(iterator: Dim, lower: Dim | int, upper: Dim | int, body: Block) -> loop.ParallelOp:
-    """Iterations for the threads of a block around a body, which is ended here."""
-    body.add_op(loop.YieldOp())
-    return loop.ParallelOp(str(iterator), lower, upper, body, kind="gpu_thread")
-
-
-def in_lanes(iterator: Dim, body: Block, *, vector: int = 1, unroll: int = 1) -> Block:
-    """A block with a loop of so many lanes around a body, which is ended here."""
-    body.add_op(loop.YieldOp())
-    return Block([loop.ForOp(str(iterator), 0, vector * unroll, body, vector=vector, unroll=unroll)])
-
-
 def schedule_gpu_map(writer: LoopWriter, nest: kernel.GenericOp, block: Block, grid: Grid) -> None:
     """Grids for an elementwise nest."""
-    _Map(writer, nest, grid).write(block)
+    schedule = _Map(writer, nest, grid)
+    turned = turned_inputs(nest, schedule.outer, schedule.inner)
+    if turned is None:
+        schedule.write(block)
+    else:
+        schedule_gpu_tiles(writer, nest, block, schedule.outer, schedule.inner, turned)
 
 
 class _Map:

@@ -14,8 +14,9 @@ from ..dialects import kernel, loop
 from ..dialects.attributes import BufferInfo
 from ..dialects.dims import Dim, Sym, dim, maximum, minimum
 from ..dialects.index_map import product, unravel
+from .gpu_loops import gpu_block, gpu_threads, in_lanes
 from .loop_writer import LoopWriter, body_cost, bound, buffer_info, either
-from .schedule_gpu_map import Grid, gpu_block, gpu_threads, in_lanes
+from .schedule_gpu_map import Grid
 from .schedule_gpu_reduce import takes_reduction
 from .schedule_reduce import fold
 

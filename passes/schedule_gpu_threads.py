@@ -13,7 +13,7 @@ from xdsl.dialects import arith
 from xdsl.ir import Block, Operation, SSAValue
 
 from ..dialects import loop
-from ..dialects.attributes import BufferInfo, dims_attr
+from ..dialects.attributes import BufferInfo, dims_attr, scalar_dtype
 from ..dialects.dims import Dim, dim, minimum
 from .locations import carry_loc
 from .loop_writer import LoopWriter, buffer_info
@@ -23,6 +23,8 @@ __all__ = ["write_as_threads"]
 
 #: Threads of a block, and of a grid where each needs memory of its own.
 THREADS, WITH_MEMORY = 64, 2048
+#: What is rather computed again than read back.
+NUMBERS = (arith.ConstantOp, loop.IndexOp)
 
 
 def write_as_threads(writer: LoopWriter, loops: Block, block: Block) -> None:
@@ -33,6 +35,7 @@ def write_as_threads(writer: LoopWriter, loops: Block, block: Block) -> None:
 class _Threads:
     def __init__(self, writer: LoopWriter):
         self.writer = writer
+        self._later: list[Operation] = []
 
     def host(self, ops: Iterable[Operation], block: Block) -> None:
         """Ops of the host: parallel loops and what contains them; runs of others become a kernel of one thread."""
@@ -72,29 +75,37 @@ class _Threads:
         block.add_op(op)
 
     def _one_thread(self, run: list[Operation], block: Block) -> None:
-        """A kernel of one thread for ops without a parallel loop; what the host needs of them, it does itself."""
+        """A kernel of one thread for ops without a parallel loop; the host reads back what it needs of them."""
         if not run:
             return
-        kept = _needed_by_host(run)
-        inner, values = Block(), dict[SSAValue, SSAValue]()
+        inner = Block()
         for op in run:
             op.detach()
-            if op not in kept:
-                inner.add_op(op)
-            elif isinstance(op, arith.ConstantOp | loop.IndexOp):
-                block.add_op(op)
-                again = op.clone()
-                inner.add_op(again)
-                values[op.results[0]] = again.results[0]
-        for old, new in values.items():
-            old.replace_uses_with_if(new, lambda use: _block_around(use.operation, inner))
-        if any(not isinstance(op, arith.ConstantOp | loop.IndexOp) for op in inner.ops):
-            inner.add_op(loop.YieldOp())
+            inner.add_op(op)
+        for op in run:
+            for value in op.results:
+                outside = [use.operation for use in value.uses if not _is_within(use.operation, inner)]
+                if outside:
+                    self._hand_out(value, op, inner, block)
+        if any(not isinstance(op, NUMBERS) for op in inner.ops):
             number = self.writer.fresh()
+            inner.add_op(loop.YieldOp())
             self._serial(inner)
             self._privatise(inner, block, number, dim(1))
-            block.add_op(self._nest(inner, dim(1), number, 1))
-        block.add_ops([op for op in run if op in kept and op.parent is None])
+            self._later.insert(0, self._nest(inner, dim(1), number, 1))
+        block.add_ops(self._later)
+        self._later = []
+
+    def _hand_out(self, value: SSAValue, op: Operation, inner: Block, block: Block) -> None:
+        """Let what comes behind a kernel use a value that it computes: by memory, or computed again."""
+        if isinstance(op, NUMBERS):
+            again: Operation = op.clone()
+        else:
+            cell = self.writer.allocate(block, BufferInfo(scalar_dtype(value.type), (dim(1),), (dim(1),)))
+            inner.add_op(loop.StoreOp(value, cell, [dim(0)]))
+            again = loop.LoadOp(cell, [dim(0)])
+        self._later.append(again)
+        value.replace_uses_with_if(again.results[0], lambda use: not _is_within(use.operation, inner))
 
     def _nest(self, body: Block, count: Dim, iterator: Dim, threads: int) -> loop.ParallelOp:
         """`count` threads, each with a number; memory of workers inside becomes a column for each."""
@@ -166,26 +177,7 @@ def _in_lanes(op: Operation) -> bool:
     return isinstance(op, loop.ForOp) and op.lanes > 1
 
 
-def _needed_by_host(run: list[Operation]) -> set[Operation]:
-    """The ops of a run whose results something outside of it uses, with all that these need, and all constants."""
-    inside = set(run)
-
-    def within(op: Operation | None) -> bool:
-        while op is not None and op not in inside:
-            op = op.parent_op()
-        return op is not None
-
-    kept: set[Operation] = set()
-    stack = [op for op in run if any(not within(use.operation) for r in op.results for use in r.uses)]
-    while stack:
-        op = stack.pop()
-        if op not in kept:
-            kept.add(op)
-            stack.extend(o.owner for o in op.operands if isinstance(o.owner, Operation) and o.owner in inside)
-    return kept
-
-
-def _block_around(op: Operation | None, block: Block) -> bool:
+def _is_within(op: Operation | None, block: Block) -> bool:
     while op is not None:
         if op.parent is block:
             return True

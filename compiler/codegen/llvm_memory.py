@@ -116,7 +116,7 @@ class MemoryWriter(StreamingWriter):
             stride = parts[1][vector.symbol] if vector is not None else None
             if stride is not None and stride.const == -1:
                 where = where - (width - 1)
-            align = self.row_alignment(base, storage, where) if width > 1 else element
+            align = self.row_alignment(base, storage, where)
             slots.append(Slot(self.pointer(base, storage, where), stride, None, masks[i], width, align))
         return lanes, slots
 
@@ -182,7 +182,7 @@ class MemoryWriter(StreamingWriter):
         ty = vector_type(width, storage)
         if stride is None:
             if mask is None:
-                return self.ins(f"load {storage}, ptr {pointer}, align {align}")
+                return self.ins(f"load {storage}, ptr {pointer}, align {slot.align}")
             wide = width > 1
             some = (
                 self.intrinsic("vector.reduce.or", f"<{width} x i1>", "i1", [(f"<{width} x i1>", mask)])

@@ -1,0 +1,210 @@
+"""Contractions to grids: tiles of both operands in block memory, tiles of sums in the registers of threads.
+
+A block makes a tile of results.  For each step of a few elements along K its threads bring a piece of both operands
+into block memory (any transpose, view or map of them is absorbed there), while they fold the piece before: there are
+two of each.  A thread's sums are rows by columns in lanes, in the order's blocks of K.  At the edges the last row and
+column are brought in again, and what does not exist is not stored.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from xdsl.dialects import arith
+from xdsl.dialects.builtin import FloatAttr, IntegerAttr
+from xdsl.ir import Attribute, Block, SSAValue
+
+from ..dialects import kernel, loop
+from ..dialects.attributes import BufferInfo, scalar_dtype
+from ..dialects.body_builder import BodyBuilder
+from ..dialects.dims import Dim, Sym, dim, minimum, packed_strides
+from ..dialects.index_map import product, unravel
+from .contraction import Factors
+from .gpu_loops import gpu_block, gpu_threads
+from .loop_writer import LoopWriter, accesses, bound, either
+
+__all__ = ["schedule_gpu_contraction"]
+
+#: Elements along K of a piece.
+DEPTH = 8
+#: Threads of a block: a square of them.
+SIDE = 16
+#: Results that are worth the larger tiles.
+LARGE = 1 << 20
+#: Elements between rows of a piece, so that a column lies in different banks.
+PAD = 4
+
+
+@dataclass(frozen=True)
+class Tile:
+    """A thread has ``parts`` times 4 rows and columns, parts of a tile's side apart."""
+
+    parts: int
+
+    @property
+    def size(self) -> int:
+        return self.parts * 4 * SIDE
+
+
+def schedule_gpu_contraction(writer: LoopWriter, nest: kernel.GenericOp, factors: Factors, block: Block) -> None:
+    """Grids for a contraction."""
+    small, large = (_Contraction(writer, nest, factors, Tile(parts)) for parts in (1, 2))
+    if scalar_dtype(large.state).bits > 32:
+        small.write(block)
+    else:
+        either(block, large.m * large.n - LARGE, large.write, small.write)
+
+
+class _Contraction:
+    def __init__(self, writer: LoopWriter, nest: kernel.GenericOp, factors: Factors, tile: Tile):
+        self.writer, self.nest, self.factors, self.tile = writer, nest, factors, tile
+        extents = nest.extents.data
+        self.m, self.n, self.stack = (
+            product([extents[i] for i in which]) for which in (factors.left, factors.right, factors.batch)
+        )
+        self.k = extents[-1]
+        assert nest.order is not None
+        self.depth = nest.order.data.block
+        self.state: Attribute = nest.merge.block.args[0].type
+
+    def write(self, block: Block) -> None:
+        writer, size, number, body = self.writer, self.tile.size, self.writer.fresh(), Block()
+        across, down = (self.n + (size - 1)) // size, (self.m + (size - 1)) // size
+        column = bound(writer, body, number % across)
+        row = bound(writer, body, number // across % down)
+        places = unravel(number // (across * down), [self.nest.extents.data[i] for i in self.factors.batch])
+        self.batch = {Sym(f"d{i}"): bound(writer, body, p) for i, p in zip(self.factors.batch, places)}
+        dims = (dim(2), dim(DEPTH), dim(size + PAD))
+        info = BufferInfo(scalar_dtype(self.state), dims, packed_strides(dims))
+        half = (product(dims) * info.dtype.bytes + 15) // 16 * 16
+        self.left, self.right = loop.AllocOp(info, 0, "block"), loop.AllocOp(info, half, "block")
+        body.add_ops([self.left, self.right])
+        self.thread = writer.fresh()
+        self.row, self.column = row * size, column * size
+        body.add_op(gpu_threads(self.thread, 0, SIDE * SIDE, self._thread()))
+        block.add_op(gpu_block(number, self.stack * across * down, body, SIDE * SIDE, shared=half * 2))
+
+    # What a thread does
+
+    def _thread(self) -> Block:
+        body, tile = Block(), self.tile
+        either(body, self.k, self._first, lambda _: None)
+        part_down, down, part_across, across = (self.writer.fresh() for _ in range(4))
+        self.at_row = part_down * (4 * SIDE) + self.thread // SIDE * 4 + down
+        self.at_column = part_across * (4 * SIDE) + self.thread % SIDE * 4 + across
+        lanes = Block()
+        total = self._sums(lanes)
+        row, column = self.row + self.at_row, self.column + self.at_column
+        self.writer.within = (self.m - 1 - row, self.n - 1 - column)
+        self.writer.finish(self.nest, [total], self._point(row, column, dim(0)), lanes)
+        self.writer.within = ()
+        for iterator, extent, vector in (
+            (across, 4, 4), (part_across, tile.parts, 1), (down, 4, 1), (part_down, tile.parts, 1)
+        ):  # fmt: skip
+            lanes.add_op(loop.YieldOp())
+            unroll = extent // vector
+            lanes = Block([loop.ForOp(str(iterator), 0, extent, lanes, vector=vector, unroll=unroll)])
+        for op in list(lanes.ops):
+            op.detach()
+            body.add_op(op)
+        return body
+
+    def _first(self, block: Block) -> None:
+        """The first piece of K."""
+        self._put(block, self._bring(block, dim(0)), dim(0))
+        block.add_op(loop.BarrierOp())
+
+    def _sums(self, block: Block) -> SSAValue:
+        """The order's blocks of K, one added after another; all of K where the order is free."""
+        if not self.depth or (self.k.const is not None and self.k.const <= self.depth):
+            return self._block_of_k(block, dim(0), self.k)
+        first, body = self.writer.fresh(), Block(arg_types=[self.state])
+        sums = self._block_of_k(body, first, minimum(self.k, first + self.depth))
+        body.add_op(loop.YieldOp(*self.writer.combine(self.nest, [body.args[0], sums], body)))
+        made = loop.ForOp(str(first), 0, self.k, body, step=self.depth, inits=[self._identity(block)])
+        block.add_op(made)
+        return made.outs[0]
+
+    def _block_of_k(self, block: Block, first: Dim, stop: Dim) -> SSAValue:
+        """The sum from `first` on: whole pieces, then the elements of the last one."""
+        start, k = self.writer.fresh(), self.writer.fresh()
+        whole = first + (stop - first) // DEPTH * DEPTH
+        body = Block(arg_types=[self.state])
+        coming = self._bring(body, start + DEPTH)
+        total: SSAValue = body.args[0]
+        for i in range(DEPTH):
+            total = self._step(body, total, start, dim(i))
+        self._put(body, coming, start + DEPTH)
+        body.add_ops([loop.BarrierOp(), loop.YieldOp(total)])
+        pieces = loop.ForOp(str(start), first, whole, body, step=DEPTH, inits=[self._identity(block)])
+        rest = Block(arg_types=[self.state])
+        rest.add_op(loop.YieldOp(self._step(rest, rest.args[0], whole, k - whole)))
+        last = loop.ForOp(str(k), whole, stop, rest, inits=[pieces.outs[0]])
+        block.add_ops([pieces, last])
+        return last.outs[0]
+
+    def _step(self, block: Block, total: SSAValue, start: Dim, k: Dim) -> SSAValue:
+        """One element of the piece from `start` on folded into a thread's sums."""
+        half = start // DEPTH % 2
+        a = loop.LoadOp(self.left.result, [half, k, self.at_row])
+        b = loop.LoadOp(self.right.result, [half, k, self.at_column])
+        block.add_ops([a, b])
+        assert self.nest.order is not None
+        if self.nest.order.data.product:
+            code, dtype = BodyBuilder(block, self.nest.order.data.product == "fma"), scalar_dtype(self.state)
+            x, y, z = (code.wrap(v, dtype) for v in (a.result, b.result, total))
+            return code.ssa(code.fma(x, y, z))
+        product_ = arith.MuliOp(a.result, b.result)
+        block.add_op(product_)
+        return self.writer.combine(self.nest, [total, product_.result], block)[0]
+
+    # Pieces of the operands
+
+    def _bring(self, block: Block, start: Dim) -> list[tuple[SSAValue, SSAValue, list[Dim]]]:
+        """A thread's elements of the pieces of both operands from `start` on, and where they belong."""
+        found: list[tuple[SSAValue, SSAValue, list[Dim]]] = []
+        for value, memory, place, extent, which in (
+            (self.factors.values[0], self.left, self.row, self.m, self.factors.left),
+            (self.factors.values[1], self.right, self.column, self.n, self.factors.right),
+        ):
+            along_k = self._along_k(value, which)
+            for copy in range(self.tile.size * DEPTH // (SIDE * SIDE)):
+                element = self.thread + copy * SIDE * SIDE
+                if along_k:
+                    beside, k = element // DEPTH, element % DEPTH
+                else:
+                    beside, k = element % self.tile.size, element // self.tile.size
+                # At the edges what is last comes again: it is there, and nobody asks for it.
+                here, depth = minimum(place + beside, extent - 1), minimum(start + k, self.k - 1)
+                left = memory is self.left
+                point = self._point(here if left else dim(0), dim(0) if left else here, depth)
+                found.append((self.writer.factor(self.nest, value, point, block), memory.result, [k, beside]))
+        return found
+
+    def _put(self, block: Block, found: Sequence[tuple[SSAValue, SSAValue, list[Dim]]], start: Dim) -> None:
+        for value, memory, place in found:
+            block.add_op(loop.StoreOp(value, memory, [start // DEPTH % 2, *place]))
+
+    def _along_k(self, value: SSAValue, which: Sequence[int]) -> bool:
+        """Whether an operand is contiguous along K rather than along its own last iterator."""
+        k, own = Sym(f"d{self.nest.n_parallel}"), Sym(f"d{which[-1]}")
+        used = [w for w in accesses(self.nest)[: len(self.nest.ins) - self.nest.n_post] if w.step(own) is not None]
+        mine = [w for w in used if (step := w.step(own)) is not None and step.terms]
+        return any((step := w.step(k)) is not None and step.const == 1 for w in mine)
+
+    def _point(self, row: Dim, column: Dim, k: Dim) -> dict[Sym, Dim]:
+        extents = self.nest.extents.data
+        point = {**self.batch, Sym(f"d{self.nest.n_parallel}"): k}
+        for iterators, linear in ((self.factors.left, row), (self.factors.right, column)):
+            for i, place in zip(iterators, unravel(linear, [extents[i] for i in iterators])):
+                point[Sym(f"d{i}")] = place
+        return point
+
+    def _identity(self, block: Block) -> SSAValue:
+        assert self.nest.identity is not None
+        (value,) = self.nest.identity.data
+        assert isinstance(value, (IntegerAttr, FloatAttr))
+        made = arith.ConstantOp.create(result_types=[value.type], properties={"value": value})
+        block.add_op(made)
+        return made.results[0]
