@@ -13,7 +13,7 @@ from xdsl.ir import Block, Operation, Region, SSAValue
 from ..dialects import kernel, loop
 from ..dialects.attributes import BufferInfo, BufferType, dim_attr
 from ..dialects.body_builder import BodyBuilder
-from ..dialects.dims import Dim, Sym, dim, expand_mods, linear_in, simplify, sym
+from ..dialects.dims import Dim, Sym, constant_bound, dim, expand_mods, linear_in, simplify, sym
 from ..dialects.index_map import IndexMap
 from .costs import Costs
 from .locations import carry_loc
@@ -326,6 +326,8 @@ def either(block: Block, excess: Dim, where: Callable[[Block], None], otherwise:
     """One of two ways, by whether an expression is positive: when the loops run, unless it is known before."""
     if excess.const is not None:
         return where(block) if excess.const > 0 else otherwise(block)
+    if (most := constant_bound(excess)) is not None and most <= 0:
+        return otherwise(block)
     condition = (BodyBuilder(block).index(excess) > 0).ref
     then, other = Block(), Block()
     where(then)
