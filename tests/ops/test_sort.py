@@ -1,0 +1,170 @@
+"""Sorting and searching: NumPy's stable results bit by bit, for every type, axis, size class, thread count and stage."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+import pytest
+
+import txc
+from txc.compiler.diagnostics import TxcError
+from txc.compiler.frontend.apply import apply
+from txc.compiler.interpret.bisect import bisect
+from txc.compiler.stages import IR_STAGES
+
+RNG = np.random.default_rng(4)
+DTYPES = ["?", "i1", "u1", "i2", "u4", "i8", "u8", "f2", "bf16", "f4", "f8", "c8", "c16"]
+#: Sizes on both sides of those where digits get wider, and of none.
+SIZES = [0, 1, 2, 31, 127, 128, 321, 5001]
+
+
+def numbers(name: str, shape: tuple[int, ...]) -> np.ndarray:
+    """Few different ones, so that many are equal; zeros of both signs, infinities and NaNs among floats."""
+    element = np.dtype(ml_dtypes.bfloat16 if name == "bf16" else name)
+    if name in ("?", "i1", "u1", "i2", "u4", "i8", "u8"):
+        info = np.iinfo("u1" if name == "?" else name)
+        drawn = RNG.integers(info.min, info.max, shape, "u1" if name == "?" else name, endpoint=True)
+        return np.where(RNG.random(shape) < 0.5, drawn, drawn % 5).astype(element)
+    special = np.array([0.0, -0.0, np.inf, -np.inf, np.nan, -np.nan, 1.0, -1.0])
+    parts = [np.where(RNG.random(shape) < 0.5, RNG.choice(special, shape), RNG.standard_normal(shape)) for _ in "ri"]
+    if element.kind != "c":
+        return parts[0].astype(element)
+    made = np.empty(shape, element)
+    made.real, made.imag = parts
+    return made
+
+
+def positions(x: np.ndarray, axis: int, descending: bool = False) -> np.ndarray:
+    """By NumPy, whose bfloat16 has no order: in f32."""
+    wide = x.astype(np.float32) if x.dtype == ml_dtypes.bfloat16 else x
+    if not descending:
+        return np.argsort(wide, axis, kind="stable")
+    return wide.shape[axis] - 1 - np.flip(np.argsort(np.flip(wide, axis), axis, kind="stable"), axis)
+
+
+def equal_bits(got: np.ndarray, expected: np.ndarray) -> None:
+    """Equal, with the signs of zeros, all NaNs being one."""
+    assert got.dtype == expected.dtype and got.shape == expected.shape
+    if expected.dtype.kind == "c":
+        equal_bits(got.real, expected.real)
+        equal_bits(got.imag, expected.imag)
+        return
+    same = got == expected
+    if expected.dtype.kind not in "biu":
+        a, b = got.astype(np.float64), expected.astype(np.float64)
+        same = (same & (np.signbit(a) == np.signbit(b))) | (np.isnan(a) & np.isnan(b))
+    assert same.all()
+
+
+@pytest.mark.parametrize("name", DTYPES)
+def test_every_type(name: str):
+    """One compiled function for all sizes: values, positions and both, along both dims, in both directions."""
+
+    def every(x: Any) -> Any:
+        return [
+            r
+            for axis in (0, 1)
+            for descending in (False, True)
+            for r in (
+                apply("sort", x, axis=axis, descending=descending),
+                apply("argsort", x, axis=axis, descending=descending),
+            )
+        ]
+
+    f = txc.jit(every)
+    for n in SIZES:
+        x = numbers(name, (2, n))
+        for given in (x, x[:, ::-1]):
+            got = iter(f(given))
+            for axis in (0, 1):
+                for descending in (False, True):
+                    found = positions(given, axis, descending)
+                    equal_bits(next(got), np.take_along_axis(given, found, axis))
+                    np.testing.assert_array_equal(next(got), found)
+
+
+@pytest.mark.parametrize("name", ["f4", "i8", "c8"])
+def test_long_rows_are_sorted_in_pieces_by_any_number_of_threads(name: str):
+    x = numbers(name, (2, 100_003))
+    f = txc.jit(lambda x: (np.sort(x), *apply("sort_with_positions", x, descending=True)))
+    one, two = (f.options(threads=n)(x) for n in (1, 2))
+    equal_bits(one[0], np.take_along_axis(x, positions(x, 1), 1))
+    equal_bits(one[1], np.take_along_axis(x, positions(x, 1, True), 1))
+    np.testing.assert_array_equal(one[2], positions(x, 1, True))
+    for a, b in zip(one, two):
+        equal_bits(a, b)
+
+
+def test_digits_that_are_the_same_everywhere_and_rows_already_in_order():
+    f = txc.jit(lambda x: (np.sort(x), np.argsort(x)))
+    for x in (np.full(300, 7), np.arange(1000), np.arange(1000)[::-1], np.arange(300) % 3):
+        values, found = f(x)
+        np.testing.assert_array_equal(values, np.sort(x))
+        np.testing.assert_array_equal(found, np.argsort(x, kind="stable"))
+
+
+def test_every_stage_computes_the_same():
+    x = numbers("f4", (3, 9))
+    f = txc.jit(lambda x: (np.sort(x * 2, axis=0), np.argsort(x), np.searchsorted(np.sort(x[0]), x)))
+    reports = bisect(f.lower(x), [x])
+    assert [r.stage for r in reports] == list(IR_STAGES) and not any(r.differs for r in reports)
+
+
+@pytest.mark.parametrize("name", [n for n in DTYPES if n != "bf16"])
+@pytest.mark.parametrize("side", ["left", "right"])
+def test_searchsorted(name: str, side: Any):
+    f = txc.jit(lambda a, v: apply("searchsorted", a, v, side=side))
+    for n in (0, 1, 2, 7, 8, 100):
+        a, v = np.sort(numbers(name, (n,))), numbers(name, (3, 40))
+        np.testing.assert_array_equal(f(a, v), np.searchsorted(a, v, side))
+
+
+def test_the_language_and_methods():
+    module = txc.compile_source(
+        "def f(x: f32[n, m]) -> (f32[n, m], i64[n, m], i64[n, m]):\n"
+        "    s = sort(x, axis=0)\n"
+        "    return s, argsort(x), searchsorted(s[:, 0], x)\n"
+    )
+    x = RNG.standard_normal((5, 12)).astype(np.float32)
+    values, found, places = module.f(x)
+    np.testing.assert_array_equal(values, np.sort(x, 0))
+    np.testing.assert_array_equal(found, np.argsort(x, 1))
+    np.testing.assert_array_equal(places, np.searchsorted(np.sort(x, 0)[:, 0], x))
+
+    def in_place(x: Any) -> Any:
+        y = x.copy()
+        y.sort(axis=0)
+        return y, x.argsort(0), *x.topk(3), *x.topk(2, axis=0, largest=False)
+
+    y, found, largest, at, smallest, _ = txc.jit(in_place)(x)
+    np.testing.assert_array_equal(y, np.sort(x, 0))
+    np.testing.assert_array_equal(found, np.argsort(x, 0))
+    np.testing.assert_array_equal(largest, np.sort(x)[:, ::-1][:, :3])
+    np.testing.assert_array_equal(np.take_along_axis(x, at, 1), largest)
+    np.testing.assert_array_equal(smallest, np.sort(x, 0)[:2])
+
+
+def test_a_column_major_tensor():
+    x = RNG.standard_normal((6, 8))
+    np.testing.assert_array_equal(np.asarray(apply("sort", txc.asarray(x, layout="col"), axis=0)), np.sort(x, 0))
+
+
+@pytest.mark.parametrize(
+    ("call", "text"),
+    [
+        (lambda x: np.sort(x[0, 0]), "axis -1 is out of range for rank 0"),
+        (lambda x: apply("sort", x[0, 0]), "axis -1 is out of range for rank 0"),
+        (lambda x: np.sort(x, axis=2), "axis 2 is out of range for rank 2"),
+        (lambda x: np.sort(x, kind="bubble"), "np.sort does not take kind='bubble'"),
+        (lambda x: np.sort(x, order="f"), "np.sort does not take order='f'"),
+        (lambda x: x.argsort(order="f"), "argsort does not take order='f'"),
+        (lambda x: apply("searchsorted", x, x), "searchsorted looks in a tensor of rank 1, not in f64"),
+        (lambda x: apply("searchsorted", x[0], x.astype("f4")), "searchsorted needs operands of one dtype"),
+        (lambda x: np.lexsort(()), "need sequence of keys|needs at least one key"),
+    ],
+)
+def test_what_is_refused(call: Any, text: str):
+    with pytest.raises((TxcError, TypeError), match=text):
+        txc.jit(call)(np.ones((2, 3)))
