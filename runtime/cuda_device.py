@@ -132,6 +132,10 @@ class CudaDevice:
             self.stream.synchronize()
             self._pending.clear()
 
+    def wait_for_others(self) -> None:
+        with self.current():
+            self.driver.Context.synchronize()
+
     def seconds(self, work: Callable[[], None]) -> float:
         """How long the device takes for what `work` queues."""
         with self.current():
