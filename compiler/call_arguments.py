@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from ..runtime.device_array import DeviceArray, is_device_array
 from .argument import Argument
 from .facts import element_name, stride_fact, value_fact, walkable
 from .signature import Signature
@@ -23,6 +24,8 @@ class Call:
         self.key: list[Any] = []
         #: The class of a lazy tensor among the arguments: the results are such tensors then.
         self.lazy: Any = None
+        #: Arguments in the memory of a GPU, by name: the results stay there then.
+        self.on_device: dict[str, Any] = {}
 
     def arrays(self, signature: Signature) -> list[np.ndarray]:
         """The arrays of the inputs that are arrays: arguments by name, captured ones from where they were found."""
@@ -50,6 +53,23 @@ class Call:
     def objects(self) -> list[Any]:
         """What a call that is like this one has again: objects that code depends on, and keys of dicts."""
         return list(_objects(self.arguments))
+
+    def bring_to(self, function: str, device: str) -> None:
+        """Take arrays that are in a GPU's memory as they are.  TypeError where it is not that of the `device`."""
+        from .devices import gpu_device
+
+        for name, value in self.on_device.items():
+            where = value.device if isinstance(value, DeviceArray) else "a GPU"
+            if device == "cpu" or (isinstance(value, DeviceArray) and where != device):
+                hint = f"{function}.options(device={where if isinstance(value, DeviceArray) else 'cuda:0'!r})"
+                raise TypeError(f"{name} of {function} is on {where}, and {function} runs on {device}: call {hint}")
+            shared = value if isinstance(value, DeviceArray) else DeviceArray.sharing(gpu_device(device), value)
+            form = shared.form()
+            leaf = self.leaves()[name]
+            leaf.value = leaf.original = form
+            self.key[self.key.index(("device array", name))] = (
+                "array", element_name(form), form.ndim, stride_fact(form),
+            )  # fmt: skip
 
     def names(self) -> Iterator[str]:
         """The names of the facts in `key`: containers, and what is in them."""
@@ -124,6 +144,10 @@ def _argument(name: str, value: Any, call: Call) -> Argument:
         array = walkable(value)
         call.key.append(("column array" if column else "array", element_name(array), array.ndim, stride_fact(array)))
         return Argument(name, "array", array, original=value, layout="col" if column else "row")
+    if is_device_array(value):
+        call.on_device[name] = value
+        call.key.append(("device array", name))
+        return Argument(name, "array", None)
     if isinstance(value, np.generic):  # before float: np.float64 is one, but its type counts in promotion
         call.key.append(("scalar", value.dtype.name))
         return Argument(name, "scalar", np.asarray(value))

@@ -7,16 +7,19 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
 
 from ..runtime.threads import default_threads
 
 if TYPE_CHECKING:
+    from ..runtime.device_array import DeviceArray
     from ..runtime.gpu_device import GpuDevice
 
 __all__ = [
     "CPU", "SIMULATOR", "Device", "OptionError", "device", "device_here", "device_lock", "devices", "gpu_device",
-    "parse_device",
+    "parse_device", "to_device",
 ]  # fmt: skip
 
 SIMULATOR = "ptx-sim"
@@ -100,6 +103,20 @@ def _opened(name: str) -> GpuDevice:
         return open_device(int(name.partition(":")[2]))
     except NoDevice as reason:
         raise OptionError(f"there is no device {name!r} here: {reason}") from None
+
+
+def to_device(array: Any, name: str) -> DeviceArray:
+    """A copy of an array in the memory of a GPU, for functions that run there: their results stay there too.
+
+    Raises OptionError where there is no such GPU.
+    """
+    from ..runtime.device_array import DeviceArray
+
+    found = parse_device(name)
+    if not found.is_gpu:
+        raise OptionError(f"to_device(…, {name!r}): NumPy's arrays are in the CPU's memory; name a GPU")
+    with device_lock(found.name):
+        return DeviceArray.copy_of(gpu_device(found.name), np.asarray(array))
 
 
 @contextmanager

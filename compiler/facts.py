@@ -12,6 +12,8 @@ from typing import Any
 
 import numpy as np
 
+from ..runtime.device_array import OnDevice
+
 __all__ = [
     "Identity", "StrideFact", "describe", "element_name", "separate", "stride_fact", "value_fact", "walkable",
 ]  # fmt: skip
@@ -90,6 +92,8 @@ def separate(arrays: Sequence[np.ndarray], written: Sequence[int]) -> list[np.nd
         if any(i != w and np.may_share_memory(array, arrays[w]) for w in written):
             if i in written:
                 raise ValueError("two arguments that are both written in place overlap: pass a copy of one of them")
+            if isinstance(array, OnDevice):
+                raise ValueError("an array on a GPU overlaps one that is written in place: pass a copy of one of them")
             found[i] = _snapshot(array)
     return found
 

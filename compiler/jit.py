@@ -15,13 +15,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..runtime.device_array import DeviceArray, OnDevice
 from ..runtime.native_call import NativeCallable, Record, callable_directly, install, remove_all
 from ..runtime.native_layout import problem
 from . import knobs
 from .cache import SourceLookup, code_key, explain_miss, load_code, publish_code
 from .call_arguments import Call, take_apart
-from .devices import device_here
-from .executable import Code, CodeSpec, Executable
+from .devices import device_here, gpu_device
+from .executable import Code, CodeSpec, Executable, Prepared
 from .facts import StrideFact, describe, separate, stride_fact, walkable
 from .options import Options
 from .signature import ColumnOutput, Literal, Signature
@@ -221,7 +222,10 @@ class Jitted(NativeCallable):
     def _bind(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Call:
         bound = self._signature.bind(*args, **kwargs)
         bound.apply_defaults()
-        return take_apart(bound.arguments)
+        call = take_apart(bound.arguments)
+        if call.on_device:
+            call.bring_to(self.__wrapped__.__name__, self._options.device)
+        return call
 
     def _version(self, call: Call) -> tuple[Version, Ready]:
         """The version whose guards hold, found or compiled now, and the call prepared for it."""
@@ -308,6 +312,8 @@ class Jitted(NativeCallable):
         self._check_temporaries(version, call, ready)
         places = {} if out is None else _destinations(signature, out)
         direct = self._direct(version, ready, places) if places else {}
+        if call.on_device:
+            direct = self._on_device(executable, ready.prepared, direct)
         if executable.written:
             call.check_written(signature, executable.written, self._options.donate)
             arrays = separate(arrays, executable.written)
@@ -318,7 +324,20 @@ class Jitted(NativeCallable):
             if outputs[number] is not array:
                 array[...] = outputs[number]
                 outputs[number] = array
-        return structured(signature.structure, outputs, None if places else call.lazy, places)
+        given = [o.owner if isinstance(o, OnDevice) else o for o in outputs]
+        return structured(signature.structure, given, None if places else call.lazy, places)
+
+    def _on_device(
+        self, executable: Executable, prepared: Prepared, direct: Mapping[int, np.ndarray]
+    ) -> dict[int, np.ndarray]:
+        """New arrays in the GPU's memory for the results that the user gave none for, by buffer."""
+        device, made = gpu_device(self._options.device), dict(direct)
+        for buffer, (shape, strides) in zip(executable.fresh, prepared.outputs, strict=True):
+            if buffer not in made:
+                element = np.empty(1, executable.buffers[buffer].dtype)
+                form = np.lib.stride_tricks.as_strided(element, shape, [s * element.itemsize for s in strides])
+                made[buffer] = DeviceArray.empty(device, form).form()
+        return made
 
     def _check_temporaries(self, version: Version, call: Call, ready: Ready) -> None:
         """TxcError where the call needs more memory for temporaries than `max_temp_bytes`."""
@@ -460,7 +479,7 @@ def structured(structure: Any, outputs: list[np.ndarray], lazy: Any = None, plac
         array = outputs[structure]
         if lazy is not None:
             return lazy.holding(array, "col" if isinstance(structure, ColumnOutput) else "row")
-        return array if array.ndim or structure in places else array[()]
+        return array if array.ndim or structure in places or isinstance(array, DeviceArray) else array[()]
     if isinstance(structure, Literal):
         return structure.value
     if isinstance(structure, dict):

@@ -108,6 +108,11 @@ class CudaDevice:
             self._staging.read(address, array)
             self._pending.clear()
 
+    def copy(self, target: int, source: int, size: int) -> None:
+        """Queue a copy from one place on the device to another."""
+        with self.current():
+            self.driver.memcpy_dtod_async(target, source, size, self.stream)
+
     # Kernels
 
     def load(self, ptx: str) -> CudaModule:
@@ -131,6 +136,10 @@ class CudaDevice:
         with self.current():
             self.stream.synchronize()
             self._pending.clear()
+
+    def wait_for_others(self) -> None:
+        with self.current():
+            self.driver.Context.synchronize()
 
     def seconds(self, work: Callable[[], None]) -> float:
         """How long the device takes for what `work` queues."""

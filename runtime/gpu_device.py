@@ -82,6 +82,10 @@ class GpuDevice(Protocol):
         """Assemble PTX.  Raises DeviceError for a text that the device does not take."""
         ...
 
+    def wait_for_others(self) -> None:
+        """Wait until what other libraries of this process queued on the device is done."""
+        ...
+
     def synchronize(self) -> None:
         """Wait until all that was queued is done.  Raises DeviceError where some of it failed."""
         ...

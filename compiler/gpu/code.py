@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from ...runtime.device_array import OnDevice
 from ...runtime.gpu_device import DeviceError
 from ..devices import device_lock, gpu_device
 from .plan import Bind, Compute, For, If, Launch, Load, Plan, Step, Temporary, While
@@ -64,9 +65,11 @@ class GpuCode:
             return self._loaded
 
     def run(self, arrays: Sequence[np.ndarray], inputs: int, prepared: Prepared, threads: int) -> None:
-        """Run it on arrays of the host, the first `inputs` of which are the arguments; results are in the others.
+        """Run it on arrays, the first `inputs` of which are the arguments; results are in the others.
 
-        Threads of the host have nothing to do here.  Raises DeviceError with the kernel's name and the user's line.
+        Those of the host are copied to the device and back, those on it (`OnDevice`) are used as they are; where all
+        results are there, they are only queued when this returns.  Threads of the host have nothing to do here.  Raises
+        DeviceError with the kernel's name and the user's line.
         """
         self.watched(arrays, inputs, prepared, None)
 
@@ -96,7 +99,8 @@ class GpuCode:
 
             try:
                 self._steps(launch, call.read, arena, prepared.symbols, addresses)
-                self.device.synchronize()
+                if any(not isinstance(array, OnDevice) for array in arrays[inputs:]):
+                    self.device.synchronize()
             except DeviceError as error:
                 raise self._placed(error) from error
             for i, array in enumerate(arrays):
@@ -139,6 +143,8 @@ class _Call:
 
     def place(self, array: np.ndarray, filled: bool) -> int:
         """Memory that is laid out as that of an array, with its values where `filled`: the address of the first."""
+        if isinstance(array, OnDevice):
+            return array.owner.address
         low, memory = _memory_of(array)
         address = self.allocate(memory.size)
         if filled and memory.size:
@@ -147,6 +153,8 @@ class _Call:
 
     def fetch(self, address: int, array: np.ndarray) -> None:
         """Copy back what a call wrote.  Of an array with gaps only the elements: others may use what lies between."""
+        if isinstance(array, OnDevice):
+            return
         low, memory = _memory_of(array)
         if not memory.size:
             return

@@ -54,6 +54,9 @@ class PtxSimulator:
     def load(self, ptx: str) -> PtxModule:
         return PtxModule(self, parse(ptx))
 
+    def wait_for_others(self) -> None:
+        """No other library has memory here."""
+
     def synchronize(self) -> None:
         """Launches have ended when they return."""
 

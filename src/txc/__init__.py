@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from . import graph, random, tensure
-    from .compiler.devices import device, devices
+    from .compiler.devices import device, devices, to_device
     from .compiler.diagnostics import TxcError
     from .compiler.export import export
     from .compiler.frontend.classes import TensorFixedSize, TensorMap, TensorRef
@@ -22,7 +22,7 @@ __version__ = "0.1.0"
 __all__ = [
     "OptionError", "Tensor", "TensorFixedSize", "TensorIOFormat", "TensorMap", "TensorRef", "TxcError", "asarray",
     "compile_source", "cond", "device", "devices", "export", "fori_loop", "graph", "info", "jit", "library", "load",
-    "random", "scan", "tensure", "while_loop",
+    "random", "scan", "tensure", "to_device", "while_loop",
 ]  # fmt: skip
 
 #: Each name's module is imported when the name is first used: a jitted function whose code the cache has needs neither
@@ -47,6 +47,7 @@ _MODULES = {
     "library": "frontend.library",
     "load": "tx_module",
     "scan": "frontend.functional",
+    "to_device": "devices",
     "while_loop": "frontend.functional",
 }
 

@@ -1,0 +1,141 @@
+"""Every registered op on a GPU: bit for bit what the CPU computes.
+
+What the CPU computes is tested against NumPy in `tests/ops`; both run the same bodies in the same orders, so nothing is
+allowed for.  The simulator runs a seeded sample of the dtypes; ``pytest -m gpu`` runs all on a real GPU.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from txc.compiler.bisect import differing
+from txc.compiler.codegen.machine import host_target
+from txc.compiler.frontend.apply import apply
+from txc.compiler.jit import compiled
+from txc.compiler.options import Options
+from txc.dialects.registry import Map, Op, Reduction, Scan, View
+from txc.dialects.types import DTYPES
+
+from ..ops.test_generated import (
+    ANY_STRIDES,
+    LAYOUTS,
+    MAPS,
+    OTHER_VIEWS,
+    PACKED,
+    REDUCTIONS,
+    SCANS,
+    SHAPE,
+    VIEW_PARAMETERS,
+    VIEWS,
+    Program,
+    draw,
+    dtypes_of,
+    map_cases,
+    resolved,
+    structural_results,
+    values,
+)
+from .devices import on_gpus, sampled
+
+pytestmark = pytest.mark.skipif(not host_target().has_fma, reason="the orders of a CPU without FMA are others")
+
+#: So many dtypes of an op are in one program on the simulator.
+DTYPES_SIMULATED = 3
+
+
+def dtypes_on(device: str, op: type[Op], names: list[Any]) -> list[Any]:
+    """All of them on a real GPU, a sample, another for each op, on the simulator."""
+    return names if device != "ptx-sim" else sampled(names, DTYPES_SIMULATED, seed=sum(map(ord, op.name)))
+
+
+def same_on(device: str, program: Program, calls: list[list[np.ndarray]]) -> None:
+    """The program gives the same bits on the device and on the CPU, for each call."""
+    on_gpu = compiled(program.graph, program.facts, Options.of(device=device))
+    on_cpu = compiled(program.graph, program.facts, Options.of(device="cpu"))
+    for arrays in calls:
+        expected, got = on_cpu(arrays), on_gpu(arrays)
+        assert [g.dtype for g in got] == [e.dtype for e in expected]
+        assert [g.shape for g in got] == [e.shape for e in expected]
+        difference = differing(expected, got)
+        assert difference is None, f"{program.graph.name} for {[a.shape for a in arrays]}: {difference}"
+
+
+@pytest.mark.parametrize(("device", "op"), on_gpus(MAPS))
+def test_map(device: str, op: type[Map]) -> None:
+    cases = dtypes_on(device, op, map_cases(op))
+    with Program(op.name) as program:
+        for i, (name, attrs) in enumerate(cases):
+            fact = (PACKED, ANY_STRIDES)[i % 2]
+            inputs = [program.input(a, fact) for a in draw(op, name, SHAPE, 0)]
+            program.outputs.append(apply(op, *inputs, **attrs))
+    layout = list(LAYOUTS.values())[len(op.name) % 3]
+    calls = []
+    for shape in sampled([SHAPE, (7, 33), (3, 0), (1, 1)], 2, seed=len(op.name)):
+        drawn = [draw(op, name, shape, 5) for name, _ in cases]
+        calls.append([layout(a) if i % 2 else a for i, arrays in enumerate(drawn) for a in arrays])
+    same_on(device, program, calls)
+
+
+@pytest.mark.parametrize(("device", "op"), on_gpus(REDUCTIONS))
+def test_reduction(device: str, op: type[Reduction]) -> None:
+    cases = [(n, d) for n in dtypes_on(device, op, dtypes_of(op)) for d in ((1,), (0,), (0, 1))]
+    with Program(op.name) as program:
+        for name, axes in cases:
+            made = apply(op, program.input(values(name, SHAPE, 0, (-2, 2), False), PACKED), dims=axes)
+            program.outputs.extend(made if isinstance(made, tuple) else (made,))
+    shapes = [SHAPE, (70, 67), *([(0, 3)] if op.empty else [])]
+    calls = [
+        [values(n, shape, i, (0.5, 1.5) if op.name == "prod" else (-40, 40), False) for i, (n, _) in enumerate(cases)]
+        for shape in shapes
+    ]
+    same_on(device, program, calls)
+
+
+@pytest.mark.parametrize(("device", "op"), on_gpus(SCANS))
+def test_scan(device: str, op: type[Scan]) -> None:
+    fold = op.fold()
+    cases = [(n, a, e) for n in dtypes_on(device, op, dtypes_of(fold)) for a, e in ((1, False), (0, True))]
+    with Program(op.name) as program:
+        for name, axis, exclusive in cases:
+            x = program.input(values(name, SHAPE, 0, (-2, 2), False), PACKED)
+            program.outputs.append(apply(op, x, axis=axis, exclusive=exclusive))
+    domain = (0.5, 1.5) if fold.name == "prod" else (-40, 40)
+    calls = [[values(n, s, i, domain, False) for i, (n, *_) in enumerate(cases)] for s in (SHAPE, (3, 0), (70, 67))]
+    same_on(device, program, calls)
+
+
+@pytest.mark.parametrize(("device", "op"), on_gpus([v for v in VIEWS if v.name not in OTHER_VIEWS]))
+def test_view(device: str, op: type[View]) -> None:
+    names = dtypes_on(device, op, list(DTYPES))
+    cases = [
+        (n, given, (PACKED, ANY_STRIDES)[i % 2]) for i, n in enumerate(names) for given in VIEW_PARAMETERS[op.name]
+    ]
+    with Program(op.name) as program:
+        for name, given, fact in cases:
+            x = program.input(values(name, SHAPE, 0, (-9, 9), False), fact)
+            program.outputs.append(apply(op, x, **resolved(given, x.shape)))
+    layout = list(LAYOUTS.values())[len(op.name) % 3]
+    drawn = [(values(n, SHAPE, i, (-9, 9), True), fact) for i, (n, _, fact) in enumerate(cases)]
+    same_on(device, program, [[layout(a) if fact == ANY_STRIDES else a for a, fact in drawn]])
+
+
+@pytest.mark.parametrize(("device", "name"), on_gpus(list(DTYPES), 4))
+def test_structural(device: str, name: str) -> None:
+    x, y = (values(name, SHAPE, seed, (-9, 9), True) for seed in (1, 2))
+    index = np.array([3, -1, 0, 100, -100, 2])
+    with Program("structural") as program:
+        symbols = [program.input(a, PACKED) for a in (x, y, index)]
+        program.outputs.extend(structural_results(*symbols))
+    same_on(device, program, [[x, y, index]])
+
+
+@pytest.mark.parametrize(("device", "name"), on_gpus([n for n, d in DTYPES.items() if d.kind != "bool"], 5))
+def test_contract(device: str, name: str) -> None:
+    with Program("contract") as program:
+        a, b = (program.input(values(name, s, 0, (-3, 3), False), PACKED) for s in ((4, 6), (6, 5)))
+        program.outputs.append(apply("contract", a, b, pairs=((1, 0),)))
+    sizes = [(4, 6, 5), (0, 3, 2), (2, 0, 3), (33, 70, 17)]
+    same_on(device, program, [[values(name, s, 1, (-3, 3), False) for s in ((m, k), (k, n))] for m, k, n in sizes])
