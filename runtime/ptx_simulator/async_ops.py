@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from .decode import Decoding, Run, instruction
+from .mbarrier_ops import bulk_copy
 from .memory import Fault
 from .memory_ops import effective
 from .paths import Path
@@ -14,12 +15,12 @@ from .warp_ops import spread
 _SECTION = "Data Movement and Conversion Instructions: cp.async"
 
 
-@instruction(
-    "cp", types="4 8 16 bytes", forms="async ca cg shared global commit_group wait_group wait_all", section=_SECTION
-)
+@instruction("cp", forms="async bulk ca cg shared global mbarrier:: commit_group wait_group wait_all", section=_SECTION)
 def copy(d: Decoding) -> Run:
     """``cp.async.cg.shared.global [to], [from], size{, how much of it to read}``; the rest is zeros."""
     d.choice("async")
+    if d.flag("bulk"):
+        return bulk_copy(d)
     if d.flag("commit_group"):
         d.done()
         return lambda r, p: p.batch.copies.commit(p)

@@ -9,6 +9,7 @@ import numpy as np
 from .async_copies import AsyncCopies
 from .counters import KernelCounts
 from .heap import Heap
+from .mbarriers import Mbarriers
 from .memory import Fault, Memory
 from .paths import Path, bits_of
 from .races import Races
@@ -63,6 +64,7 @@ class Batch:
         #: By warp and lane, whether the launch has such a thread.
         self.exists = self.alive.reshape(-1, WARP).copy()
         self.copies = AsyncCopies(self.slots * count)
+        self.mbarriers = Mbarriers(self)
         #: Grows whenever memory changes: what waiting threads may be waiting for.
         self.version = 0
         self.races = Races(self, launch.shared_grain if launch.shared + launch.dynamic_shared else 0)

@@ -129,11 +129,13 @@ def _odd_fma(a: Array, b: Array, c: Array) -> Array:
 def _fma_single(a: Array, b: Array, c: Array) -> Array:
     """Nearest f32: the f64 sum rounds as the exact one does unless it lies half way or below the normal numbers."""
     total = a.astype(np.float64) * b + c
-    rest = total.view(np.uint64) & np.uint64(0x1FFFFFFF)
     near = total.astype(np.float32)
-    doubtful = (rest == 0x10000000) | (np.abs(near) < 2.4e-38)
-    if doubtful.any():
-        return fma(a, b, c)
+    doubtful = (total.view(np.uint64) & np.uint64(0x1FFFFFFF)) == np.uint64(0x10000000)
+    small = np.abs(near) < np.float32(2.4e-38)
+    if np.count_nonzero(small):
+        doubtful |= small & (total != 0)
+    if np.count_nonzero(doubtful):
+        near[doubtful] = fma(*(np.broadcast_to(v, near.shape)[doubtful] for v in (a, b, c)))
     return near
 
 

@@ -27,11 +27,19 @@ class Fault(Exception):
         self.what, self.lane = what, lane
 
 
+def _repeated(state: int) -> dict[int, Any]:
+    """By width, the state of that many bytes as one number."""
+    return {w: unsigned(8 * w).type(int.from_bytes(bytes([state]) * w, "little")) for w in (1, 2, 4, 8)}
+
+
+_ALL_WRITTEN, _ALL_ALLOCATED = _repeated(WRITTEN), _repeated(ALLOCATED)
+
+
 class Memory:
     """`windows` of `size` bytes each, all of it allocated, or (`allocated=False`) none."""
 
     def __init__(self, space: str, size: int, windows: int = 1, allocated: bool = True):
-        self.space, self.size = space, size
+        self.space, self.size, self.windows = space, size, windows
         self.stride = -(-max(size, 1) // 256) * 256
         total = self.stride * windows
         self.bytes = np.zeros(total, np.uint8)
@@ -46,54 +54,78 @@ class Memory:
         """`count` elements of `width` bytes from each address of the window that begins at `start`; unsigned bits."""
         at = self._places(address, start, width, count)
         data, state = self.views[width]
-        written = _repeated(WRITTEN, width)
         found = []
         for k in range(count):
             where = at + k if k else at
-            if not (state[where] == written).all():
-                self._explain(address + k * width, state[where], width, WRITTEN)
-            found.append(data[where])
+            try:
+                states, values = state[where], data[where]
+            except IndexError:
+                self._refuse(address, width, count)
+                raise
+            if np.count_nonzero(states != _ALL_WRITTEN[width]):
+                self._refuse(address, width, count)
+                self._explain(address + k * width, states, width, WRITTEN)
+            found.append(values)
         return found
 
     def store(self, address: Array, start: Array | int, values: list[Array]) -> bool:
         """Write `values`, unsigned arrays of one width, one behind the other; whether that changed memory."""
-        width = values[0].itemsize
-        at = self._places(address, start, width, len(values))
+        width, count = values[0].itemsize, len(values)
+        at = self._places(address, start, width, count)
         data, state = self.views[width]
-        written, allocated = _repeated(WRITTEN, width), _repeated(ALLOCATED, width)
+        written, allocated = _ALL_WRITTEN[width], _ALL_ALLOCATED[width]
         changed = False
         for k, value in enumerate(values):
             where = at + k if k else at
-            before = state[where]
-            if not (before == written).all():
-                if not (before & allocated == allocated).all():
-                    self._explain(address + k * width, before, width, ALLOCATED)
+            try:
+                states, before = state[where], data[where]
+            except IndexError:
+                self._refuse(address, width, count)
+                raise
+            if np.count_nonzero(states != written):
+                if np.count_nonzero(states & allocated != allocated):
+                    self._refuse(address, width, count)
+                    self._explain(address + k * width, states, width, ALLOCATED)
                 state[where] = written
                 changed = True
-            if not changed:
-                changed = not np.array_equal(data[where], value)
+            elif not changed:
+                changed = bool(np.count_nonzero(before != value))
             data[where] = value
         return changed
 
     def _places(self, address: Array, start: Array | int, width: int, count: int) -> Array:
-        """Indices into the view of `width` bytes."""
+        """Indices into the view of `width` bytes.  What is misaligned or past all memory is an index past its end.
+
+        The bits of an address below its alignment go round to the top of the index.
+        """
         whole = width * count
-        if whole > 1:
-            low = np.bitwise_or.reduce(address)
-            if int(low) & (whole - 1):
-                lane = int(np.flatnonzero(address & np.uint64(whole - 1))[0])
-                kind = "vector access" if count > 1 else "access"
-                raise Fault(
-                    f"misaligned {kind}: {whole} bytes at {self.space} address {int(address[lane]):#x}, "
-                    f"which must be a multiple of {whole}",
-                    lane,
-                )
-        largest = int(address.max())
-        if largest + whole > self.stride:
-            lane = int(address.argmax())
-            raise Fault(self.out_of_bounds(largest, whole), lane)
-        shift = width.bit_length() - 1
-        return ((address + start) >> np.uint64(shift)).view(np.int64)
+        if self.windows > 1 or whole == 1:
+            if np.count_nonzero(address > np.uint64(self.stride - whole)):
+                self._refuse(address, width, count)
+        if count > 1 and np.count_nonzero(address & np.uint64(whole - 1)):
+            self._refuse(address, width, count)
+        if not isinstance(start, int):
+            address = address + start
+        if width == 1:
+            return address.view(np.int64)
+        shift = np.uint64(width.bit_length() - 1)
+        return ((address >> shift) | (address << (np.uint64(64) - shift))).view(np.int64)
+
+    def _refuse(self, address: Array, width: int, count: int) -> None:
+        """Raise for an address that is misaligned or past its window, if one is."""
+        whole = width * count
+        misaligned = np.flatnonzero(address & np.uint64(whole - 1))
+        if len(misaligned):
+            lane = int(misaligned[0])
+            kind = "vector access" if count > 1 else "access"
+            raise Fault(
+                f"misaligned {kind}: {whole} bytes at {self.space} address {int(address[lane]):#x}, "
+                f"which must be a multiple of {whole}",
+                lane,
+            )
+        lane = int(address.argmax())
+        if int(address[lane]) + whole > self.stride:
+            raise Fault(self.out_of_bounds(int(address[lane]), whole), lane)
 
     def _explain(self, address: Array, state: Array, width: int, needed: int) -> None:
         states = np.ascontiguousarray(state).view(np.uint8).reshape(-1, width)
@@ -125,7 +157,3 @@ class Memory:
             return f"{self.space} address {address:#x}"
         offset = address - self.starts[found]
         return f"offset {offset} of an allocation of {self.sizes[found]} bytes at {self.starts[found]:#x}"
-
-
-def _repeated(state: int, width: int) -> Any:
-    return unsigned(8 * width).type(int.from_bytes(bytes([state]) * width, "little"))

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from ..gpu_device import DeviceError
-from . import async_ops, compare_ops, float_ops, integer_ops, matrix_ops, memory_ops, warp_ops  # noqa: F401
+from . import async_ops, compare_ops, float_ops, integer_ops, matrix_ops, mbarrier_ops, memory_ops, warp_ops  # noqa: F401
 from .barriers import Meeting, decode_barrier
 from .control_flow import live_registers, weak_topological_order
 from .decode import TABLE, Decoding, Pool, Run
@@ -140,7 +140,7 @@ class _Maker:
             spaces = {m.split("::")[0] for m in instruction.modifiers}
             if instruction.opcode in ("ld", "st", "atom", "red") and not spaces & {"global", "local", "param", "const"}:
                 widths.append(TYPES[instruction.modifiers[-1]].bytes)
-            elif instruction.opcode == "cp":
+            elif instruction.opcode in ("cp", "mbarrier"):
                 widths.append(4)
         return min(widths)
 

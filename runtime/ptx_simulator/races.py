@@ -86,9 +86,9 @@ class Races:
         self.known[warps, warps % self.warps] = self.now
         self.now += 1
 
-    def learn(self, path: Path, knowledge: Array) -> None:
-        """The warps of a path, in one block, learn what is known up to these times of each warp."""
-        warps = np.unique(path.threads // WARP)
+    def learn(self, threads: Array, knowledge: Array) -> None:
+        """The warps of these threads, of one block, learn what is known up to these times of each warp."""
+        warps = np.unique(threads // WARP)
         self.known[warps] = np.maximum(self.known[warps], knowledge)
 
     def knowledge(self, threads: Array) -> Array:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -20,7 +21,8 @@ def run_on(device: PtxSimulator, name: str, ptx: str, x: np.ndarray, like: tuple
     results = [np.empty_like(w) for w in like]
     addresses = [device.allocate(a.nbytes) for a in (x, *results)]
     device.write(addresses[0], x)
-    device.load(ptx).launch(name, (3, 1, 1), (256, 1, 1), 0, [*addresses, *x.shape])
+    threads = int(re.findall(r"\.maxntid (\d+)", ptx)[0])
+    device.load(ptx).launch(name, (3, 1, 1), (threads, 1, 1), 0, [*addresses, *x.shape])
     for address, result in zip(addresses[1:], results, strict=True):
         device.read(address, result)
     for address in addresses:

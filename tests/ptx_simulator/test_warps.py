@@ -219,6 +219,7 @@ def test_matrix_products(kind: str, shape: str, result: str) -> None:
         (a, b, c), (dtype, dtype, out), places, counts, (per, per, per_c))]  # fmt: skip
     letter = "%rd" if bits == 64 else "%r"
     lines, first, lists = ["mov.u32 %r50, %tid.x;", "cvt.u64.u32 %rd30, %r50;"], 1, []
+    names: list[str] = []
     for i, array in enumerate(arrays):
         lines.append(f"ld.param.u64 %rd31, [p{i}];\n mad.lo.u64 %rd31, %rd30, {array.shape[1] * bits // 8}, %rd31;")
         names = [f"{letter}{first + j}" for j in range(array.shape[1])]
