@@ -27,6 +27,7 @@ from .attributes import (
     DTypeAttr,
     MapAttr,
     OrderAttr,
+    ProgramAttr,
     from_attr,
     ir_tensor,
     order_attr,
@@ -61,6 +62,11 @@ class TxOp(IRDLOperation):
         """The canonical parameters; one that is absent is None."""
         found = self.attributes
         return {key: from_attr(found[key]) if key in found else None for key in self.decl.params}
+
+    @property
+    def bound(self) -> type[Op]:
+        """The declaration for these parameters (see `Op.for_params`)."""
+        return self.decl.for_params(self.params)
 
     @property
     def operand_tensors(self) -> tuple[TensorType, ...]:
@@ -425,9 +431,9 @@ def leaf(decl: type[Op] | str) -> type[Any]:
 def order_of(decl: type[Op], operands: Sequence[TensorType], params: Mapping[str, Any]) -> Order | None:
     """The order of arithmetic of an operation, fixed when it is made; None where it has none."""
     if decl.family == "reduction":
-        return decl.order(operands[0], params["dims"])  # type: ignore[attr-defined]
+        return decl.for_params(params).order(operands[0], params["dims"])  # type: ignore[attr-defined]
     if decl.family == "scan":
-        return decl.order(operands[0], params["axis"])  # type: ignore[attr-defined]
+        return decl.for_params(params).order(operands[0], params["axis"])  # type: ignore[attr-defined]
     return contract_order(operands, (*params["batch"], *params["pairs"])) if decl.name == "contract" else None
 
 
@@ -482,4 +488,4 @@ def _verify_order(op: TxOp) -> None:
 def tx_dialect() -> Dialect:
     """The dialect with every registered op: for parsing."""
     leaves = [leaf(decl) for decl in (*OPS.values(), *LOCAL.values()) if decl.family != "composite"]
-    return Dialect("tx", leaves, [DimsAttr, DimAttr, MapAttr, OrderAttr, DTypeAttr, ComplexAttr])
+    return Dialect("tx", leaves, [DimsAttr, DimAttr, MapAttr, OrderAttr, DTypeAttr, ComplexAttr, ProgramAttr])

@@ -129,7 +129,7 @@ def _across(nest: kernel.GenericOp, walks: list[Access], k: Sym, inner: Sym) -> 
 
 def _is_long(nest: kernel.GenericOp) -> bool:
     order, extent = _order(nest), nest.extents.data[-1]
-    if order.kind == "chain":
+    if order.kind in ("chain", "serial"):
         return False
     block = order.block if order.kind == "tree" else FREE_BLOCK
     return extent.const is None or extent.const > block
@@ -152,7 +152,7 @@ def fold(
     body.add_op(loop.YieldOp(*yielded))
     types = _state_types(nest)
     assert nest.identity is not None
-    if order.kind == "tree":
+    if order.kind in ("tree", "serial"):
         width = min(width, order.lanes)
     made = loop.ReduceOp(
         str(iterator), lower, upper, body, writer.merge(nest), order=order, identity=list(nest.identity.data),

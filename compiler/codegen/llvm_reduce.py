@@ -58,7 +58,7 @@ class ReduceWriter(LoopWriter):
         order, lower, upper = op.order.data, op.lower.data, op.upper.data
         fold = self._plan(op)
         extent = (upper - lower).const
-        single = order.kind == "free" or (extent is not None and extent <= order.block)
+        single = order.kind in ("free", "serial") or (extent is not None and extent <= order.block)
         if single:
             start, end = self.index(lower), self.index(upper)
             total = self._block(fold, start, end, extent)
