@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..runtime import native_layout
+from ..runtime.calibration import calibrated
 from ..runtime.fingerprint import digest, environment
 from ..runtime.loader import LoadedObject, can_load
 from ..runtime.store import Store, default_folder, open_store
@@ -86,7 +87,7 @@ def _options(options: Options) -> dict[str, str]:
 
 
 def _key(kind: str, parts: dict[str, str]) -> CodeKey:
-    full = {"kind": kind, **parts, **environment()}
+    full = {"kind": kind, **parts, "machine": repr(sorted(calibrated().items())), **environment()}
     return CodeKey(full, f"{kind}-{digest(full)}")
 
 

@@ -14,7 +14,7 @@ import numpy as np
 from .codegen.llvm import attributes
 from .codegen.machine import LoadedObject, compile_llvm, host_target, load_object
 
-__all__ = ["Ceilings", "ceilings", "copy_bandwidth", "fma_peak"]
+__all__ = ["Ceilings", "ceilings", "copy_bandwidth", "division_peak", "fma_peak", "loaded"]
 
 #: Independent chains of FMAs: two a cycle with a latency of four or five cycles, and they fit into 16 registers.
 _CHAINS = 12
@@ -44,7 +44,7 @@ def copy_bandwidth(threads: int, size: int = _COPIED, samples: int = _SAMPLES) -
 
     A sample copies small sizes, which the caches hold, many times over.
     """
-    copies = ctypes.CFUNCTYPE(None, *[ctypes.c_int64] * 4)(_loaded(_COPIES + attributes(host_target()), "copies"))
+    copies = ctypes.CFUNCTYPE(None, *[ctypes.c_int64] * 4)(loaded(_COPIES + attributes(host_target()), "copies"))
     share, rounds = size // threads, max(1, _COPIED // size)
     buffers = [(np.ones(share, np.uint8), np.ones(share, np.uint8)) for _ in range(threads)]
 
@@ -57,11 +57,21 @@ def copy_bandwidth(threads: int, size: int = _COPIED, samples: int = _SAMPLES) -
 
 def fma_peak(threads: int, bits: int, iterations: int = _ITERATIONS, samples: int = _SAMPLES) -> float:
     """Operations a second of independent FMAs on registers, of floats of 32 or 64 bits."""
+    return 2 * _chain_peak("fma", threads, bits, iterations, samples)
+
+
+def division_peak(iterations: int = _ITERATIONS, samples: int = _SAMPLES) -> float:
+    """Divisions of f32 a second, of one thread on registers."""
+    return _chain_peak("fdiv", 1, 32, iterations, samples)
+
+
+def _chain_peak(operation: str, threads: int, bits: int, iterations: int, samples: int) -> float:
+    """Operations a second in independent chains."""
     lanes = host_target().vector_bits // bits
-    peak = ctypes.CFUNCTYPE(None, ctypes.c_int64, ctypes.c_void_p)(_loaded(_fma_loop(lanes, bits), "peak"))
-    buffers = [np.full(lanes, 1e-3, f"f{bits // 8}") for _ in range(threads)]
+    peak = ctypes.CFUNCTYPE(None, ctypes.c_int64, ctypes.c_void_p)(loaded(_chains(operation, lanes, bits), "peak"))
+    buffers = [np.full(lanes, 1.5, f"f{bits // 8}") for _ in range(threads)]
     seconds = _shortest(lambda i: peak(iterations, buffers[i].ctypes.data), threads, samples)
-    return 2 * threads * iterations * _CHAINS * lanes / seconds
+    return threads * iterations * _CHAINS * lanes / seconds
 
 
 #: ``copies(rounds, target, source, size)``: so many copies, one after another, by the C library.
@@ -82,7 +92,7 @@ done:
 
 
 @functools.cache
-def _loaded(text: str, name: str) -> int:
+def loaded(text: str, name: str) -> int:
     """The address of a function of an LLVM IR text, which stays loaded."""
     loaded = load_object(compile_llvm(text, host_target()), [name])
     _kept.append(loaded)
@@ -92,13 +102,15 @@ def _loaded(text: str, name: str) -> int:
 _kept: list[LoadedObject] = []
 
 
-def _fma_loop(lanes: int, bits: int) -> str:
-    """``peak(n, p)``: n rounds of `_CHAINS` FMAs on vectors; their sum goes to p, so that none is dead."""
+def _chains(operation: str, lanes: int, bits: int) -> str:
+    """``peak(n, p)``: n rounds of `_CHAINS` operations (fma, fdiv) on vectors; their sum goes to p: none is dead."""
     vector, name = f"<{lanes} x {'float' if bits == 32 else 'double'}>", f"llvm.fma.v{lanes}f{bits}"
     chains = range(_CHAINS)
     phis = "".join(f"  %a{i} = phi {vector} [ %x, %entry ], [ %b{i}, %loop ]\n" for i in chains)
-    call = f"call {vector} @{name}({vector} %x, {vector} %x, {vector}"
-    body = "".join(f"  %b{i} = {call} %a{i})\n" for i in chains)
+    form = f"call {vector} @{name}({vector} %x, {vector} %x, {vector} %a{{i}})"
+    if operation == "fdiv":
+        form = f"fdiv {vector} %a{{i}}, %x"
+    body = "".join(f"  %b{i} = {form.format(i=i)}\n" for i in chains)
     total = "".join(f"  %s{i + 1} = fadd {vector} %s{i}, %b{i}\n" for i in chains)
     return (
         f"declare {vector} @{name}({vector}, {vector}, {vector})\n"

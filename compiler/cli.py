@@ -57,8 +57,10 @@ _EXAMPLES = """examples:
   tensor-compile run softmax.tx --input x=random:f32[64,128] --input beta=1.0 -o y.npy
   tensor-compile run softmax.tx --input x=@x.npy --input beta=1.0 --bisect
   tensor-compile knobs                                        list the environment variables
+  tensor-compile calibrate                                    measure this machine for the cost model
   tensor-compile cache info                                   what compiled code is kept; also: clear, why FILE.tx
 """
+CALIBRATE_HELP = "Measure the constants of the cost model on this machine, and keep them for all later compilations."
 CACHE_HELP = "Compiled code that is kept for other processes: what there is, remove it, why a file is not found in it."
 
 
@@ -74,6 +76,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
             return cache_command(_Parser(prog="tensor-compile cache", description=CACHE_HELP), given[1:])
         running = given[:1] == ["run"]
+        if given[:1] == ["calibrate"]:
+            _Parser(prog="tensor-compile calibrate", description=CALIBRATE_HELP).read(given[1:])
+            return _calibrate()
         options = _parser(running).read(given[1:] if running else given)
         return (_run if running else _check)(options)
     except _USER_ERRORS as error:
@@ -369,6 +374,23 @@ def _knobs() -> int:
         value = knob.get()
         table.add_row(knob.name, knob.takes, "" if value in (None, "", 0, False) else str(value), knob.doc)
     Console().print(table)
+    return 0
+
+
+def _calibrate() -> int:
+    from dataclasses import fields
+
+    from ..passes.costs import Machine
+    from .calibration import calibrate
+
+    with _status("measuring this machine"):
+        try:
+            machine = calibrate()
+        except OSError as error:
+            raise CliError(f"calibrate: {error}") from None
+    print(f"{'constant':<12} {'here':>12} {'default':>12}")
+    for field in fields(Machine):
+        print(f"{field.name:<12} {getattr(machine, field.name):>12g} {field.default:>12g}")
     return 0
 
 

@@ -39,7 +39,12 @@ def _info(store: Any, _: Any) -> int:
     used = sum(e.size for e in entries)
     print(f"folder   {store.folder}")
     print(f"entries  {len(entries)}, {used / (1 << 20):.2f} MB of {store.limit >> 20}")
-    for kind, what in {"code": "graphs", "source": "Python functions", "runtime": "parts of the runtime"}.items():
+    for kind, what in {
+        "machine": "calibrations",
+        "code": "graphs",
+        "source": "Python functions",
+        "runtime": "parts of the runtime",
+    }.items():
         print(f"         {sum(e.name.startswith(f'{kind}-') for e in entries)} {what}")
     print("every key depends on")
     for part, value in environment().items():

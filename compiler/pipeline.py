@@ -24,11 +24,14 @@ from ..dialects.dims import Dim, dim, packed_strides
 from ..dialects.dominance import check_dominance
 from ..passes.bufferize import BufferizePass
 from ..passes.canonicalize import CanonicalizePass
+from ..passes.costs import Machine
 from ..passes.eval_insertion import EvalInsertionPass
 from ..passes.fusion import FusionPass
 from ..passes.layout_swap import LayoutSwapPass
 from ..passes.schedule_cpu import ScheduleCpuPass
+from ..passes.schedule_gpu import ScheduleGpuPass
 from ..passes.work import work_of
+from ..runtime.calibration import calibrated
 from ..runtime.native_call import outside
 from .call_parameters import CallSignature, NotNative
 from .call_plan import CallPlan, make_plan, stored_inputs
@@ -50,8 +53,12 @@ __all__ = [
 ]  # fmt: skip
 
 PASSES: dict[str, type[ModulePass]] = {
-    p.name: p for p in (CanonicalizePass, LayoutSwapPass, EvalInsertionPass, FusionPass, BufferizePass, ScheduleCpuPass)
-}
+    p.name: p
+    for p in (
+        CanonicalizePass, LayoutSwapPass, EvalInsertionPass, FusionPass, BufferizePass,
+        ScheduleCpuPass, ScheduleGpuPass,
+    )
+}  # fmt: skip
 T = TypeVar("T")
 
 
@@ -83,24 +90,28 @@ def run_stages(
     watch: Watch | None = None,
     strides: Sequence[tuple[Dim, ...] | None] = (),
     target: Target | None = None,
+    machine: Machine | None = None,
     replaced: Callable[[ModulePass], ModulePass] = lambda p: p,
     completed: Callable[[ModuleOp, str, Dim | None], str] = lambda _, text, __: text,
 ) -> Stages:
     """Compile a graph, or a module that is at stage `start`, as far as `stop_after`.
 
-    `strides` are those of the graph's tensor inputs at run time (None: packed).  `replaced` may exchange a pass: tests
+    `strides` are those of the graph's tensor inputs at run time (None: packed).  The cost model's `machine` is, where
+    the target is this machine, what was measured of it, else the usual one.  `replaced` may exchange a pass: tests
     of the bisector put in one that is wrong.  `completed` may add to the LLVM IR text what only the object needs; it is
     also told the work (`passes/work.py`).  Raises OptionError for unknown stages, passes and pass options.
     """
     options = options or Options.of()
     target = target or host_target()
     run = _Run(program, start, stop_after, options, Observer(watch or Watch.from_knobs()), replaced)
+    machine = machine or (Machine.of_figures(calibrated()) if target == host_target() else Machine())
 
     if run.reaches("graph"):
         run.watched("graph", "stage", lambda: program)
     if run.reaches("tensor"):
         assert isinstance(program, Graph)
         run.module = run.watched("tensor", "lower", lambda: with_strides(lower(program, target.has_fma), strides))
+        machine.mark(run.module)
         check_dominance(run.module)
         run.module.verify()
     run.passes("canonical", CanonicalizePass)
@@ -109,7 +120,10 @@ def run_stages(
     run.passes("fused", FusionPass, has_fma=target.has_fma, locations=options.debug)
     run.passes("buffers", BufferizePass)
     work = work_of(function_of(run.module_now())) if run.reaches("obj") and run.reaches("buffers") else None
-    run.passes("loops", ScheduleCpuPass, vector_bits=min(target.vector_bits, ScheduleCpuPass.vector_bits))
+    if target.is_gpu:
+        run.passes("loops", ScheduleGpuPass)
+    else:
+        run.passes("loops", ScheduleCpuPass, vector_bits=min(target.vector_bits, ScheduleCpuPass.vector_bits))
     if run.reaches("llvm"):
         run.llvm = run.watched("llvm", "emit", lambda: emit_llvm(run.module_now(), target, options.debug))
     if run.reaches("asm") and (run.wants_text or stop_after == "asm"):

@@ -49,7 +49,8 @@ __all__ = [
 ]  # fmt: skip
 
 
-def _int(value: int) -> IntegerAttr:
+def integer(value: int) -> IntegerAttr:
+    """The attribute of a number of lanes, threads, …"""
     return IntegerAttr(value, i64)
 
 
@@ -101,14 +102,24 @@ def _range(iv: str, lower: Dim | int, upper: Dim | int, step: Dim | int) -> dict
 
 @irdl_op_definition
 class ParallelOp(_Ranged):
-    """Independent iterations.  ``kind``: cpu_thread, gpu_block or gpu_thread; ``grain`` iterations make one chunk."""
+    """Independent iterations; ``grain`` of them make one chunk.  ``kind``:
+
+    ``cpu_thread``: by a pool's threads.  ``gpu_block``: by the blocks of a grid, each of ``threads`` threads with
+    ``shared`` bytes of block memory; what is directly in it all threads of a block do alike, a store one of them.
+    ``gpu_warp``: by the warps of a block, whose 32 threads then are "all threads".  ``gpu_thread``: by the threads of
+    the block or warp around it.  ``zeros`` are expressions that are 0 wherever a gpu_block runs (``m % 4``): vectors of
+    memory are then aligned; whoever made it asked before.
+    """
 
     name = "loop.parallel"
     kind = attr_def(StringAttr)
     grain = attr_def(DimAttr)
+    threads = opt_attr_def(IntegerAttr)
+    shared = opt_attr_def(DimAttr)
+    zeros = opt_attr_def(DimsAttr)
     body = region_def("single_block")
 
-    KINDS: ClassVar = ("cpu_thread", "gpu_block", "gpu_thread")
+    KINDS: ClassVar = ("cpu_thread", "gpu_block", "gpu_warp", "gpu_thread")
 
     def __init__(
         self,
@@ -120,15 +131,56 @@ class ParallelOp(_Ranged):
         step: Dim | int = 1,
         grain: Dim | int = 1,
         kind: str = "cpu_thread",
+        threads: int = 0,
+        shared: Dim | int = 0,
+        zeros: Sequence[Dim] = (),
     ):
         attributes = _range(iv, lower, upper, step) | {"kind": string_attr(kind), "grain": dim_attr(dim(grain))}
+        if threads:
+            attributes["threads"] = integer(threads)
+        if shared != 0:
+            attributes["shared"] = dim_attr(dim(shared))
+        if zeros:
+            attributes["zeros"] = dims_attr(tuple(zeros))
         Operation.__init__(self, attributes=attributes, regions=[Region(block)])
+
+    @property
+    def n_threads(self) -> int:
+        """The threads of each block of a gpu_block."""
+        assert self.threads is not None
+        return self.threads.value.data
+
+    @property
+    def shared_bytes(self) -> Dim:
+        return dim(0) if self.shared is None else self.shared.data
 
     def verify_(self) -> None:
         self._verify_range()
-        if self.kind.data not in self.KINDS:
-            raise VerifyException(f"'kind' is one of {', '.join(self.KINDS)}, not {self.kind.data!r}")
+        kind = self.kind.data
+        if kind not in self.KINDS:
+            raise VerifyException(f"'kind' is one of {', '.join(self.KINDS)}, not {kind!r}")
+        if kind == "gpu_block":
+            if self.threads is None or not 1 <= self.n_threads <= 1024:
+                raise VerifyException("a gpu_block has 'threads', 1 to 1024")
+        elif self.threads is not None or self.shared is not None or self.zeros is not None:
+            raise VerifyException(f"'threads', 'shared' and 'zeros' are of a gpu_block, not of a {kind}")
+        around = _parallel_around(self)
+        if kind in _AROUND and around not in _AROUND[kind]:
+            place = f"in a {around}" if around else "in none"
+            raise VerifyException(f"a {kind} loop stands in a {' or '.join(_AROUND[kind])}, not {place}")
         _expect_yield(self, 0, ())
+
+
+#: What the kinds of a GPU stand in.
+_AROUND = {"gpu_warp": ("gpu_block",), "gpu_thread": ("gpu_block", "gpu_warp")}
+
+
+def _parallel_around(op: Operation) -> str:
+    """The kind of the innermost parallel loop around an op; empty where there is none, or no function yet."""
+    parent = op.parent_op()
+    while parent is not None and not isinstance(parent, ParallelOp):
+        parent = parent.parent_op()
+    return parent.kind.data if parent is not None else ""
 
 
 @irdl_op_definition
@@ -160,7 +212,7 @@ class ForOp(_Ranged):
         unroll: int = 1,
         until: bool = False,
     ):
-        attributes = _range(iv, lower, upper, step) | {"vector": _int(vector), "unroll": _int(unroll)}
+        attributes = _range(iv, lower, upper, step) | {"vector": integer(vector), "unroll": integer(unroll)}
         if until:
             attributes["until"] = UnitAttr()
         Operation.__init__(
@@ -196,13 +248,15 @@ class ReduceOp(_Ranged):
     """An ordered fold over ``lower <= iv < upper`` (step 1) with `len(identity)` states (see `dialects.order`).
 
     Region 0 yields an element's states (with an ``fma`` order: two factors); region 1 merges ``(older…, newer…)``.
-    ``vector`` lanes of the order's virtual lanes run as one machine vector: a schedule, never a change of result.
+    ``vector`` lanes of the order's virtual lanes run as one machine vector; with ``cooperative`` all threads of the
+    gpu_block or gpu_warp that it is in fold together, and all get the results: schedules, never a change of result.
     """
 
     name = "loop.reduce"
     order = attr_def(OrderAttr)
     identity = attr_def(ArrayAttr)
     vector = attr_def(IntegerAttr)
+    cooperative = opt_attr_def(UnitAttr)
     outs = var_result_def()
     body = region_def("single_block")
     merge = region_def("single_block")
@@ -219,16 +273,21 @@ class ReduceOp(_Ranged):
         identity: Sequence[Attribute],
         types: Sequence[Attribute],
         vector: int = 1,
+        cooperative: bool = False,
     ):
         attributes = _range(iv, lower, upper, 1) | {
             "order": order_attr(order),
             "identity": ArrayAttr(identity),
-            "vector": _int(vector),
+            "vector": integer(vector),
         }
+        if cooperative:
+            attributes["cooperative"] = UnitAttr()
         Operation.__init__(self, result_types=list(types), attributes=attributes, regions=[Region(body), Region(merge)])
 
     def verify_(self) -> None:
         self._verify_range()
+        if self.cooperative is not None and _parallel_around(self) not in ("gpu_block", "gpu_warp"):
+            raise VerifyException("a cooperative fold stands in a gpu_block or gpu_warp, whose threads share it")
         types = tuple(r.type for r in self.outs)
         if len(self.identity.data) != len(types) or not types:
             raise VerifyException("one identity a state, and at least one state")
@@ -351,13 +410,13 @@ class LoadOp(_Access):
 class StoreOp(_Access):
     """Writes an element of a buffer; nothing happens where a guard is negative.
 
-    ``streaming``: no loop nearby reads it back, so it may go past the caches where the buffer is too large for them.
+    ``streaming``: no loop nearby reads it back, so it goes past the caches where the buffer has so many bytes.
     """
 
     name = "loop.store"
     value = operand_def()
     buffer = operand_def()
-    streaming = opt_attr_def(UnitAttr)
+    streaming = opt_attr_def(IntegerAttr[IntegerType])
     assembly_format = "$value `,` $buffer attr-dict `:` type($value) `,` type($buffer)"
 
     def __init__(
@@ -367,11 +426,11 @@ class StoreOp(_Access):
         index: Sequence[Dim],
         guards: Sequence[Dim] = (),
         *,
-        streaming: bool = False,
+        streaming: int = 0,
     ):
         attributes = _access(index, guards)
         if streaming:
-            attributes["streaming"] = UnitAttr()
+            attributes["streaming"] = IntegerAttr(streaming, i64)
         Operation.__init__(self, operands=[value, buffer], attributes=attributes)
 
     def verify_(self) -> None:
@@ -380,7 +439,10 @@ class StoreOp(_Access):
 
 @irdl_op_definition
 class AllocOp(IRDLOperation):
-    """A temporary at byte ``offset``.  ``scope``: arena (shared by all threads) or thread (one for each worker)."""
+    """A temporary at byte ``offset``.
+
+    ``scope``: arena (shared by all threads), thread (one for each worker), block (one for each block of a GPU's grid).
+    """
 
     name = "loop.alloc"
     scope = attr_def(StringAttr)
@@ -388,7 +450,7 @@ class AllocOp(IRDLOperation):
     result = result_def()
     assembly_format = "attr-dict `:` type($result)"
 
-    SCOPES: ClassVar = ("arena", "thread")
+    SCOPES: ClassVar = ("arena", "thread", "block")
 
     def __init__(self, info: BufferInfo, offset: Dim | int, scope: str = "arena"):
         Operation.__init__(
@@ -466,7 +528,7 @@ class WhileOp(IRDLOperation):
 
 @irdl_op_definition
 class BarrierOp(IRDLOperation):
-    """All threads of a gpu_block wait for each other and see each other's stores."""
+    """All threads of the gpu_block, or of the gpu_warp, around it wait for each other and see each other's stores."""
 
     name = "loop.barrier"
     assembly_format = "attr-dict"
@@ -482,7 +544,7 @@ class ClockOp(IRDLOperation):
     assembly_format = "$buffer attr-dict `:` type($buffer)"
 
     def __init__(self, buffer: SSAValue, slot: int):
-        Operation.__init__(self, operands=[buffer], attributes={"slot": _int(slot)})
+        Operation.__init__(self, operands=[buffer], attributes={"slot": integer(slot)})
 
     def verify_(self) -> None:
         info = self.buffer.type.data if isinstance(self.buffer.type, BufferType) else None

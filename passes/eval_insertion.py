@@ -7,9 +7,9 @@ A `tx.eval` is put
 * where a map's recomputation costs more than the memory traffic of keeping it: each consumer evaluates it once for
   every element *of the consumer*, so an operand broadcast along a long dim is recomputed that many times.
 
-Costs are instructions an element (`Map.cost`, summed over what would be inlined) against bytes written and read
-back; sizes that are known only at run time are estimated (`passes/cost.py`).  Every decision carries its figures as
-attributes: ``recompute``, ``traffic``, ``uses`` and ``reason``; `explain()` prints them.
+The cost model (`passes/costs.py`) compares the arithmetic (`Map.cost`, summed over what would be inlined) with the
+bytes written and read back: near, as whatever reads a value usually runs with it in one kernel or row.  What is kept
+carries the figures, in nanoseconds, as attributes: ``recompute``, ``traffic``, ``uses`` and ``reason``.
 """
 
 from __future__ import annotations
@@ -25,30 +25,38 @@ from xdsl.passes import ModulePass
 from ..dialects import tx
 from ..dialects.attributes import string_attr, tensor_of
 from ..dialects.registry import Map
-from .cost import assumed_size
+from .costs import Costs, assumed_size
 from .epilogue import end_of_epilogue, is_stored
+from .remarks import remark
 
 __all__ = ["EvalInsertionPass"]
 
 
 @dataclass(frozen=True)
 class EvalInsertionPass(ModulePass):
-    """Decide what is materialised.  ``byte_cost``: instructions that moving one byte to memory and back is worth."""
+    """Decide what is materialised.  With ``maps=false`` no map is: all are recomputed wherever they are used."""
 
     name = "tx-insert-evals"
-    byte_cost: float = 0.5
+    maps: bool = True
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
+        costs = Costs.of(op)
         for function in [f for f in op.body.block.ops if isinstance(f, func.FuncOp)]:
             for block in _blocks(function):
-                self._block(block)
+                _Insertion(costs, self.maps).block(block)
 
-    def _block(self, block: Block) -> None:
+
+@dataclass(frozen=True)
+class _Insertion:
+    costs: Costs
+    maps: bool
+
+    def block(self, block: Block) -> None:
         for op in list(block.ops):
             if isinstance(op, (tx.ReductionOp, tx.ContractOp)):
                 for result in op.results:
                     self._fold(op, result)
-            elif isinstance(op, tx.MapOp):
+            elif isinstance(op, tx.MapOp) and self.maps:
                 self._map(op)
 
     def _fold(self, op: tx.TxOp, value: SSAValue) -> None:
@@ -67,17 +75,18 @@ class EvalInsertionPass(ModulePass):
             return  # the same for every element: the emitter computes it outside the innermost loops
         own = assumed_size(tensor_of(value.type))
         evaluations = sum(_evaluations(u.operation, u.index, own) for u in value.uses)
-        again = _inlined_cost(value) * max(0.0, evaluations - own)
-        element = tensor_of(value.type).dtype.bytes
-        traffic = self.byte_cost * element * own * (1 + value.uses.get_length())
+        if evaluations <= own:
+            return  # nothing would be computed twice
+        element, uses = tensor_of(value.type).dtype, value.uses.get_length()
+        again = self.costs.computing(_inlined_cost(value), element.bits) * (evaluations - own)
+        traffic = self.costs.moving(element.bytes * own * (1 + uses))
+        reason = (
+            f"recomputed for {evaluations / max(own, 1.0):.0f} times as many elements" if uses == 1 else f"{uses} uses"
+        )
         if again > traffic:
-            uses = value.uses.get_length()
-            reason = (
-                f"recomputed for {evaluations / max(own, 1.0):.0f} times as many elements"
-                if uses == 1
-                else f"{uses} uses"
-            )
             _insert(value, again, traffic, uses, reason)
+        else:
+            remark("eval", op.name, "computed again", reason, {"again": again, "kept": traffic}, op)
 
 
 def _blocks(op: Operation) -> list[Block]:
@@ -123,6 +132,7 @@ def _insert(value: SSAValue, recompute: float, traffic: float, uses: int, reason
     """Put an eval after the value and let every use read that."""
     owner = value.owner
     assert isinstance(owner, Operation)
+    remark("eval", owner.name, "kept", reason, {"again": recompute, "kept": traffic} if traffic else {}, owner)
     figures = {
         "recompute": IntegerAttr(min(int(recompute), 1 << 62), i64),
         "traffic": IntegerAttr(int(traffic), i64),

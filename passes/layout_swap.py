@@ -2,10 +2,10 @@
 
 Logical order never changes here; a value's ``layout`` attribute lists its dims from the slowest to the fastest in
 memory, and is absent for row-major.  Orders flow forward: an input has the order of its strides (``tx.strides``), a
-permuting view permutes it, a map takes the order that most bytes of its operands have.  So ``x.T + y.T`` reads and
-writes memory in one sweep and its result is stored transposed, as NumPy's ``order="K"`` does; and a permutation that
-meets its inverse costs nothing, whatever maps lie between.  Each decision carries the bytes that row-major storage
-would have moved against the grain (``saved``).
+view of the same dims keeps it (a slice) or permutes it, a map takes the order that most bytes of its operands have.  So
+``x.T + y.T`` reads and writes memory in one sweep and its result is stored transposed, as NumPy's ``order="K"`` does;
+and a permutation that meets its inverse costs nothing, whatever maps lie between.  Each decision carries the bytes that
+row-major storage would have moved against the grain (``saved``).
 """
 
 from __future__ import annotations
@@ -20,9 +20,10 @@ from xdsl.passes import ModulePass
 
 from ..dialects import tx
 from ..dialects.attributes import DimsAttr, tensor_of, to_attr
-from ..dialects.dims import Dim
+from ..dialects.dims import Dim, Sym
 from ..dialects.index_map import IndexMap
-from .cost import assumed_size
+from .costs import Costs, assumed_size
+from .remarks import remark
 
 __all__ = ["LayoutSwapPass"]
 
@@ -31,15 +32,21 @@ Order = tuple[int, ...]
 
 @dataclass(frozen=True)
 class LayoutSwapPass(ModulePass):
-    """Choose physical orders.  ``keep_results=true`` stores the function's results row-major whatever they cost."""
+    """Choose physical orders.
+
+    ``keep_results=true`` stores the function's results row-major whatever they cost, ``swap=false`` every value.
+    """
 
     name = "tx-swap-layout"
     keep_results: bool = False
+    swap: bool = True
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
+        if not self.swap:
+            return
+        costs = Costs.of(op)
         for function in [f for f in op.body.block.ops if isinstance(f, func.FuncOp)]:
-            orders = _argument_orders(function)
-            _Walk(self.keep_results, orders).block(function.body.block)
+            _Walk(costs, self.keep_results, _argument_orders(function)).block(function.body.block)
 
 
 def row_major(rank: int) -> Order:
@@ -79,8 +86,8 @@ def _packed_order(dims: tuple[Dim, ...], strides: tuple[Dim, ...]) -> Order | No
 
 
 class _Walk:
-    def __init__(self, keep_results: bool, orders: dict[SSAValue, Order]):
-        self.keep_results, self.orders = keep_results, orders
+    def __init__(self, costs: Costs, keep_results: bool, orders: dict[SSAValue, Order]):
+        self.costs, self.keep_results, self.orders = costs, keep_results, orders
 
     def block(self, block: Block) -> None:
         for op in block.ops:
@@ -98,11 +105,11 @@ class _Walk:
         return self.orders.get(value, row_major(tensor_of(value.type).rank))
 
     def _view(self, op: tx.ViewOp) -> None:
-        """A permutation carries its operand's order over; through any other view the order is row-major."""
-        index: IndexMap = op.map
-        if not index.is_permutation:
-            return
-        self.orders[op.results[0]] = tuple(index.permutation[i] for i in self._order(op.operands[0]))
+        """A view whose dims are dims of its operand carries the operand's order over; any other is row-major."""
+        walkers = _walkers(op.map)
+        if walkers is not None:
+            order = (walkers[i] for i in self._order(op.operands[0]))
+            self.orders[op.results[0]] = tuple(i for i in order if i is not None)
 
     def _map(self, op: tx.MapOp) -> None:
         result = op.results[0]
@@ -117,9 +124,37 @@ class _Walk:
         plain = row_major(tensor_of(result.type).rank)
         best = max(votes, key=lambda order: (votes[order], order == plain))
         self.orders[result] = best
-        if best != plain and _is_stored(result, self.keep_results):
+        stored = _is_stored(result, self.keep_results)
+        if best != plain and stored:
             op.attributes["layout"] = to_attr(best)
             op.attributes["saved"] = FloatAttr(votes[best] - votes.get(plain, 0.0), f64)
+        if stored and set(votes) != {plain}:
+            self._remark(op, best, votes)
+
+    def _remark(self, op: tx.MapOp, best: Order, votes: dict[Order, float]) -> None:
+        """What each order would read against the grain, a line for every element."""
+        line = self.costs.machine.line / tensor_of(op.results[0].type).dtype.bytes
+        against = {order: sum(v for o, v in votes.items() if o != order) for order in {*votes, best}}
+        choices = {
+            f"order {list(order)}": self.costs.moving(sum(votes.values()) + (line - 1) * bytes_, near=False)
+            for order, bytes_ in sorted(against.items())
+        }
+        remark("layout", op.name, f"stored in order {list(best)}", "most operands lie so", choices, op)
+
+
+def _walkers(index: IndexMap) -> tuple[int | None, ...] | None:
+    """The iterator that walks each dim of a view's operand; None unless each iterator walks one dim, and alone.
+
+    So of permutations, slices, strides, reversals, rolls, pads, and of what takes one index of a dim.
+    """
+    numbers = {Sym(f"d{i}"): i for i in range(index.rank)}
+    found: list[int | None] = []
+    for e in index.exprs:
+        here = [numbers[s] for s in e.symbols() if s in numbers]
+        if len(here) > 1:
+            return None
+        found.append(here[0] if here else None)
+    return tuple(found) if sorted(i for i in found if i is not None) == list(range(index.rank)) else None
 
 
 def _is_read_in_full(value: SSAValue) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from xdsl.dialects import arith, func
@@ -12,12 +12,15 @@ from xdsl.ir import Block, Operation, Region, SSAValue
 
 from ..dialects import kernel, loop
 from ..dialects.attributes import BufferInfo, BufferType, dim_attr
+from ..dialects.body_builder import BodyBuilder
 from ..dialects.dims import Dim, Sym, dim, expand_mods, linear_in, simplify, sym
 from ..dialects.index_map import IndexMap
+from .costs import Costs
 from .locations import carry_loc
 from .memory import LoopRange, aligned_bytes
+from .work import time_of
 
-__all__ = ["Access", "LoopWriter", "Point", "accesses", "body_cost"]
+__all__ = ["Access", "LoopWriter", "Point", "accesses", "body_cost", "bound", "buffer_info", "either"]
 
 #: `arith.cmpi`'s number of ``sge``.
 SIGNED_AT_LEAST = 5
@@ -73,10 +76,23 @@ class LoopWriter:
     ranges: list[LoopRange] = field(default_factory=list)
     #: Expressions over a nest's iterators that are not negative anywhere in the loops being written.
     holds: frozenset[Dim] = frozenset()
+    costs: Costs = field(default_factory=Costs)
+    #: Whether stores may go past the caches.
+    streams: bool = True
+    #: Extents of iterators of the loops being written, by which indices become simpler.
+    extents: Mapping[Sym, Dim] = field(default_factory=dict)
 
     def fresh(self) -> Dim:
         """A new iterator."""
         return sym(f"i{next(self.counter)}")
+
+    def grain(self, inner: Dim, nest: kernel.GenericOp) -> Dim:
+        """Iterations of an outer loop that make one piece of parallel work, when each does `inner` points of a nest."""
+        return self.costs.grain(inner, time_of(nest, self.costs))
+
+    def chunk(self, nest: kernel.GenericOp) -> int:
+        """Points of a nest that make one piece of parallel work."""
+        return self.costs.chunk(time_of(nest, self.costs))
 
     def allocate(self, block: Block, info: BufferInfo, scope: str = "arena") -> SSAValue:
         """A temporary at the end of the arena (or of each worker's own)."""
@@ -115,7 +131,8 @@ class LoopWriter:
     ) -> None:
         """The nest's stores; `in_order` says that neighbouring places are written one after another."""
         for value, out, index in zip(values, nest.outs, nest.maps_out()):
-            streaming = in_order and not nest.is_reduction and _only_written(out, nest)
+            past = self.streams and in_order and not nest.is_reduction and _only_written(out, nest)
+            streaming = self.costs.streaming_bytes if past else 0
             block.add_op(loop.StoreOp(value, out, [e.substitute(point) for e in index.exprs], streaming=streaming))
 
     def scatter(self, op: kernel.ScatterOp, point: Point, block: Block) -> None:
@@ -145,8 +162,8 @@ class LoopWriter:
         return block
 
     def _load(self, buffer: SSAValue, index: IndexMap, point: Point, block: Block) -> SSAValue:
-        guards = [g.substitute(point) for g in index.guards if g not in self.holds]
-        made = loop.LoadOp(buffer, [e.substitute(point) for e in index.exprs], guards)
+        guards = [simplify(g.substitute(point), self.extents) for g in index.guards if g not in self.holds]
+        made = loop.LoadOp(buffer, [simplify(e.substitute(point), self.extents) for e in index.exprs], guards)
         block.add_op(made)
         return made.result
 
@@ -248,3 +265,25 @@ def _cloned(op: Operation, values: dict[SSAValue, SSAValue]) -> Operation:
         properties=dict(op.properties),
         attributes=dict(op.attributes),
     )
+
+
+def either(block: Block, excess: Dim, where: Callable[[Block], None], otherwise: Callable[[Block], None]) -> None:
+    """One of two ways, by whether an expression is positive: when the loops run, unless it is known before."""
+    if excess.const is not None:
+        return where(block) if excess.const > 0 else otherwise(block)
+    condition = (BodyBuilder(block).index(excess) > 0).ref
+    then, other = Block(), Block()
+    where(then)
+    otherwise(other)
+    for inner in (then, other):
+        inner.add_op(loop.YieldOp())
+    block.add_op(loop.IfOp(condition, then, other))
+    return None
+
+
+def bound(writer: LoopWriter, block: Block, expr: Dim) -> Dim:
+    """An expression, computed here, as a symbol for the rest of the block."""
+    made = loop.IndexOp(expr)
+    name = f"{kernel.BOUND}{next(writer.counter)}."
+    block.add_ops([made, loop.BindOp(made.result, name)])
+    return sym(name)

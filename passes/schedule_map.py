@@ -11,12 +11,7 @@ from ..dialects import kernel, loop
 from ..dialects.dims import Dim, Sym, dim, linear_in, maximum, minimum
 from .loop_writer import Access, LoopWriter, accesses, body_cost
 
-__all__ = ["Group", "Lanes", "choose_lanes", "grain", "groups_of", "point_of", "schedule_map"]
-
-#: Elements that make one chunk of parallel work worth handing to a thread.
-CHUNK = 16384
-#: Sides of a tile of a transposition: lines and pages of what crosses are used up while they are at hand.
-TILE = 64
+__all__ = ["Group", "Lanes", "choose_lanes", "groups_of", "point_of", "schedule_map"]
 
 
 @dataclass(frozen=True)
@@ -104,18 +99,9 @@ def unit_score(walks: Sequence[Access], group: Group) -> int:
     return sum((2 if w.is_output else 1) for w in walks if (s := w.step(inner)) is not None and s.const == 1)
 
 
-def choose_lanes(lanes: Lanes, walks: Sequence[Access], cost: int) -> tuple[int, int]:
-    """Vector width and unroll: full registers of the widest element; long bodies need no unrolling."""
-    width = lanes.width(max((w.bits for w in walks), default=32))
-    unroll = lanes.unroll or (4 if cost <= 8 else 2 if cost <= 12 else 1)
-    return width, unroll
-
-
-def grain(inner: Dim) -> Dim:
-    """Iterations of an outer loop that make one chunk, when each does `inner` elements."""
-    if inner.const is not None:
-        return dim(max(1, CHUNK // max(1, inner.const)))
-    return dim(CHUNK) // maximum(1, inner) + 1
+def choose_lanes(lanes: Lanes, walks: Sequence[Access], copies: int) -> tuple[int, int]:
+    """Vector width and unroll: full registers of the widest element, and `copies` where none are forced."""
+    return lanes.width(max((w.bits for w in walks), default=32)), lanes.unroll or copies
 
 
 def schedule_map(
@@ -130,7 +116,7 @@ def schedule_map(
     scores = [unit_score(walks, g) for g in groups]
     vector = max(range(len(groups)), key=lambda i: (scores[i], i))
     order = [g for i, g in enumerate(groups) if i != vector] + [groups[vector]]
-    width, unroll = choose_lanes(lanes, walks, body_cost(nest))
+    width, unroll = choose_lanes(lanes, walks, writer.costs.copies(body_cost(nest)))
     iterators = [writer.fresh() for _ in order]
     point = {**done, **point_of(order, iterators)}
 
@@ -157,14 +143,14 @@ def schedule_map(
         return [before, sure, after]
 
     if len(order) == 1 and not serial:
-        start, outer = writer.fresh(), Block()
-        outer.add_ops([*along(start, minimum(extent, start + CHUNK)), loop.YieldOp()])
-        block.add_op(loop.ParallelOp(str(start), 0, extent, outer, step=CHUNK))
+        start, outer, chunk = writer.fresh(), Block(), writer.chunk(nest)
+        outer.add_ops([*along(start, minimum(extent, start + chunk)), loop.YieldOp()])
+        block.add_op(loop.ParallelOp(str(start), 0, extent, outer, step=chunk))
         return
     if cross is not None:
-        block.add_op(_tiled(writer, order, iterators, cross, written(), width, serial))
+        block.add_op(_tiled(writer, nest, order, iterators, cross, written(), width, serial))
         return
-    block.add_ops(_around(order[:-1], iterators[:-1], along(dim(0), extent), extent, serial))
+    block.add_ops(_around(writer, nest, order[:-1], iterators[:-1], along(dim(0), extent), extent, serial))
 
 
 def _inside(nest: kernel.GenericOp, group: Group, lower: Dim, upper: Dim) -> tuple[Dim, Dim, frozenset[Dim]] | None:
@@ -188,15 +174,16 @@ def _inside(nest: kernel.GenericOp, group: Group, lower: Dim, upper: Dim) -> tup
 
 
 def _around(
-    groups: Sequence[Group], iterators: Sequence[Dim], made: Sequence[Operation], work: Dim, serial: bool
-) -> Sequence[Operation]:
-    """Loops over groups around loops that do `work` elements; the outermost goes to threads unless `serial`."""
+    writer: LoopWriter, nest: kernel.GenericOp, groups: Sequence[Group], iterators: Sequence[Dim],
+    made: Sequence[Operation], work: Dim, serial: bool,
+) -> Sequence[Operation]:  # fmt: skip
+    """Loops over groups around loops that do `work` points of a nest; the outermost goes to threads unless `serial`."""
     for position in reversed(range(len(groups))):
         group, iterator = groups[position], iterators[position]
         inner = Block()
         inner.add_ops([*made, loop.YieldOp()])
         if position == 0 and not serial:
-            return [loop.ParallelOp(str(iterator), 0, group.extent, inner, grain=grain(work))]
+            return [loop.ParallelOp(str(iterator), 0, group.extent, inner, grain=writer.grain(work, nest))]
         made = [loop.ForOp(str(iterator), 0, group.extent, inner)]
         work = work * group.extent
     return made
@@ -212,6 +199,7 @@ def _crossing(walks: Sequence[Access], order: Sequence[Group]) -> int | None:
 
 def _tiled(
     writer: LoopWriter,
+    nest: kernel.GenericOp,
     order: Sequence[Group],
     iterators: Sequence[Dim],
     cross: int,
@@ -226,7 +214,7 @@ def _tiled(
     """
     across, along = order[cross], order[-1]
     start, band = writer.fresh(), writer.fresh()
-    span = max(2 * width, TILE)
+    span = max(2 * width, writer.costs.tile)
     made: Operation = loop.ForOp(
         str(iterators[-1]), start, minimum(along.extent, start + span), body, vector=width, unroll=1
     )
@@ -243,6 +231,6 @@ def _tiled(
     if outer or serial:
         made = loop.ForOp(str(band), 0, across.extent, inner, step=span)
         work = across.extent * along.extent
-        (made,) = _around([order[i] for i in outer], [iterators[i] for i in outer], [made], work, serial)
+        (made,) = _around(writer, nest, [order[i] for i in outer], [iterators[i] for i in outer], [made], work, serial)
         return made
-    return loop.ParallelOp(str(band), 0, across.extent, inner, step=span, grain=grain(along.extent * span))
+    return loop.ParallelOp(str(band), 0, across.extent, inner, step=span, grain=writer.grain(along.extent * span, nest))

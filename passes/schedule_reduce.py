@@ -9,16 +9,12 @@ from ..dialects.attributes import BufferInfo, scalar_dtype
 from ..dialects.dims import Dim, Sym, dim, minimum, sym
 from ..dialects.order import Order
 from .loop_writer import Access, LoopWriter, accesses, body_cost
-from .schedule_map import Group, Lanes, choose_lanes, grain, groups_of, point_of
+from .schedule_map import Group, Lanes, choose_lanes, groups_of, point_of
 
-__all__ = ["fold", "lanes_across", "schedule_reduction"]
+__all__ = ["fold", "schedule_reduction"]
 
-#: Elements of a block of a fold whose order is free.
-FREE_BLOCK = 16384
-#: Neighbouring results that fold side by side: four cache lines of f32.
-BAND = 64
-#: Registers of results that a fold of at most so many operations an element holds.
-REGISTERS, LIGHT_BODY = 16, 2
+#: Square tiles side by side in a fold along what is contiguous, by vectors across.
+TILES = 2
 
 
 def schedule_reduction(
@@ -27,7 +23,7 @@ def schedule_reduction(
     """Loops for a reduction nest; `done` has the places of the iterators that enclosing rows run."""
     walks = accesses(nest)
     groups = groups_of(nest, walks, len(done), nest.n_parallel)
-    if not groups and not serial and not done and _is_long(nest):
+    if not groups and not serial and not done and _is_long(writer, nest):
         _in_blocks(writer, nest, block, lanes, walks)
         return
     k = Sym(f"d{nest.n_parallel}")
@@ -35,7 +31,7 @@ def schedule_reduction(
     iterators = [writer.fresh() for _ in groups]
     point = {**done, **point_of(groups, iterators)}
     body = Block()
-    width = 1 if across else choose_lanes(lanes, _entering(nest, walks), body_cost(nest))[0]
+    width = 1 if across else choose_lanes(lanes, _entering(nest, walks), 1)[0]
     states = fold(writer, nest, body, point, dim(0), nest.extents.data[-1], width)
     writer.finish(nest, states, point, body)
     if not groups:
@@ -44,10 +40,11 @@ def schedule_reduction(
             block.add_op(op)
         return
     body.add_op(loop.YieldOp())
-    block.add_op(_around(nest, groups, iterators, body, lanes, walks, across, serial))
+    block.add_op(_around(writer, nest, groups, iterators, body, lanes, walks, across, serial))
 
 
 def _around(
+    writer: LoopWriter,
     nest: kernel.GenericOp,
     groups: list[Group],
     iterators: list[Dim],
@@ -65,9 +62,9 @@ def _around(
         outermost = position == 0 and not serial
         if made is None and across:
             width = choose_lanes(lanes, walks, body_cost(nest))[0]
-            unroll = lanes.unroll or _side_by_side(nest, width)
+            unroll = lanes.unroll or _side_by_side(writer, nest, walks, group, width)
             if outermost:
-                return _lane_chunks(group.extent, iterator, body, width, unroll)
+                return _lane_chunks(writer, group.extent, iterator, body, width, unroll)
             made = loop.ForOp(str(iterator), 0, group.extent, body, vector=width, unroll=unroll)
         else:
             inner = body
@@ -75,7 +72,7 @@ def _around(
                 inner = Block()
                 inner.add_ops([made, loop.YieldOp()])
             if outermost:
-                made = loop.ParallelOp(str(iterator), 0, group.extent, inner, grain=grain(work))
+                made = loop.ParallelOp(str(iterator), 0, group.extent, inner, grain=writer.grain(work, nest))
             else:
                 made = loop.ForOp(str(iterator), 0, group.extent, inner)
         work = work * group.extent
@@ -83,19 +80,22 @@ def _around(
     return made
 
 
-def _side_by_side(nest: kernel.GenericOp, width: int) -> int:
-    """Registers of neighbouring results that fold together.
+def _side_by_side(writer: LoopWriter, nest: kernel.GenericOp, walks: list[Access], group: Group, width: int) -> int:
+    """Registers of neighbouring results that fold together; each state takes registers of its own.
 
-    A light fold has as many as a machine has: the wider the piece of each row, the better rows come from memory.
+    What is contiguous along the fold comes as tiles, each of which needs all registers.
     """
-    if body_cost(nest) <= LIGHT_BODY and len(_state_types(nest)) == 1:
-        return REGISTERS
-    return max(1, min(8, BAND // width))
+    k, inner = Sym(f"d{nest.n_parallel}"), group.symbols[-1]
+    if any(_contiguous(w, k) and not _contiguous(w, inner) for w in _entering(nest, walks)):
+        return TILES
+    return writer.costs.accumulators(body_cost(nest) * len(_state_types(nest)), width)
 
 
-def _lane_chunks(extent: Dim, iterator: Dim, body: Block, width: int, unroll: int) -> loop.ParallelOp:
+def _lane_chunks(
+    writer: LoopWriter, extent: Dim, iterator: Dim, body: Block, width: int, unroll: int
+) -> loop.ParallelOp:
     """Results side by side in lanes, in chunks of a few cache lines each."""
-    chunk = max(width * unroll, BAND)
+    chunk = max(width * unroll, writer.costs.side_by_side)
     begin = sym(f"{iterator}.b")
     inner = loop.ForOp(str(iterator), begin, minimum(extent, begin + chunk), body, vector=width, unroll=unroll)
     outer = Block()
@@ -106,6 +106,11 @@ def _lane_chunks(extent: Dim, iterator: Dim, body: Block, width: int, unroll: in
 def _order(nest: kernel.GenericOp) -> Order:
     assert nest.order is not None
     return nest.order.data
+
+
+def _contiguous(walk: Access, symbol: Sym) -> bool:
+    step = walk.step(symbol)
+    return step is not None and step.const == 1
 
 
 def _entering(nest: kernel.GenericOp, walks: list[Access]) -> list[Access]:
@@ -120,19 +125,21 @@ def lanes_across(order: Order) -> bool:
 def _across(nest: kernel.GenericOp, walks: list[Access], k: Sym, inner: Sym) -> bool:
     """Whether lanes run across results: the order allows it, and memory is contiguous that way, not along the fold."""
     order = _order(nest)
-    if not lanes_across(order):
-        return False
-    along = sum(1 for w in _entering(nest, walks) if (s := w.step(k)) is not None and s.const == 1)
-    beside = sum(1 for w in _entering(nest, walks) if (s := w.step(inner)) is not None and s.const == 1)
-    return beside > along or (order.kind != "free" and order.lanes == 1)
+    along = sum(_contiguous(w, k) for w in _entering(nest, walks))
+    beside = sum(_contiguous(w, inner) for w in _entering(nest, walks))
+    return beside > along or (order.kind != "free" and lanes_across(order))
 
 
-def _is_long(nest: kernel.GenericOp) -> bool:
-    order, extent = _order(nest), nest.extents.data[-1]
-    if order.kind in ("chain", "serial"):
-        return False
-    block = order.block if order.kind == "tree" else FREE_BLOCK
-    return extent.const is None or extent.const > block
+def _is_long(writer: LoopWriter, nest: kernel.GenericOp) -> bool:
+    extent = nest.extents.data[-1]
+    in_pieces = _order(nest).kind not in ("chain", "serial")
+    return in_pieces and (extent.const is None or extent.const > _block_of(writer, nest))
+
+
+def _block_of(writer: LoopWriter, nest: kernel.GenericOp) -> int:
+    """Elements of a block: the order's, or, where that is free, a piece of parallel work."""
+    order = _order(nest)
+    return order.block if order.kind == "tree" else writer.chunk(nest)
 
 
 def fold(
@@ -170,7 +177,7 @@ def _state_types(nest: kernel.GenericOp) -> list[Attribute]:
 def _in_blocks(writer: LoopWriter, nest: kernel.GenericOp, block: Block, lanes: Lanes, walks: list[Access]) -> None:
     """A fold to a scalar in two stages: the order's blocks in parallel, then their values by the binary counter."""
     order, extent = _order(nest), nest.extents.data[-1]
-    size = order.block if order.kind == "tree" else FREE_BLOCK
+    size = _block_of(writer, nest)
     blocks = (extent + (size - 1)) // size
     partials = []
     for state in _state_types(nest):
@@ -178,12 +185,12 @@ def _in_blocks(writer: LoopWriter, nest: kernel.GenericOp, block: Block, lanes: 
         partials.append(writer.allocate(block, info))
     number = writer.fresh()
     inner = Block()
-    width = choose_lanes(lanes, _entering(nest, walks), body_cost(nest))[0]
+    width = choose_lanes(lanes, _entering(nest, walks), 1)[0]
     states = fold(writer, nest, inner, {}, number * size, minimum(extent, number * size + size), width)
     for value, buffer in zip(states, partials):
         inner.add_op(loop.StoreOp(value, buffer, [number]))
     inner.add_op(loop.YieldOp())
-    block.add_op(loop.ParallelOp(str(number), 0, blocks, inner, grain=max(1, 65536 // size)))
+    block.add_op(loop.ParallelOp(str(number), 0, blocks, inner, grain=max(1, writer.chunk(nest) // size)))
 
     position = writer.fresh()
     gather = Block()

@@ -18,8 +18,9 @@ from ..dialects.dims import Dim, Sym, dim, minimum
 from ..dialects.index_map import IndexMap, product
 from .locations import carry_loc
 from .loop_writer import LoopWriter, accesses, body_cost, buffer_info
-from .schedule_map import Lanes, choose_lanes, grain, groups_of, point_of
-from .schedule_reduce import BAND, fold, lanes_across
+from .schedule_map import Lanes, choose_lanes, groups_of, point_of
+from .schedule_reduce import fold
+from .work import time_of
 
 __all__ = ["schedule_rows"]
 
@@ -36,7 +37,7 @@ def schedule_rows(writer: LoopWriter, rows: kernel.RowsOp, block: Block, lanes: 
     body = Block()
     steps = [1] * shared
     if _runs_across(nests, shared):
-        steps[-1] = BAND
+        steps[-1] = writer.costs.side_by_side
         _write_band(writer, nests, body, lanes, done, extents)
     else:
         for nest in nests:
@@ -48,15 +49,16 @@ def schedule_rows(writer: LoopWriter, rows: kernel.RowsOp, block: Block, lanes: 
         body = around
     work = dim(0)
     for nest in nests:
-        work = work + product(nest.extents.data[1:])
-    block.add_op(loop.ParallelOp(str(iterators[0]), 0, extents[0], body, step=steps[0], grain=grain(work * steps[0])))
+        work = work + product(nest.extents.data[1:]) * writer.costs.weight(time_of(nest, writer.costs))
+    grain = writer.costs.grain(work * steps[0], writer.costs.unit)
+    block.add_op(loop.ParallelOp(str(iterators[0]), 0, extents[0], body, step=steps[0], grain=grain))
 
 
 def _runs_across(nests: list[kernel.GenericOp], shared: int) -> bool:
-    """Whether memory is contiguous across rows and not along them, and every order has one lane or none."""
+    """Whether memory is contiguous across rows and not along them."""
     across = along = 0
     for nest in nests:
-        if nest.is_scan or (nest.order is not None and not lanes_across(nest.order.data)):
+        if nest.is_scan:
             return False
         if any(isinstance(op, kernel.ReadOp) for r in nest.regions for b in r.blocks for op in b.ops):
             return False
@@ -81,18 +83,19 @@ def _write_band(
     shared = len(extents)
     last = Sym(f"d{shared - 1}")
     start = done[last]
-    stop = minimum(extents[-1], start + BAND)
-    private = _widened(writer, nests, block)
+    band = writer.costs.side_by_side
+    stop = minimum(extents[-1], start + band)
+    private = _widened(writer, nests, block, band)
     for nest in nests:
         _place_in_band(nest, private, last, start)
         walks = accesses(nest)
-        width, unroll = choose_lanes(lanes, walks, body_cost(nest))
+        width, unroll = choose_lanes(lanes, walks, writer.costs.copies(body_cost(nest)))
         groups = groups_of(nest, walks, shared, nest.n_parallel)
         iterators, row = [writer.fresh() for _ in groups], writer.fresh()
         point = {**done, last: row, **point_of(groups, iterators)}
         body = Block()
         if nest.is_reduction:
-            unroll = lanes.unroll or max(1, min(8, BAND // width))
+            unroll = lanes.unroll or max(1, min(8, band // width))
             writer.finish(nest, fold(writer, nest, body, point, dim(0), nest.extents.data[-1], 1), point, body)
         else:
             writer.store(nest, writer.body(nest, point, body), point, body)
@@ -106,7 +109,7 @@ def _write_band(
         carry_loc(nest, block, made.prev_op)
 
 
-def _widened(writer: LoopWriter, nests: list[kernel.GenericOp], block: Block) -> dict[SSAValue, SSAValue]:
+def _widened(writer: LoopWriter, nests: list[kernel.GenericOp], block: Block, band: int) -> dict[SSAValue, SSAValue]:
     """For each value that lives within a row, memory with a last dim for the rows of a band."""
     made: dict[SSAValue, SSAValue] = {}
     for nest in nests:
@@ -114,7 +117,7 @@ def _widened(writer: LoopWriter, nests: list[kernel.GenericOp], block: Block) ->
             owner = value.owner
             if value not in made and isinstance(owner, loop.AllocOp) and owner.scope.data == "thread":
                 info = buffer_info(value)
-                wide = BufferInfo(info.dtype, (*info.dims, dim(BAND)), (*(s * BAND for s in info.strides), dim(1)))
+                wide = BufferInfo(info.dtype, (*info.dims, dim(band)), (*(s * band for s in info.strides), dim(1)))
                 made[value] = writer.allocate(block, wide, "thread")
     return made
 

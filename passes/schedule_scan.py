@@ -18,14 +18,9 @@ from ..dialects import kernel, loop
 from ..dialects.attributes import BufferInfo, scalar_dtype
 from ..dialects.dims import Dim, Sym, dim, minimum
 from .loop_writer import LoopWriter, accesses, body_cost
-from .schedule_map import Group, Lanes, choose_lanes, grain, groups_of, point_of
+from .schedule_map import Group, Lanes, choose_lanes, groups_of, point_of
 
 __all__ = ["schedule_scan"]
-
-#: Results side by side in a band: a page of f32.
-BAND = 1024
-#: Elements of a long row that pass the cache at once, and that one thread takes.
-STRETCH, PIECE = 1 << 18, 1 << 14
 
 
 def schedule_scan(
@@ -43,17 +38,20 @@ def schedule_scan(
             return
         write = _chain
     else:
-        if not groups and not serial and not done and (extent.const is None or extent.const > 2 * PIECE):
+        if not groups and not serial and not done and (extent.const is None or extent.const > 2 * writer.chunk(nest)):
             _in_pieces(writer, nest, block)
             return
         write = _row
     iterators = [writer.fresh() for _ in groups]
     body = Block()
     write(writer, nest, body, {**done, **point_of(groups, iterators)})
-    block.add_ops(_around(groups, iterators, body, extent, serial))
+    block.add_ops(_around(writer, nest, groups, iterators, body, extent, serial))
 
 
-def _around(groups: list[Group], iterators: list[Dim], body: Block, work: Dim, serial: bool) -> list[Operation]:
+def _around(
+    writer: LoopWriter, nest: kernel.GenericOp, groups: list[Group], iterators: list[Dim], body: Block, work: Dim,
+    serial: bool,
+) -> list[Operation]:  # fmt: skip
     """The loops over the other iterators around a scan along one of them."""
     if not groups:
         ops = list(body.ops)
@@ -69,7 +67,7 @@ def _around(groups: list[Group], iterators: list[Dim], body: Block, work: Dim, s
         body.add_op(loop.YieldOp())
         outermost = position == 0 and not serial
         made = (
-            loop.ParallelOp(iterator, 0, extent, body, grain=grain(work))
+            loop.ParallelOp(iterator, 0, extent, body, grain=writer.grain(work, nest))
             if outermost
             else loop.ForOp(iterator, 0, extent, body)
         )
@@ -137,14 +135,14 @@ def _in_pieces(writer: LoopWriter, nest: kernel.GenericOp, block: Block) -> None
     First the blocks' own totals, then the chain of these, then the blocks once more from where the chain is.
     """
     assert nest.order is not None
-    size, extent = nest.order.data.block, nest.extents.data[-1]
+    size, extent, stretch = nest.order.data.block, nest.extents.data[-1], writer.costs.stretch
     begin, number, position = (writer.fresh() for _ in range(3))
-    blocks = minimum((extent - begin + (size - 1)) // size, STRETCH // size)
+    blocks = minimum((extent - begin + (size - 1)) // size, stretch // size)
     types = _state_types(nest)
-    starts = [writer.allocate(block, _line(t, STRETCH // size + 1)) for t in types]
+    starts = [writer.allocate(block, _line(t, stretch // size + 1)) for t in types]
     start = Block()
     for value, buffer in zip(_identity(nest, block), starts):
-        block.add_op(loop.StoreOp(value, buffer, [dim(STRETCH // size)]))
+        block.add_op(loop.StoreOp(value, buffer, [dim(stretch // size)]))
 
     def piece(stores: bool) -> Operation:
         inner = Block()
@@ -160,11 +158,11 @@ def _in_pieces(writer: LoopWriter, nest: kernel.GenericOp, block: Block) -> None
             for value, buffer in zip(ends, starts):
                 inner.add_op(loop.StoreOp(value, buffer, [number]))
         inner.add_op(loop.YieldOp())
-        return loop.ParallelOp(str(number), 0, blocks, inner, grain=max(1, PIECE // size))
+        return loop.ParallelOp(str(number), 0, blocks, inner, grain=max(1, writer.chunk(nest) // size))
 
     start.add_op(piece(False))
     # The totals become what each block starts from; the last place has what the stretch starts from.
-    carried = [loop.LoadOp(buffer, [dim(STRETCH // size)]) for buffer in starts]
+    carried = [loop.LoadOp(buffer, [dim(stretch // size)]) for buffer in starts]
     start.add_ops(carried)
     chain = Block(arg_types=types)
     totals = [loop.LoadOp(buffer, [position]) for buffer in starts]
@@ -175,9 +173,9 @@ def _in_pieces(writer: LoopWriter, nest: kernel.GenericOp, block: Block) -> None
     chained = loop.ForOp(str(position), 0, blocks, chain, inits=[load.result for load in carried])
     start.add_op(chained)
     for value, buffer in zip(chained.outs, starts):
-        start.add_op(loop.StoreOp(value, buffer, [dim(STRETCH // size)]))
+        start.add_op(loop.StoreOp(value, buffer, [dim(stretch // size)]))
     start.add_ops([piece(True), loop.YieldOp()])
-    block.add_op(loop.ForOp(str(begin), 0, extent, start, step=STRETCH))
+    block.add_op(loop.ForOp(str(begin), 0, extent, start, step=stretch))
 
 
 def _line(state: Attribute, length: int) -> BufferInfo:
@@ -211,10 +209,10 @@ def _in_bands(
     extent, column = groups[-1].extent, iterators[-1]
     place = Sym(f"d{nest.n_parallel}")
     point = {**done, **point_of(groups, iterators), place: k}
-    outer = Block()
-    states = [writer.allocate(outer, _line(t, BAND), "thread") for t in _state_types(nest)]
-    width, unroll = choose_lanes(lanes, accesses(nest), body_cost(nest))
-    stop = minimum(extent, band + BAND)
+    outer, side = Block(), writer.costs.band
+    states = [writer.allocate(outer, _line(t, side), "thread") for t in _state_types(nest)]
+    width, unroll = choose_lanes(lanes, accesses(nest), writer.costs.copies(body_cost(nest)))
+    stop = minimum(extent, band + side)
 
     def across(body: Block) -> Operation:
         body.add_op(loop.YieldOp())
@@ -235,10 +233,10 @@ def _in_bands(
     steps.add_ops([across(step), loop.YieldOp()])
     outer.add_ops([across(start), loop.ForOp(str(k), 0, nest.extents.data[-1], steps)])
     outer.add_op(loop.YieldOp())
-    work = nest.extents.data[-1] * BAND
+    work = nest.extents.data[-1] * side
     if len(groups) == 1 and not serial:
-        block.add_op(loop.ParallelOp(str(band), 0, extent, outer, step=BAND, grain=grain(work)))
+        block.add_op(loop.ParallelOp(str(band), 0, extent, outer, step=side, grain=writer.grain(work, nest)))
         return
     bands = Block()
-    bands.add_op(loop.ForOp(str(band), 0, extent, outer, step=BAND))
-    block.add_ops(_around(groups[:-1], iterators[:-1], bands, nest.extents.data[-1] * extent, serial))
+    bands.add_op(loop.ForOp(str(band), 0, extent, outer, step=side))
+    block.add_ops(_around(writer, nest, groups[:-1], iterators[:-1], bands, nest.extents.data[-1] * extent, serial))

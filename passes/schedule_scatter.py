@@ -7,18 +7,16 @@ from xdsl.ir import Block, Operation
 from ..dialects import kernel, loop
 from ..dialects.dims import Sym, minimum
 from .loop_writer import LoopWriter
-from .schedule_map import Lanes, grain
+from .schedule_map import Lanes
 
 __all__ = ["schedule_scatter"]
-
-#: Elements along the innermost iterator that one thread stores for all ordered points, one point after another.
-SPAN = 1024
 
 
 def schedule_scatter(writer: LoopWriter, op: kernel.ScatterOp, block: Block, lanes: Lanes) -> None:
     """Loops of a scatter.
 
-    Threads divide what has no order, so each element is stored by one thread, in order.
+    Threads divide what has no order, so each element is stored by one thread, in order: a band of those along the
+    innermost iterator for all ordered points, one point after another.
     """
     extents = op.extents.data
     iterators = [writer.fresh() for _ in extents]
@@ -34,17 +32,17 @@ def schedule_scatter(writer: LoopWriter, op: kernel.ScatterOp, block: Block, lan
         block.add_ops(_detached(body))
         return
     body.add_op(loop.YieldOp())
-    start, last = writer.fresh(), free[-1]
-    stop = minimum(extents[last], start + SPAN)
+    start, last, span = writer.fresh(), free[-1], writer.costs.band
+    stop = minimum(extents[last], start + span)
     width = lanes.width(kernel.shape_of(op.base.type)[0].bytes * 8)
     made = loop.ForOp(str(iterators[last]), start, stop, body, vector=width, unroll=1)
     for i in reversed(range(last)):
         made = loop.ForOp(str(iterators[i]), 0, extents[i], Block([made, loop.YieldOp()]))
-    work = minimum(extents[last], SPAN)
+    work = minimum(extents[last], span)
     for extent in extents[:last]:
         work = work * extent
-    around = Block([made, loop.YieldOp()])
-    block.add_op(loop.ParallelOp(str(start), 0, extents[last], around, step=SPAN, grain=grain(work)))
+    around, grain = Block([made, loop.YieldOp()]), writer.costs.grain(work, writer.costs.unit)
+    block.add_op(loop.ParallelOp(str(start), 0, extents[last], around, step=span, grain=grain))
 
 
 def _detached(block: Block) -> list[Operation]:

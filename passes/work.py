@@ -1,48 +1,54 @@
-"""How much a function has to do: an estimate by which a call decides about threads and the GIL."""
+"""How much nests have to do, by the cost model: of a function, an estimate by which a call decides about threads."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from xdsl.dialects import func
 from xdsl.ir import Block, Operation
 
 from ..dialects.dims import Dim, Sym, dim
-from ..dialects.kernel import ForeignOp, ForOp, GenericOp, ScatterOp, WhileOp, shape_of
+from ..dialects.index_map import IndexMap
+from ..dialects.kernel import CallOp, ForeignOp, ForOp, GenericOp, ScatterOp, WhileOp, shape_of
+from ..dialects.registry import OPS, Map
+from .costs import Costs, Work
 
-__all__ = ["work_of"]
+__all__ = ["FOREIGN_WORK", "time_of", "work_of"]
 
 #: An estimate with more terms would cost a small call too much.
 _MOST_TERMS = 6
-#: Iterations that stand for one element of a foreign kernel.
+#: Units of work that stand for one element of a foreign kernel.
 FOREIGN_WORK = 16
 
 
 def work_of(function: func.FuncOp) -> Dim | None:
-    """The points of all loop nests of a function with `kernel` ops; None where no bound is known or it is long."""
-    total = _block(function.body.block, {})
+    """The points of all loop nests of a function with `kernel` ops, each with its weight (`Costs.weight`).
+
+    None where no bound is known or the estimate is long.
+    """
+    total = _block(function.body.block, {}, Costs.of(function))
     return total if total is not None and len(total.terms) <= _MOST_TERMS else None
 
 
-def _block(block: Block, first: Mapping[Sym, Dim]) -> Dim | None:
+def _block(block: Block, first: Mapping[Sym, Dim], costs: Costs) -> Dim | None:
     """The work of a block inside loops whose iterators begin at `first`."""
     total = dim(0)
     for op in block.ops:
-        inner = _operation(op, first)
+        inner = _operation(op, first, costs)
         if inner is None:
             return None
         total = total + inner
     return total
 
 
-def _operation(op: Operation, first: Mapping[Sym, Dim]) -> Dim | None:
+def _operation(op: Operation, first: Mapping[Sym, Dim], costs: Costs) -> Dim | None:
     if isinstance(op, WhileOp):
         return None
     if isinstance(op, (GenericOp, ScatterOp)):
         points = dim(1)
         for extent in op.extents.data:
             points = points * extent.substitute(first)
-        return points
+        return points * (costs.weight(time_of(op, costs)) if isinstance(op, GenericOp) else 1)
     if isinstance(op, ForeignOp):
         points = dim(1)
         for extent in shape_of((list(op.results) or list(op.outs))[0].type)[1]:
@@ -51,7 +57,65 @@ def _operation(op: Operation, first: Mapping[Sym, Dim]) -> Dim | None:
     if isinstance(op, ForOp):
         # Every iteration is taken to be as long as the first.
         lower, upper = op.lower.data.substitute(first), op.upper.data.substitute(first)
-        inner, step = _block(op.regions[0].block, {**first, Sym(op.iv.data): lower}), op.step.data
+        inner, step = _block(op.regions[0].block, {**first, Sym(op.iv.data): lower}, costs), op.step.data
         return None if inner is None or not step.const else (upper - lower) // step * inner
-    parts = [_block(b, first) for region in op.regions for b in region.blocks]
+    parts = [_block(b, first, costs) for region in op.regions for b in region.blocks]
     return None if None in parts else sum((p for p in parts if p is not None), dim(0))
+
+
+def time_of(nest: GenericOp, costs: Costs) -> float:
+    """Nanoseconds that one point of a nest takes."""
+    arithmetic = divisions = 0.0
+    for region in (nest.body, nest.merge) if nest.is_reduction else (nest.body,):
+        done = _operations(region.block.ops)
+        arithmetic, divisions = arithmetic + done[0], divisions + done[1]
+    operands = [*zip(nest.ins, nest.maps_in()), *zip(nest.outs, nest.maps_out())]
+    dtypes = [shape_of(v.type)[0] for v, _ in operands]
+    everywhere = [_is_everywhere(nest, m) for _, m in operands]
+    moved = sum(d.bytes for d, each in zip(dtypes, everywhere) if each)
+    if nest.order is not None and nest.order.data.product:
+        moved = 0  # tiles of a contraction read each element many times while it is at hand
+    bits = max((d.part.bits for d in dtypes), default=32)
+    return costs.point(Work(arithmetic, divisions, moved, bits))
+
+
+def _is_everywhere(nest: GenericOp, index: IndexMap) -> bool:
+    """Whether an operand has an element of its own at each point of a nest."""
+    mentioned = set[Sym]().union(*(e.symbols() for e in index.exprs))
+    return all(Sym(f"d{i}") in mentioned for i in range(len(nest.extents.data)))
+
+
+_DIVISIONS = ("arith.divf", "arith.divsi", "arith.divui", "arith.remf", "arith.remsi", "arith.remui", "math.sqrt")
+_FREE = ("arith.constant", "kernel.yield", "loop.yield")
+
+
+def _operations(ops: Iterable[Operation]) -> tuple[float, float]:
+    """Arithmetic and divisions of scalar ops; an elementary function counts what its declaration says."""
+    arithmetic = divisions = 0.0
+    for op in ops:
+        if op.name in _DIVISIONS:
+            divisions += 1
+        elif isinstance(op, CallOp):
+            arithmetic += _declared(op.fn.data)
+        elif op.name.startswith("math."):
+            arithmetic += _declared(op.name)
+        elif op.name not in _FREE:
+            arithmetic += 1
+        for region in op.regions:
+            inner = _operations(o for block in region.blocks for o in block.ops)
+            arithmetic, divisions = arithmetic + inner[0], divisions + inner[1]
+    return arithmetic, divisions
+
+
+def _declared(name: str) -> float:
+    """The cost of a map by its name, or by that of the `math` op that stands for it."""
+    if not _COSTS:
+        for cls in OPS.values():
+            if issubclass(cls, Map):
+                _COSTS[cls.name] = cls.cost
+                if cls.mlir:
+                    _COSTS[cls.mlir] = cls.cost
+    return _COSTS.get(name, 1.0)
+
+
+_COSTS: dict[str, float] = {}

@@ -14,8 +14,9 @@ from dataclasses import dataclass
 from ...dialects.dims import Dim
 from ...dialects.types import DType
 from ..c_signature import STATUS, CArray, CConstant, CScalar, CSignature, CSize
+from .cpu_function import ARENA, PARALLEL, POOL, THREAD_ARENA, THREAD_STRIDE, THREADS
 from .cpu_level import emit_level_check
-from .llvm import ARENA, PARALLEL, POOL, THREAD_ARENA, THREAD_STRIDE, THREADS, attributes
+from .llvm import attributes
 from .llvm_index import IndexWriter
 from .target import Target
 from .writer import Module, llvm_type, quoted

@@ -29,7 +29,7 @@ class Scope:
         self.prelude: list[Any] = []
         self.values: dict[Dim, str] = {}
         self.pointers: dict[tuple[str, str, Dim], str] = {}
-        self.streaming: dict[tuple[Dim, int], str] = {}
+        self.streaming: dict[tuple[Dim, int, int], str] = {}
 
 
 def _of(atom: Sym | Call) -> Dim:

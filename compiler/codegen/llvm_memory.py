@@ -25,13 +25,14 @@ BOOL, I64 = DTYPES["bool"], DTYPES["i64"]
 @dataclass(frozen=True, slots=True)
 class Slot:
     """Where a register of an access lies: elements `stride` apart from `pointer` on (None: one element), or `offsets`
-    of its lanes from there; the lanes that the guard's `mask` leaves out are not touched."""
+    of its lanes from there; the lanes that the guard's `mask` leaves out are not touched.  `align` is in bytes."""
 
     pointer: str
     stride: Dim | None
     offsets: str | None
     mask: str | None
     width: int
+    align: int
 
 
 @dataclass
@@ -39,6 +40,7 @@ class _Rows:
     """Whole rows of one store, not written yet: values and addresses; `streaming` as `_streaming` says."""
 
     streaming: str | None
+    align: int
     type: str = ""
     whole: list[tuple[str, str]] = field(default_factory=list)
 
@@ -98,23 +100,29 @@ class MemoryWriter(StreamingWriter):
         vector = next((lane for lane in along if lane.width > 1), None)
         width = width_of(lanes)
         masks, from_offsets = self._masks(guard, lanes), positions(along, lanes)
+        element = alignment_of(storage)
         slots: list[Slot] = []
         for i, copy in enumerate(copies(lanes)):
             if parts is None:
                 assert offsets is not None
                 at = offsets.regs[from_offsets[i]]
                 if vector is not None:
-                    slots.append(Slot(base, None, at, masks[i], width))
+                    slots.append(Slot(base, None, at, masks[i], width, element))
                     continue
                 pointer = self.ins(f"getelementptr {storage}, ptr {base}, i64 {at}")
-                slots.append(Slot(pointer, None, None, masks[i], width))
+                slots.append(Slot(pointer, None, None, masks[i], width, element))
                 continue
             where = self.shifted(offset, along, tuple(c for lane, c in zip(lanes, copy) if lane in along))
             stride = parts[1][vector.symbol] if vector is not None else None
             if stride is not None and stride.const == -1:
                 where = where - (width - 1)
-            slots.append(Slot(self.pointer(base, storage, where), stride, None, masks[i], width))
+            align = self.row_alignment(base, storage, where) if width > 1 else element
+            slots.append(Slot(self.pointer(base, storage, where), stride, None, masks[i], width, align))
         return lanes, slots
+
+    def row_alignment(self, base: str, storage: str, offset: Dim) -> int:
+        """The bytes that a row of elements from ``base[offset]`` on is known to be aligned to."""
+        return alignment_of(storage)
 
     def _tile_of(self, offset: Dim) -> Lane | None:
         """The lane dim along which memory is contiguous where it is not along the vectors: a tile to transpose.
@@ -165,10 +173,11 @@ class MemoryWriter(StreamingWriter):
         if slot.offsets is not None:
             mask = self._both(slot.mask, slot.width)
             return self._gather(slot.pointer, storage, slot.offsets, mask, slot.width)
-        return self._load_one(slot.pointer, storage, slot.stride, slot.mask, slot.width)
+        return self._load_one(slot, storage)
 
-    def _load_one(self, pointer: str, storage: str, stride: Dim | None, mask: str | None, width: int) -> str:
-        """One register of `width` elements, `stride` apart (None: one element in all lanes)."""
+    def _load_one(self, slot: Slot, storage: str) -> str:
+        """One register of elements that are a stride apart (None: one element in all lanes)."""
+        pointer, stride, mask, width = slot.pointer, slot.stride, slot.mask, slot.width
         align = alignment_of(storage)
         ty = vector_type(width, storage)
         if stride is None:
@@ -189,7 +198,7 @@ class MemoryWriter(StreamingWriter):
             if mask is not None and not self._is_vector_mask(mask):
                 pointer, mask = self._or_zeros(mask, pointer), None
             backwards, mask = stride.const == -1, self._both(mask, width)
-            value = self._load_row(ty, pointer, mask, backwards, align)
+            value = self._load_row(ty, pointer, mask, backwards, slot.align)
             return self._reversed(value, storage, width) if backwards else value
         both = self._both(mask, width)
         if both is None:
@@ -274,7 +283,8 @@ class MemoryWriter(StreamingWriter):
         lanes, slots = self._slots_of(base, storage, offset, guard, value.lanes)
         if any(slot.width > 1 and slot.stride is None and slot.offsets is None for slot in slots):
             raise EmitError(f"a store to one element from all lanes of {self.vector}: {op}")
-        rows = _Rows(self.streaming(op, info, width_of(lanes) * info.dtype.bytes))
+        align = min((slot.align for slot in slots), default=1)
+        rows = _Rows(self.streaming(op, info, width_of(lanes) * info.dtype.bytes), align)
         if isinstance(value, ComplexReg):
             scalar = llvm_type(value.dtype.part)
             for slot, re, im in zip(slots, self.spread(value.re, lanes), self.spread(value.im, lanes)):
@@ -283,7 +293,7 @@ class MemoryWriter(StreamingWriter):
             for slot, reg in zip(slots, self.spread(value, lanes)):
                 self._store_slot(slot, storage, reg, rows)
         if rows.whole:
-            self.store_whole(rows.type, rows.whole, alignment_of(storage), rows.streaming)
+            self.store_whole(rows.type, rows.whole, rows.align, rows.streaming)
 
     def _store_slot(self, slot: Slot, storage: str, reg: str, rows: _Rows) -> None:
         """One register to memory, or to `rows`."""
@@ -292,13 +302,11 @@ class MemoryWriter(StreamingWriter):
         if slot.offsets is not None:
             self._scatter(pointer, storage, slot.offsets, reg, self._both(mask, width), width)
         elif stride is None:
-            self.put(f"store {storage} {reg}, ptr {self._or_scratch(mask, pointer)}, align {align}")
+            self.store_where(mask, pointer, lambda at: self.put(f"store {storage} {reg}, ptr {at}, align {align}"))
         elif stride.const in (1, -1):
             if stride.const == -1:
                 reg = self._reversed(reg, storage, width)
-            if mask is not None and not self._is_vector_mask(mask):
-                pointer, mask = self._or_scratch(mask, pointer), None
-            self._put_row(rows, ty, reg, pointer, self._both(mask, width), stride.const == -1)
+            self._put_row(rows, slot, ty, reg, stride.const == -1)
         elif (both := self._both(mask, width)) is not None:
             self._scatter(pointer, storage, self._steps(stride, width), reg, both, width)
         else:
@@ -317,7 +325,7 @@ class MemoryWriter(StreamingWriter):
         if mask is not None and not self._is_vector_mask(mask):
             pointer, mask = self._or_zeros(mask, pointer), None
         backwards, ty = slot.stride.const == -1, vector_type(2 * width, scalar)
-        row = self._load_row(ty, pointer, self._both(mask, width), backwards, alignment_of(scalar), 2)
+        row = self._load_row(ty, pointer, self._both(mask, width), backwards, slot.align, 2)
         numbers = range(width)[::-1] if backwards else range(width)
         re, im = (self._shuffled(ty, row, "poison", [2 * k + part for k in numbers]) for part in (0, 1))
         return re, im
@@ -327,25 +335,28 @@ class MemoryWriter(StreamingWriter):
             for half, reg in zip(self._halves(slot, scalar), (re, im)):
                 self._store_slot(half, scalar, reg, rows)
             return
-        pointer, mask, width = slot.pointer, slot.mask, slot.width
-        if mask is not None and not self._is_vector_mask(mask):
-            pointer, mask = self._or_scratch(mask, pointer), None
+        width = slot.width
         backwards, ty = slot.stride.const == -1, vector_type(width, scalar)
         numbers = range(width)[::-1] if backwards else range(width)
         row = self._shuffled(ty, re, im, [k + part * width for k in numbers for part in (0, 1)])
-        both = self._both(mask, width)
-        self._put_row(rows, vector_type(2 * width, scalar), row, pointer, both, backwards, 2)
+        self._put_row(rows, slot, vector_type(2 * width, scalar), row, backwards, 2)
 
-    def _put_row(
-        self, rows: _Rows, ty: str, value: str, pointer: str, mask: str | None, backwards: bool, each: int = 1
-    ) -> None:
+    def _put_row(self, rows: _Rows, slot: Slot, ty: str, value: str, backwards: bool, each: int = 1) -> None:
         """Adjacent elements: whole rows wait in `rows`, so that one test of their alignment serves them all."""
+        if slot.mask is not None and not self._is_vector_mask(slot.mask):
+            mask = self._both(None, slot.width)
+            self.store_where(
+                slot.mask,
+                slot.pointer,
+                lambda at: self._store_row(ty, value, at, mask, backwards, rows.align, rows.streaming, each),
+            )
+            return
+        mask = self._both(slot.mask, slot.width)
         if mask is None and self.left is None:
             rows.type = ty
-            rows.whole.append((value, pointer))
+            rows.whole.append((value, slot.pointer))
         else:
-            align = alignment_of(ty[1:-1].partition(" x ")[2])
-            self._store_row(ty, value, pointer, mask, backwards, align, rows.streaming, each)
+            self._store_row(ty, value, slot.pointer, mask, backwards, rows.align, rows.streaming, each)
 
     def _halves(self, slot: Slot, scalar: str) -> tuple[Slot, Slot]:
         """Where the real and the imaginary parts lie, as elements of the real type."""
@@ -486,6 +497,10 @@ class MemoryWriter(StreamingWriter):
 
     def _conjunction(self, mask: str | None, other: str, width: int) -> str:
         return other if mask is None else self.ins(f"and <{width} x i1> {mask}, {other}")
+
+    def store_where(self, condition: str | None, pointer: str, write: Callable[[str], None]) -> None:
+        """Write to `pointer` where an i1 holds, else nowhere that anybody reads."""
+        write(self._or_scratch(condition, pointer))
 
     def _or_zeros(self, condition: str, pointer: str) -> str:
         self.module.globals["zeros"] = "@zeros = private unnamed_addr constant [1024 x i8] zeroinitializer, align 64"

@@ -15,12 +15,14 @@ from xdsl.dialects.builtin import FloatAttr, IntegerAttr
 from xdsl.ir import SSAValue
 
 from ...dialects.attributes import DimsAttr
-from ...dialects.dims import Dim, Sym, minimum, sym
-from ...dialects.loop import ReduceOp
+from ...dialects.dims import Dim, Sym, dim, linear_in, minimum, sym
+from ...dialects.loop import LoadOp, ReduceOp
 from ...dialects.types import DTYPES, DType
-from .lanes import Lane, Reg, count_of, width_of
+from .binary_counter import BinaryCounter, stored_type
+from .lanes import Lane, Reg, count_of
 from .llvm_loops import LoopWriter, emitted_cost
 from .llvm_scalar import literal
+from .positions import POSITIONS, Position, position_of
 from .writer import EmitError, llvm_type, vector_type
 
 __all__ = ["ReduceWriter", "number_of"]
@@ -29,6 +31,7 @@ __all__ = ["ReduceWriter", "number_of"]
 LIGHT_INSTRUCTIONS = 64
 #: A partial result waits for each power of two of blocks.
 LEVELS = 48
+I64 = DTYPES["i64"]
 
 
 @dataclass
@@ -41,6 +44,8 @@ class Fold:
     outer: tuple[Lane, ...]  # lane dims of the loops around it that it varies along
     width: int  # lanes in a machine vector along the reduced iterator
     groups: int  # vectors that hold all virtual lanes
+    position: Position | None = None
+    start: str = "0"  # where its positions count from
 
     @property
     def product(self) -> str:
@@ -58,6 +63,9 @@ class ReduceWriter(LoopWriter):
         order, lower, upper = op.order.data, op.lower.data, op.upper.data
         fold = self._plan(op)
         extent = (upper - lower).const
+        if fold.position is not None:
+            self.values.update(zip(op.outs, self._with_positions(fold, fold.position)))
+            return
         single = order.kind in ("free", "serial") or (extent is not None and extent <= order.block)
         if single:
             start, end = self.index(lower), self.index(upper)
@@ -78,9 +86,10 @@ class ReduceWriter(LoopWriter):
             cost = emitted_cost(op.body.block)
             # A power of two: lanes are combined by halves, and found by the low bits of the element's number.
             groups = 1 if width == 1 else next((g for g in (4, 2) if g * cost <= LIGHT_INSTRUCTIONS), 1)
-            return Fold(op, dtypes, identity, outer, width, groups)
-        if order.lanes > 1 and self.vector is not None:
-            raise EmitError("a reduction with lanes of its own inside a vector loop")
+            position = position_of(op, dtypes)
+            if position is not None:
+                dtypes[position.number] = position.dtype
+            return Fold(op, dtypes, identity, outer, width, groups, position)
         width = min(width, order.lanes)
         return Fold(op, dtypes, identity, outer, width, order.lanes // width)
 
@@ -109,10 +118,64 @@ class ReduceWriter(LoopWriter):
 
     # Pieces of a fold
 
-    def _start(self, fold: Fold, lanes: tuple[Lane, ...]) -> list[Reg]:
-        return [Reg(lanes, [text] * count_of(lanes), d) for text, d in zip(fold.identity, fold.dtypes)]
+    def _start(self, fold: Fold, lanes: tuple[Lane, ...], along: Lane | None = None) -> list[Reg]:
+        """The identities, over `lanes`.  A position starts as that of its lane's first element (`along`)."""
+        totals = [Reg(lanes, [text] * count_of(lanes), d) for text, d in zip(fold.identity, fold.dtypes)]
+        if fold.position is not None:
+            first = self._numbers(fold.position.dtype, "0", along)
+            totals[fold.position.number] = Reg(lanes, self.spread(first, lanes), first.dtype)
+        return totals
 
-    def _merge(self, fold: Fold, older: Sequence[Reg], newer: Sequence[Reg]) -> list[Reg]:
+    def _numbers(self, dtype: DType, first: str, along: Lane | None) -> Reg:
+        """The numbers of elements from `first` on, over a lane dim of theirs."""
+        if along is None:
+            return Reg((), [first], dtype)
+        width, scalar = along.width, llvm_type(dtype)
+        regs = []
+        for copy in range(along.copies):
+            steps = [str(copy * width + k) for k in range(width)]
+            text = steps[0] if width == 1 else "<" + ", ".join(f"{scalar} {s}" for s in steps) + ">"
+            regs.append(self.ins(f"add {vector_type(width, scalar)} {self.splat(first, scalar, width)}, {text}"))
+        return Reg((along,), regs, dtype)
+
+    def _elements(self, fold: Fold, along: Lane | None) -> list[Reg]:
+        """The states of the elements of one step."""
+        element = self.region(fold.op.body.block)
+        if fold.position is not None:
+            here = self.sub(self.symbols[fold.op.symbol][0], fold.start)
+            if fold.position.dtype is not I64 and here[0] == "%":
+                here = self.ins(f"trunc i64 {here} to {llvm_type(fold.position.dtype)}")
+            element[fold.position.number] = self._numbers(fold.position.dtype, here, along)
+        return element
+
+    def _with_positions(self, fold: Fold, position: Position) -> list[Reg]:
+        """The fold of a reduction that says where, in blocks in which positions fit their type."""
+        op, wide = fold.op, Fold(fold.op, [*fold.dtypes], fold.identity, fold.outer, 1, 1)
+        wide.dtypes[position.number] = I64
+        extent = (op.upper.data - op.lower.data).const
+
+        def block(start: str, end: str, extent: int | None) -> list[Reg]:
+            totals = self._block(fold, start, end, extent)
+            found = self.cast(totals[position.number], I64)
+            totals[position.number] = self.primitive("add", (found, Reg((), [start], I64)), I64)
+            return [Reg(t.lanes, self.constants(t), t.dtype) for t in totals]
+
+        start, end = self.index(op.lower.data), self.index(op.upper.data)
+        if position.dtype is I64 or (extent is not None and extent <= POSITIONS):
+            return block(start, end, extent)
+        first = Sym(f"{op.symbol.name}.block")
+
+        def one(totals: list[Reg]) -> list[Reg]:
+            here = self.symbols[first][0]
+            limit = self.add(here, str(POSITIONS))
+            stop = self.intrinsic("smin", "i64", "i64", [("i64", limit), ("i64", end)])
+            return self.merge(wide, totals, block(here, stop, None))
+
+        bound = op.upper.data if op.lower.data.nonneg else None
+        _, totals = self.counted(first, start, end, str(POSITIONS), one, self._start(wide, fold.outer), bound=bound)
+        return totals
+
+    def merge(self, fold: Fold, older: Sequence[Reg], newer: Sequence[Reg]) -> list[Reg]:
         return self.region(fold.op.merge.block, [*older, *newer])
 
     def _accumulate(self, fold: Fold, totals: list[Reg], lane: Lane | None, masked: bool = False) -> list[Reg]:
@@ -122,21 +185,25 @@ class ReduceWriter(LoopWriter):
             self.lanes = (*around, lane)
         if masked:
             self.mask = self._tail_mask
-        element = self.region(fold.op.body.block)
-        if fold.product == "fma":
-            new = [self.primitive("fma", (*element, *totals), fold.dtypes[0])]
-        else:
-            if fold.product == "mul_add":
-                element = [self.primitive("mul", element, fold.dtypes[0])]
-            new = self._merge(fold, totals, element)
-        lanes = totals[0].lanes
-        new = [Reg(lanes, self.spread(n, lanes), n.dtype) for n in new]
+        new = self._folded(fold, totals, self._elements(fold, lane))
         if masked:
             assert self._tail_mask is not None and lane is not None
             condition = Reg((lane,), [self._tail_mask], DTYPES["bool"])
             new = [self.select_regs(condition, n, t) for n, t in zip(new, totals)]
         self.lanes, self.mask = around, mask
         return new
+
+    def _folded(self, fold: Fold, totals: list[Reg], element: list[Reg]) -> list[Reg]:
+        """`totals` with an element of each folded in."""
+        if fold.product == "fma":
+            new = [self.primitive("fma", (*element, *totals), fold.dtypes[0])]
+        else:
+            if fold.product == "mul_add":
+                element = [self.primitive("mul", element, fold.dtypes[0])]
+            forward = fold.op.merge.block if fold.position is None else fold.position.forward
+            new = self.region(forward, [*totals, *element])
+        lanes = totals[0].lanes
+        return [Reg(lanes, self.spread(n, lanes), n.dtype) for n in new]
 
     _tail_mask: str | None = None
 
@@ -145,8 +212,14 @@ class ReduceWriter(LoopWriter):
     def _block(self, fold: Fold, start: str, end: str, extent: int | None) -> list[Reg]:
         """The fold of the elements from `start` to `end`, at most a block."""
         symbol, bound = fold.op.symbol, self._bound(fold.op)
+        fold.start = start
+        if fold.lanes > 1 and self.vector is not None:
+            return self._beside(fold, start, end)
         if fold.lanes == 1:
             totals = self._start(fold, fold.outer)
+            if self._in_tiles(fold):
+                start, totals = self._tiles(fold, start, end, totals)
+                extent = None
             _, totals = self.counted(
                 symbol, start, end, "1", lambda c: self._accumulate(fold, c, None), totals, trips=extent, bound=bound
             )
@@ -157,11 +230,12 @@ class ReduceWriter(LoopWriter):
         if not light or (extent is not None and extent < fold.lanes):
             one = Lane(symbol, fold.width, 1, depth)
             memory = self._memory(fold, copies)
-            self._fill(fold, memory, copies)
+            every = Lane(symbol, fold.width, fold.groups, depth)
+            self._spill(fold, memory, self._start(fold, (*fold.outer, every), every))
             self._in_memory(fold, memory, one, start, end, extent)
-            return self._combine(fold, self._reload(fold, memory, Lane(symbol, fold.width, fold.groups, depth)))
+            return self._combine(fold, self._reload(fold, memory, every))
         every = Lane(symbol, fold.width, fold.groups, depth)
-        totals = self._start(fold, (*fold.outer, every))
+        totals = self._start(fold, (*fold.outer, every), every)
         if extent is None:
             trip = self.sub(end, start)
             whole_end = self.add(start, self.whole(trip, fold.lanes))
@@ -196,7 +270,7 @@ class ReduceWriter(LoopWriter):
 
     def _memory(self, fold: Fold, copies: int) -> list[str]:
         """Stack memory of each state: ``[copies][lanes]``."""
-        return [self.alloca(_stored(d), copies * fold.lanes) for d in fold.dtypes]
+        return [self.alloca(stored_type(d), copies * fold.lanes) for d in fold.dtypes]
 
     def _slots(self, fold: Fold, memory: list[str], group: str | int, copies: int) -> list[list[str]]:
         """Pointers to the vector of lanes that starts at lane `group` of each state's copies."""
@@ -205,21 +279,18 @@ class ReduceWriter(LoopWriter):
             slots.append([])
             for c in range(copies):
                 at = self.add(str(group), str(c * fold.lanes))
-                slots[-1].append(self.ins(f"getelementptr {_stored(d)}, ptr {base}, i64 {at}") if at != "0" else base)
+                slots[-1].append(
+                    self.ins(f"getelementptr {stored_type(d)}, ptr {base}, i64 {at}") if at != "0" else base
+                )
         return slots
-
-    def _fill(self, fold: Fold, memory: list[str], copies: int) -> None:
-        for g in range(fold.groups):
-            for pointers, text, d in zip(self._slots(fold, memory, g * fold.width, copies), fold.identity, fold.dtypes):
-                for p in pointers:
-                    self._put_state(p, self.lit(text, fold.width, llvm_type(d)), d, fold.width)
 
     def _spill(self, fold: Fold, memory: list[str], totals: list[Reg]) -> None:
         copies = len(totals[0].regs) // fold.groups
         for g in range(fold.groups):
             for pointers, t in zip(self._slots(fold, memory, g * fold.width, copies), totals):
                 for c, p in enumerate(pointers):
-                    self._put_state(p, t.regs[c * fold.groups + g], t.dtype, fold.width)
+                    value = self.lit(t.regs[c * fold.groups + g], fold.width, llvm_type(t.dtype))
+                    self.put_state(p, value, t.dtype, fold.width)
 
     def _reload(self, fold: Fold, memory: list[str], every: Lane) -> list[Reg]:
         copies = count_of(fold.outer)
@@ -227,17 +298,17 @@ class ReduceWriter(LoopWriter):
         for g in range(fold.groups):
             for s, (pointers, d) in enumerate(zip(self._slots(fold, memory, g * fold.width, copies), fold.dtypes)):
                 for c, p in enumerate(pointers):
-                    columns[s][c * fold.groups + g] = self._get_state(p, d, fold.width)
+                    columns[s][c * fold.groups + g] = self.get_state(p, d, fold.width)
         return [Reg((*fold.outer, every), column, d) for column, d in zip(columns, fold.dtypes)]
 
-    def _put_state(self, pointer: str, value: str, dtype: DType, width: int) -> None:
+    def put_state(self, pointer: str, value: str, dtype: DType, width: int) -> None:
         scalar = llvm_type(dtype)
         if scalar == "i1":
             value, scalar = self.to("zext", width, value, "i1", "i8"), "i8"
         self.put(f"store {vector_type(width, scalar)} {value}, ptr {pointer}, align {_bytes(scalar)}")
 
-    def _get_state(self, pointer: str, dtype: DType, width: int) -> str:
-        stored = _stored(dtype)
+    def get_state(self, pointer: str, dtype: DType, width: int) -> str:
+        stored = stored_type(dtype)
         value = self.ins(f"load {vector_type(width, stored)}, ptr {pointer}, align {_bytes(stored)}")
         return self.to("trunc", width, value, "i8", "i1") if llvm_type(dtype) == "i1" else value
 
@@ -256,12 +327,12 @@ class ReduceWriter(LoopWriter):
                 group = self.ins(f"and i64 {position}, {fold.lanes - 1}") if position[0] == "%" else position
                 slots = self._slots(fold, memory, group, copies)
                 totals = [
-                    Reg((*fold.outer, lane), [self._get_state(p, d, lane.width) for p in pointers], d)
+                    Reg((*fold.outer, lane), [self.get_state(p, d, lane.width) for p in pointers], d)
                     for pointers, d in zip(slots, fold.dtypes)
                 ]
                 for pointers, t in zip(slots, self._accumulate(fold, totals, lane, masked)):
                     for p, r in zip(pointers, self.constants(t)):
-                        self._put_state(p, r, t.dtype, lane.width)
+                        self.put_state(p, r, t.dtype, lane.width)
                 return []
 
             return emit
@@ -287,6 +358,64 @@ class ReduceWriter(LoopWriter):
         scalar = Lane(symbol, 1, 1, lane.depth)
         rest = None if extent is None else extent % width
         self.counted(symbol, stopped, end, "1", step(scalar, False), trips=rest, bound=bound)
+
+    def _in_tiles(self, fold: Fold) -> bool:
+        """Whether memory is contiguous along the fold and not along the vectors, which run across results."""
+        vector, found = self.vector, False
+        if vector is None or vector not in fold.outer or self._needs_order(fold.op.body.block):
+            return False
+        for op in fold.op.body.block.walk():
+            if isinstance(op, LoadOp):
+                parts = linear_in(self.address(op.buffer.type.data, op.index.data), [vector.symbol, fold.op.symbol])  # type: ignore[union-attr]
+                if parts is None or op.guard_exprs:
+                    return False
+                along = parts[0].get(fold.op.symbol, dim(0)).const == 1
+                found = found or (along and parts[0].get(vector.symbol, dim(0)).const not in (0, 1))
+        return found
+
+    def _tiles(self, fold: Fold, start: str, end: str, totals: list[Reg]) -> tuple[str, list[Reg]]:
+        """The fold by square tiles, transposed in registers: where it stopped, less than a tile from the end."""
+        vector = self.vector
+        assert vector is not None
+        step = Lane(fold.op.symbol, 1, vector.width, len(self.lanes))
+
+        def tile(totals: list[Reg]) -> list[Reg]:
+            around = self.lanes
+            self.lanes = (*around, step)
+            rows = [Reg((*fold.outer, step), self.spread(e, (*fold.outer, step)), e.dtype)
+                    for e in self._elements(fold, step)]  # fmt: skip
+            self.lanes = around
+            for k in range(step.copies):
+                element = [Reg(fold.outer, row.regs[k :: step.copies], row.dtype) for row in rows]
+                totals = self._folded(fold, totals, element)
+            return totals
+
+        whole_end = self.add(start, self.whole(self.sub(end, start), step.copies))
+        return self.counted(
+            fold.op.symbol, start, whole_end, str(step.copies), tile, totals, bound=self._bound(fold.op)
+        )  # fmt: skip
+
+    def _beside(self, fold: Fold, start: str, end: str) -> list[Reg]:
+        """The fold where vectors run across results: one virtual lane of all of them after another, in registers.
+
+        Lanes that are combined first come first (their numbers' bits run backwards), so few of them wait.
+        """
+        number, bits = Sym(f"{fold.op.symbol.name}.lane"), fold.lanes.bit_length() - 1
+        counter = BinaryCounter(self, fold, bits + 1)
+
+        def one_lane(_: list[Reg]) -> list[Reg]:
+            here = self.symbols[number][0]
+            backwards = self.intrinsic("bitreverse", "i64", "i64", [("i64", here)])
+            first = self.add(start, self.ins(f"lshr i64 {backwards}, {64 - bits}"))
+            _, total = self.counted(
+                fold.op.symbol, first, end, str(fold.lanes), lambda c: self._accumulate(fold, c, None),
+                self._start(fold, fold.outer), bound=self._bound(fold.op),
+            )  # fmt: skip
+            return counter.push(here, total)
+
+        initial = self._start(fold, fold.outer)
+        _, totals = self.counted(number, "0", str(fold.lanes), "1", one_lane, initial, trips=fold.lanes)
+        return totals
 
     # Lanes and blocks together
 
@@ -325,7 +454,7 @@ class ReduceWriter(LoopWriter):
     ) -> list[Reg]:
         around = self.lanes
         self.lanes = (*around, lanes[-1])
-        merged = self._merge(
+        merged = self.merge(
             fold,
             [Reg(lanes, r, d) for r, d in zip(older, fold.dtypes)],
             [Reg(lanes, r, d) for r, d in zip(newer, fold.dtypes)],
@@ -353,7 +482,7 @@ class ReduceWriter(LoopWriter):
         if order.kind == "chain":
 
             def chained(totals: list[Reg]) -> list[Reg]:
-                return self._merge(fold, totals, one_block())
+                return self.merge(fold, totals, one_block())
 
             initial = self._start(fold, fold.outer)
             _, totals = self.counted(
@@ -362,38 +491,11 @@ class ReduceWriter(LoopWriter):
             return totals
 
         initial = self._start(fold, fold.outer)
-        copies = len(initial[0].regs)
-        width = width_of(fold.outer)
-        stacks = [self.alloca(vector_type(width, _stored(d)), LEVELS * copies) for d in fold.dtypes]
-
-        def slots(level: str) -> list[list[str]]:
-            result = []
-            for base, d in zip(stacks, fold.dtypes):
-                ty = vector_type(width, _stored(d))
-                row = self.mul(level, str(copies))
-                result.append(
-                    [self.ins(f"getelementptr {ty}, ptr {base}, i64 {self.add(row, str(c))}") for c in range(copies)]
-                )
-            return result
-
-        def waiting(level: str) -> list[Reg]:
-            return [
-                Reg(fold.outer, [self._get_state(p, d, width) for p in pointers], d)
-                for pointers, d in zip(slots(level), fold.dtypes)
-            ]
+        waiting = BinaryCounter(self, fold, LEVELS)
 
         def counter(_: list[Reg]) -> list[Reg]:
             value = one_block()
-            value = [Reg(v.lanes, self.constants(v), v.dtype) for v in value]
-            number = self.ins(f"sdiv i64 {self.sub(self.symbols[first][0], start)}, {order.block}")
-            free = self.intrinsic("cttz", "i64", "i64", [("i64", self.ins(f"xor i64 {number}, -1")), ("i1", "true")])
-            level = Sym(f"{op.symbol.name}.level")
-            _, value = self.counted(
-                level, "0", free, "1", lambda v: self._merge(fold, waiting(self.symbols[level][0]), v), value
-            )
-            for pointers, v in zip(slots(free), value):
-                for p, r in zip(pointers, self.constants(v)):
-                    self._put_state(p, r, v.dtype, width)
+            waiting.push(self.ins(f"sdiv i64 {self.sub(self.symbols[first][0], start)}, {order.block}"), value)
             return []
 
         self.counted(first, start, end, str(order.block), counter, trips=trips, bound=block_bound)
@@ -414,7 +516,7 @@ class ReduceWriter(LoopWriter):
             merge, skip, before = self.label("merge"), self.label("next"), self.block
             self.branch_if(self.ins(f"icmp ne i64 {bit}, 0"), merge, skip)
             self.start(merge)
-            merged = self._merge(fold, waiting(here), value)
+            merged = self.merge(fold, waiting.get(here), value)
             merged = [Reg(fold.outer, self.spread(m, fold.outer), m.dtype) for m in merged]
             last = self.block
             self.branch(skip)
@@ -426,11 +528,6 @@ class ReduceWriter(LoopWriter):
 
     def _leading_zeros(self, value: str) -> str:
         return self.intrinsic("ctlz", "i64", "i64", [("i64", value), ("i1", "false")])
-
-
-def _stored(dtype: DType) -> str:
-    scalar = llvm_type(dtype)
-    return "i8" if scalar == "i1" else scalar
 
 
 def _bytes(scalar: str) -> int:

@@ -58,9 +58,9 @@ class StreamingWriter(ScalarWriter):
 
         None where the operation or the target has no such stores.
         """
-        least = self.target.streaming_bytes
-        if op.streaming is None or not least or vector_bytes * 8 not in (128, 256, 512):
+        if op.streaming is None or not self.target.has_streaming_stores or vector_bytes * 8 not in (128, 256, 512):
             return None
+        least = op.streaming.value.data
         size = dim(info.dtype.bytes)
         for extent in info.dims:
             size = size * extent
@@ -68,9 +68,10 @@ class StreamingWriter(ScalarWriter):
         if size.const is not None:
             return aligned if size.const >= least else None
         scope = self.scopes[self.depth(size)]
-        found = scope.streaming.get((size, vector_bytes))
+        key = size, vector_bytes, least
+        found = scope.streaming.get(key)
         if found is None:
             large = self.ins(f"icmp sge i64 {self.index(size)}, {least}", scope.prelude)
             found = self.ins(f"select i1 {large}, i64 {aligned}, i64 -1", scope.prelude)
-            scope.streaming[size, vector_bytes] = found
+            scope.streaming[key] = found
         return found

@@ -61,13 +61,9 @@ class Target:
         return self.has("avx") if self.is_x86 else self.has("sve")
 
     @property
-    def streaming_bytes(self) -> int:
-        """From which size on a buffer that is only written goes past the caches; 0: no such stores are emitted.
-
-        A constant, as code may run on another processor than this: a quarter of a last cache of 32 MiB, where both
-        kinds of stores take the same time (`benchmarks/NOTES.md`).
-        """
-        return 8 << 20 if self.is_x86 else 0
+    def has_streaming_stores(self) -> bool:
+        """Whether stores of vectors past the caches are emitted."""
+        return self.is_x86
 
     @property
     def has_rounding(self) -> bool:

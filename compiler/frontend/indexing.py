@@ -30,7 +30,7 @@ class _Range:
 
 def get(x: Tensor, key: Any) -> Any:
     """The view, or the gathered copy, that a key selects."""
-    items = complete(x, key)
+    x, items = _counted_masks(x, complete(x, key))
     if any(is_mask(k) for k in items):
         return Masked(x, mask_of(x, items))
     if any(is_array(k) for k in items):
@@ -40,7 +40,7 @@ def get(x: Tensor, key: Any) -> Any:
 
 def put(x: Tensor, key: Any, new: Any) -> None:
     """Store `new` into what the key selects."""
-    items = complete(x, key)
+    x, items = _counted_masks(x, complete(x, key))
     if any(is_mask(k) for k in items):
         put_masked(x, mask_of(x, items), new)
     elif any(is_array(k) for k in items):
@@ -51,7 +51,7 @@ def put(x: Tensor, key: Any, new: Any) -> None:
 
 def accumulate(x: Tensor, key: Any, op: str, new: Any) -> None:
     """``np.<op>.at(x, key, new)``: every one of several values for an element counts, in order."""
-    items = complete(x, key)
+    x, items = _counted_masks(x, complete(x, key))
     if any(is_mask(k) for k in items):
         put_masked(x, mask_of(x, items), apply(op, x, new))
     elif any(is_array(k) for k in items):
@@ -87,6 +87,21 @@ def complete(x: Tensor, key: Any) -> list[Any]:
         raise OpError(f"too many indices: {used} for {x.user_type}", code="TX0250")
     at = dots[0] if dots else len(items)
     return items[:at] + [slice(None)] * (x.ndim - used) + items[at + 1 :]
+
+
+def _counted_masks(x: Tensor, items: list[Any]) -> tuple[Tensor, list[Any]]:
+    """Outside compiled functions masks become the indices of their true elements, whose number is computed."""
+    if current() is not None or not any(is_mask(k) for k in items):
+        return x, items
+    from .numpy_functions.chosen import nonzero
+
+    if any(is_mask(k) and not as_tensor(k).ndim for k in items):
+        # A mask of rank 0 is one of a new dim.
+        dims = [None if k is None or (is_mask(k) and not as_tensor(k).ndim) else slice(None) for k in items]
+        x = view(x, [d for d, k in zip(dims, items) for d in [d] * max(1, _dims_used(k))])
+        items = [slice(None) if k is None else k for k in items]
+        items = [as_tensor(k).reshape(1) if is_mask(k) and not as_tensor(k).ndim else k for k in items]
+    return x, [i for k in items for i in (nonzero(k) if is_mask(k) else [k])]
 
 
 def _dims_used(k: Any) -> int:

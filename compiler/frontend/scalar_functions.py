@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from functools import partial, reduce
 from typing import Any
 
-from ...dialects.dims import Dim, Sym, dim, sym
+from ...dialects.dims import Call, Dim, Sym, dim, sym
 from ...dialects.registry import OPS, Map, OpError
 from ...dialects.scalar_program import ScalarProgram, Step
 from ...dialects.types import DTYPES, DType, tensor_type
@@ -26,6 +26,8 @@ from .trace import Trace, current
 __all__ = ["ScalarFunction", "traced"]
 
 I64 = DTYPES["i64"]
+#: The operations inside integer expressions.
+_OF_INTEGERS = {"//": "floor_divide", "%": "remainder", "min": "cwise_min_propagate", "max": "cwise_max_propagate"}
 
 
 @dataclass
@@ -151,31 +153,29 @@ class _Writer:
         return self.sizes[expr], []
 
     def _of_counters(self, expr: Dim) -> tuple[int, list[Step]]:
-        """The same for a polynomial in the counters of loops: what is free of them, and the other terms."""
-        total, steps = self._integer(expr.substitute(dict.fromkeys(self.counters, dim(0))))
+        """The same for an expression of loops' counters, which is computed as it stands."""
+        steps: list[Step] = []
+
+        def number(part: Dim) -> int:
+            found, before = self._integer(part)
+            steps.extend(before)
+            return found
 
         def combined(op: str, x: int, y: int) -> int:
             made = self.fresh()
             steps.append(Step(op, (x, y), (made,)))
             return made
 
-        for atoms, coefficient in expr.terms:
-            if not any(atom in self.counters for atom in atoms if isinstance(atom, Sym)):
-                continue
-            factors = [dim(coefficient), *(sym(atom.name) for atom in atoms if isinstance(atom, Sym))]
-            if len(factors) <= len(atoms):
-                raise OpError(
-                    f"the function of an expression cannot use {expr}, a quotient of a loop's counter",
-                    "compute it with a variable of the loop, not with its counter",
-                    "TX0732",
-                )
-            numbers = []
-            for factor in factors:
-                number, before = self._integer(factor)
-                steps.extend(before)
-                numbers.append(number)
-            total = combined("add", total, reduce(partial(combined, "mul"), numbers))
-        return total, steps
+        def factor(atom: Sym | Call) -> int:
+            if isinstance(atom, Sym):
+                return number(sym(atom.name))
+            return combined(_OF_INTEGERS[atom.fn], number(atom.a), number(atom.b))
+
+        terms = [
+            reduce(partial(combined, "mul"), [number(dim(coefficient)), *map(factor, atoms)])
+            for atoms, coefficient in expr.terms
+        ]
+        return reduce(partial(combined, "add"), terms), steps
 
     def _control(self, node: Node) -> Step:
         assert node.op is not None

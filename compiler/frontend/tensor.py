@@ -502,9 +502,11 @@ def _methods() -> dict[str, Any]:
         for op in OPS.values():
             _method_table.update(dict.fromkeys(op.methods, op))
         from . import elementwise, random  # they make tensors, so they need the class above
+        from .numpy_functions import sorting
 
         _method_table.update(methods.METHODS)
         _method_table.update(elementwise.EXPRESSIONS)
+        _method_table.update(sorting.METHODS)
         _method_table.update(random=random.random, set_random=random.set_random)
     return _method_table
 

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+from xdsl.context import Context
 from xdsl.dialects import func
 from xdsl.dialects.builtin import FunctionType, ModuleOp
 from xdsl.ir import Block, Region
@@ -33,8 +34,9 @@ def run_foreign(op: ForeignOp, ins: Sequence[Array], outs: Sequence[Array], has_
     for name in ("tx.arena", "tx.thread_arena"):
         function.attributes[name] = dim_attr(dim(0))
     function.attributes["tx.symbols"] = dims_attr(())
-    ScheduleCpuPass()._function(function)
-    loops.run(ModuleOp([function]), buffers, {}, has_fma=has_fma)
+    module = ModuleOp([function])
+    ScheduleCpuPass().apply(Context(), module)
+    loops.run(module, buffers, {}, has_fma=has_fma)
     for out, computed in zip(outs, buffers[len(ins) :]):
         out[...] = computed
 

@@ -53,7 +53,7 @@ class Frame:
     """One region's state.
 
     `active` is None or says which points of the batch run; `worker` numbers each point's copy of private memory (the
-    int 0 outside parallel loops).
+    int 0 outside parallel loops), `team` that of block memory, which a gpu_block has.
     """
 
     scalars: Scalars
@@ -65,6 +65,8 @@ class Frame:
     batch: tuple[int, ...] = ()
     active: Array | None = None
     worker: Any = 0
+    shared: Arena | None = None
+    team: Any = 0
 
     def fork(self, **changes: Any) -> Frame:
         """The state for a region: symbols bound inside stay inside."""
@@ -95,10 +97,15 @@ class Frame:
         return [evaluate(e, self.env) for e in exprs]
 
     def load(self, source: SSAValue, exprs: tuple[Dim, ...], guards: tuple[Dim, ...] = ()) -> Array:
-        return self.found(source).gather(self.index(exprs), self.where(guards), self.worker)
+        return self.found(source).gather(self.index(exprs), self.where(guards), self._copy_of(source))
 
     def store(self, target: SSAValue, exprs: tuple[Dim, ...], value: Array, guards: tuple[Dim, ...] = ()) -> None:
-        self.found(target).scatter(self.index(exprs), value, self.where(guards), self.worker)
+        self.found(target).scatter(self.index(exprs), value, self.where(guards), self._copy_of(target))
+
+    def _copy_of(self, value: SSAValue) -> Any:
+        """The number of each point's copy of memory that has copies."""
+        op = value.owner
+        return self.team if isinstance(op, AllocOp) and op.scope.data == "block" else self.worker
 
     def found(self, value: SSAValue) -> Memory:
         """The memory behind a tensor or buffer; private memory is looked up in the current copies."""
@@ -111,10 +118,12 @@ class Frame:
         raise InterpretError(f"{value} has no memory here")
 
     def _alloc(self, op: AllocOp) -> Memory:
-        private = op.scope.data == "thread"
-        arena = self.private if private else self.arena
+        arena = {"thread": self.private, "block": self.shared}.get(op.scope.data, self.arena)
+        if arena is None:
+            raise InterpretError("block memory outside of a gpu_block")
         assert isinstance(op.result.type, BufferType)
-        return arena.alloc(op.result.type.data, int(evaluate(op.offset.data, self.env)), self.env, private)
+        offset = int(evaluate(op.offset.data, self.env))
+        return arena.alloc(op.result.type.data, offset, self.env, arena is not self.arena)
 
     def run_scalar(self, op: Operation) -> bool:
         """Run an op that bodies are made of; False where it is none (a structured op)."""

@@ -2,7 +2,7 @@
 
 Iterators of `loop.parallel` and of loops with lanes become axes of a batch, so that each load, store and scalar op
 runs once for all their iterations; other loops run one iteration after another.  Each iteration of the parallel
-loops has thread memory of its own.
+loops has thread memory of its own, each block of a GPU's grid block memory.
 """
 
 from __future__ import annotations
@@ -119,6 +119,11 @@ def _parallel(frame: Frame, op: ParallelOp) -> None:
     lower, upper, step = _bounds(frame, op)
     copies, outermost = frame.private.copies, isinstance(frame.worker, int)
     size = min(_ITERATIONS, _BYTES // max(1, frame.private.size)) // max(1, copies)
+    if op.kind.data == "gpu_block":
+        _check_zeros(frame, op)
+        size = _ITERATIONS // op.n_threads
+    elif op.kind.data != "cpu_thread":
+        size = _ITERATIONS  # the threads of a block stay together: they may wait for each other
     for part in _parts(_longest(lower, upper, step), size):
         inner = _axis(frame, op, lower, upper, step, part)
         if inner is None:
@@ -129,7 +134,15 @@ def _parallel(frame: Frame, op: ParallelOp) -> None:
             inner.private.bytes.reshape(len(part), -1)[:] = frame.private.bytes
         number = np.arange(len(part)).reshape((-1,) + (1,) * len(frame.batch))
         inner.worker = number * copies + frame.worker
+        if op.kind.data == "gpu_block":
+            inner.shared, inner.team = Arena(int(evaluate(op.shared_bytes, frame.env)), len(part)), number
         _block(inner, op.block)
+
+
+def _check_zeros(frame: Frame, op: ParallelOp) -> None:
+    for expr in op.zeros.data if op.zeros is not None else ():
+        if np.any(evaluate(expr, frame.env)):
+            raise InterpretError(f"{expr} is {evaluate(expr, frame.env)}, and the loop says that it is 0")
 
 
 def _lanes(frame: Frame, op: ForOp) -> None:

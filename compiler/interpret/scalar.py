@@ -16,8 +16,8 @@ import numpy as np
 from ...dialects.registry import Map, Op, OpError, Reduction, Scan, find_op
 from ...dialects.scalar import ComplexValue, ScalarBuilder, Value
 from ...dialects.types import DType, dtype, tensor_type
+from ...runtime.fused_multiply_add import fma, round_to_odd
 from . import order as ordered
-from .fused_multiply_add import fma, round_to_odd
 
 __all__ = ["NumpyScalarBuilder", "cast_array", "evaluate"]
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import Any, ClassVar, Self
 
-from ..order import SERIAL, Order, sum_order
+from ..order import SERIAL, Order
 from ..params import axes, axis, bool_param, choice
 from ..registry import Map, OpError, Param, Reduction, Scan, op
 from ..scalar import ComplexValue, ScalarBuilder, Value
@@ -100,10 +100,8 @@ class Fold(Reduction):
         return False
 
     @classmethod
-    def order(cls, operand: TensorType, dims: tuple[int, ...]) -> Order:
-        if not cls.in_tree:
-            return SERIAL
-        return sum_order(operand.dtype.computes_in.part.bits, operand.rank - 1 in dims)
+    def order(cls, operand: TensorType, dims: tuple[int, ...], slides: bool = False) -> Order:
+        return super().order(operand, dims, slides) if cls.in_tree else SERIAL
 
     @classmethod
     def infer(cls, operands: Sequence[TensorType], attrs: dict[str, Any]) -> tuple[TensorType, ...]:

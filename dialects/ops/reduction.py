@@ -13,8 +13,6 @@ from ..types import DTYPES, DType, dtype
 
 NUMBERS = frozenset({"int", "uint", "float"})
 I64 = DTYPES["i64"]
-#: Larger than any element number, and subtracted from that of a NaN so that the first NaN wins.
-FAR = 1 << 62
 
 
 def lowest(element: DType) -> float | int:
@@ -224,11 +222,9 @@ class Any_(MonoidReduction):
 class _Where(Reduction):
     """The element number (i64, row-major along the reduced dims) of an extreme: the first NaN, else the first extreme.
 
-    The states are a value and its number.  A NaN enters as the extreme itself with a number below all others, so the
-    merge is a total order, exact in any order.
+    The states are a value and its number.  Of two states the one whose value lies beyond the other's stays, NaN beyond
+    all; of equals the lower number.  That is a total order, so the merge is exact in any order.
     """
-
-    indexed = True
 
     dtypes = NUMBERS | {"bool"}
     empty = False
@@ -242,26 +238,28 @@ class _Where(Reduction):
     @classmethod
     def identity(cls, element: DType) -> tuple[float | int | bool, ...]:
         state = cls.states(element)[0]
-        return (lowest(state) if cls.largest else highest(state), 2 * FAR - 1)
+        return (lowest(state) if cls.largest else highest(state), highest(I64))
 
     @classmethod
     def element(cls, b: ScalarBuilder, x: Value, k: Value) -> tuple[Value, ...]:
-        x = b.cast(x, cls.states(x.dtype)[0])
-        if not x.dtype.is_float:
-            return x, k
-        nan = x.differs(x)
-        return b.select(nan, np.inf if cls.largest else -np.inf, x), b.select(nan, k - FAR, k)
+        return b.cast(x, cls.states(x.dtype)[0]), k
 
     @classmethod
     def combine(cls, b: ScalarBuilder, older: tuple[Value, ...], newer: tuple[Value, ...]) -> tuple[Value, ...]:
         (old, at), (new, new_at) = older, newer
-        beyond = new > old if cls.largest else new < old
-        take = beyond | new.equals(old) & (new_at < at)
+        # Where the newer one comes first in memory (which a fold in order never asks) the older one is the challenger.
+        take = b.select(new_at < at, ~cls._beyond(old, new), cls._beyond(new, old))
         return b.select(take, new, old), b.select(take, new_at, at)
 
     @classmethod
+    def _beyond(cls, x: Value, y: Value) -> Value:
+        if not x.dtype.is_float:
+            return x > y if cls.largest else x < y
+        return ~(x <= y if cls.largest else x >= y) & y.equals(y)
+
+    @classmethod
     def finish(cls, b: ScalarBuilder, states: tuple[Value, ...], element: DType) -> tuple[Value, ...]:
-        return (states[1] & (FAR - 1),)
+        return (states[1],)
 
     @classmethod
     def result_dtypes(cls, element: DType) -> tuple[DType, ...]:

@@ -1,9 +1,13 @@
 // RUN: tx-opt %s -p tx-schedule-cpu | filecheck %s
+// RUN: tx-opt %s -p 'tx-schedule-cpu{streaming=false}' | filecheck %s --check-prefix=NONE
 
 // What a nest only writes may go past the caches; what it updates in place is in them already.
 
 // CHECK: @only_written
-// CHECK: loop.store {{.*}} %y {index = #tx.dims<"i0">, streaming}
+// CHECK: loop.store {{.*}} %y {index = #tx.dims<"i0">, streaming = 8388608 : i64}
+// NONE: @only_written
+// NONE-NOT: streaming
+// NONE: return
 func.func @only_written(%x: !loop.buffer<"f32[n] by [1]">, %y: !loop.buffer<"f32[n] by [1]">) attributes {tx.symbols = #tx.dims<"n">, tx.arena = #tx.dim<"0">,
 tx.thread_arena = #tx.dim<"0">} {
 

@@ -1,6 +1,5 @@
-"""The loops and bodies of real functions as PTX: neither the dialect nor the emitter assumes a CPU.
+"""Real functions as PTX: schedules for a GPU, and the emitter's form of them.
 
-The schedule of the CPU, without lanes, is put on a grid: chunks and rows are blocks, the elements of a chunk threads.
 Where a `ptxas` is found (on the path, or NVIDIA's package of it) it assembles what comes out.
 """
 
@@ -18,14 +17,11 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 import pytest
-from xdsl.dialects.builtin import ModuleOp
 
 import txc
 from txc.compiler.codegen.llvm import emit_llvm
 from txc.compiler.codegen.machine import emit_asm, make_target
-from txc.compiler.options import Options
 from txc.compiler.pipeline import run_stages
-from txc.dialects.loop import ForOp, ParallelOp
 
 TARGET = make_target("nvptx64-nvidia-cuda", "sm_90", "+ptx80")
 DTYPES = [np.float32, np.float64, np.float16, ml_dtypes.bfloat16]
@@ -55,31 +51,11 @@ def best(x):
     return np.argmax(x * 2, axis=1)
 
 
-def on_grid(function: Callable[..., Any], x: np.ndarray) -> ModuleOp:
-    """The function's `loops` on blocks and threads."""
-    options = Options.of(passes="tx-schedule-cpu{lanes=1 unroll=1}")
-    module = run_stages(txc.jit(function).graph(x), options, stop_after="loops").module
-    assert module is not None
-    for op in [op for op in module.walk() if isinstance(op, ParallelOp)]:
-        for inner in [inner for inner in op.block.ops if isinstance(inner, ForOp)]:
-            body = inner.body.detach_block(0)
-            threads = ParallelOp(inner.iv.data, inner.lower.data, inner.upper.data, body, kind="gpu_thread")
-            op.block.insert_op_before(threads, inner)
-            inner.detach()
-            inner.erase()
-        on_blocks = ParallelOp(
-            op.iv.data, op.lower.data, op.upper.data, op.body.detach_block(0), kind="gpu_block", step=op.step.data
-        )
-        assert op.parent is not None
-        op.parent.insert_op_before(on_blocks, op)
-        op.detach()
-        op.erase()
-    module.verify()
-    return module
-
-
 def ptx_of(function: Callable[..., Any], kind: Any) -> str:
-    module = on_grid(function, np.ones((64, 32), kind))
+    graph = txc.jit(function).graph(np.ones((64, 32), kind))
+    module = run_stages(graph, stop_after="loops", target=TARGET).module
+    assert module is not None
+    module.verify()
     return emit_asm(emit_llvm(module, TARGET), TARGET)
 
 

@@ -7,11 +7,13 @@ import pytest
 
 from txc.compiler.codegen.llvm import emit_llvm
 from txc.compiler.codegen.machine import emit_asm, host_target, make_target
+from txc.passes.costs import Costs
 
 from .harness import function, load, loop, parallel, parse, run, store
 
 F32 = "f32[n] by [1]"
-LARGE = host_target().streaming_bytes // 4
+LEAST = Costs().streaming_bytes
+LARGE = LEAST // 4 if host_target().has_streaming_stores else 0
 
 
 def shifted_copy(unroll: int, long: bool = False, info: str = F32, streaming: bool = True) -> str:
@@ -22,7 +24,9 @@ def shifted_copy(unroll: int, long: bool = False, info: str = F32, streaming: bo
         + '%one = "arith.constant"() {value = 1.0 : f32} : () -> f32\n'
         + '%zero = "arith.constant"() {value = 0.0 : f32} : () -> f32\n'
         + f"%y0 = arith.addf %x, %one : f32\n{adds}"
-        + store(f"y{50 if long else 0}", 1, info, "i + $s").replace("}", ", streaming}" if streaming else "}")
+        + store(f"y{50 if long else 0}", 1, info, "i + $s").replace(
+            "}", f", streaming = {LEAST} : i64}}" if streaming else "}"
+        )
     )
     chunk = loop("i", "j", "min(j + 4096, m)", body, vector=8, unroll=unroll)
     return function([info, info], parallel("j", "0", "m", chunk, step="4096"), "n, m, $s")

@@ -17,9 +17,9 @@ F32 = "f32[n] by [1]"
 TABLE = "f32[n, m] by [m, 1]"
 
 
-def square(kind: str = "cpu_thread") -> str:
+def square(kind: str = '"cpu_thread"') -> str:
     body = load("x", 0, F32, "i") + "%y = arith.mulf %x, %x : f32\n" + store("y", 1, F32, "i")
-    return function([F32, F32], parallel("i", "0", "n", body).replace("cpu_thread", kind))
+    return function([F32, F32], parallel("i", "0", "n", body).replace('"cpu_thread"', kind))
 
 
 def row_sums(kind: str, order: str = "tree<64, 16>") -> str:
@@ -69,7 +69,7 @@ def test_aarch64_assembles() -> None:
 
 def test_kinds_of_another_device_are_errors() -> None:
     with pytest.raises(EmitError, match="gpu_block is for a GPU"):
-        emit_llvm(parse(square("gpu_block")), host_target())
+        emit_llvm(parse(square('"gpu_block", threads = 64 : i64')), host_target())
     with pytest.raises(EmitError, match="cpu_thread is for a CPU"):
         emit_llvm(parse(square()), make_target("nvptx64-nvidia-cuda", "sm_80"))
 

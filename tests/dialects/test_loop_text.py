@@ -78,8 +78,8 @@ def replaced(text: str, old: str, new: str) -> str:
     [
         (replaced(LOOPS, 'upper = #tx.dim<"m">', 'upper = #tx.dim<"j + 1">'), "mentions the loop's own iterator j"),
         (replaced(LOOPS, 'step = #tx.dim<"4">', 'step = #tx.dim<"-4">'), "'step' must be positive, not -4"),
-        (replaced(LOOPS, 'kind = "cpu_thread"', 'kind = "cpu"'), "'kind' is one of cpu_thread, gpu_block, gpu_thread"),
-        (replaced(LOOPS, 'scope = "arena"', 'scope = "heap"'), "'scope' is one of arena, thread, not 'heap'"),
+        (replaced(LOOPS, 'kind = "cpu_thread"', 'kind = "cpu"'), "'kind' is one of cpu_thread, gpu_block, gpu_warp"),
+        (replaced(LOOPS, 'scope = "arena"', 'scope = "heap"'), "'scope' is one of arena, thread, block, not 'heap'"),
         (replaced(LOOPS, 'index = #tx.dims<"i, j">', 'index = #tx.dims<"i">'), "1 indices for a buffer of rank 2"),
         (LOOPS.replace("f32[m] by [1]", "f64[m] by [1]"), "f32 does not fit a buffer of f64"),
         (replaced(LOOPS, "vector = 1 : i64", "vector = 4 : i64"), "a loop with lanes carries no values"),

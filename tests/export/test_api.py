@@ -133,7 +133,10 @@ def test_the_command_writes_what_c_needs(tmp_path: Path):
         (["--emit=obj", "-o", "/nowhere/x"], "cannot write /nowhere/x.o: No such file or directory"),
         (["--emit=loops", "-o", "/nowhere/x"], "cannot write /nowhere/x: No such file or directory"),
         (["--emit=ptx", "--target=aarch64"], "--emit=ptx is for the target nvptx64, not aarch64"),
-        (["--emit=ptx"], "no PTX of softmax: a GPU kernel has no temporaries in memory"),
+        (
+            ["--emit=ptx"],
+            "no PTX of softmax: memory of scope 'arena' inside a kernel: its temporaries are block memory",
+        ),
         (["--emit=obj", "--target=nvptx64"], "C calls no code of nvptx64 (sm_90a)"),
         (["--emit=so", "--target=wasm32", "-o", "x"], "wasm32 has no shared libraries"),
         (["--emit=asm", "--target=aarch64", "--cpu=m0"], "LLVM does not know a part of aarch64-unknown-linux-gnu (m0)"),

@@ -3,12 +3,12 @@
 One module a chapter of the standard.  `txc.__getattr__` finds a name here when it is first used.
 """
 
-from . import creation, dtypes, elementwise, fft, info, linalg, manipulation, searching, statistics
+from . import creation, dtypes, elementwise, fft, info, linalg, manipulation, searching, sorting, statistics
 
 __all__ = ["CHAPTERS", "EXTENSIONS", "find", "names"]
 
 #: Where names of the namespace are, by chapter.
-CHAPTERS = (creation, dtypes, elementwise, info, linalg, manipulation, searching, statistics)
+CHAPTERS = (creation, dtypes, elementwise, info, linalg, manipulation, searching, sorting, statistics)
 #: Its extensions, each a namespace of its own.
 EXTENSIONS = {"fft": fft, "linalg": linalg}
 

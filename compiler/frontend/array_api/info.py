@@ -22,8 +22,8 @@ class Info:
     """Inspection, as the standard has it."""
 
     def capabilities(self) -> dict[str, Any]:
-        """Masks as indices have no value of a size that is known; `nonzero` computes its size first."""
-        return {"boolean indexing": False, "data-dependent shapes": False, "max dimensions": 64}
+        """Sizes that are values are computed first; a compiled function cannot have them."""
+        return {"boolean indexing": True, "data-dependent shapes": True, "max dimensions": 64}
 
     def default_device(self) -> str:
         return "cpu"

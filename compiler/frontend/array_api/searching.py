@@ -4,13 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from ....dialects.registry import OpError
 from ...diagnostics import located
 from .. import methods
-from ..advanced_indexing import Places, scatter
 from ..apply import apply, as_tensor, cast
-from ..creation import iota, zeros
-from ..numpy_functions import differences, elementwise, indexing, reductions
+from ..numpy_functions import chosen, differences, elementwise, indexing, reductions
 from ..tensor import Tensor
 
 __all__ = ["argmax", "argmin", "count_nonzero", "diff", "isin", "nonzero", "take", "take_along_axis", "where"]
@@ -38,21 +35,7 @@ def nonzero(x: Any, /) -> tuple[Tensor, ...]:
     function, which cannot know the number.
     """
     with located():
-        x = as_tensor(x)
-        if not x.ndim:
-            raise OpError("nonzero of a tensor of rank 0", "reshape it to (1,)", "TX0103")
-        mask = methods.ravel(apply("not_equal", x, 0))
-        count = int(methods.reduce("sum", mask))
-        # Element k of those that are found goes to place k, all others to one place behind.
-        place = apply("select", mask, methods.scan("cumsum", mask, 0) - 1, count)
-        flat = zeros(count + 1, "i64")
-        scatter(Places(flat, [0], [place], 0), iota(mask.dims[0]))
-        flat = flat[:count]
-        found = []
-        for size in reversed(x.shape):
-            found.append(flat % size)
-            flat = flat // size
-        return tuple(reversed(found))
+        return chosen.nonzero(x)
 
 
 def take(x: Any, indices: Any, /, *, axis: int | None = None) -> Tensor:

@@ -2,6 +2,7 @@
 
 from .. import fft_functions
 from . import (
+    chosen,
     creating,
     diagonals,
     differences,
@@ -9,11 +10,14 @@ from . import (
     indexing,
     joining,
     linear,
+    order_statistics,
     padding,
     products,
     reductions,
     running,
+    sets,
     shaping,
+    sorting,
     statistics,
 )
 from .table import FUNCTIONS, call
@@ -22,7 +26,7 @@ __all__ = ["FAMILIES", "FUNCTIONS", "call"]
 
 #: Importing them fills the table.
 FAMILIES = (
-    creating, diagonals, differences, elementwise, indexing, joining, linear, padding, products, reductions, running,
-    shaping, statistics,
+    chosen, creating, diagonals, differences, elementwise, indexing, joining, linear, order_statistics, padding,
+    products, reductions, running, sets, shaping, sorting, statistics,
 )  # fmt: skip
 FUNCTIONS |= fft_functions.FUNCTIONS

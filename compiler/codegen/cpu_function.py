@@ -1,0 +1,221 @@
+"""LLVM IR text of a function for the CPU: its frame and parallel regions.
+
+A function is ``i32 @f(ptr args, ptr symbols, ptr runtime)``: data pointers, i64 values of `tx.symbols`, and the runtime
+``{ptr parallel, ptr pool, i64 threads, ptr arena, ptr thread_arena, i64 thread_arena_stride}``.
+The body of a parallel loop becomes a function ``void(ptr context, i64 chunk, i64 worker)``.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from xdsl.dialects import func
+from xdsl.ir import Operation, SSAValue
+
+from ...dialects.attributes import BufferType
+from ...dialects.dims import Dim, Sym
+from ...dialects.loop import AllocOp, ClockOp, ParallelOp
+from .function import FunctionWriter, buffer_info, symbols_of
+from .lanes import Reg
+from .llvm_memory import storage_type
+from .writer import EmitError, Module, llvm_type, quoted
+
+__all__ = ["CpuFunction"]
+
+#: `CLOCK_MONOTONIC` of `clock_gettime`.
+MONOTONIC, MONOTONIC_APPLE = 1, 6
+#: At least this many chunks a thread where the grain allows it, and fewer than twice as many.
+CHUNKS_PER_THREAD = 8
+PARALLEL, POOL, THREADS, ARENA, THREAD_ARENA, THREAD_STRIDE = (8 * i for i in range(6))
+
+
+class CpuFunction(FunctionWriter):
+    """A function, or the outlined body of a parallel loop of `parent`."""
+
+    def __init__(self, module: Module, name: str, parent: CpuFunction | None = None):
+        super().__init__(module, name)
+        self.parent = parent
+        self.function_symbols: dict[Sym, int] = {}
+        self.captured: list[tuple[str, str]] = []
+        self._capture_of: dict[Any, str] = {}
+        self._runtime: dict[int, str] = {}
+
+    # What lies outside: arguments, symbols, values of the enclosing function
+
+    def _field(self, base: str, offset: int, type_: str) -> str:
+        """A field of a struct, loaded at the function's entry."""
+        entry = self.scopes[0].prelude
+        at = self.ins(f"getelementptr i8, ptr {base}, i64 {offset}", entry) if offset else base
+        return self.ins(f"load {type_}, ptr {at}, align 8", entry)
+
+    def capture(self, key: Any, type_: str, outside: Any) -> str:
+        """A value of the parent, passed through the context."""
+        found = self._capture_of.get(key)
+        if found is None:
+            self.captured.append((type_, outside()))
+            found = self._capture_of[key] = self._field("%context", 8 * (len(self.captured) - 1), type_)
+        return found
+
+    def runtime(self, offset: int, type_: str) -> str:
+        found = self._runtime.get(offset)
+        if found is None:
+            found = self._runtime[offset] = self._field(self.runtime_pointer(), offset, type_)
+        return found
+
+    def runtime_pointer(self) -> str:
+        if self.parent is None:
+            return "%runtime"
+        return self.capture("runtime", "ptr", self.parent.runtime_pointer)
+
+    def unknown_symbol(self, symbol: Sym) -> str:
+        if self.parent is not None:
+            parent = self.parent
+            return self.capture(symbol, "i64", lambda: parent.symbol(symbol)[0])
+        if symbol not in self.function_symbols:
+            raise EmitError(f"nothing defines the symbol {symbol}")
+        return self._field("%symbols", 8 * self.function_symbols[symbol], "i64")
+
+    def unknown_value(self, value: SSAValue) -> Reg:
+        if self.parent is None:
+            return super().unknown_value(value)
+        reg = self.parent.value(value)
+        if not reg.uniform:
+            raise EmitError("a parallel loop inside lanes")
+        name = self.capture(value, llvm_type(reg.dtype), lambda: reg.regs[0])
+        self.values[value] = Reg((), [name], reg.dtype)
+        return self.values[value]
+
+    def buffer(self, value: SSAValue) -> str:
+        found = self.buffers.get(value)
+        if found is None:
+            if isinstance(value.owner, AllocOp) and (self.parent is None or not _is_number(value.owner)):
+                self.allocate(value.owner)
+                return self.buffers[value]
+            if self.parent is None:
+                raise EmitError(f"{value} is no buffer of this function")
+            parent = self.parent
+            found = self.buffers[value] = self.capture(value, "ptr", lambda: parent.buffer(value))
+        return found
+
+    def allocate(self, op: AllocOp) -> None:
+        if _is_number(op):
+            self.buffers[op.result] = self.alloca(storage_type(buffer_info(op).dtype))
+            return
+        if op.scope.data == "arena":
+            base, offset = self.runtime(ARENA, "ptr"), op.offset.data
+        else:
+            entry = self.scopes[0].prelude
+            base, offset = self.runtime(THREAD_ARENA, "ptr"), op.offset.data
+            if self.parent is not None:
+                moved = self.ins(f"mul i64 %worker, {self.runtime(THREAD_STRIDE, 'i64')}", entry)
+                base = self.ins(f"getelementptr i8, ptr {base}, i64 {moved}", entry)
+        self.buffers[op.result] = self.pointer(base, "i8", offset)
+
+    def other(self, op: Operation) -> None:
+        if isinstance(op, ClockOp):
+            self.clock(op)
+        else:
+            super().other(op)
+
+    def clock(self, op: ClockOp) -> None:
+        """The C library's clock: cycle counters count at rates of their own, and some processors guard theirs."""
+        number = MONOTONIC_APPLE if "apple" in self.target.triple else MONOTONIC
+        self.declare("clock_gettime", "i32", ["i32", "ptr"])
+        now = self.alloca("i64", 2)
+        self.ins(f"call i32 @clock_gettime(i32 {number}, ptr {now})")
+        seconds = self.ins(f"load i64, ptr {now}, align 8")
+        rest = self.ins(f"load i64, ptr {self.ins(f'getelementptr i64, ptr {now}, i64 1')}, align 8")
+        total = self.add(self.mul(seconds, "1000000000"), rest)
+        at = self.ins(f"getelementptr i64, ptr {self.buffer(op.buffer)}, i64 {op.slot.value.data}")
+        self.put(f"store i64 {total}, ptr {at}, align 8")
+
+    # Parallel loops
+
+    def parallel(self, op: ParallelOp) -> None:
+        if op.kind.data != "cpu_thread":
+            raise EmitError(f"loop.parallel of kind {op.kind.data} is for a GPU; this target is {self.target.triple}")
+        lower, upper, step = op.lower.data, op.upper.data, op.step.data
+        bound = upper if lower.nonneg else None
+        if self.parent is not None or self.lanes:
+            self.counted(
+                op.symbol, self.index(lower), self.index(upper), self.index(step),
+                lambda _: self.region(op.block), bound=bound,
+            )  # fmt: skip
+            return
+        start, end, stride = self.index(lower), self.index(upper), self.index(step)
+        trip = self._ceil_div(self._smax(self.sub(end, start), "0"), stride)
+        grain = self.index(op.grain.data)
+        threads = self.runtime(THREADS, "i64")
+        most = self.mul(threads, str(CHUNKS_PER_THREAD))
+        serial = self.ins(f"icmp sle i64 {threads}, 1")
+        most = self.ins(f"select i1 {serial}, i64 1, i64 {most}")
+        each = self._smax(self.ins(f"udiv i64 {trip}, {most}"), self._smax(grain, "1"))
+        chunks = self._smax(self._ceil_div(trip, each), "1")
+        span = self.mul(each, stride)
+
+        child = self._outline(op, start, end, span, bound)
+        context = self.alloca("i64", max(1, len(child.captured)))
+        for i, (type_, value) in enumerate(child.captured):
+            at = self.ins(f"getelementptr i64, ptr {context}, i64 {i}") if i else context
+            self.put(f"store {type_} {value}, ptr {at}, align 8")
+        many, direct, after = self.label("parallel"), self.label("direct"), self.label("joined")
+        self.branch_if(self.ins(f"icmp sgt i64 {chunks}, 1"), many, direct)
+        self.start(many)
+        function, pool = self.runtime(PARALLEL, "ptr"), self.runtime(POOL, "ptr")
+        self.put(
+            f"call void {function}(ptr {pool}, ptr {quoted(child.name)}, ptr {context}, i64 {chunks}, i64 {threads})"
+        )
+        self.branch(after)
+        self.start(direct)
+        self.put(f"call void {quoted(child.name)}(ptr {context}, i64 0, i64 0)")
+        self.branch(after)
+        self.start(after)
+
+    def _ceil_div(self, a: str, b: str) -> str:
+        """``a / b`` rounded up, of a non-negative and a positive number."""
+        if b == "1":
+            return a
+        return self.ins(f"udiv i64 {self.sub(self.add(a, b), '1')}, {b}")
+
+    def _smax(self, a: str, b: str) -> str:
+        if a[0] != "%" and b[0] != "%":
+            return str(max(int(a), int(b)))
+        return self.intrinsic("smax", "i64", "i64", [("i64", a), ("i64", b)])
+
+    def _outline(self, op: ParallelOp, start: str, end: str, span: str, bound: Dim | None) -> CpuFunction:
+        child = CpuFunction(self.module, self.module.unique(f"{self.name}.{op.symbol.name}"), self)
+        child.bounds = dict(self.bounds)
+        if self.module.debug is not None:
+            child.place(op)
+        first = child.capture("start", "i64", lambda: start)
+        last = child.capture("end", "i64", lambda: end)
+        size = child.capture("span", "i64", lambda: span)
+        begin = child.add(first, child.mul("%chunk", size))
+        stop = child.intrinsic("smin", "i64", "i64", [("i64", child.add(begin, size)), ("i64", last)])
+        child.counted(op.symbol, begin, stop, child.index(op.step.data), lambda _: child.region(op.block), bound=bound)
+        child.fence()
+        child.put("ret void")
+        child.finish("internal void", "ptr noalias readonly %context, i64 %chunk, i64 %worker")
+        return child
+
+    def fence(self) -> None:
+        """Stores past the caches are ordered by nothing else."""
+        if self.streamed:
+            self.declare("llvm.x86.sse.sfence", "void", [])
+            self.put("call void @llvm.x86.sse.sfence()")
+
+    def emit(self, op: func.FuncOp) -> None:
+        self.function_symbols.update((s, i) for i, s in enumerate(symbols_of(op)))
+        for i, argument in enumerate(op.body.block.args):
+            if not isinstance(argument.type, BufferType):
+                raise EmitError(f"argument {i} of {self.name} is a {argument.type}, not a buffer")
+            self.buffers[argument] = self._field("%args", 8 * i, "ptr")
+        self.region(op.body.block)
+        self.fence()
+        self.put("ret i32 0")
+        self.finish("i32", "ptr noalias readonly %args, ptr noalias readonly %symbols, ptr noalias readonly %runtime")
+
+
+def _is_number(op: AllocOp) -> bool:
+    """Whether a temporary is one number: it lives in the function's frame, and so in a register where nobody minds."""
+    return op.scope.data == "arena" and not buffer_info(op).rank

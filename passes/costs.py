@@ -1,0 +1,208 @@
+"""The cost model: what every decision about speed asks, in nanoseconds of one core.
+
+`Machine` is what is known of the machine; `Costs` answers the questions of passes: what arithmetic and traffic take,
+how much work is worth a thread, which sizes of tiles and bands fit a cache, from where on stores go past the caches.
+No threshold stands anywhere else.  A module says which machine it is compiled for (``tx.machine``, what differs from
+the defaults), as MLIR's DLTI does, so that a dump is compiled the same way by ``tx-opt``.
+
+Sizes known only at run time are taken to be `ASSUMED`.  The model decides between forms of one program: nothing that
+it says may change a result.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+
+from xdsl.dialects.builtin import DictionaryAttr, FloatAttr, ModuleOp, f64
+from xdsl.ir import Operation
+
+from ..dialects.dims import Dim, dim, maximum
+from ..dialects.types import TensorType
+
+__all__ = ["ASSUMED", "WORK_UNITS", "Costs", "Machine", "Work", "assumed_number", "assumed_size"]
+
+ASSUMED = 512
+#: Units of work that are worth a second thread: `Costs.weight`, and what native entries compare with (`LIGHT`).
+WORK_UNITS = 1 << 14
+#: The bytes of the elements that tiles and bands are laid out for.
+_ELEMENT = 4
+_ATTRIBUTE = "tx.machine"
+
+
+@dataclass(frozen=True)
+class Machine:
+    """One core and its memory; rates are in units a nanosecond.
+
+    The defaults are rounded figures of the machine of `benchmarks/NOTES.md`; `compiler/calibration.py` measures others.
+
+    * `cache1`, `cache2`, `cache3`, `line`, `page`: bytes; `registers`: of vectors.
+    * `near_rate`, `far_rate`: bytes that a copy reads and writes where the second cache holds them, where none does.
+    * `arithmetic`: f32 additions and multiplications; `division`: f32 divisions and square roots, on a port of theirs.
+    * `handover`: nanoseconds until another thread works and is done, so often asleep as awake.
+    """
+
+    cache1: float = 32 << 10
+    cache2: float = 512 << 10
+    cache3: float = 32 << 20
+    line: float = 64
+    page: float = 4096
+    registers: float = 16
+    near_rate: float = 80.0
+    far_rate: float = 16.0
+    arithmetic: float = 40.0
+    division: float = 10.0
+    handover: float = 2048.0
+
+    def attribute(self) -> DictionaryAttr:
+        """What differs from the defaults."""
+        mine = {f.name: getattr(self, f.name) for f in fields(self) if getattr(self, f.name) != f.default}
+        return DictionaryAttr({name: FloatAttr(float(value), f64) for name, value in mine.items()})
+
+    @staticmethod
+    def of(op: Operation) -> Machine:
+        """The machine of the module that an op is in."""
+        root = op.get_toplevel_object()
+        given = root.attributes.get(_ATTRIBUTE) if isinstance(root, ModuleOp) else None
+        if not isinstance(given, DictionaryAttr):
+            return Machine()
+        return Machine.of_figures({k: v.value.data for k, v in given.data.items() if isinstance(v, FloatAttr)})
+
+    @staticmethod
+    def of_figures(figures: Mapping[str, float]) -> Machine:
+        """The machine of figures by name; what another version of txc measured under other names does not count."""
+        names = {f.name for f in fields(Machine)}
+        return Machine(**{name: float(value) for name, value in figures.items() if name in names})
+
+    def mark(self, module: ModuleOp) -> None:
+        """Say in a module that it is compiled for this machine."""
+        attribute = self.attribute()
+        if attribute.data:
+            module.attributes[_ATTRIBUTE] = attribute
+
+
+@dataclass(frozen=True)
+class Work:
+    """What one point of a nest takes: operations by the ports that do them, and bytes of operands."""
+
+    arithmetic: float = 0.0
+    divisions: float = 0.0
+    bytes: float = 0.0
+    bits: int = 32
+
+
+@dataclass(frozen=True)
+class Costs:
+    """The questions that passes ask."""
+
+    machine: Machine = Machine()
+
+    @staticmethod
+    def of(op: Operation) -> Costs:
+        return Costs(Machine.of(op))
+
+    # Time
+
+    def computing(self, operations: float, bits: int = 32) -> float:
+        """Arithmetic on elements of so many bits; an op counts as many as its declaration's `cost` says."""
+        return operations * max(32, bits) / 32 / self.machine.arithmetic
+
+    def moving(self, size: float, near: bool = True) -> float:
+        """So many bytes read or written; `near`: while the second cache holds them."""
+        return size / (self.machine.near_rate if near else self.machine.far_rate)
+
+    def point(self, work: Work) -> float:
+        """A point of a nest: ports and memory work side by side, so the slowest of them."""
+        wide = max(32, work.bits) / 32
+        return max(
+            self.computing(work.arithmetic, work.bits), work.divisions * wide / self.machine.division,
+            self.moving(work.bytes),
+        )  # fmt: skip
+
+    # Threads
+
+    def chunk(self, nanoseconds: float) -> int:
+        """How many points of so many nanoseconds each make one piece of parallel work: handing it over costs as much.
+
+        A power of two, so that pieces of packed arrays begin at lines.
+        """
+        points = self.machine.handover / max(nanoseconds, 1e-3)
+        return max(self.side_by_side, 1 << round(math.log2(max(1.0, points))))
+
+    def grain(self, inner: Dim, nanoseconds: float) -> Dim:
+        """Iterations of an outer loop that make such a piece when each has `inner` points."""
+        chunk = self.chunk(nanoseconds)
+        if inner.const is not None:
+            return dim(max(1, chunk // max(1, inner.const)))
+        return dim(chunk) // maximum(1, inner) + 1
+
+    def weight(self, nanoseconds: float) -> int:
+        """Units of work of a point: a call of more than `WORK_UNITS` in all is worth a second thread."""
+        return max(1, round(nanoseconds / self.unit))
+
+    @property
+    def unit(self) -> float:
+        """Nanoseconds of a unit of work."""
+        return self.machine.handover / WORK_UNITS
+
+    # Sizes
+
+    @property
+    def side_by_side(self) -> int:
+        """Neighbouring results that are computed side by side: four lines of them."""
+        return int(4 * self.machine.line) // _ELEMENT
+
+    @property
+    def tile(self) -> int:
+        """The sides of a tile of a transposition: the first cache holds what is read and what is written."""
+        return 1 << int(math.log2(math.sqrt(self.machine.cache1 / (2 * _ELEMENT))))
+
+    @property
+    def band(self) -> int:
+        """Results of a scan along an outer dim that go along it side by side: a page of them."""
+        return int(self.machine.page) // _ELEMENT
+
+    @property
+    def stretch(self) -> int:
+        """Elements of a long scan that are passed twice before the next ones: two second caches, of two threads."""
+        return int(2 * self.machine.cache2) // _ELEMENT
+
+    @property
+    def streaming_bytes(self) -> int:
+        """From which size on a buffer that is only written goes past the caches.
+
+        A quarter of the last cache, where both kinds of stores take the same time (`benchmarks/NOTES.md`).
+        """
+        return int(self.machine.cache3) // 4
+
+    # Registers
+
+    def copies(self, operations: int) -> int:
+        """Copies of a body of so many operations that are unrolled: what they hold fits the registers."""
+        registers = self.machine.registers
+        return 4 if operations <= registers / 2 else 2 if operations <= registers * 3 / 4 else 1
+
+    def accumulators(self, operations: int, width: int) -> int:
+        """Vectors of neighbouring results that fold side by side.
+
+        A light fold has as many as there are registers: the wider the piece of each row, the better rows come from
+        memory.
+        """
+        if operations <= self.machine.registers / 8:
+            return int(self.machine.registers)
+        return max(1, min(int(self.machine.registers) // 2, self.side_by_side // width))
+
+
+def assumed_number(d: Dim, sizes: Mapping[str, int] | None = None) -> float:
+    """The value of an expression when every symbol is `ASSUMED`, or as `sizes` say."""
+    known = sizes or {}
+    return float(d.evaluate({s: known.get(s.name, ASSUMED) for s in d.symbols()}))
+
+
+def assumed_size(tensor: TensorType) -> float:
+    """The number of elements of a tensor, so estimated."""
+    total = 1.0
+    for d in tensor.dims:
+        total *= assumed_number(d)
+    return total

@@ -1,0 +1,63 @@
+"""GPU schedule: kernels over buffers become grids of blocks and threads (stage `buffers` to stage `loops`).
+
+What stands at the top of a function is the host's: allocations, loops and branches around grids, loads of flags.  Only
+how fast a result comes may change here, never the result: orders of arithmetic are fixed long before, and the CPU's.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects import func
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Block, Operation
+from xdsl.passes import ModulePass
+
+from ..dialects import kernel, loop
+from ..dialects.attributes import dim_attr
+from ..dialects.dims import dim
+from .loop_writer import LoopWriter
+from .schedule_cpu import CpuSchedule
+from .schedule_gpu_map import Grid, schedule_gpu_map
+from .schedule_gpu_threads import write_as_threads
+from .schedule_map import Lanes
+from .schedule_walk import ScheduleWalk
+
+__all__ = ["ScheduleGpuPass"]
+
+#: For kernels that run as on a CPU: what is in lanes there is threads here.
+AS_THREADS = Lanes(vector_bits=128)
+
+
+@dataclass(frozen=True)
+class ScheduleGpuPass(ModulePass):
+    """Kernels to grids.  `threads` of a block; `unroll` copies of a map's vectors (0: chosen by the body)."""
+
+    name = "tx-schedule-gpu"
+    threads: int = 256
+    unroll: int = 0
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        for function in [f for f in op.body.block.ops if isinstance(f, func.FuncOp)]:
+            GpuSchedule(LoopWriter(function), Grid(self.threads, self.unroll)).function(function)
+            function.attributes["tx.thread_arena"] = dim_attr(dim(0))
+
+
+@dataclass
+class GpuSchedule(ScheduleWalk):
+    grid: Grid
+
+    def kernel(self, op: Operation, block: Block) -> None:
+        if isinstance(op, kernel.GenericOp) and not op.is_reduction:
+            schedule_gpu_map(self.writer, op, block, self.grid)
+        else:
+            loops = Block()
+            CpuSchedule(self.writer, AS_THREADS).kernel(op, loops)
+            write_as_threads(self.writer, loops, block)
+
+    def other(self, op: Operation, block: Block) -> None:
+        if isinstance(op, loop.AllocOp) and op.scope.data == "thread":
+            op.detach()  # the kernel that uses it says where it is
+        else:
+            super().other(op, block)

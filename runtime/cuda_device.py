@@ -1,0 +1,211 @@
+"""One NVIDIA GPU: its primary context, a stream, recycled memory, copies through pinned memory, modules."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+
+from .cuda import NoDevice, architecture, text_of
+from .device_pool import DevicePool
+from .gpu_device import DeviceError
+
+__all__ = ["CudaDevice", "CudaModule"]
+
+#: Copies between host and device go through two pinned buffers of this size, one filled while the other is copied.
+STAGING_BYTES = 4 << 20
+#: More dynamic shared memory than this a kernel has to be allowed.
+USUAL_SHARED = 48 << 10
+
+
+class CudaDevice:
+    """A `GpuDevice`.  The context is the primary one of the process, which PyTorch, CuPy and JAX use as well."""
+
+    def __init__(self, driver: Any, number: int):
+        count = driver.Device.count()
+        if number >= count:
+            there = ", ".join(f"cuda:{n}" for n in range(count))
+            raise NoDevice(f"the NVIDIA driver finds {there}; CUDA_VISIBLE_DEVICES says which it shows")
+        device = driver.Device(number)
+        self.driver, self.name = driver, f"cuda:{number}"
+        self.cpu = architecture(device.compute_capability())
+        try:
+            self._context = device.retain_primary_context()
+            self._context.push()
+        except driver.Error as error:
+            raise NoDevice(f"{device.name()} is there and cannot be used now: {text_of(error)}") from None
+        try:
+            self.stream = driver.Stream()
+            self._staging = _Staging(driver, self.stream)
+        finally:
+            driver.Context.pop()
+        self._allocations: dict[int, Any] = {}
+        self._pool = DevicePool(self._new, self._drop, driver.MemoryError, self.name)
+        self._lock = threading.RLock()
+        #: Kernels launched since it was last known that all went well.
+        self._pending: dict[str, None] = {}
+        self._process = os.getpid()
+
+    @contextmanager
+    def current(self) -> Iterator[None]:
+        """The context is this thread's; what the driver says is wrong becomes a DeviceError."""
+        if os.getpid() != self._process:
+            raise DeviceError(
+                f"{self.name} belongs to the process that forked this one: start processes by the method 'spawn'"
+            )
+        with self._lock:
+            self._context.push()
+            try:
+                yield
+            except self.driver.Error as error:
+                raise self._failed(error) from error
+            finally:
+                self.driver.Context.pop()
+
+    def _failed(self, error: Exception) -> DeviceError:
+        """Kernels run behind the host's back, so an error may be that of any that was launched since the last wait."""
+        suspects, self._pending = [*self._pending], {}
+        said = text_of(error)
+        if len(suspects) == 1:
+            return DeviceError(said, kernel=suspects[0])
+        among = f" (in one of {', '.join(suspects)}; CUDA_LAUNCH_BLOCKING=1 tells in which)" if suspects else ""
+        return DeviceError(f"{self.name}: {said}{among}")
+
+    # Memory
+
+    def _new(self, size: int) -> int:
+        allocation = self.driver.mem_alloc(size)
+        self._allocations[int(allocation)] = allocation
+        return int(allocation)
+
+    def _drop(self, address: int) -> None:
+        self._allocations.pop(address).free()
+
+    def allocate(self, size: int) -> int:
+        with self.current():
+            return self._pool.take(size)
+
+    def free(self, address: int) -> None:
+        with self._lock:
+            self._pool.give(address)
+
+    def release(self) -> None:
+        """Give memory that nothing uses back to the driver, for other libraries."""
+        with self.current():
+            self.stream.synchronize()
+            self._pool.release()
+
+    def write(self, address: int, array: np.ndarray) -> None:
+        with self.current():
+            self._staging.write(address, array)
+
+    def read(self, address: int, array: np.ndarray) -> None:
+        with self.current():
+            self._staging.read(address, array)
+            self._pending.clear()
+
+    # Kernels
+
+    def load(self, ptx: str) -> CudaModule:
+        with self.current():
+            said: list[str] = []
+
+            def heard(succeeded: bool, info: str, errors: str) -> None:
+                said.append(errors if not succeeded else info)
+
+            try:
+                module = self.driver.module_from_buffer(ptx.encode() + b"\0", message_handler=heard)
+            except self.driver.Error as error:
+                words = " ".join(filter(None, map(str.strip, said))) or text_of(error)
+                raise DeviceError(f"{self.name} does not take the PTX: {words}") from None
+            return CudaModule(self, module)
+
+    def launched(self, kernel: str) -> None:
+        self._pending[kernel] = None
+
+    def synchronize(self) -> None:
+        with self.current():
+            self.stream.synchronize()
+            self._pending.clear()
+
+    def seconds(self, work: Callable[[], None]) -> float:
+        """How long the device takes for what `work` queues."""
+        with self.current():
+            first, last = self.driver.Event(), self.driver.Event()
+            first.record(self.stream)
+            work()
+            last.record(self.stream)
+            last.synchronize()
+            return last.time_since(first) * 1e-3
+
+
+class CudaModule:
+    """Kernels in a GPU's context."""
+
+    def __init__(self, device: CudaDevice, module: Any):
+        self._device, self._module = device, module
+        self._kernels: dict[str, Any] = {}
+
+    def launch(
+        self,
+        kernel: str,
+        grid: tuple[int, int, int],
+        block: tuple[int, int, int],
+        shared: int,
+        arguments: Sequence[int],
+    ) -> None:
+        with self._device.current():
+            function = self._kernels.get(kernel)
+            if function is None:
+                function = self._kernels[kernel] = self._prepared(kernel, len(arguments))
+            if shared > USUAL_SHARED:
+                attribute = self._device.driver.function_attribute.MAX_DYNAMIC_SHARED_SIZE_BYTES
+                function.set_attribute(attribute, shared)
+            self._device.launched(kernel)
+            function.prepared_async_call(grid, block, self._device.stream, *arguments, shared_size=shared)
+
+    def _prepared(self, kernel: str, arguments: int) -> Any:
+        """All parameters of our kernels are addresses and integers of 64 bits."""
+        return self._module.get_function(kernel).prepare("q" * arguments)
+
+
+class _Staging:
+    """Copies of any size through two pinned buffers: the device reads and writes no other memory at full speed."""
+
+    def __init__(self, driver: Any, stream: Any):
+        self._driver, self._stream = driver, stream
+        self._buffers = [driver.pagelocked_empty(STAGING_BYTES, np.uint8) for _ in range(2)]
+        self._done = [driver.Event() for _ in range(2)]
+
+    def _parts(self, memory: np.ndarray) -> Iterator[tuple[int, int, np.ndarray]]:
+        """The number of the buffer, offset and bytes of each part."""
+        for i, offset in enumerate(range(0, memory.size, STAGING_BYTES)):
+            yield i % 2, offset, memory[offset : offset + STAGING_BYTES]
+
+    def write(self, address: int, array: np.ndarray) -> None:
+        for which, offset, part in self._parts(array.reshape(-1).view(np.uint8)):
+            self._done[which].synchronize()
+            pinned = self._buffers[which][: part.size]
+            pinned[...] = part
+            self._driver.memcpy_htod_async(address + offset, pinned, self._stream)
+            self._done[which].record(self._stream)
+
+    def read(self, address: int, array: np.ndarray) -> None:
+        waiting: tuple[int, np.ndarray] | None = None
+        for which, offset, part in self._parts(array.reshape(-1).view(np.uint8)):
+            self._done[which].synchronize()
+            self._driver.memcpy_dtoh_async(self._buffers[which][: part.size], address + offset, self._stream)
+            self._done[which].record(self._stream)
+            if waiting is not None:
+                self._taken(*waiting)
+            waiting = which, part
+        if waiting is not None:
+            self._taken(*waiting)
+
+    def _taken(self, which: int, part: np.ndarray) -> None:
+        self._done[which].synchronize()
+        part[...] = self._buffers[which][: part.size]
