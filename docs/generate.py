@@ -1,19 +1,30 @@
-"""Writes docs/ops.md from the op registry: ``python docs/generate.py``."""
+"""Writes docs/ops.md and docs/operations.md from the op registry: ``python docs/generate.py``.
+
+`ops.md` lists what is declared; `operations.md` the names of Eigen's Tensor module (`eigen_names.toml`), with what each
+means here, where it runs, and which test proves it.
+"""
 
 from __future__ import annotations
 
+import json
+import tomllib
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+import txc
+from txc.compiler.frontend.elementwise import EXPRESSIONS
+from txc.compiler.frontend.methods import METHODS
 from txc.compiler.frontend.numpy_dispatch import fold_of, scan_of
+from txc.compiler.frontend import random
 from txc.compiler.frontend.tx_names import FUNCTIONS as TX_FUNCTIONS
 from txc.dialects.registry import OPS, REQUIRED, Op, Scan
+from txc.dialects.types import DTYPES
 
-__all__ = ["FAMILIES", "ops_page"]
+__all__ = ["FAMILIES", "TESTS", "eigen_names", "operations_page", "ops_page", "proof"]
 
-TARGET = Path(__file__).with_name("ops.md")
+FOLDER = Path(__file__).parent
 
 #: In order, with what the family means.
 FAMILIES = {
@@ -43,6 +54,75 @@ def ops_page() -> str:
         found = sorted((op for op in OPS.values() if op.family == family), key=lambda op: op.name)
         made += [_row(op) for op in found]
     return "\n".join(made) + "\n"
+
+
+OPERATIONS_HEADER = """# Operations of Eigen's Tensor module
+
+Written by `docs/generate.py` from `docs/eigen_names.toml` and the registry; do not edit. *Accuracy* is in units in the
+last place (`accuracy.md` has what was measured). *cpu*: all listed dtypes, by the test named last. *PTX*: the element
+types among {kinds} for which the op compiles to PTX for `sm_90` (`docs/gpu_support.json`); that is what the PTX
+simulator (`ptx-sim`) and CUDA devices run. A dash: it is no computation of its own, or there is no PTX of it.
+"""
+#: The generated test of a family, where a name states none of its own.
+TESTS = {
+    "map": "ops/test_generated.py::test_map",
+    "reduction": "ops/test_generated.py::test_reduction",
+    "scan": "ops/test_generated.py::test_scan",
+    "view": "ops/test_generated.py::test_view",
+}
+
+
+def eigen_names() -> dict[str, dict[str, dict[str, Any]]]:
+    """The entries of eigen_names.toml, by group and name."""
+    return tomllib.loads((FOLDER / "eigen_names.toml").read_text(encoding="utf-8"))
+
+
+def operations_page() -> str:
+    """The text of docs/operations.md."""
+    support = json.loads((FOLDER / "gpu_support.json").read_text(encoding="utf-8"))
+    made = [OPERATIONS_HEADER.format(kinds=", ".join(support["kinds"]))]
+    for group, names in eigen_names().items():
+        made.append(
+            f"\n## {group}\n\n| name | meaning | dtypes | accuracy | cpu | PTX | test |\n|---|---|---|---|---|---|---|"
+        )
+        for name, entry in names.items():
+            cells = (f"`{name}`", *_named(name, entry, support["ops"]), f"`tests/{proof(name, entry)}`")
+            made.append("| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |")
+    return "\n".join(made) + "\n"
+
+
+def _named(name: str, entry: dict[str, Any], support: dict[str, list[str]]) -> tuple[str, ...]:
+    """Meaning, dtypes, accuracy and the back ends of a name."""
+    if entry.get("dtype"):
+        element = DTYPES[name]
+        return f"{element.kind}, {element.bits} bits", name, "", "yes", "–"
+    if "means" in entry or "of" in entry:
+        return entry.get("means") or _docstring(entry["of"]), "any", "", "yes", "–"
+    op = OPS[entry.get("op", name)]
+    return _summary(op), _dtypes(op), _accuracy(op), "yes", ", ".join(support[op.name]) or "–"
+
+
+def proof(name: str, entry: dict[str, Any]) -> str:
+    """The test that proves a name, as pytest is told it, from `tests/` on."""
+    if entry.get("dtype"):
+        return "ops/test_exact_maps.py::test_cast" if not DTYPES[name].is_complex else "ops/test_complex.py::test_map"
+    if "test" in entry:
+        return entry["test"]
+    op = OPS[entry.get("op", name)]
+    return f"{TESTS[op.family]}[{op.name}]"
+
+
+def _docstring(path: str) -> str:
+    """What an object's docstring says first; a tensor's methods that are no ops are in its table."""
+    owner, _, name = path.partition(".")
+    if owner == "txc":
+        found = getattr(txc, name)
+    else:
+        found = getattr(txc.Tensor, name, None) or METHODS.get(name) or EXPRESSIONS.get(name) or getattr(random, name)
+    text = " ".join((found.__doc__ or "").strip().split("\n\n")[0].split())
+    if not text:
+        raise ValueError(f"{path} has no docstring, and docs/eigen_names.toml says not what it means")
+    return text
 
 
 def _row(op: type[Op]) -> str:
@@ -102,4 +182,5 @@ def _summary(op: type[Op]) -> str:
 
 
 if __name__ == "__main__":
-    TARGET.write_text(ops_page(), encoding="utf-8")
+    (FOLDER / "ops.md").write_text(ops_page(), encoding="utf-8")
+    (FOLDER / "operations.md").write_text(operations_page(), encoding="utf-8")

@@ -191,24 +191,24 @@ class ScanWriter(ReduceWriter):
 
         def load(lane: Lane) -> list[Reg]:
             for base, text, d in zip(memory, scan.identity, scan.dtypes):
-                self._put_state(base, self.lit(text, lane.width, llvm_type(d)), d, lane.width)
+                self.put_state(base, self.lit(text, lane.width, llvm_type(d)), d, lane.width)
 
             def put(places: list[str]) -> None:
                 for place, x in zip(places, self.region(scan.op.body.block)):
-                    self._put_state(place, self.constants(x)[0], x.dtype, 1)
+                    self.put_state(place, self.constants(x)[0], x.dtype, 1)
 
             each(lane, put)
-            return [Reg((lane,), [self._get_state(p, d, lane.width)], d) for p, d in zip(memory, scan.dtypes)]
+            return [Reg((lane,), [self.get_state(p, d, lane.width)], d) for p, d in zip(memory, scan.dtypes)]
 
         def finish(lane: Lane, prefixes: Sequence[Reg]) -> None:
             for base, x in zip(memory, prefixes):
-                self._put_state(base, x.regs[0], x.dtype, lane.width)
+                self.put_state(base, x.regs[0], x.dtype, lane.width)
             each(lane, lambda places: self._finish_one(scan, places))
 
         return load, finish
 
     def _finish_one(self, scan: _Scan, places: list[str]) -> None:
-        states = [Reg((), [self._get_state(p, d, 1)], d) for p, d in zip(places, scan.dtypes)]
+        states = [Reg((), [self.get_state(p, d, 1)], d) for p, d in zip(places, scan.dtypes)]
         self.region(scan.op.finish.block, states)
 
     def _as_vector(self, x: Reg, lane: Lane) -> Reg:

@@ -6,6 +6,7 @@ from . import (
     creating,
     diagonals,
     differences,
+    einsum,
     elementwise,
     indexing,
     joining,
@@ -26,7 +27,7 @@ __all__ = ["FAMILIES", "FUNCTIONS", "call"]
 
 #: Importing them fills the table.
 FAMILIES = (
-    chosen, creating, diagonals, differences, elementwise, indexing, joining, linear, order_statistics, padding,
+    chosen, creating, diagonals, differences, einsum, elementwise, indexing, joining, linear, order_statistics, padding,
     products, reductions, running, sets, shaping, sorting, statistics,
 )  # fmt: skip
 FUNCTIONS |= fft_functions.FUNCTIONS
