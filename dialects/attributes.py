@@ -30,6 +30,7 @@ from xdsl.printer import Printer
 from .dims import Dim, dim, parse_dim
 from .index_map import IndexMap
 from .order import Order, parse_order
+from .scalar_program import ScalarProgram, parse_program
 from .types import DTYPES, DType, TensorType, tensor_type
 
 __all__ = [
@@ -40,6 +41,7 @@ __all__ = [
     "DimsAttr",
     "MapAttr",
     "OrderAttr",
+    "ProgramAttr",
     "dims_attr",
     "element_type",
     "from_attr",
@@ -177,6 +179,17 @@ class ComplexAttr(_TextAttr[complex]):
     @classmethod
     def read(cls, text: str) -> complex:
         return complex(text)
+
+
+@irdl_attr_definition
+class ProgramAttr(_TextAttr[ScalarProgram]):
+    """``#tx.program<"(%0: f32) {%1 = exp %0; yield %1: f32}">``: a user's function of scalars."""
+
+    name = "tx.program"
+
+    @classmethod
+    def read(cls, text: str) -> ScalarProgram:
+        return parse_program(text)
 
 
 @dataclass(frozen=True)
@@ -335,6 +348,8 @@ def to_attr(value: Any) -> Attribute:
             return order_attr(value)
         case DType():
             return DTypeAttr(value)
+        case ScalarProgram():
+            return ProgramAttr(value)
         case tuple() if value and all(isinstance(v, Dim) for v in value):
             return dims_attr(value)
         case tuple():

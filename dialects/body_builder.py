@@ -191,10 +191,15 @@ class BodyBuilder(ScalarBuilder):
         return self.select(condition, slow(), fast)
 
     def iterate(
-        self, active: Value, states: Sequence[Value], step: Callable[..., tuple[Value, Sequence[Value]]], limit: int
+        self,
+        active: Value,
+        states: Sequence[Value],
+        step: Callable[..., tuple[Value, Sequence[Value]]],
+        limit: int | None,
     ) -> tuple[Value, ...]:
         """An `scf.while`, which in a body runs in every lane for as long as that lane's condition holds."""
-        first = [active, self.constant(0, DTYPES["i32"]), *states]
+        counter = [] if limit is None else [self.constant(0, DTYPES["i32"])]
+        first, skipped = [active, *counter, *states], 1 + len(counter)
         types = [v.ref.type for v in first]
 
         def region(fill: Callable[[list[Value]], tuple[type[Operation], list[Value]]]) -> Region:
@@ -207,17 +212,18 @@ class BodyBuilder(ScalarBuilder):
             return Region(block)
 
         def before(values: list[Value]) -> tuple[type[Operation], list[Value]]:
-            return scf.ConditionOp, [values[0] & (values[1] < limit), *values]
+            going = values[0] if limit is None else values[0] & (values[1] < limit)
+            return scf.ConditionOp, [going, *values]
 
         def after(values: list[Value]) -> tuple[type[Operation], list[Value]]:
-            again, found = step(*values[2:])
-            return scf.YieldOp, [again, values[1] + 1, *found]
+            again, found = step(*values[skipped:])
+            return scf.YieldOp, [again, *(n + 1 for n in values[1:skipped]), *found]
 
         loop = scf.WhileOp.create(
             operands=[v.ref for v in first], result_types=types, regions=[region(before), region(after)]
         )
         self.block.add_op(loop)
-        return tuple(self.wrap(r, v.dtype) for r, v in zip(loop.results[2:], states))
+        return tuple(self.wrap(r, v.dtype) for r, v in zip(loop.results[skipped:], states))
 
     def op(self, name: str, *operands: Value) -> Value:
         decl = find_op(name)

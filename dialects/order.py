@@ -9,7 +9,8 @@ from the smallest to the largest, older operand first again.  ``lanes`` and ``bl
 With ``fma``, an element ``a*b`` is combined as ``fma(a, b, accumulator)``; with ``mul_add``, which is for targets that
 have no fused multiply-add, the product is rounded and then combined.  Either way the factors are the elements.
 ``free``: the operation is exact (integers, min, max, and, or), so any order gives the same bits.
-``serial``: one element after another, the first of them combined with the identity, which may then be any value.
+``serial``: one element after another, the first of them combined with the identity, which may then be any value: most
+scans along outer dims, and folds by functions of users.
 ``prefix<block, lanes>`` is for scans only.  A run of ``lanes`` elements is scanned by doubling: for s = 1, 2, 4, … lane
 ``l`` becomes the merge of lane ``l - s`` (of the identity where there is none) and lane ``l``.  Within a block the runs
 are chained: a run's prefixes are merged with the last one of the run before (at first the identity).  Blocks are

@@ -16,8 +16,8 @@ A family says what an op *is* and so what passes may do with it:
 from __future__ import annotations
 
 import difflib
-from collections.abc import Sequence
-from typing import Any, ClassVar, TypeVar
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar, Self, TypeVar
 
 import numpy as np
 
@@ -83,6 +83,11 @@ class Op:
         return chosen, {k: v for k, v in given.items() if k not in cls.variants}
 
     @classmethod
+    def for_params(cls, attrs: Mapping[str, Any]) -> type[Self]:
+        """The declaration with what depends on canonical parameters settled: itself where nothing does."""
+        return cls
+
+    @classmethod
     def bind(cls, operands: Sequence[TensorType], given: dict[str, Any]) -> dict[str, Any]:
         """The canonical parameters: converted, defaults filled in; OpError for a wrong or unknown one."""
         unknown = [k for k in given if k not in cls.params]
@@ -111,6 +116,11 @@ class Op:
     def expanded(cls, tensors: Sequence[Any], attrs: dict[str, Any]) -> Any:
         """What it is by other ops, where it is no op of its own for these operands: else None."""
         return None
+
+    @classmethod
+    def has_meaning(cls) -> bool:
+        """Whether `evaluate` is independent of bodies: by a function of NumPy, or by code of the op's own."""
+        return cls.numpy is not None or cls.evaluate.__func__.__module__ != __name__  # type: ignore[attr-defined]
 
     @classmethod
     def evaluate(cls, arrays: Sequence[np.ndarray], attrs: dict[str, Any]) -> tuple[np.ndarray, ...]:
@@ -177,6 +187,8 @@ class Map(Op):
     commutative: ClassVar[bool] = False
     #: Algebra that canonicalisation applies: ``involution``, ``idempotent``, ``("neutral", 0.0)``, …
     algebra: ClassVar[tuple[Any, ...]] = ()
+    #: Whether `build` takes ``inside``: where its operands are elements, not what stands in for those outside guards.
+    guarded: ClassVar[bool] = False
     #: Rough cost of one element in floating-point instructions, for the cost model.
     cost: ClassVar[float] = 1.0
     #: The interval tests draw arguments from, per operand.
@@ -229,11 +241,6 @@ class Map(Op):
                 f"{cls.name} is not defined on {element}", f"it takes {', '.join(sorted(cls.dtypes))} tensors", "TX0112"
             )
         return (tensor_type(cls.result_dtype(element), dims),)
-
-    @classmethod
-    def has_meaning(cls) -> bool:
-        """Whether `evaluate` is independent of `scalar`: by a function of NumPy, or by code of its own."""
-        return cls.numpy is not None or cls.evaluate.__func__ is not Map.evaluate.__func__  # type: ignore[attr-defined]
 
     @classmethod
     def evaluate(cls, arrays: Sequence[np.ndarray], attrs: dict[str, Any]) -> tuple[np.ndarray, ...]:

@@ -224,10 +224,15 @@ class ScalarBuilder(ABC):
 
     @abstractmethod
     def iterate(
-        self, active: Value, states: Sequence[Value], step: Callable[..., tuple[Value, Sequence[Value]]], limit: int
+        self,
+        active: Value,
+        states: Sequence[Value],
+        step: Callable[..., tuple[Value, Sequence[Value]]],
+        limit: int | None,
     ) -> tuple[Value, ...]:
         """A loop in every lane: while `active`, and `limit` times at most, ``active, states = step(*states)``.
 
+        Without a limit (None) it goes on for as long as it takes.
         Gives the last states.  Those of a lane that is done stay as they are while other lanes go on, so the result
         of a lane never depends on its neighbours.  `step` must be free of side effects; it runs for as long as any
         lane is active.

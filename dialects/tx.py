@@ -27,6 +27,7 @@ from .attributes import (
     DTypeAttr,
     MapAttr,
     OrderAttr,
+    ProgramAttr,
     from_attr,
     ir_tensor,
     order_attr,
@@ -61,6 +62,11 @@ class TxOp(IRDLOperation):
         """The canonical parameters; one that is absent is None."""
         found = self.attributes
         return {key: from_attr(found[key]) if key in found else None for key in self.decl.params}
+
+    @property
+    def bound(self) -> type[Op]:
+        """The declaration for these parameters (see `Op.for_params`)."""
+        return self.decl.for_params(self.params)
 
     @property
     def operand_tensors(self) -> tuple[TensorType, ...]:
@@ -425,10 +431,11 @@ def leaf(decl: type[Op] | str) -> type[Any]:
 def order_of(decl: type[Op], operands: Sequence[SSAValue], params: Mapping[str, Any]) -> Order | None:
     """The order of arithmetic of an operation, fixed when it is made; None where it has none."""
     types = [tensor_of(v.type) for v in operands]
+    bound = decl.for_params(params)
     if decl.family == "reduction":
-        return decl.order(types[0], params["dims"], slides(operands[0], params["dims"]))  # type: ignore[attr-defined]
+        return bound.order(types[0], params["dims"], slides(operands[0], params["dims"]))  # type: ignore[attr-defined]
     if decl.family == "scan":
-        return decl.order(types[0], params["axis"])  # type: ignore[attr-defined]
+        return bound.order(types[0], params["axis"])  # type: ignore[attr-defined]
     if decl.name == "contract":
         sides = zip(operands, zip(*params["pairs"]))
         return contract_order(
@@ -505,4 +512,4 @@ def _verify_order(op: TxOp) -> None:
 def tx_dialect() -> Dialect:
     """The dialect with every registered op: for parsing."""
     leaves = [leaf(decl) for decl in (*OPS.values(), *LOCAL.values()) if decl.family != "composite"]
-    return Dialect("tx", leaves, [DimsAttr, DimAttr, MapAttr, OrderAttr, DTypeAttr, ComplexAttr])
+    return Dialect("tx", leaves, [DimsAttr, DimAttr, MapAttr, OrderAttr, DTypeAttr, ComplexAttr, ProgramAttr])

@@ -123,7 +123,7 @@ def _inlined_cost(value: SSAValue, depth: int = 0) -> float:
     op = value.owner
     if depth > 16 or not isinstance(op, tx.TxOp) or isinstance(op, (tx.EvalOp, tx.ReductionOp, tx.ContractOp)):
         return 0.0
-    decl = op.decl
+    decl = op.bound
     below = sum(_inlined_cost(v, depth + 1) for v in op.operands)
     return below + (decl.cost if issubclass(decl, Map) else 0.0)
 

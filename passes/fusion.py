@@ -248,7 +248,7 @@ def fold_nest(scope: _Scope, op: tx.ReductionOp | tx.ContractOp, epilogue: SSAVa
 
 def reduction_nest(scope: _Scope, op: tx.ReductionOp, epilogue: SSAValue | None = None) -> Operation:
     """``tx.sum`` and kin: parallel iterators for the kept dims, one linear iterator for the reduced ones."""
-    decl = op.decl
+    decl = op.bound
     assert issubclass(decl, Reduction)
     operand = tensor_of(op.operands[0].type)
     reduced: tuple[int, ...] = op.params["dims"]
@@ -279,7 +279,7 @@ def _results(
 
 def scan_nest(scope: _Scope, op: tx.ScanOp, epilogue: SSAValue | None = None) -> Operation:
     """``tx.cumsum`` and kin: parallel iterators for the other dims, the last one along the axis."""
-    decl = op.decl
+    decl = op.bound
     assert issubclass(decl, Scan)
     monoid, operand, exclusive = decl.fold(), tensor_of(op.operands[0].type), bool(op.params["exclusive"])
     others = [i for i in range(operand.rank) if i != op.axis]

@@ -122,6 +122,8 @@ class NestBuilder:
 
     def _map(self, op: TxOp, decl: type[Map], index: IndexMap) -> Value:
         operands = [self.pull(v, index) for v in op.operands]
+        if decl.guarded and index.guards:
+            return decl.build(self.builder, *operands, **op.params, inside=self._inside(index.guards))
         if decl.params:
             return decl.build(self.builder, *operands, **op.params)
         return self.builder.apply(decl, operands)
@@ -134,10 +136,14 @@ class NestBuilder:
         guards = IndexMap(index.extents, (), inner.guards).simplified().guards
         if not guards:
             return value
+        return self.builder.select(self._inside(guards), value, self.builder.constant(op.fill, value.dtype))
+
+    def _inside(self, guards: Sequence[Dim]) -> Value:
+        """Whether all guards hold."""
         inside = self.builder.index(guards[0]) >= 0
         for guard in guards[1:]:
             inside = inside & (self.builder.index(guard) >= 0)
-        return self.builder.select(inside, value, self.builder.constant(op.fill, value.dtype))
+        return inside
 
     def _constant(self, op: TxOp, index: IndexMap) -> Value:
         return self.builder.constant(op.params["value"], op.params["dtype"])

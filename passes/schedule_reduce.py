@@ -132,7 +132,8 @@ def _across(nest: kernel.GenericOp, walks: list[Access], k: Sym, inner: Sym) -> 
 
 def _is_long(writer: LoopWriter, nest: kernel.GenericOp) -> bool:
     extent = nest.extents.data[-1]
-    return _order(nest).kind != "chain" and (extent.const is None or extent.const > _block_of(writer, nest))
+    in_pieces = _order(nest).kind not in ("chain", "serial")
+    return in_pieces and (extent.const is None or extent.const > _block_of(writer, nest))
 
 
 def _block_of(writer: LoopWriter, nest: kernel.GenericOp) -> int:
@@ -159,7 +160,7 @@ def fold(
     body.add_op(loop.YieldOp(*yielded))
     types = state_types(nest)
     assert nest.identity is not None
-    if order.kind == "tree":
+    if order.kind in ("tree", "serial"):
         width = min(width, order.lanes)
     made = loop.ReduceOp(
         str(iterator), lower, upper, body, writer.merge(nest), order=order, identity=list(nest.identity.data),

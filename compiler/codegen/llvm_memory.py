@@ -473,6 +473,11 @@ class MemoryWriter(StreamingWriter):
         numbers = "<" + ", ".join(f"i{bits} {k}" for k in range(width)) + ">"
         return self.ins(f"icmp {predicate} <{width} x i{bits}> {numbers}, {self.splat(short, f'i{bits}', width)}")
 
+    def lanes_inside(self, width: int) -> str | None:
+        if width == 1:
+            return None
+        return self.mask if self.left is None else self.lanes_below(self.left, width)
+
     def _masks(self, guard: Reg | None, lanes: tuple[Lane, ...]) -> Sequence[str | None]:
         if guard is None:
             return [None] * count_of(lanes)

@@ -67,7 +67,7 @@ class ReduceWriter(LoopWriter):
             self.values.update(zip(op.outs, self._with_positions(fold, fold.position)))
             return
         most = constant_bound(upper - lower)
-        single = order.kind == "free" or (most is not None and most <= order.block)
+        single = order.kind in ("free", "serial") or (most is not None and most <= order.block)
         if single:
             start, end = self.index(lower), self.index(upper)
             total = self._block(fold, start, end, extent)

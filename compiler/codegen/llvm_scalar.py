@@ -145,6 +145,10 @@ class ScalarWriter(Converter):
         """Write the function of a map on registers of `width` elements."""
         raise NotImplementedError
 
+    def lanes_inside(self, width: int) -> str | None:
+        """A mask of the lanes of a vector that are inside the range of the loop around; None where all are."""
+        return None
+
     def loop_in_lanes(
         self,
         first: Sequence[Reg],
@@ -153,10 +157,12 @@ class ScalarWriter(Converter):
     ) -> list[Reg]:
         """``scf.while`` in every lane: `before` gives whether to go on and what to pass to `after`, or to the result.
 
-        It runs until no lane goes on.  A lane that is done keeps its values, from which `before` finds it done again,
-        passing the same: so what is passed last is right for all lanes.  The registers of `first` must vary along all
-        lanes that anything in the loop varies along.
+        It runs until no lane goes on; those outside the range of the loop around, which might never end, are left out.
+        A lane that is done keeps its values, from which `before` finds it done again, passing the same: so what is
+        passed last is right for all lanes.  The registers of `first` must vary along all lanes that anything in the
+        loop varies along.
         """
+        inside = self.lanes_inside(width_of(first[0].lanes))
         entered = self.block
         head, body, done = self.label("lanes"), self.label("step"), self.label("left")
         self.branch(head)
@@ -167,6 +173,9 @@ class ScalarWriter(Converter):
         self.out.append(phis)
         self.frames.append({})
         more, passed = before(carried)
+        if inside is not None:
+            ty = self.mask_type(more.width)
+            more = Reg(more.lanes, [self.ins(f"and {ty} {r}, {inside}") for r in more.regs], more.dtype)
         self.branch_if(self.any_lane(more), body, done)
         self.start(body)
         yielded = after(passed)
@@ -468,11 +477,16 @@ class LlvmScalarBuilder(ScalarBuilder):
         return Value(self, Reg(lanes, phis, quick.dtype), fast.dtype)
 
     def iterate(
-        self, active: Value, states: Sequence[Value], step: Callable[..., tuple[Value, Sequence[Value]]], limit: int
+        self,
+        active: Value,
+        states: Sequence[Value],
+        step: Callable[..., tuple[Value, Sequence[Value]]],
+        limit: int | None,
     ) -> tuple[Value, ...]:
         w = self.writer
-        count = self.constant(0, I32)
-        first = [v.ref for v in (active, *states)]
+        counter = [] if limit is None else [self.constant(0, I32)]
+        skipped = 1 + len(counter)
+        first = [v.ref for v in (active, *counter, *states)]
         lanes = union([r.lanes for r in first])
         wide = [Reg(lanes, w.spread(r, lanes), r.dtype) for r in first]
 
@@ -480,17 +494,16 @@ class LlvmScalarBuilder(ScalarBuilder):
             return [Value(self, r, r.dtype) for r in regs]
 
         def before(regs: list[Reg]) -> tuple[Reg, list[Reg]]:
+            if limit is None:
+                return regs[0], regs
             going, n = values(regs[:2])
             return (going & (n < limit)).ref, regs
 
         def after(regs: list[Reg]) -> list[Reg]:
-            n, *current = values(regs[1:])
-            again, found = step(*current)
-            return [again.ref, (n + 1).ref, *(v.ref for v in found)]
+            again, found = step(*values(regs[skipped:]))
+            return [again.ref, *((n + 1).ref for n in values(regs[1:skipped])), *(v.ref for v in found)]
 
-        count = Reg(lanes, w.spread(count.ref, lanes), I32)
-        last = w.loop_in_lanes([wide[0], count, *wide[1:]], before, after)
-        return tuple(values(last[2:]))
+        return tuple(values(w.loop_in_lanes(wide, before, after)[skipped:]))
 
 
 def _number(attribute: Attribute) -> float | int:

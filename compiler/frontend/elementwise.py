@@ -6,23 +6,22 @@ from outside may be numbers and tensors of rank 0.
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable, Sequence
-from contextlib import nullcontext
 from typing import Any
 
 import numpy as np
 
 from ...dialects.dims import dim
 from ...dialects.registry import OPS, Map, OpError
-from ...dialects.types import DTYPES, tensor_type
-from . import regions
-from .apply import apply, as_tensor, broadcast_to, broadcast_together, cast, emit
+from ...dialects.scalar_program import ScalarProgram
+from ...dialects.types import DTYPES, as_literal
+from ..diagnostics import located
+from . import methods
+from .apply import apply, as_tensor, broadcast_to, broadcast_together, cast, common_dtype, emit
 from .creation import zeros
-from .graph import Node, Value, schedule
-from .staging import Runtime, stage
+from .graph import Node, Value
+from .scalar_functions import traced
 from .tensor import Tensor
-from .trace import Trace, current
 
 __all__ = ["EXPRESSIONS", "elementwise"]
 
@@ -30,35 +29,22 @@ __all__ = ["EXPRESSIONS", "elementwise"]
 def elementwise(f: Callable[..., Any], *operands: Any, together: bool = False) -> Tensor:
     """``f(x, y, …)`` for each element of the operands, which are broadcast; of the dtype that `f` gives.
 
-    With `together` the function takes one tuple: ``f((x, y, …))``.
+    With `together` the function takes one tuple: ``f((x, y, …))``.  Without loops it becomes the operations it is made
+    of; with loops one op, so that each element goes round as often as it needs.
     """
-    if not callable(f):
-        raise OpError(f"an expression takes a function of scalars, not {f!r}", code="TX0730")
-    tensors = broadcast_together([as_tensor(x) for x in operands], "an expression", _layout(operands))
-    trace = current()
-    with Trace("expression") if trace is None else nullcontext(trace) as inner:
-        with regions.region(inner, [tensor_type(t.element) for t in tensors]) as block:
-            scalars = tuple(Tensor(v) for v in block.args)
-            result = as_tensor(_staged(f)(scalars) if together else _staged(f)(*scalars))
-            if result.ndim:
-                raise OpError(f"the function of an expression gives a scalar, not {result.user_type}", code="TX0731")
-            program, last = schedule([result.value], block), result.value
-    known: dict[Value, Tensor] = dict(zip(block.args, tensors))
-    if trace is None:
-        known.update((i.value, as_tensor(i.source)) for i in inner.inputs if i.value is not None)
-    _Replay(known).run(program)
+    layout = _layout(operands)
+    tensors = broadcast_together([as_tensor(x) for x in operands], "an expression", layout)
+    with traced(f, [t.element for t in tensors], together) as function:
+        if function.has_loops:
+            program, captured = function.program()
+            every = broadcast_together([*tensors, *captured], "an expression", layout)
+            (value,) = emit(OPS["scalar_map"], [t.value for t in every], {"program": program})
+            return Tensor(value, layout=layout)
+        known = dict(zip(function.block.args, tensors)) | function.outside
+        _Replay(known).run(function.nodes())
+        last = function.result
     wide = known[last] if last in known else Tensor(last)
     return broadcast_to(wide, tensors[0].dims, tensors[0].layout) if not wide.ndim else wide
-
-
-def _staged(f: Callable[..., Any]) -> Callable[..., Any]:
-    """`f`, or what a functor's call runs, with branches on tensors."""
-    if inspect.isfunction(f):
-        return stage(f, Runtime())
-    bound, inner = (f.__self__, f.__func__) if inspect.ismethod(f) else (f, type(f).__call__)
-    if not inspect.isfunction(inner):
-        return f  # a ufunc, say
-    return lambda *args: stage(inner, Runtime())(bound, *args)
 
 
 def _layout(operands: Sequence[Any]) -> str:
@@ -149,7 +135,74 @@ def custom_op(x: Tensor, *arguments: Any) -> Tensor:
     return out
 
 
+def vectorized(f: np.vectorize) -> Callable[..., Tensor]:
+    """What a call of NumPy's ``np.vectorize(f)`` is in a compiled function: `elementwise`, in its `otypes`."""
+
+    def call(*arrays: Any) -> Tensor:
+        with located():
+            _refuse_options(f)
+            result = elementwise(f.pyfunc, *arrays)
+            return result if f.otypes is None else cast(result, methods.element_named(np.dtype(f.otypes[0])))
+
+    return call
+
+
+def _refuse_options(f: np.vectorize) -> None:
+    for name, given in {"excluded": f.excluded, "signature": f.signature}.items():
+        if given:
+            text = f"np.vectorize with {name}={given!r} is not compiled"
+            raise OpError(text, "write the function for arrays", "TX0735")
+    if f.otypes is not None and len(f.otypes) != 1:
+        raise OpError(f"np.vectorize with {len(f.otypes)} results is not compiled", "make one for each", "TX0735")
+
+
+def reduce(
+    x: Tensor, dims: Any, f: Callable[..., Any], init: Any, *, order: str = "serial", dtype: Any = None
+) -> Tensor:
+    """``f(… f(f(init, x0), x1) …)`` along `dims` (None: all), one element after another as they lie in memory.
+
+    `f` takes what is accumulated and an element, both of the dtype that `x` and `init` have in common, or of `dtype`.
+    With ``order="tree"`` the function is associative and `init` its neutral element; the order is that of `sum`.
+    """
+    x, init, program = _folding("reduce", x, f, init, dtype)
+    return apply("fold", x, dims=dims, program=program, init=init, order=order)
+
+
+def scan(
+    x: Tensor, axis: int, f: Callable[..., Any], init: Any, exclusive: bool = False, *, dtype: Any = None
+) -> Tensor:
+    """``f(… f(init, x0) …, xi)`` for each element along `axis`; with `exclusive` without ``xi``, `init` first.
+
+    `f` and `dtype` are those of `reduce`.
+    """
+    x, init, program = _folding("scan", x, f, init, dtype)
+    return apply("running", x, axis=axis, program=program, init=init, exclusive=exclusive)
+
+
+def _folding(what: str, x: Tensor, f: Callable[..., Any], init: Any, dtype: Any) -> tuple[Tensor, Any, ScalarProgram]:
+    """The operand and `init` in the type that is accumulated, and `f` for two scalars of it."""
+    if not isinstance(init, (bool, int, float, complex, np.generic)):
+        raise OpError(f"{what} starts from a number, not from {init!r}", "combine with a tensor afterwards", "TX0734")
+    x = cast(x, common_dtype([x, as_tensor(init)]) if dtype is None else methods.element_named(dtype))
+    kind = x.element.computes_in
+    with traced(f, [kind, kind]) as function:
+        if function.result.type.dtype is not kind:
+            raise OpError(
+                f"the function of {what} gives {function.result.type.dtype} for two scalars of {kind}",
+                f"{what}(…, dtype=) names the type that is accumulated",
+                "TX0734",
+            )
+        program, captured = function.program()
+    if captured:
+        raise OpError(
+            f"the function of {what} uses {len(captured)} value(s) that are known only when the compiled function runs",
+            "use its two arguments and Python numbers",
+            "TX0734",
+        )
+    return x, as_literal(init, kind), program
+
+
 EXPRESSIONS = {
     "unary_expr": unary_expr, "binary_expr": binary_expr, "nullary_expr": nullary_expr, "generate": generate,
-    "custom_op": custom_op,
+    "custom_op": custom_op, "reduce": reduce, "scan": scan,
 }  # fmt: skip

@@ -20,6 +20,7 @@ def set_constant(x: Tensor, value: Any) -> Tensor:
 
 
 def set_zero(x: Tensor) -> Tensor:
+    """All elements become 0."""
     return set_constant(x, 0)
 
 

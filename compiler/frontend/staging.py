@@ -67,6 +67,7 @@ def trace_function(
     """
     with Trace(function.__name__) as trace:
         runtime = Runtime()
+        trace.captures = runtime.captures
         values = {a.name: _symbolic(trace, a, runtime.captures) for a in arguments}
         for symbol, size in fixed.items():
             trace.table.equate(sym(symbol), size, "calls kept having it")
@@ -194,6 +195,10 @@ class Runtime:
         if _hashable(called) and called in FUNCTIONAL:
             return lambda *given, **named: called(*map(self._staged, given), **named)
         self.captures.refuse_call(called)
+        if isinstance(called, np.vectorize):
+            from .elementwise import vectorized
+
+            return vectorized(called)
         if isinstance(called, functools.partial):
             return functools.partial(self.fn(called.func), *called.args, **called.keywords)
         if isinstance(called, types.MethodType) and not is_library(called.__func__):

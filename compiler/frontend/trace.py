@@ -18,6 +18,7 @@ from .graph import Block, DimTable, Graph, Input, Literal, Node, Value
 from .symint import SymInt, symint
 
 if TYPE_CHECKING:
+    from .captures import Captures
     from .tensor import Tensor
 
 __all__ = ["Trace", "current", "require", "suspended", "table"]
@@ -77,6 +78,8 @@ class Trace:
         #: Lazy tensors used in the trace, as hidden arguments.
         self._adopted: dict[Value, Tensor] = {}
         self._loops = 0
+        #: What the traced function takes from outside it (`captures.Captures`); None where nothing is staged.
+        self.captures: Captures | None = None
         #: The seeds of random tensors that are given none.
         self.draws = itertools.count()
         #: How many branches and whiles are open: what is traced inside may not run.

@@ -6,15 +6,18 @@ more are defined, half-width floats are rounded once, and `fma` is exact whether
 
 from __future__ import annotations
 
+import itertools
+import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
-from ...dialects.registry import Map, Op, OpError, find_op
-from ...dialects.scalar import ScalarBuilder, Value
-from ...dialects.types import DType, dtype
+from ...dialects.registry import Map, Op, OpError, Reduction, Scan, find_op
+from ...dialects.scalar import ComplexValue, ScalarBuilder, Value
+from ...dialects.types import DType, dtype, tensor_type
 from ...runtime.fused_multiply_add import fma, round_to_odd
+from . import order as ordered
 
 __all__ = ["NumpyScalarBuilder", "cast_array", "evaluate"]
 
@@ -33,7 +36,17 @@ class NumpyScalarBuilder(ScalarBuilder):
     def value(self, array: Any) -> Value:
         """The body's view of an array; TypeError where its element type is not one txc has."""
         array = np.asarray(array)
+        if array.dtype.kind == "c":
+            return self.complex_of(self.value(array.real), self.value(array.imag))
         return Value(self, array, dtype(array.dtype))
+
+    def array(self, x: Value) -> Array:
+        """The array that a value stands for."""
+        if not isinstance(x, ComplexValue):
+            return np.asarray(x.ref)
+        made = np.empty(np.broadcast_shapes(x.re.ref.shape, x.im.ref.shape), x.dtype.numpy)
+        made.real, made.imag = x.re.ref, x.im.ref
+        return made
 
     def emit(self, name: str, operands: Sequence[Value], dtype: DType) -> Value:
         compute = _PRIMITIVES.get(name)
@@ -57,10 +70,14 @@ class NumpyScalarBuilder(ScalarBuilder):
         return self.select(condition, slow(), fast) if condition.ref.any() else fast
 
     def iterate(
-        self, active: Value, states: Sequence[Value], step: Callable[..., tuple[Value, Sequence[Value]]], limit: int
+        self,
+        active: Value,
+        states: Sequence[Value],
+        step: Callable[..., tuple[Value, Sequence[Value]]],
+        limit: int | None,
     ) -> tuple[Value, ...]:
         states = tuple(states)
-        for _ in range(limit):
+        for _ in itertools.count() if limit is None else range(limit):
             if not active.ref.any():
                 break
             again, found = step(*states)
@@ -76,12 +93,43 @@ class NumpyScalarBuilder(ScalarBuilder):
 
 
 def evaluate(decl: type[Op], arrays: Sequence[Array], attrs: dict[str, Any]) -> tuple[Array, ...]:
-    """What an op computes, by NumPy; by its own body where it is a map that NumPy has no function for."""
-    if issubclass(decl, Map) and not decl.has_meaning():
-        b = NumpyScalarBuilder()
-        with np.errstate(all="ignore"):
-            return (np.asarray(decl.build(b, *map(b.value, arrays), **attrs).ref),)
-    return decl.evaluate(arrays, attrs)
+    """What an op computes, by NumPy; by its own bodies where NumPy has no function for it."""
+    if decl.has_meaning() or not issubclass(decl, Map | Reduction | Scan):
+        return decl.evaluate(arrays, attrs)
+    b, bound = NumpyScalarBuilder(), decl.for_params(attrs)
+    with np.errstate(all="ignore"):
+        if issubclass(bound, Map):
+            return (b.array(bound.build(b, *map(b.value, arrays), **attrs)),)
+        return _folded(b, bound, arrays[0], attrs)
+
+
+def _folded(b: NumpyScalarBuilder, decl: type[Reduction] | type[Scan], x: Array, attrs: dict[str, Any]) -> Any:
+    """A reduction or scan by its element, merge and finish, in its order."""
+    fold = decl.fold() if issubclass(decl, Scan) else decl
+    dims = (attrs["axis"],) if issubclass(decl, Scan) else attrs["dims"]
+    element, kinds = dtype(x.dtype), fold.states(dtype(x.dtype))
+    kept = [d for d in range(x.ndim) if d not in dims]
+    rows = x.transpose([*dims, *kept]).reshape([math.prod(x.shape[d] for d in dims), *(x.shape[d] for d in kept)])
+
+    def values(states: Sequence[Array]) -> tuple[Value, ...]:
+        return tuple(Value(b, np.asarray(s), kind) for s, kind in zip(states, kinds, strict=True))
+
+    def enter(ks: Array) -> tuple[Array, ...]:
+        return tuple(v.ref for v in fold.element(b, b.value(rows[ks.reshape(-1)]), b.value(ks)))
+
+    def merge(older: Sequence[Array], newer: Sequence[Array]) -> tuple[Array, ...]:
+        return tuple(v.ref for v in fold.combine(b, values(older), values(newer)))
+
+    operand, batch = tensor_type(element, x.shape), rows.shape[1:]
+    start = [b.literal(v, kind).ref for v, kind in zip(decl.identity(element), kinds, strict=True)]
+    if issubclass(decl, Scan):
+        exclusive = attrs["exclusive"]
+        order = decl.order(operand, attrs["axis"])
+        states, _ = ordered.scan(order, len(rows), enter, merge, start, start, batch, exclusive)
+        found = (b.array(v) for v in decl.finish(b, values(states), element, exclusive))
+        return tuple(np.moveaxis(a, 0, attrs["axis"]) for a in found)
+    states = ordered.fold(decl.order(operand, dims), len(rows), enter, merge, start, batch)
+    return tuple(b.array(v) for v in decl.finish(b, values(states), element))
 
 
 def cast_array(x: Array, to: DType) -> Array:

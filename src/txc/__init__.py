@@ -17,12 +17,13 @@ if TYPE_CHECKING:
     from .compiler.jit import jit
     from .compiler.options import OptionError
     from .compiler.tx_module import compile_source, load
+    from .compiler.vectorize import vectorize
 
 __version__ = "0.1.0"
 __all__ = [
     "OptionError", "Tensor", "TensorFixedSize", "TensorIOFormat", "TensorMap", "TensorRef", "TxcError", "asarray",
     "compile_source", "cond", "device", "devices", "export", "fori_loop", "graph", "info", "jit", "library", "load",
-    "random", "scan", "tensure", "to_device", "while_loop",
+    "random", "scan", "tensure", "to_device", "vectorize", "while_loop",
 ]  # fmt: skip
 
 #: Each name's module is imported when the name is first used: a jitted function whose code the cache has needs neither
@@ -48,6 +49,7 @@ _MODULES = {
     "load": "tx_module",
     "scan": "frontend.functional",
     "to_device": "devices",
+    "vectorize": "vectorize",
     "while_loop": "frontend.functional",
 }
 

@@ -105,9 +105,11 @@ def operand_dtypes(op: type[Map], name: str) -> list[str]:
     return ["bool", name, name] if op.name == "select" else [name] * op.arity
 
 
-MAPS = [op for op in OPS.values() if issubclass(op, Map)]
-REDUCTIONS = [op for op in OPS.values() if issubclass(op, Reduction)]
-SCANS = [op for op in OPS.values() if issubclass(op, Scan)]
+#: Made of functions of users: `test_custom_folds.py` and `test_scalar_loops.py` test them.
+BY_FUNCTION = {"scalar_map", "fold", "running"}
+MAPS = [op for op in OPS.values() if issubclass(op, Map) and op.name not in BY_FUNCTION]
+REDUCTIONS = [op for op in OPS.values() if issubclass(op, Reduction) and op.name not in BY_FUNCTION]
+SCANS = [op for op in OPS.values() if issubclass(op, Scan) and op.name not in BY_FUNCTION]
 VIEWS = [op for op in OPS.values() if issubclass(op, View)]
 #: NumPy leaves open which of two zeros is the larger.
 EITHER_ZERO = {"nextafter", "clip", *(op.name for op in MAPS if op.name.startswith("cwise_"))}

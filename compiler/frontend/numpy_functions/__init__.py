@@ -6,6 +6,7 @@ from . import (
     creating,
     diagonals,
     differences,
+    einsum,
     elementwise,
     factorisations,
     indexing,
@@ -27,7 +28,7 @@ __all__ = ["FAMILIES", "FUNCTIONS", "call"]
 
 #: Importing them fills the table.
 FAMILIES = (
-    chosen, creating, diagonals, differences, elementwise, factorisations, indexing, joining, linear, order_statistics,
-    padding, products, reductions, running, sets, shaping, sorting, statistics,
+    chosen, creating, diagonals, differences, einsum, elementwise, factorisations, indexing, joining, linear,
+    order_statistics, padding, products, reductions, running, sets, shaping, sorting, statistics,
 )  # fmt: skip
 FUNCTIONS |= fft_functions.FUNCTIONS

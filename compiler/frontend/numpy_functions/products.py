@@ -15,7 +15,7 @@ from ..tensor import Tensor
 from ..trace import table
 from .table import handles, into
 
-__all__ = ["batched_matmul", "cross", "kron", "matmul", "outer", "vecdot"]
+__all__ = ["batched_matmul", "contracted", "cross", "kron", "matmul", "outer", "vecdot"]
 
 
 @handles(np.dot)
@@ -154,16 +154,16 @@ def batched_matmul(a: Tensor, b: Tensor) -> Tensor:
     )
     left, right = ([n for n in names if n != STRETCHED] for names in (left, right))
     rows, columns = left[-2:-1] if a.ndim > 1 else [], right[-1:] if b.ndim > 1 else []
-    return _contracted(a, left, b, right, [*stacks, *rows, *columns])
+    return contracted(a, left, b, right, [*stacks, *rows, *columns])
 
 
-def _contracted(a: Tensor, left: Sequence[str], b: Tensor, right: Sequence[str], kept: Sequence[str]) -> Tensor:
+def contracted(a: Tensor, left: Sequence[str], b: Tensor, right: Sequence[str], kept: Sequence[str]) -> Tensor:
     """Products of elements whose dims of one name agree, summed over the names that are not `kept`.
 
     The sums run in the order in which the right operand, the weights, has those names, the last one fastest.
     """
     if "col" in (a.layout, b.layout) and a.layout == b.layout:
-        swapped = _contracted(b.swap_layout(), right[::-1], a.swap_layout(), left[::-1], kept[::-1])
+        swapped = contracted(b.swap_layout(), right[::-1], a.swap_layout(), left[::-1], kept[::-1])
         return swapped.swap_layout()
     shared = [n for n in left if n in right]
     pairs = {n: (left.index(n), right.index(n)) for n in shared}
@@ -172,42 +172,3 @@ def _contracted(a: Tensor, left: Sequence[str], b: Tensor, right: Sequence[str],
     result = apply("contract", a, b, pairs=summed, batch=tuple(pairs[n] for n in batch))
     have = [*batch, *(n for n in left if n not in shared), *(n for n in right if n not in shared)]
     return methods.transpose(result, [have.index(n) for n in kept]) if have != list(kept) else result
-
-
-@handles(np.einsum)
-def einsum(*operands: Any, out: Any = None, optimize: Any = False) -> Any:
-    """One or two operands: diagonals refused, sums over private letters, a contraction where the result allows it."""
-    subscripts, *operands = operands  # pyright: ignore[reportAssignmentType]
-    if not isinstance(subscripts, str) or "." in subscripts or len(operands) not in (1, 2):
-        raise OpError("np.einsum takes letters for one or two operands here", "split it into steps", "TX0272")
-    text = subscripts.replace(" ", "")
-    left, _, right = text.partition("->")
-    inputs = left.split(",")
-    if "->" not in text:
-        letters = left.replace(",", "")
-        right = "".join(sorted(c for c in set(letters) if letters.count(c) == 1))
-    tensors = [as_tensor(x) for x in operands]
-    if len(inputs) != len(tensors) or any(len(s) != t.ndim for s, t in zip(inputs, tensors)):
-        raise OpError(f"np.einsum {text!r} does not fit {', '.join(str(t.user_type) for t in tensors)}", code="TX0272")
-    if any(len(set(s)) != len(s) for s in inputs) or len(set(right)) != len(right):
-        raise OpError(f"np.einsum {text!r} takes a diagonal", "use np.diagonal first", "TX0272")
-    for i, s in enumerate(inputs):
-        others = right + "".join(inputs[:i] + inputs[i + 1 :])
-        private = tuple(k for k, c in enumerate(s) if c not in others)
-        if private:
-            tensors[i] = methods.reduce("sum", tensors[i], private)
-            inputs[i] = "".join(c for c in s if c in others)
-    if len(tensors) == 1:
-        result, have = tensors[0], inputs[0]
-    else:
-        a, b = inputs
-        if any(c in b and c not in right for c in a) or not any(c in b for c in a):
-            return into(out, _contracted(tensors[0], list(a), tensors[1], list(b), list(right)))
-        result, have = apply("mul", *(_aligned(t, s, right) for t, s in zip(tensors, inputs))), right
-    return into(out, methods.transpose(result, [have.index(c) for c in right]) if right else result)
-
-
-def _aligned(t: Tensor, have: str, want: str) -> Tensor:
-    """`t` with its dims in the order of `want`, and 1 for each letter it lacks."""
-    t = methods.transpose(t, [have.index(c) for c in want if c in have])
-    return methods.expand_dims(t, tuple(i for i, c in enumerate(want) if c not in have)) if len(have) < len(want) else t

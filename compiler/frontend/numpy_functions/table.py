@@ -71,7 +71,8 @@ def call(f: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
             raise OpError(f"np.{f.__name__} does not take {name}={value!r} here", "leave it out", "TX0240")
     if positional and any(p.kind is p.VAR_POSITIONAL for p in taken.parameters.values()):
         # What comes before ``*arrays`` is given by position too.
-        before = [n for n in named if known.parameters[n].kind is known.parameters[n].POSITIONAL_OR_KEYWORD]
+        stated = {n: known.parameters[n] for n in named if n in known.parameters}
+        before = [n for n, parameter in stated.items() if parameter.kind is parameter.POSITIONAL_OR_KEYWORD]
         positional = [named.pop(n) for n in before] + positional
     return handler(*positional, **named)
 
