@@ -134,12 +134,13 @@ class _Walk:
     def _remark(self, op: tx.MapOp, best: Order, votes: dict[Order, float]) -> None:
         """What each order would read against the grain, a line for every element."""
         line = self.costs.machine.line / tensor_of(op.results[0].type).dtype.bytes
-        against = {order: sum(v for o, v in votes.items() if o != order) for order in {*votes, best}}
+        orders = sorted({*votes, best, row_major(len(best))})
+        against = {order: sum(v for o, v in votes.items() if o != order) for order in orders}
         choices = {
             f"order {list(order)}": self.costs.moving(sum(votes.values()) + (line - 1) * bytes_, near=False)
-            for order, bytes_ in sorted(against.items())
+            for order, bytes_ in against.items()
         }
-        remark("layout", op.name, f"stored in order {list(best)}", "most operands lie so", choices, op)
+        remark("layout", op.name, f"stored in order {list(best)}", "most bytes of its operands lie so", choices, op)
 
 
 def _is_read_in_full(value: SSAValue) -> bool:

@@ -128,9 +128,15 @@ class LoopWriter:
     ) -> None:
         """The nest's stores; `in_order` says that neighbouring places are written one after another."""
         for value, out, index in zip(values, nest.outs, nest.maps_out()):
-            past = self.streams and in_order and not nest.is_reduction and _only_written(out, nest)
+            past = self.streams and in_order and not nest.is_reduction and self.only_written(out, nest)
             streaming = self.costs.streaming_bytes if past else 0
             block.add_op(loop.StoreOp(value, out, [e.substitute(point) for e in index.exprs], streaming=streaming))
+
+    def only_written(self, buffer: SSAValue, nest: kernel.GenericOp) -> bool:
+        """Whether a nest, with the others of its rows, uses a buffer no more than to write it once."""
+        parent = nest.parent_op()
+        around = parent if isinstance(parent, kernel.RowsOp) else nest
+        return sum(around.is_ancestor(use.operation) for use in buffer.uses) == 1
 
     def scatter(self, op: kernel.ScatterOp, point: Point, block: Block) -> None:
         """A scatter's body at a point, appended to the block, and its store."""
@@ -225,13 +231,6 @@ class LoopWriter:
                     block.add_op(self._copied(inner, values, where))
         values.update(zip(op.results, made.results))
         return made
-
-
-def _only_written(buffer: SSAValue, nest: kernel.GenericOp) -> bool:
-    """Whether a nest, with the others of its rows, uses a buffer no more than to write it once."""
-    parent = nest.parent_op()
-    around = parent if isinstance(parent, kernel.RowsOp) else nest
-    return sum(around.is_ancestor(use.operation) for use in buffer.uses) == 1
 
 
 def _yielded(region: Region) -> Sequence[SSAValue]:

@@ -18,9 +18,11 @@ from ..dialects import kernel, loop
 from ..dialects.dims import Dim, Sym
 from .contraction import factors_of
 from .costs import Costs
+from .kernel_figures import kernel_label
 from .locations import carry_loc
 from .loop_writer import LoopWriter
 from .memory import LoopRange
+from .remarks import listening, remark
 from .schedule_contract import schedule_contraction
 from .schedule_fft import schedule_fft
 from .schedule_map import Lanes, schedule_map
@@ -28,6 +30,7 @@ from .schedule_reduce import schedule_reduction
 from .schedule_rows import schedule_rows
 from .schedule_scan import schedule_scan
 from .schedule_scatter import schedule_scatter
+from .work import bytes_of, time_of
 
 __all__ = ["FOREIGN", "ScheduleCpuPass"]
 
@@ -78,6 +81,8 @@ class _Schedule:
             carry_loc(op, new, before)
 
     def _visit(self, op: Operation, block: Block) -> None:
+        if listening() and isinstance(op, (kernel.GenericOp, kernel.RowsOp)):
+            self._remark(op)
         if isinstance(op, kernel.GenericOp):
             self._nest(op, block, {}, False)
         elif isinstance(op, kernel.RowsOp):
@@ -101,6 +106,38 @@ class _Schedule:
         else:  # allocations, loads of flags, the return
             op.detach()
             block.add_op(op)
+
+    def _remark(self, op: kernel.GenericOp | kernel.RowsOp) -> None:
+        """What a piece of parallel work is, and which stores may go past the caches."""
+        costs, label = self.writer.costs, kernel_label(op)
+        nests = op.nests if isinstance(op, kernel.RowsOp) else [op]
+        point = sum(time_of(nest, costs) for nest in nests)
+        pieces = {"a point": point, "handing over": costs.machine.handover}
+        remark(
+            "threads",
+            label,
+            f"pieces of {costs.chunk(point)} points",
+            "one takes as long as handing it over",
+            pieces,
+            op,
+        )
+        fresh = {out: nest for nest in nests for out in nest.outs if self.writer.only_written(out, nest)}
+        if fresh and self.writer.streams and not all(nest.is_reduction for nest in fresh.values()):
+            size = max(map(bytes_of, fresh))
+            past = size + sum(bytes_of(v) for nest in nests for v in set(nest.ins))
+            choices = {
+                "past the caches": costs.moving(past, near=False),
+                "through": costs.moving(past + size, near=False),
+            }
+            chosen = f"past the caches from {costs.streaming_bytes >> 20} MiB on"
+            remark(
+                "stores",
+                label,
+                chosen,
+                "a line written is not read before; a reader finds less in a cache",
+                choices,
+                op,
+            )
 
     def _inner(self, old: Block) -> Block:
         new = Block()

@@ -12,6 +12,7 @@ import pytest
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
+from benchmarks.ablation import SWITCHES  # noqa: E402
 from benchmarks.families import FAMILIES, workloads  # noqa: E402
 from benchmarks.measure import Contestant, Effort, check, measure  # noqa: E402
 from benchmarks.ratios import family_mean, ratio_interval  # noqa: E402
@@ -35,6 +36,14 @@ def test_a_quick_run_validates_times_and_reports(tmp_path):
     assert "| softmax-rows | 64×100 f4 row |" in files[1].read_text() and "seed 7" in files[1].read_text()
     circles = ElementTree.parse(files[2]).iter("{http://www.w3.org/2000/svg}circle")
     assert sum(1 for _ in circles) == 2  # the point and its entry in the legend
+
+
+def test_the_ablation_measures_every_part():
+    done = run("--ablate", "--quick", "--threads", "1", "--family", "add", "--dtypes", "f4")
+    assert done.returncode == 0, done.stderr
+    head, _, row = done.stdout.splitlines()
+    assert [c.strip() for c in head.split("|")[3:-1]] == [f"without {name}" for name in (*SWITCHES, "nothing")]
+    assert row.startswith("| add 1000 f4 row |") and row.count("|") == head.count("|")
 
 
 @pytest.mark.parametrize(
