@@ -27,7 +27,7 @@ class Ceilings:
 
     def seconds(self, moved: float, flops: float, dtype: str) -> float:
         """The time below which the work cannot be done: of its bytes or of its operations, the longer."""
-        peak = self.f64 if dtype == "f8" else self.f32
+        peak = self.f64 if dtype in ("f8", "c16") else self.f32
         return max(moved / self.bytes_per_second(moved), flops / peak)
 
     @staticmethod

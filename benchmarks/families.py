@@ -23,8 +23,10 @@ Size = tuple[int, ...]
 class Family:
     """Programs of one kind.
 
-    `shapes` gives the shapes of the arguments at a size; `elements` how many elements one call must move at least
-    (each argument read once, the result written once), `flops` how many operations it counts.
+    `shapes` gives the shapes of the arguments at a size, `places` those of arguments behind the first that
+    index its first dim; `elements` how many elements one call must move at least (each argument read once, the result
+    written once), `flops` how many operations it counts.  `seen` is what of a result is compared, to `tolerance`
+    where that is not the dtype's: random numbers have only their distribution in common.
     """
 
     name: str
@@ -36,6 +38,9 @@ class Family:
     dtypes: Sequence[str] = ("f4", "f8")
     layouts: Sequence[str] = ("row", "col")
     positive: bool = False
+    places: Callable[..., Sequence[Size]] = lambda *size: []
+    seen: Callable[[Any], Any] = lambda result: result
+    tolerance: float | None = None
 
 
 @dataclass(frozen=True)
@@ -100,6 +105,26 @@ _PRODUCT: dict[str, Any] = {
     "elements": lambda m, k, n: m * k + k * n + m * n,
     "flops": lambda m, k, n: 2.0 * m * k * n,
     "layouts": ("row",),
+}
+_TRANSFORM: dict[str, Any] = {
+    "sizes": ((16, 1024), (256, 1000), (256, 1024), (256, 1009), (4096, 1024)),
+    "shapes": _matrix,
+    "elements": lambda n, m: 2.0 * n * m,
+    "flops": lambda n, m: 5.0 * n * m * np.log2(m),
+    "dtypes": ("c8", "c16"),
+    "layouts": ("row",),
+}
+_IMAGES: dict[str, Any] = {
+    "sizes": ((1, 14, 14, 16), (1, 56, 56, 64), (8, 112, 112, 64)),
+    "layouts": ("row",),
+    "elements": lambda n, h, w, c: 2.0 * n * h * w * c,
+}
+_RANDOM: dict[str, Any] = {
+    **_maps(1),
+    "sizes": ((10_000,), (1_000_000,), (10_000_000,)),
+    "elements": lambda n: n,
+    "tolerance": 0.1,
+    "seen": lambda made: np.quantile(np.asarray(made), (0.1, 0.25, 0.75, 0.9)),
 }
 _STENCIL: dict[str, Any] = {
     "sizes": ((60, 50), (500, 400), (3000, 2000)), "shapes": _matrix, "elements": lambda n, m: 2.0 * n * m,
@@ -170,6 +195,40 @@ FAMILIES: dict[str, Family] = dict(
             layouts=("row",),
         ),
         _family("cumsum", programs.cumsum, _ROWS),
+        _family("cumsum-columns", programs.cumsum_columns, _ROWS),
+        _family("fft", programs.fft_rows, _TRANSFORM),
+        _family(
+            "fft-2d", programs.fft_plane, _TRANSFORM, sizes=((64, 64), (1024, 1024), (2048, 2048)),
+            flops=lambda n, m: 5.0 * n * m * np.log2(n * m),
+        ),
+        _family(
+            "fft-real", programs.fft_real, _TRANSFORM, dtypes=("f4", "f8"),
+            flops=lambda n, m: 2.5 * n * m * np.log2(m),
+        ),
+        _family(
+            "convolution", programs.convolve_channels, _IMAGES, shapes=lambda n, h, w, c: [(n, h, w, c), (3, 3, c, c)],
+            flops=lambda n, h, w, c: 18.0 * n * (h - 2) * (w - 2) * c * c,
+        ),
+        _family(
+            "convolution-depthwise", programs.convolve_depthwise, _IMAGES,
+            shapes=lambda n, h, w, c: [(n, h, w, c), (3, 3, c)],
+            flops=lambda n, h, w, c: 18.0 * n * (h - 2) * (w - 2) * c,
+        ),
+        _family(
+            "convolve", programs.convolve_plane, _STENCIL, shapes=lambda n, m: [(n, m), (5, 5)],
+            flops=lambda n, m: 50.0 * (n - 4) * (m - 4), layouts=("row",),
+        ),
+        _family("random-uniform", programs.random_uniform, _RANDOM),
+        _family("random-normal", programs.random_normal, _RANDOM),
+        _family(
+            "take-rows", programs.take_rows, _moved(), places=lambda n, m: [(n,)],
+            elements=lambda n, m: 2.0 * n * m,
+        ),
+        _family("take", programs.take_elements, _maps(1), places=lambda n: [(n,)], elements=lambda n: 4.0 * n),
+        _family(
+            "scatter-add", programs.scatter_add, _maps(1), shapes=lambda n: [(n // 4,), (n,)],
+            places=lambda n: [(n,)], elements=lambda n: 3.5 * n,
+        ),
         _family("matmul", programs.matmul, _PRODUCT, shapes=lambda m, k, n: [(m, k), (k, n)], layouts=("row", "col")),
         _family(
             "matmul-right-transposed", programs.matmul_right_transposed, _PRODUCT,
@@ -216,6 +275,8 @@ def _drawn(family: Family, rng: np.random.Generator) -> Size:
 def _argument(rng: np.random.Generator, shape: Size, dtype: str, layout: str, positive: bool) -> np.ndarray[Any, Any]:
     if np.dtype(dtype).kind == "i":
         made = rng.integers(-100, 100, shape).astype(dtype)
+    elif np.dtype(dtype).kind == "c":
+        made = (rng.standard_normal(shape) + 1j * rng.standard_normal(shape)).astype(dtype)
     else:
         made = rng.random(shape, dtype="f4" if dtype == "f4" else "f8").astype(dtype)
         made += np.array(0.5 if positive else -0.5, dtype)
@@ -243,5 +304,6 @@ def workloads(
         for size, random in chosen:
             for dtype in [d for d in family.dtypes if not dtypes or d in dtypes][: 1 if quick else None]:
                 for layout in [x for x in family.layouts if not layouts or x in layouts][: 1 if quick else None]:
-                    made = tuple(_argument(rng, s, dtype, layout, family.positive) for s in family.shapes(*size))
-                    yield Workload(family, size, dtype, layout, random, made)
+                    made = [_argument(rng, s, dtype, layout, family.positive) for s in family.shapes(*size)]
+                    made[1:1] = [rng.integers(0, made[0].shape[0], s) for s in family.places(*size)]
+                    yield Workload(family, size, dtype, layout, random, tuple(made))

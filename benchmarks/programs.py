@@ -6,6 +6,7 @@ Where a peer has no word for something, its own form stands in its module of `co
 from __future__ import annotations
 
 import numpy as np
+from numpy.lib.stride_tricks import sliding_window_view
 from scipy.special import erf
 
 
@@ -182,6 +183,63 @@ def heat(x):
 
 def cumsum(x):
     return np.cumsum(x, axis=1)
+
+
+def cumsum_columns(x):
+    return np.cumsum(x, axis=0)
+
+
+def fft_rows(x):
+    return np.fft.fft(x, axis=1)
+
+
+def fft_plane(x):
+    return np.fft.fft2(x)
+
+
+def fft_real(x):
+    return np.fft.rfft(x, axis=1)
+
+
+def convolve_channels(x, w):
+    """NHWC with weights HWIO, where the window lies inside."""
+    under = sliding_window_view(x, (3, 3), (1, 2))
+    return np.einsum("nhwcij,ijco->nhwo", under, w, optimize=True)
+
+
+def convolve_depthwise(x, w):
+    """NHWC with weights HWC: each channel by itself."""
+    under = sliding_window_view(x, (3, 3), (1, 2))
+    return np.einsum("nhwcij,ijc->nhwc", under, w)
+
+
+def convolve_plane(x, kernel):
+    """Eigen's convolve of a plane: the kernel is not reversed."""
+    return np.einsum("hwij,ij->hw", sliding_window_view(x, (5, 5)), kernel)
+
+
+def random_uniform(x):
+    """As many numbers as `x` has."""
+    return np.random.default_rng(1).random(x.shape, x.dtype)
+
+
+def random_normal(x):
+    return np.random.default_rng(1).standard_normal(x.shape, x.dtype)
+
+
+def take_rows(x, at):
+    """Rows of a table, as an embedding takes them."""
+    return np.take(x, at, axis=0)
+
+
+def take_elements(x, at):
+    return x[at]
+
+
+def scatter_add(x, at, v):
+    y = x.copy()
+    np.add.at(y, at, v)
+    return y
 
 
 def matmul(a, b):

@@ -88,7 +88,9 @@ def _contestants(workload: Any, names: Sequence[str]) -> tuple[dict[str, Any], d
     from .measure import Contestant, check
 
     made, absent = {}, {}
-    expected = workload.family.program(*workload.arguments)
+    family = workload.family
+    expected = family.seen(family.program(*workload.arguments))
+    tolerance = family.tolerance or {"f4": 1e-4, "f8": 1e-10, "c8": 1e-4, "c16": 1e-10}.get(workload.dtype, 0.0)
     for name in CONTESTANTS:
         if names and name not in names:
             continue
@@ -97,7 +99,7 @@ def _contestants(workload: Any, names: Sequence[str]) -> tuple[dict[str, Any], d
         except Absent as why:
             absent[name] = str(why)
             continue
-        check({name: call()}, expected, {"f4": 1e-4, "f8": 1e-10}.get(workload.dtype, 0.0))
+        check({name: family.seen(call())}, expected, tolerance)
         made[name] = Contestant(call)
     return made, absent
 

@@ -11,7 +11,7 @@ argument).  Nothing here imports xDSL or NumPy; `evaluate` works on ints and on 
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import Any, ClassVar, TypeAlias
 
@@ -21,6 +21,7 @@ __all__ = [
     "DimLike",
     "Sym",
     "dim",
+    "divisors",
     "expand_mods",
     "iterator",
     "iterators",
@@ -339,6 +340,17 @@ def linear_in(expr: Dim, symbols: Iterable[Sym]) -> tuple[dict[Sym, Dim], Dim] |
         others = tuple(a for a in mono if a is not hit)
         coefficients[hit] = coefficients.get(hit, dim(0)) + Dim.of_terms({others: coeff})
     return {s: c for s, c in coefficients.items() if c.terms}, Dim.of_terms(rest)
+
+
+def divisors(expr: Dim, symbol: Sym) -> Iterator[Dim]:
+    """What the bare `symbol` is divided by anywhere in an expression."""
+    for mono, _ in expr.terms:
+        for atom in mono:
+            if isinstance(atom, Call):
+                if atom.fn in ("//", "%") and atom.a.symbol is symbol:
+                    yield atom.b
+                yield from divisors(atom.a, symbol)
+                yield from divisors(atom.b, symbol)
 
 
 def expand_mods(expr: Dim) -> Dim:

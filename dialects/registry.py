@@ -292,11 +292,11 @@ class Reduction(Op):
         return not (element.is_float or element.is_complex)
 
     @classmethod
-    def order(cls, operand: TensorType, dims: tuple[int, ...]) -> Order:
-        """Fixed here, from dtype, extent and axis kind; no pass changes it."""
+    def order(cls, operand: TensorType, dims: tuple[int, ...], slides: bool = False) -> Order:
+        """Fixed here, from dtype, extent and axis kind (`slides`: over windows); no pass changes it."""
         if cls.exact(operand.dtype):
             return FREE
-        return sum_order(operand.dtype.computes_in.part.bits, operand.rank - 1 in dims)
+        return sum_order(operand.dtype.computes_in.part.bits, operand.rank - 1 in dims and not slides)
 
     @classmethod
     def infer(cls, operands: Sequence[TensorType], attrs: dict[str, Any]) -> tuple[TensorType, ...]:
@@ -391,6 +391,11 @@ class View(Op):
     def view(cls, operand: TensorType, attrs: dict[str, Any]) -> IndexMap:
         """The map from the result's dims (its extents) to the operand's; OpError where the parameters do not fit."""
         raise NotImplementedError
+
+    @classmethod
+    def window_dims(cls, attrs: dict[str, Any]) -> int:
+        """How many of the leading dims say where in a window an element is: neighbouring windows share elements."""
+        return 0
 
     @classmethod
     def infer(cls, operands: Sequence[TensorType], attrs: dict[str, Any]) -> tuple[TensorType, ...]:

@@ -33,8 +33,8 @@ from .attributes import (
     tensor_of,
     to_attr,
 )
-from .dims import Dim, Sym
-from .index_map import IndexMap
+from .dims import Dim, Sym, iterators
+from .index_map import IndexMap, identity_map
 from .order import CHAIN_FMA, FREE, Order, sum_order
 from .registry import OPS, REQUIRED, Op, OpError
 from .tx_declarations import LOCAL
@@ -43,7 +43,7 @@ from .types import DTYPES, TensorType
 __all__ = [
     "ConcatenateOp", "ConstantOp", "ContractOp", "DimOp", "EmptyOp", "EvalOp", "ForOp", "GenericViewOp", "IfOp",
     "InsertOp", "IotaOp", "MapOp", "PlainOp", "ReductionOp", "ScanOp", "TakeOp", "TxOp", "ViewOp", "WhileOp", "YieldOp",
-    "contract_order", "leaf", "make", "order_of", "tx_dialect",
+    "contract_order", "leaf", "make", "order_of", "slides", "tx_dialect",
 ]  # fmt: skip
 
 
@@ -422,27 +422,50 @@ def leaf(decl: type[Op] | str) -> type[Any]:
     return found
 
 
-def order_of(decl: type[Op], operands: Sequence[TensorType], params: Mapping[str, Any]) -> Order | None:
+def order_of(decl: type[Op], operands: Sequence[SSAValue], params: Mapping[str, Any]) -> Order | None:
     """The order of arithmetic of an operation, fixed when it is made; None where it has none."""
+    types = [tensor_of(v.type) for v in operands]
     if decl.family == "reduction":
-        return decl.order(operands[0], params["dims"])  # type: ignore[attr-defined]
+        return decl.order(types[0], params["dims"], slides(operands[0], params["dims"]))  # type: ignore[attr-defined]
     if decl.family == "scan":
-        return decl.order(operands[0], params["axis"])  # type: ignore[attr-defined]
-    return contract_order(operands, (*params["batch"], *params["pairs"])) if decl.name == "contract" else None
+        return decl.order(types[0], params["axis"])  # type: ignore[attr-defined]
+    if decl.name == "contract":
+        sides = zip(operands, zip(*params["pairs"]))
+        return contract_order(
+            types, (*params["batch"], *params["pairs"]), any(slides(value, dims) for value, dims in sides)
+        )
+    return None
 
 
-def contract_order(operands: Sequence[TensorType], pairs: Sequence[tuple[int, int]]) -> Order:
+def contract_order(operands: Sequence[TensorType], pairs: Sequence[tuple[int, int]], slides: bool = False) -> Order:
     """Exact types: free.  One FMA chain where both operands have free dims, else a sum's order with FMA.
 
-    `pairs` are those that are summed and those that run together.
+    `pairs` are those that are summed and those that run together; with `slides` the sums are over windows.
     """
     a, b = operands
     if a.dtype.is_integer or a.dtype.kind == "bool":
         return FREE
     if a.rank > len(pairs) and b.rank > len(pairs):
         return CHAIN_FMA
-    base = sum_order(a.dtype.computes_in.bits, True)
+    base = sum_order(a.dtype.computes_in.bits, not slides)
     return Order(base.kind, base.block, base.lanes, "fma")
+
+
+def slides(value: SSAValue, folded: Sequence[int]) -> bool:
+    """Whether a fold along the dims `folded` is over windows, which views of what is stored made.
+
+    Results then are neighbours in memory as well as the elements of one: one chain a result, vectors across results.
+    """
+    index = identity_map(tensor_of(value.type).dims)
+    symbols = {iterators(index.rank)[i].symbol for i in folded}
+    while isinstance(op := value.owner, ViewOp | EvalOp):
+        if isinstance(op, ViewOp):
+            for expr in index.exprs[: op.decl.window_dims(op.params)]:  # type: ignore[attr-defined]
+                if symbols & expr.symbols():
+                    return True
+            index = op.map.after(index)
+        value = op.operands[0]
+    return False
 
 
 def make(
@@ -458,7 +481,7 @@ def make(
     cls = leaf(decl)
     params = params or {}
     attributes = {k: to_attr(v) for k, v in params.items() if v is not None}
-    order = order_of(cls.decl, [tensor_of(v.type) for v in operands], params)
+    order = order_of(cls.decl, operands, params)
     if order is not None:
         attributes["order"] = order_attr(order)
     if extra:

@@ -31,7 +31,7 @@ from ..dialects.scalar import Value
 from ..dialects.tx import TxOp
 from ..dialects.types import DTYPES, DType
 from .costs import Costs
-from .epilogue import end_of_epilogue
+from .epilogue import end_of_epilogue, turned
 from .nest_builder import NestBuilder, is_inlined
 from .rows import group_rows
 from .siblings import merge_siblings
@@ -224,7 +224,7 @@ class _Scope:
             if isinstance(op, (tx.ReductionOp, tx.ContractOp)):
                 if self.defers(op) and end_of_epilogue(op.results[0]) is value:
                     return op
-            elif isinstance(op, tx.MapOp):
+            elif isinstance(op, tx.MapOp | tx.ViewOp):
                 new = [v for v in reversed(op.operands) if v not in seen and v not in self.values]
                 seen.update(new)
                 waiting += new
@@ -253,18 +253,28 @@ def reduction_nest(scope: _Scope, op: tx.ReductionOp, epilogue: SSAValue | None 
     operand = tensor_of(op.operands[0].type)
     reduced: tuple[int, ...] = op.params["dims"]
     kept = [i for i in range(operand.rank) if i not in reduced]
-    extents = (*[operand.dims[i] for i in kept], product([operand.dims[i] for i in reduced]))
-    nest = scope.nest(extents, op)
+    results, free = _results(op, [operand.dims[i] for i in kept], epilogue)
+    nest = scope.nest((*results, product([operand.dims[i] for i in reduced])), op)
     k = sym(f"d{len(kept)}")
-    where = dict(zip(kept, iterators(len(kept)))) | dict(zip(reduced, unravel(k, [operand.dims[i] for i in reduced])))
+    where = dict(zip(kept, free)) | dict(zip(reduced, unravel(k, [operand.dims[i] for i in reduced])))
     x = nest.pull(op.operands[0], nest.index([where[i] for i in range(operand.rank)]))
     b = nest.builder
     elements = decl.element(b, x, b.index(k)) if decl.indexed else decl.element(b, x, x)
     states = list(zip(decl.identity(operand.dtype), decl.states(operand.dtype)))
     return _fold(
         nest, op, states, elements, op.order, decl.combine,
-        lambda b, folded: decl.finish(b, folded, operand.dtype), epilogue,
+        lambda b, folded: decl.finish(b, folded, operand.dtype), epilogue, free,
     )  # fmt: skip
+
+
+def _results(
+    op: tx.ReductionOp | tx.ContractOp, kept: Sequence[Dim], epilogue: SSAValue | None
+) -> tuple[tuple[Dim, ...], tuple[Dim, ...]]:
+    """The extents of a fold's results in the order in which its nest runs them, and the iterator of each kept dim."""
+    view = None if epilogue is None else turned(op.results[0])
+    if view is None:
+        return tuple(kept), iterators(len(kept))
+    return view.map.extents, view.map.exprs
 
 
 def scan_nest(scope: _Scope, op: tx.ScanOp, epilogue: SSAValue | None = None) -> Operation:
@@ -280,7 +290,7 @@ def scan_nest(scope: _Scope, op: tx.ScanOp, epilogue: SSAValue | None = None) ->
     states = list(zip(decl.identity(operand.dtype), monoid.states(operand.dtype)))
     return _fold(
         nest, op, states, monoid.element(b, x, x), op.order, monoid.combine,
-        lambda b, folded: decl.finish(b, folded, operand.dtype, exclusive), epilogue,
+        lambda b, folded: decl.finish(b, folded, operand.dtype, exclusive), epilogue, at.exprs,
         at, "exclusive" if exclusive else "inclusive",
     )  # fmt: skip
 
@@ -293,8 +303,9 @@ def contraction_nest(scope: _Scope, op: tx.ContractOp, epilogue: SSAValue | None
     right_free = [i for i in range(right.rank) if i not in [p[1] for p in (*batch, *pairs)]]
     contracted = [left.dims[i] for i, _ in pairs]
     kept = [*[left.dims[i] for i, _ in batch], *[left.dims[i] for i in left_free], *[right.dims[i] for i in right_free]]
-    nest = scope.nest((*kept, product(contracted)), op)
-    ks, free = unravel(sym(f"d{len(kept)}"), contracted), iterators(len(kept))
+    results, free = _results(op, kept, epilogue)
+    nest = scope.nest((*results, product(contracted)), op)
+    ks = unravel(sym(f"d{len(kept)}"), contracted)
     both, lefts, rights = free[: len(batch)], free[len(batch) : len(batch) + len(left_free)], free[-len(right_free) :]
     at_left = dict(zip(left_free, lefts)) | {i: k for (i, _), k in zip((*batch, *pairs), (*both, *ks))}
     at_right = dict(zip(right_free, rights)) | {j: k for (_, j), k in zip((*batch, *pairs), (*both, *ks))}
@@ -309,7 +320,9 @@ def contraction_nest(scope: _Scope, op: tx.ContractOp, epilogue: SSAValue | None
     zero: float | int = 0.0 if state.is_float else 0
     if state.kind == "bool":
         zero = False
-    return _fold(nest, op, [(zero, state)], elements, order, _added, lambda b, s: (b.cast(s[0], element),), epilogue)
+    return _fold(
+        nest, op, [(zero, state)], elements, order, _added, lambda b, s: (b.cast(s[0], element),), epilogue, free
+    )
 
 
 def _times(b: BodyBuilder, x: Value, y: Value) -> Value:
@@ -330,12 +343,13 @@ def _fold(
     merge: Callable[[BodyBuilder, tuple[Value, ...], tuple[Value, ...]], tuple[Value, ...]],
     finish: Callable[[BodyBuilder, tuple[Value, ...]], Sequence[Value]],
     epilogue: SSAValue | None,
+    place: Sequence[Dim],
     out: IndexMap | None = None,
     scan: str = "",
 ) -> Operation:
     """The nest of a fold; with an epilogue its `finish` goes on to the value at the end of the chain.
 
-    A `scan` writes at every point, where `out` says.
+    `place` is the index of the fold's own result.  A `scan` writes at every point, where `out` says.
     """
     at = out or nest.index(iterators(len(nest.extents) - 1))
 
@@ -343,7 +357,7 @@ def _fold(
         results = finish(b, folded)
         if epilogue is None:
             return results
-        nest.preset(op.results[0], at, results[0])
+        nest.preset(op.results[0], nest.index(place), results[0])
         return (nest.pull(epilogue, at),)
 
     types: list[Attribute] = [r.type for r in op.results] if epilogue is None else [epilogue.type]

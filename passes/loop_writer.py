@@ -78,6 +78,8 @@ class LoopWriter:
     costs: Costs = field(default_factory=Costs)
     #: Whether stores may go past the caches.
     streams: bool = True
+    #: Extents of iterators of the loops being written, by which indices become simpler.
+    extents: Mapping[Sym, Dim] = field(default_factory=dict)
 
     def fresh(self) -> Dim:
         """A new iterator."""
@@ -165,8 +167,8 @@ class LoopWriter:
         return block
 
     def _load(self, buffer: SSAValue, index: IndexMap, point: Point, block: Block) -> SSAValue:
-        guards = [g.substitute(point) for g in index.guards if g not in self.holds]
-        made = loop.LoadOp(buffer, [e.substitute(point) for e in index.exprs], guards)
+        guards = [simplify(g.substitute(point), self.extents) for g in index.guards if g not in self.holds]
+        made = loop.LoadOp(buffer, [simplify(e.substitute(point), self.extents) for e in index.exprs], guards)
         block.add_op(made)
         return made.result
 

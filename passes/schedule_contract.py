@@ -4,7 +4,8 @@ Panels of ``lanes * copies`` columns of the right operand are packed side by sid
 transpose, view or map of it is absorbed there).  Then threads take tasks, a block of rows by a group of panels: for
 each block of K and each panel (which stays in the first cache), tiles of `rows` by one panel run an FMA chain along K
 with all their sums in registers.  The left operand is read in place where its rows are contiguous along K; else each
-thread packs its rows into tiles of its own memory.
+thread packs its rows into tiles of its own memory, run by run where they are contiguous in runs (the channels under
+each place of a window).
 
 Iterators of both factors (stacks of matrices) go to threads, and each worker does the above by itself; stacks of
 matrices of few rows, known when the loops run, are multiplied in place: packing would cost more than it saves.
@@ -20,7 +21,7 @@ from xdsl.ir import Attribute, Block, Operation, SSAValue
 from ..dialects import kernel, loop
 from ..dialects.attributes import BufferInfo, scalar_dtype
 from ..dialects.body_builder import BodyBuilder
-from ..dialects.dims import Dim, Sym, dim, maximum, minimum, packed_strides
+from ..dialects.dims import Dim, Sym, dim, divisors, linear_in, maximum, minimum, packed_strides, simplify
 from ..dialects.index_map import product, unravel
 from .contraction import Factors
 from .loop_writer import LoopWriter, accesses, buffer_info
@@ -72,6 +73,7 @@ class _Contraction:
         self.rows, self.width, self.copies = _tile(scalar_dtype(self.state).bits, lanes)
         self.panel = self.width * self.copies
         self.panels = (self.n + (self.panel - 1)) // self.panel
+        self.run = self._run()
 
     def write(self, block: Block) -> None:
         if not self.factors.batch:
@@ -232,7 +234,7 @@ class _Contraction:
         height_here = minimum(self.m - start, height)
         tiles = (height_here + (self.rows - 1)) // self.rows
         deep = Block()
-        left = None if self._reads_left_in_place() else self._pack_left(deep, start, tiles, number)
+        left = None if self._reads_left_in_place() else self._pack_left(deep, start, height_here, number)
         body = Block()
         total = self._chain(body, left, packed, (tile, r, row), (number - first, panel, j), number)
         if sums is None:
@@ -269,25 +271,71 @@ class _Contraction:
                 return not walk.guarded and step is not None and step.const == 1
         return False
 
-    def _pack_left(self, block: Block, start: Dim, tiles: Dim, number: Dim) -> SSAValue:
-        """``packed[t, kk, r] = left[start + t * rows + r, number * depth + kk]``, in the worker's own memory."""
-        tile, kk, r = (self.writer.fresh() for _ in range(3))
-        dims = (dim(-(-ROW_BLOCK // self.rows)), dim(self.depth), dim(self.rows))
+    def _run(self) -> Dim | None:
+        """How many elements of the left factor are contiguous along K at a time, where it goes along several dims."""
+        k, number, place = Sym(f"d{self.nest.n_parallel}"), self.writer.fresh(), self.writer.fresh()
+        for argument, value, index in zip(self.nest.body.block.args, self.nest.ins, self.nest.maps_in()):
+            if argument is not self.factors.values[0]:
+                continue
+            for extent in dict.fromkeys(d for e in index.exprs for d in divisors(e, k)):
+                split = {k: number * extent + place}
+                exprs = [simplify(e.substitute(split), _extents({place: extent})) for e in index.exprs]
+                walk = linear_in(buffer_info(value).address(exprs), _extents({place: extent}))
+                if walk is not None and walk[0].get(*_extents({place: extent})) is dim(1):
+                    return extent
+        return None
+
+    def _pack_left(self, block: Block, start: Dim, height: Dim, number: Dim) -> SSAValue:
+        """The block `number` of K of the `height` rows from `start`, in the worker's own memory."""
+        rows, depth = dim(self.rows), dim(self.depth)
+        dims = (dim(-(-ROW_BLOCK // self.rows)), *((depth, rows) if self.run is None else (rows, depth)))
         packed = self.writer.allocate(block, BufferInfo(scalar_dtype(self.state), dims, packed_strides(dims)), "thread")
+        if self.run is None:
+            self._pack_across(block, packed, start, height, number)
+        else:
+            self._pack_runs(block, packed, start, height, number, self.run)
+        return packed
+
+    def _left_index(self, tile: Dim, r: Dim, kk: Dim) -> list[Dim]:
+        """Where `_pack_left` puts an element."""
+        return [tile, kk, r] if self.run is None else [tile, r, kk]
+
+    def _pack_runs(self, block: Block, packed: SSAValue, start: Dim, height: Dim, number: Dim, extent: Dim) -> None:
+        """``packed[t, r, kk] = left[start + t * rows + r, number * depth + kk]``, by runs of `extent` along K."""
+        row, run, place = (self.writer.fresh() for _ in range(3))
+        first, last = number * self.depth, minimum(self.k, number * self.depth + self.depth)
+        body = Block()
+        self.writer.extents = _extents({place: extent})
+        point = self._point(start + row, dim(0), run * extent + place)
+        value = self.writer.factor(self.nest, self.factors.values[0], point, body)
+        self.writer.extents = {}
+        at = self._left_index(row // self.rows, row % self.rows, run * extent + place - first)
+        body.add_ops([loop.StoreOp(value, packed, at), loop.YieldOp()])
+        low, high = maximum(0, first - run * extent), minimum(extent, last - run * extent)
+        runs = Block()
+        runs.add_ops([loop.ForOp(str(place), low, high, body, vector=self.width), loop.YieldOp()])
+        # The runs that have an element of the block.
+        below, above = first // maximum(1, extent), (last + (extent - 1)) // maximum(1, extent)
+        rows = Block()
+        rows.add_ops([loop.ForOp(str(run), below, above, runs), loop.YieldOp()])
+        block.add_op(loop.ForOp(str(row), 0, height, rows))
+
+    def _pack_across(self, block: Block, packed: SSAValue, start: Dim, height: Dim, number: Dim) -> None:
+        """``packed[t, kk, r] = left[start + t * rows + r, number * depth + kk]``."""
+        tile, kk, r = (self.writer.fresh() for _ in range(3))
         row = start + tile * self.rows + r
         body = Block()
         point = self._point(row, dim(0), number * self.depth + kk)
         value = self.writer.factor(self.nest, self.factors.values[0], point, body)
-        body.add_ops([loop.StoreOp(value, packed, [tile, kk, r]), loop.YieldOp()])
-        rows = minimum(self.m - start - tile * self.rows, self.rows)
+        body.add_ops([loop.StoreOp(value, packed, self._left_index(tile, r, kk)), loop.YieldOp()])
+        rows = minimum(height - tile * self.rows, self.rows)
         depth = minimum(self.k - number * self.depth, self.depth)
         made = loop.ForOp(str(r), 0, rows, body, unroll=self.rows)
-        for iterator, upper in ((kk, depth), (tile, tiles)):
+        for iterator, upper in ((kk, depth), (tile, (height + (self.rows - 1)) // self.rows)):
             inner = Block()
             inner.add_ops([made, loop.YieldOp()])
             made = loop.ForOp(str(iterator), 0, upper, inner)
         block.add_op(made)
-        return packed
 
     def _chain(
         self,
@@ -306,7 +354,7 @@ class _Contraction:
             point = self._point(i, dim(0), number * self.depth + kk)
             a = self.writer.factor(self.nest, self.factors.values[0], point, body)
         else:
-            stored = loop.LoadOp(left, [tile, kk, r])
+            stored = loop.LoadOp(left, self._left_index(tile, r, kk))
             body.add_op(stored)
             a = stored.result
         right = loop.LoadOp(packed, [column[0], column[1], kk, column[2]])
@@ -349,3 +397,8 @@ class _Contraction:
         rows = Block()
         rows.add_ops([loop.ForOp(str(i), 0, self.m, row), loop.YieldOp()])
         block.add_op(loop.ForOp(str(once), self.k, 1, rows))
+
+
+def _extents(ranges: dict[Dim, Dim]) -> dict[Sym, Dim]:
+    """Extents by the symbols of iterators."""
+    return {it.symbol: extent for it, extent in ranges.items() if it.symbol is not None}

@@ -30,12 +30,16 @@ from .schedule_reduce import schedule_reduction
 from .schedule_rows import schedule_rows
 from .schedule_scan import schedule_scan
 from .schedule_scatter import schedule_scatter
+from .schedule_sort import schedule_sort
 from .work import bytes_of, time_of
 
 __all__ = ["FOREIGN", "ScheduleCpuPass"]
 
 #: The loop generators that `kernel.foreign` names.
-FOREIGN: dict[str, Callable[[LoopWriter, kernel.ForeignOp, Block, Lanes], None]] = {"fft": schedule_fft}
+FOREIGN: dict[str, Callable[[LoopWriter, kernel.ForeignOp, Block, Lanes], None]] = {
+    "fft": schedule_fft,
+    **dict.fromkeys(("sort", "argsort", "sort_with_positions"), schedule_sort),
+}
 
 
 @dataclass(frozen=True)

@@ -21,12 +21,12 @@ from ..dialects import kernel, loop
 from ..dialects.attributes import BufferInfo
 from ..dialects.body_builder import BodyBuilder
 from ..dialects.butterflies import RADICES, Pair, butterfly, turn
-from ..dialects.dims import Dim, dim, minimum, packed_strides, sym
+from ..dialects.dims import Dim, dim, minimum, packed_strides
 from ..dialects.index_map import product, unravel
 from ..dialects.scalar import ComplexValue, Value
 from ..dialects.types import DTYPES, DType
+from .loop_code import Code
 from .loop_writer import LoopWriter, buffer_info
-from .nest_builder import BOUND
 from .schedule_map import Lanes
 
 __all__ = ["schedule_fft"]
@@ -45,55 +45,7 @@ def schedule_fft(writer: LoopWriter, op: kernel.ForeignOp, block: Block, lanes: 
     _Fft(writer, op, lanes).emit(block)
 
 
-class _Code:
-    """A block being written: scalars through `b`, which appends to it."""
-
-    def __init__(self, writer: LoopWriter, block: Block, has_fma: bool):
-        self.writer, self.block = writer, block
-        self.b = BodyBuilder(block, has_fma)
-
-    def inner(self) -> _Code:
-        return _Code(self.writer, Block(), self.b.has_fma)
-
-    def load(self, buffer: SSAValue, index: Sequence[Dim], guards: Sequence[Dim] = ()) -> Value:
-        made = loop.LoadOp(buffer, index, guards)
-        self.block.add_op(made)
-        return self.b.wrap(made.result, buffer_info(buffer).dtype)
-
-    def store(self, value: Value, buffer: SSAValue, index: Sequence[Dim], guards: Sequence[Dim] = ()) -> None:
-        self.block.add_op(loop.StoreOp(self.b.ssa(value), buffer, index, guards))
-
-    def bind(self, value: Value) -> Dim:
-        """An i64 as a symbol for the rest of the block."""
-        name = f"{BOUND}{next(self.writer.counter)}."
-        self.block.add_op(loop.BindOp(value.ref, name))
-        return sym(name)
-
-    @contextmanager
-    def for_(self, lower: Dim | int, upper: Dim | int, vector: int = 1) -> Iterator[tuple[_Code, Dim]]:
-        inner, iterator = self.inner(), self.writer.fresh()
-        yield inner, iterator
-        inner.block.add_op(loop.YieldOp())
-        self.block.add_op(loop.ForOp(str(iterator), lower, upper, inner.block, vector=vector))
-
-    def if_(self, condition: Value, then: Callable[[_Code], None], otherwise: Callable[[_Code], None]) -> None:
-        blocks = []
-        for write in (then, otherwise):
-            inner = self.inner()
-            write(inner)
-            inner.block.add_op(loop.YieldOp())
-            blocks.append(inner.block)
-        self.block.add_op(loop.IfOp(condition.ref, blocks[0], blocks[1]))
-
-    def while_(self, condition: Callable[[_Code], Value], body: Callable[[_Code], None]) -> None:
-        asked, inner = self.inner(), self.inner()
-        asked.block.add_op(loop.YieldOp(condition(asked).ref))
-        body(inner)
-        inner.block.add_op(loop.YieldOp())
-        self.block.add_op(loop.WhileOp(asked.block, inner.block))
-
-
-def _nothing(_: _Code) -> None:
+def _nothing(_: Code) -> None:
     pass
 
 
@@ -133,7 +85,7 @@ class _Fft:
     # What is known before the loop over transforms
 
     def emit(self, block: Block) -> None:
-        code = _Code(self.writer, block, self.op.params["has_fma"])
+        code = Code(self.writer, block, self.op.params["has_fma"])
         longest = self._longest()
         self.length, self.flag = self._lengths(code)
         table = BufferInfo(self.part, (dim(2), longest), packed_strides((dim(2), longest)))
@@ -159,7 +111,7 @@ class _Fft:
             return dim(1 << (2 * self.n.const - 2).bit_length())
         return self.n * 4
 
-    def _lengths(self, code: _Code) -> tuple[Dim, Dim]:
+    def _lengths(self, code: Code) -> tuple[Dim, Dim]:
         """The length that passes transform, and whether it is Bluestein's (1) or the transform's own (0)."""
         if self.bluestein is not None:
             return (self._longest() if self.bluestein else self.n), dim(int(self.bluestein))
@@ -180,7 +132,7 @@ class _Fft:
         length = code.b.select(flag.differs(0), code.load(cell, power), code.b.index(self.n))
         return code.bind(length), code.bind(flag)
 
-    def _fill(self, code: _Code, table: SSAValue, count: Dim, turns: Dim, number: Callable[[Dim], Dim]) -> None:
+    def _fill(self, code: Code, table: SSAValue, count: Dim, turns: Dim, number: Callable[[Dim], Dim]) -> None:
         """A table of ``exp(-2*pi*i * number(k) / turns)``."""
         with code.for_(0, count, max(1, self.width * self.part.bits // 64)) as (inner, k):
             b = inner.b
@@ -191,7 +143,7 @@ class _Fft:
 
     # One transform after another
 
-    def _transforms(self, code: _Code) -> None:
+    def _transforms(self, code: Code) -> None:
         count, body, start = self.outer * self.groups, code.inner(), self.writer.fresh()
         step = 8 if self.bluestein is not False else 1
         with body.for_(start - self.flag, minimum(count, start + step)) as (one, row):
@@ -201,7 +153,7 @@ class _Fft:
         grain = costs.grain(self.n * (self.v * 4), costs.unit)
         code.block.add_op(loop.ParallelOp(str(start), 0, count, body.block, step=step, grain=grain))
 
-    def _one(self, code: _Code, row: Dim, start: Dim) -> None:
+    def _one(self, code: Code, row: Dim, start: Dim) -> None:
         """One transform; that before the `start` of a chunk is of Bluestein's filter."""
         if self.bluestein is False:
             self._enter(code, row, None)
@@ -243,7 +195,7 @@ class _Fft:
         return [*around, j, *unravel(inside, self.after)], guards
 
     @contextmanager
-    def _elements(self, code: _Code, count: Dim) -> Iterator[tuple[_Code, Dim, Dim]]:
+    def _elements(self, code: Code, count: Dim) -> Iterator[tuple[Code, Dim, Dim]]:
         """A loop over the elements of the transforms of one row: the position and the lane."""
         if self.v == 1:
             with code.for_(0, count, self.width) as (inner, j):
@@ -256,22 +208,22 @@ class _Fft:
         """The inverse transform is the forward one with parts exchanged before and after."""
         return (z[1], z[0]) if self.inverse else z
 
-    def _put(self, code: _Code, half: Dim | int, at: Dim, z: Pair) -> None:
+    def _put(self, code: Code, half: Dim | int, at: Dim, z: Pair) -> None:
         for part in (0, 1):
             code.store(z[part], self.scratch, [dim(half), dim(part), at])
 
-    def _get(self, code: _Code, buffer: SSAValue, index: Sequence[Dim], at: Dim) -> Pair:
+    def _get(self, code: Code, buffer: SSAValue, index: Sequence[Dim], at: Dim) -> Pair:
         return (code.load(buffer, [*index, dim(0), at]), code.load(buffer, [*index, dim(1), at]))
 
-    def _begin(self, code: _Code, half: Value | int) -> None:
+    def _begin(self, code: Code, half: Value | int) -> None:
         for cell, value in ((LEFT, code.b.index(self.length)), (SPAN, code.b.constant(self.v, I64))):
             code.store(value, self.cells, [dim(cell)])
         code.store(half if isinstance(half, Value) else code.b.constant(half, I64), self.cells, [dim(HALF)])
 
-    def _half(self, code: _Code) -> Dim:
+    def _half(self, code: Code) -> Dim:
         return code.bind(code.load(self.cells, [dim(HALF)]))
 
-    def _enter(self, code: _Code, row: Dim, chirp: SSAValue | None) -> None:
+    def _enter(self, code: Code, row: Dim, chirp: SSAValue | None) -> None:
         """The operand to scratch memory; with a chirp times that, and zeros behind."""
         with self._elements(code, self.n) as (c, j, lane):
             index, guards = self._place(row, j, lane)
@@ -285,12 +237,12 @@ class _Fft:
             self._zeros(code, self.n, self.length)
         self._begin(code, 0)
 
-    def _zeros(self, code: _Code, lower: Dim, upper: Dim) -> None:
+    def _zeros(self, code: Code, lower: Dim, upper: Dim) -> None:
         with code.for_(lower * self.v, upper * self.v, self.width) as (c, at):
             zero = c.b.constant(0.0, self.part)
             self._put(c, 0, at, (zero, zero))
 
-    def _enter_filter(self, code: _Code) -> None:
+    def _enter_filter(self, code: Code) -> None:
         """The conjugate of the chirp around 0: elements j and -j."""
         self._zeros(code, dim(0), self.length)
         with code.for_(0, self.n) as (middle, j), middle.for_(0, self.v, self.width if self.v > 1 else 1) as (c, lane):
@@ -299,14 +251,14 @@ class _Fft:
             self._put(c, 0, (self.length - j) % self.length * self.v + lane, (re, -im))
         self._begin(code, 0)
 
-    def _keep_filter(self, code: _Code) -> None:
+    def _keep_filter(self, code: Code) -> None:
         half = self._half(code)
         with code.for_(0, self.length * self.v, self.width) as (c, at):
             scale = c.b.cast(c.b.index(self.length), self.part)
             for part, value in enumerate(self._get(c, self.scratch, [half], at)):
                 c.store(value / scale, self.filter, [dim(part), at])
 
-    def _apply_filter(self, code: _Code) -> None:
+    def _apply_filter(self, code: Code) -> None:
         """The product of the transforms, parts exchanged for the way back."""
         half = self._half(code)
         with code.for_(0, self.length * self.v, self.width) as (c, at):
@@ -314,7 +266,7 @@ class _Fft:
             self._put(c, half, at, (im, re))
         self._begin(code, code.b.index(half))
 
-    def _leave(self, code: _Code, row: Dim, chirp: SSAValue | None) -> None:
+    def _leave(self, code: Code, row: Dim, chirp: SSAValue | None) -> None:
         half = self._half(code)
         with self._elements(code, self.n) as (c, j, lane):
             pair = self._get(c, self.scratch, [half], j * self.v + lane)
@@ -326,7 +278,7 @@ class _Fft:
 
     # Passes
 
-    def _passes(self, code: _Code) -> None:
+    def _passes(self, code: Code) -> None:
         """Passes until nothing of the length is left: those of a known length, else a loop that chooses each."""
         if self.length.const is None:
             code.while_(lambda c: c.load(self.cells, [dim(LEFT)]) > 1, lambda c: self._choose(c, RADICES))
@@ -338,12 +290,12 @@ class _Fft:
             self._pass(code, radix, dim(left), dim(span))
             span *= radix
 
-    def _choose(self, code: _Code, radices: Sequence[int]) -> None:
+    def _choose(self, code: Code, radices: Sequence[int]) -> None:
         """The first radix that divides what is left of the length."""
         radix, *others = radices
         left = code.load(self.cells, [dim(LEFT)])
 
-        def run(c: _Code) -> None:
+        def run(c: Code) -> None:
             rest, span = c.load(self.cells, [dim(LEFT)]) / radix, c.load(self.cells, [dim(SPAN)])
             self._pass(c, radix, c.bind(rest), c.bind(span))
             c.store(rest, self.cells, [dim(LEFT)])
@@ -357,17 +309,17 @@ class _Fft:
             fits = fits & left.differs(16)
         code.if_(fits, run, lambda c: self._choose(c, others))
 
-    def _pass(self, code: _Code, radix: int, m: Dim, s: Dim) -> None:
+    def _pass(self, code: Code, radix: int, m: Dim, s: Dim) -> None:
         half = code.load(self.cells, [dim(HALF)])
         source, target = code.bind(half), code.bind(1 - half)
 
-        def first(c: _Code) -> None:
+        def first(c: Code) -> None:
             self._first(c, radix, m, source, target)
 
-        def wide(c: _Code) -> None:
+        def wide(c: Code) -> None:
             self._later(c, radix, m, s, source, target, True)
 
-        def narrow(c: _Code) -> None:
+        def narrow(c: Code) -> None:
             self._later(c, radix, m, s, source, target, False)
 
         b = code.b
@@ -389,7 +341,7 @@ class _Fft:
         code.store(1 - half, self.cells, [dim(HALF)])
 
     @contextmanager
-    def _whole(self, code: _Code, count: Dim) -> Iterator[tuple[_Code, Dim]]:
+    def _whole(self, code: Code, count: Dim) -> Iterator[tuple[Code, Dim]]:
         """A loop over at least a vector of elements, in whole vectors: the last starts earlier where some are left.
 
         A pass reads and writes different memory, so computing some elements twice changes nothing.
@@ -399,7 +351,7 @@ class _Fft:
             with middle.for_(0, self.width, self.width) as (inner, lane):
                 yield inner, start + lane
 
-    def _first(self, code: _Code, radix: int, m: Dim, source: Dim, target: Dim) -> None:
+    def _first(self, code: Code, radix: int, m: Dim, source: Dim, target: Dim) -> None:
         """The pass with s of 1: vectors along m."""
         with self._whole(code, m) as (c, p):
             given = [self._get(c, self.scratch, [source], p + m * k) for k in range(radix)]
@@ -407,7 +359,7 @@ class _Fft:
                 turned = times(c.b, z, self._get(c, self.table, [], p * k)) if k else z
                 self._put(c, target, p * radix + k, turned)
 
-    def _later(self, code: _Code, radix: int, m: Dim, s: Dim, source: Dim, target: Dim, wide: bool) -> None:
+    def _later(self, code: Code, radix: int, m: Dim, s: Dim, source: Dim, target: Dim, wide: bool) -> None:
         """Vectors along s: whole ones where it is `wide`."""
         with code.for_(0, m) as (middle, p):
             # Of the transforms side by side all have the same factor.
@@ -421,7 +373,7 @@ class _Fft:
                     self._put(c, target, q + s * (p * radix + k), turned)
 
 
-def _in(code: _Code, z: Pair) -> Pair:
+def _in(code: Code, z: Pair) -> Pair:
     """Values of an enclosing block, for the builder of an inner one."""
     re, im = (Value(code.b, x.ref, x.dtype) for x in z)
     return re, im

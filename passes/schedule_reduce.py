@@ -13,6 +13,9 @@ from .schedule_map import Group, Lanes, choose_lanes, groups_of, point_of
 
 __all__ = ["fold", "lanes_across", "schedule_reduction"]
 
+#: Square tiles side by side in a fold along what is contiguous, by vectors across.
+TILES = 2
+
 
 def schedule_reduction(
     writer: LoopWriter, nest: kernel.GenericOp, block: Block, lanes: Lanes, done: dict[Sym, Dim], serial: bool
@@ -58,8 +61,8 @@ def _around(
         group, iterator = groups[position], iterators[position]
         outermost = position == 0 and not serial
         if made is None and across:
-            width = choose_lanes(lanes, walks, 1)[0]
-            unroll = lanes.unroll or _side_by_side(writer, nest, width)
+            width = choose_lanes(lanes, walks, body_cost(nest))[0]
+            unroll = lanes.unroll or _side_by_side(writer, nest, walks, group, width)
             if outermost:
                 return _lane_chunks(writer, group.extent, iterator, body, width, unroll)
             made = loop.ForOp(str(iterator), 0, group.extent, body, vector=width, unroll=unroll)
@@ -77,8 +80,14 @@ def _around(
     return made
 
 
-def _side_by_side(writer: LoopWriter, nest: kernel.GenericOp, width: int) -> int:
-    """Registers of neighbouring results that fold together; each state takes registers of its own."""
+def _side_by_side(writer: LoopWriter, nest: kernel.GenericOp, walks: list[Access], group: Group, width: int) -> int:
+    """Registers of neighbouring results that fold together; each state takes registers of its own.
+
+    What is contiguous along the fold comes as tiles, each of which needs all registers.
+    """
+    k, inner = Sym(f"d{nest.n_parallel}"), group.symbols[-1]
+    if any(_contiguous(w, k) and not _contiguous(w, inner) for w in _entering(nest, walks)):
+        return TILES
     return writer.costs.accumulators(body_cost(nest) * len(_state_types(nest)), width)
 
 
@@ -99,6 +108,11 @@ def _order(nest: kernel.GenericOp) -> Order:
     return nest.order.data
 
 
+def _contiguous(walk: Access, symbol: Sym) -> bool:
+    step = walk.step(symbol)
+    return step is not None and step.const == 1
+
+
 def _entering(nest: kernel.GenericOp, walks: list[Access]) -> list[Access]:
     return walks[: len(nest.ins) - nest.n_post] or walks
 
@@ -111,11 +125,9 @@ def lanes_across(order: Order) -> bool:
 def _across(nest: kernel.GenericOp, walks: list[Access], k: Sym, inner: Sym) -> bool:
     """Whether lanes run across results: the order allows it, and memory is contiguous that way, not along the fold."""
     order = _order(nest)
-    if not lanes_across(order):
-        return False
-    along = sum(1 for w in _entering(nest, walks) if (s := w.step(k)) is not None and s.const == 1)
-    beside = sum(1 for w in _entering(nest, walks) if (s := w.step(inner)) is not None and s.const == 1)
-    return beside > along or (order.kind != "free" and order.lanes == 1)
+    along = sum(_contiguous(w, k) for w in _entering(nest, walks))
+    beside = sum(_contiguous(w, inner) for w in _entering(nest, walks))
+    return beside > along or (order.kind != "free" and lanes_across(order))
 
 
 def _is_long(writer: LoopWriter, nest: kernel.GenericOp) -> bool:

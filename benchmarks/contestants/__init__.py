@@ -17,8 +17,8 @@ __all__ = ["CONTESTANTS", "Absent", "contestant"]
 
 #: Names in the order of the tables, and the modules that make them.
 CONTESTANTS = {
-    "txc": "with_txc", "numpy": "with_numpy", "numexpr": "with_numexpr", "numba": "with_numba", "jax": "with_jax",
-    "torch": "with_torch", "torch.compile": "with_torch_compile", "eigen": "with_eigen",
+    "txc": "with_txc", "numpy": "with_numpy", "scipy": "with_scipy", "numexpr": "with_numexpr", "numba": "with_numba",
+    "jax": "with_jax", "torch": "with_torch", "torch.compile": "with_torch_compile", "eigen": "with_eigen",
 }  # fmt: skip
 
 

@@ -12,6 +12,8 @@ std::unique_ptr<Eigen::ThreadPoolDevice> threads;
 
 template <class T, int R> using In = Eigen::TensorMap<const Eigen::Tensor<const T, R, Eigen::RowMajor, long>>;
 template <class T, int R> using Out = Eigen::TensorMap<Eigen::Tensor<T, R, Eigen::RowMajor, long>>;
+// What `convolve` and `fft` read: they declare variables of the element type, which must not be constant.
+template <class T, int R> using Own = Out<T, R>;
 template <class T> using Matrix = Eigen::Map<Eigen::Matrix<T, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>>;
 using At1 = Eigen::array<long, 1>;
 using At2 = Eigen::array<long, 2>;
@@ -109,6 +111,21 @@ extern "C" void set_threads(int n) {
   void cumsum_##NAME##_2(const T* x, T* y, const long* s) {                                                          \
     put(Out<T, 2>(y, s[0], s[1]), In<T, 2>(x, s[0], s[1]).cumsum(1));                                                \
   }                                                                                                                  \
+  void cumsum_columns_##NAME##_2(const T* x, T* y, const long* s) {                                                  \
+    put(Out<T, 2>(y, s[0], s[1]), In<T, 2>(x, s[0], s[1]).cumsum(0));                                                \
+  }                                                                                                                  \
+  void convolve_plane_##NAME##_22(const T* x, const T* k, T* y, const long* s) {                                      \
+    put(Out<T, 2>(y, s[0] - s[2] + 1, s[1] - s[3] + 1),                                                              \
+        Own<T, 2>((T*)x, s[0], s[1]).convolve(Own<T, 2>((T*)k, s[2], s[3]), At2{0, 1}));                             \
+  }                                                                                                                  \
+  void random_uniform_##NAME##_1(const T*, T* y, const long* s) {                                                    \
+    Out<T, 1> out(y, s[0]);                                                                                          \
+    put(out, out.random(Eigen::internal::UniformRandomGenerator<T>(1)));                                             \
+  }                                                                                                                  \
+  void random_normal_##NAME##_1(const T*, T* y, const long* s) {                                                     \
+    Out<T, 1> out(y, s[0]);                                                                                          \
+    put(out, out.random(Eigen::internal::NormalRandomGenerator<T>(1)));                                              \
+  }                                                                                                                  \
   void stencil_##NAME##_2(const T* p, T* y, const long* s) {                                                         \
     In<T, 2> x(p, s[0], s[1]);                                                                                       \
     At2 size{s[0] - 2, s[1] - 2};                                                                                    \
@@ -148,8 +165,20 @@ extern "C" void set_threads(int n) {
     else some(0, s[0]);                                                                                              \
   }
 
+#define TRANSFORMS(C, NAME)                                                                                          \
+  extern "C" {                                                                                                       \
+  void fft_rows_##NAME##_2(const C* x, C* y, const long* s) {                                                        \
+    put(Out<C, 2>(y, s[0], s[1]), Own<C, 2>((C*)x, s[0], s[1]).fft<Eigen::BothParts, Eigen::FFT_FORWARD>(At1{1}));   \
+  }                                                                                                                  \
+  void fft_plane_##NAME##_2(const C* x, C* y, const long* s) {                                                       \
+    put(Out<C, 2>(y, s[0], s[1]), Own<C, 2>((C*)x, s[0], s[1]).fft<Eigen::BothParts, Eigen::FFT_FORWARD>(At2{0, 1}));\
+  }                                                                                                                  \
+  }
+
 KERNELS(float, f4)
 KERNELS(double, f8)
 PRODUCTS(float, f4)
 PRODUCTS(double, f8)
 PRODUCTS(int, i4)
+TRANSFORMS(std::complex<float>, c8)
+TRANSFORMS(std::complex<double>, c16)

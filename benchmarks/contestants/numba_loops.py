@@ -104,6 +104,73 @@ def cumsum(x):
 
 
 @parallel
+def cumsum_columns(x):
+    block = 512
+    out = np.empty_like(x)
+    for part in prange((x.shape[1] + block - 1) // block):
+        first, last = part * block, min((part + 1) * block, x.shape[1])
+        for j in range(first, last):
+            out[0, j] = x[0, j]
+        for i in range(1, x.shape[0]):
+            for j in range(first, last):
+                out[i, j] = out[i - 1, j] + x[i, j]
+    return out
+
+
+@parallel
+def convolve_plane(x, kernel):
+    out = np.empty((x.shape[0] - 4, x.shape[1] - 4), x.dtype)
+    for h in prange(out.shape[0]):
+        for w in range(out.shape[1]):
+            total = x.dtype.type(0)
+            for i in range(5):
+                for j in range(5):
+                    total += x[h + i, w + j] * kernel[i, j]
+            out[h, w] = total
+    return out
+
+
+@parallel
+def convolve_depthwise(x, w):
+    out = np.empty((x.shape[0], x.shape[1] - 2, x.shape[2] - 2, x.shape[3]), x.dtype)
+    for row in prange(out.shape[0] * out.shape[1]):
+        n, h = row // out.shape[1], row % out.shape[1]
+        for v in range(out.shape[2]):
+            for c in range(out.shape[3]):
+                total = x.dtype.type(0)
+                for i in range(3):
+                    for j in range(3):
+                        total += x[n, h + i, v + j, c] * w[i, j, c]
+                out[n, h, v, c] = total
+    return out
+
+
+@parallel
+def take_rows(x, at):
+    out = np.empty((at.shape[0], x.shape[1]), x.dtype)
+    for i in prange(at.shape[0]):
+        for j in range(x.shape[1]):
+            out[i, j] = x[at[i], j]
+    return out
+
+
+@parallel
+def take_elements(x, at):
+    out = np.empty(at.shape[0], x.dtype)
+    for i in prange(at.shape[0]):
+        out[i] = x[at[i]]
+    return out
+
+
+@numba.njit
+def scatter_add(x, at, v):
+    out = x.copy()
+    for i in range(at.shape[0]):
+        out[at[i]] += v[i]
+    return out
+
+
+@parallel
 def matmul(a, b):
     """Stacks of small matrices; Numba has no better word for other products than NumPy's own BLAS."""
     out = np.zeros((a.shape[0], a.shape[1], b.shape[2]), a.dtype)

@@ -11,7 +11,11 @@ functional: Any = torch.nn.functional
 abs, exp, log, matmul, sqrt, tanh, sum, mean = (
     torch.abs, torch.exp, torch.log, torch.matmul, torch.sqrt, torch.tanh, torch.sum, torch.mean,
 )  # fmt: skip
-erf, cumsum = torch.special.erf, torch.cumsum
+erf, cumsum, power = torch.special.erf, torch.cumsum, torch.pow
+
+
+def asarray(x: Any, dtype: Any) -> Any:
+    return torch.tensor(x, dtype=dtype)
 
 
 def max(x: Any, axis: int, keepdims: bool) -> Any:

@@ -25,6 +25,28 @@ _OWN: dict[str, Callable[..., Any]] = {
 }
 
 
+def _windows(x: Any, w: Any, groups: int) -> Any:
+    return jax.lax.conv_general_dilated(
+        x, w, (1, 1), "VALID", dimension_numbers=("NHWC", "HWIO", "NHWC"), feature_group_count=groups
+    )
+
+
+def _plane(x: Any, kernel: Any) -> Any:
+    return _windows(x[None, :, :, None], kernel[:, :, None, None], 1)[0, :, :, 0]
+
+
+_KEY = jax.random.key(1)
+_OWN |= {
+    "convolve_channels": lambda x, w: _windows(x, w, 1),
+    "convolve_depthwise": lambda x, w: _windows(x, w[:, :, None, :], w.shape[2]),
+    "convolve_plane": _plane,
+    "random_uniform": lambda x: jax.random.uniform(_KEY, x.shape, x.dtype),
+    "random_normal": lambda x: jax.random.normal(_KEY, x.shape, x.dtype),
+    "take_rows": lambda x, at: jnp.take(x, at, axis=0, mode="clip"),
+    "scatter_add": lambda x, at, v: x.at[at].add(v),
+}
+
+
 def _heat(x: Any) -> Any:
     def step(_: int, y: Any) -> Any:
         flow = y[1:-1, :-2] + y[1:-1, 2:] + y[:-2, 1:-1] + y[2:, 1:-1] - 4.0 * y[1:-1, 1:-1]

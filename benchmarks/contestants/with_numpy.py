@@ -27,6 +27,7 @@ def _moved(target: np.ndarray[Any, Any], source: np.ndarray[Any, Any], out: np.n
 def contestant(workload: Workload) -> Callable[[], Any]:
     program, arguments = workload.family.program, workload.arguments
     x, out = arguments[0], program(*arguments)
+    generator = np.random.default_rng(1)
     match program.__name__:
         case "copy" | "to_double" | "to_single":
             return _moved(out, x, out)
@@ -55,5 +56,13 @@ def contestant(workload: Workload) -> Callable[[], Any]:
             return lambda: np.multiply(x[:, 3], x.dtype.type(2), out=out)
         case "cumsum":
             return lambda: np.cumsum(x, axis=1, out=out)
+        case "cumsum_columns":
+            return lambda: np.cumsum(x, axis=0, out=out)
+        case "take_rows" | "take_elements":
+            return lambda: np.take(x, arguments[1], axis=0, out=out, mode="clip")
+        case "random_uniform":
+            return lambda: generator.random(dtype=x.dtype, out=out)
+        case "random_normal":
+            return lambda: generator.standard_normal(dtype=x.dtype, out=out)
         case _:
             return lambda: program(*arguments)

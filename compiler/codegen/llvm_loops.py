@@ -37,6 +37,8 @@ __all__ = ["LoopWriter", "emitted_cost"]
 BOOL, I64 = DTYPES["bool"], DTYPES["i64"]
 #: From this cost on (`emitted_cost`) a loop has one masked body instead of one for whole vectors and one for the rest.
 LONG_BODY = 40
+#: From so many copies of a body on there is a loop with a quarter of them for what is left over.
+MANY_COPIES = 8
 
 
 class LoopWriter(MemoryWriter):
@@ -254,7 +256,7 @@ class LoopWriter(MemoryWriter):
     def for_loop(self, op: ForOp) -> None:
         lower, upper, step = op.lower.data, op.upper.data, op.step.data
         bound = upper if lower.nonneg else None
-        if op.lanes > 1 and not self._needs_order(op.block):
+        if op.lanes > 1 and not self._needs_order(op.block, lanes_beside=True):
             vector = op.vector.value.data if self.vector is None else 1
             if vector * op.unroll.value.data > 1:
                 self._lanes_loop(op, vector, op.unroll.value.data, bound)
@@ -269,12 +271,20 @@ class LoopWriter(MemoryWriter):
         )  # fmt: skip
         self.values.update(zip(op.outs, outs))
 
-    def _needs_order(self, block: Block) -> bool:
-        """Whether a body cannot run in lanes: it branches, or a reduction in it has lanes of its own."""
+    def _needs_order(self, block: Block, lanes_beside: bool = False) -> bool:
+        """Whether a body cannot run in lanes: it branches, or a reduction in it has lanes of its own.
+
+        With `lanes_beside` these are kept in memory, beside each other.
+        """
         for op in block.walk():
             if isinstance(op, IfOp | WhileOp | AllocOp | ScanOp):
                 return True
-            if isinstance(op, ReduceOp) and op.order.data.kind == "tree" and op.order.data.lanes > 1:
+            if (
+                not lanes_beside
+                and isinstance(op, ReduceOp)
+                and op.order.data.kind == "tree"
+                and op.order.data.lanes > 1
+            ):
                 return True
             if isinstance(op, ForOp | ReduceOp | ParallelOp):
                 symbol = block.parent_op().symbol  # type: ignore[union-attr]
@@ -324,6 +334,14 @@ class LoopWriter(MemoryWriter):
         )
         if full == 1 or (extent is not None and max(0, extent) % full == 0):
             return
+        if unroll >= MANY_COPIES:  # what is left over is long: fewer copies go through most of it
+            fewer = width * (unroll // 4)
+            some_end = self.add(stopped, self.whole(self.sub(end, stopped), fewer))
+            stopped, _ = self.counted(
+                symbol, stopped, some_end, str(fewer), body(Lane(symbol, width, unroll // 4, depth)), bound=bound,
+                trips=None if extent is None else max(0, extent) % full // fewer,
+            )  # fmt: skip
+            full = fewer
         if not masked:
             self.counted(symbol, stopped, end, "1", body(None), bound=bound,
                          trips=None if extent is None else extent % full)  # fmt: skip

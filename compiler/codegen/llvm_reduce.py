@@ -15,8 +15,8 @@ from xdsl.dialects.builtin import FloatAttr, IntegerAttr
 from xdsl.ir import SSAValue
 
 from ...dialects.attributes import DimsAttr
-from ...dialects.dims import Dim, Sym, minimum, sym
-from ...dialects.loop import ReduceOp
+from ...dialects.dims import Dim, Sym, dim, linear_in, minimum, sym
+from ...dialects.loop import LoadOp, ReduceOp
 from ...dialects.types import DTYPES, DType
 from .lanes import Lane, Reg, count_of, width_of
 from .llvm_loops import LoopWriter, emitted_cost
@@ -79,8 +79,6 @@ class ReduceWriter(LoopWriter):
             # A power of two: lanes are combined by halves, and found by the low bits of the element's number.
             groups = 1 if width == 1 else next((g for g in (4, 2) if g * cost <= LIGHT_INSTRUCTIONS), 1)
             return Fold(op, dtypes, identity, outer, width, groups)
-        if order.lanes > 1 and self.vector is not None:
-            raise EmitError("a reduction with lanes of its own inside a vector loop")
         width = min(width, order.lanes)
         return Fold(op, dtypes, identity, outer, width, order.lanes // width)
 
@@ -122,7 +120,16 @@ class ReduceWriter(LoopWriter):
             self.lanes = (*around, lane)
         if masked:
             self.mask = self._tail_mask
-        element = self.region(fold.op.body.block)
+        new = self._folded(fold, totals, self.region(fold.op.body.block))
+        if masked:
+            assert self._tail_mask is not None and lane is not None
+            condition = Reg((lane,), [self._tail_mask], DTYPES["bool"])
+            new = [self.select_regs(condition, n, t) for n, t in zip(new, totals)]
+        self.lanes, self.mask = around, mask
+        return new
+
+    def _folded(self, fold: Fold, totals: list[Reg], element: list[Reg]) -> list[Reg]:
+        """`totals` with an element of each folded in."""
         if fold.product == "fma":
             new = [self.primitive("fma", (*element, *totals), fold.dtypes[0])]
         else:
@@ -130,13 +137,7 @@ class ReduceWriter(LoopWriter):
                 element = [self.primitive("mul", element, fold.dtypes[0])]
             new = self._merge(fold, totals, element)
         lanes = totals[0].lanes
-        new = [Reg(lanes, self.spread(n, lanes), n.dtype) for n in new]
-        if masked:
-            assert self._tail_mask is not None and lane is not None
-            condition = Reg((lane,), [self._tail_mask], DTYPES["bool"])
-            new = [self.select_regs(condition, n, t) for n, t in zip(new, totals)]
-        self.lanes, self.mask = around, mask
-        return new
+        return [Reg(lanes, self.spread(n, lanes), n.dtype) for n in new]
 
     _tail_mask: str | None = None
 
@@ -145,8 +146,13 @@ class ReduceWriter(LoopWriter):
     def _block(self, fold: Fold, start: str, end: str, extent: int | None) -> list[Reg]:
         """The fold of the elements from `start` to `end`, at most a block."""
         symbol, bound = fold.op.symbol, self._bound(fold.op)
+        if fold.lanes > 1 and self.vector is not None:
+            return self._beside(fold, start, end)
         if fold.lanes == 1:
             totals = self._start(fold, fold.outer)
+            if self._in_tiles(fold):
+                start, totals = self._tiles(fold, start, end, totals)
+                extent = None
             _, totals = self.counted(
                 symbol, start, end, "1", lambda c: self._accumulate(fold, c, None), totals, trips=extent, bound=bound
             )
@@ -288,6 +294,64 @@ class ReduceWriter(LoopWriter):
         rest = None if extent is None else extent % width
         self.counted(symbol, stopped, end, "1", step(scalar, False), trips=rest, bound=bound)
 
+    def _in_tiles(self, fold: Fold) -> bool:
+        """Whether memory is contiguous along the fold and not along the vectors, which run across results."""
+        vector, found = self.vector, False
+        if vector is None or vector not in fold.outer or self._needs_order(fold.op.body.block):
+            return False
+        for op in fold.op.body.block.walk():
+            if isinstance(op, LoadOp):
+                parts = linear_in(self.address(op.buffer.type.data, op.index.data), [vector.symbol, fold.op.symbol])  # type: ignore[union-attr]
+                if parts is None or op.guard_exprs:
+                    return False
+                along = parts[0].get(fold.op.symbol, dim(0)).const == 1
+                found = found or (along and parts[0].get(vector.symbol, dim(0)).const not in (0, 1))
+        return found
+
+    def _tiles(self, fold: Fold, start: str, end: str, totals: list[Reg]) -> tuple[str, list[Reg]]:
+        """The fold by square tiles, transposed in registers: where it stopped, less than a tile from the end."""
+        vector = self.vector
+        assert vector is not None
+        step = Lane(fold.op.symbol, 1, vector.width, len(self.lanes))
+
+        def tile(totals: list[Reg]) -> list[Reg]:
+            around = self.lanes
+            self.lanes = (*around, step)
+            rows = [Reg((*fold.outer, step), self.spread(e, (*fold.outer, step)), e.dtype)
+                    for e in self.region(fold.op.body.block)]  # fmt: skip
+            self.lanes = around
+            for k in range(step.copies):
+                element = [Reg(fold.outer, row.regs[k :: step.copies], row.dtype) for row in rows]
+                totals = self._folded(fold, totals, element)
+            return totals
+
+        whole_end = self.add(start, self.whole(self.sub(end, start), step.copies))
+        return self.counted(
+            fold.op.symbol, start, whole_end, str(step.copies), tile, totals, bound=self._bound(fold.op)
+        )  # fmt: skip
+
+    def _beside(self, fold: Fold, start: str, end: str) -> list[Reg]:
+        """The fold where vectors run across results: one virtual lane of all of them after another, in registers.
+
+        Lanes that are combined first come first (their numbers' bits run backwards), so few of them wait.
+        """
+        number, bits = Sym(f"{fold.op.symbol.name}.lane"), fold.lanes.bit_length() - 1
+        counter = _Counter(self, fold, bits + 1)
+
+        def one_lane(_: list[Reg]) -> list[Reg]:
+            here = self.symbols[number][0]
+            backwards = self.intrinsic("bitreverse", "i64", "i64", [("i64", here)])
+            first = self.add(start, self.ins(f"lshr i64 {backwards}, {64 - bits}"))
+            _, total = self.counted(
+                fold.op.symbol, first, end, str(fold.lanes), lambda c: self._accumulate(fold, c, None),
+                self._start(fold, fold.outer), bound=self._bound(fold.op),
+            )  # fmt: skip
+            return counter.push(here, total)
+
+        initial = self._start(fold, fold.outer)
+        _, totals = self.counted(number, "0", str(fold.lanes), "1", one_lane, initial, trips=fold.lanes)
+        return totals
+
     # Lanes and blocks together
 
     def _combine(self, fold: Fold, totals: list[Reg]) -> list[Reg]:
@@ -362,38 +426,11 @@ class ReduceWriter(LoopWriter):
             return totals
 
         initial = self._start(fold, fold.outer)
-        copies = len(initial[0].regs)
-        width = width_of(fold.outer)
-        stacks = [self.alloca(vector_type(width, _stored(d)), LEVELS * copies) for d in fold.dtypes]
-
-        def slots(level: str) -> list[list[str]]:
-            result = []
-            for base, d in zip(stacks, fold.dtypes):
-                ty = vector_type(width, _stored(d))
-                row = self.mul(level, str(copies))
-                result.append(
-                    [self.ins(f"getelementptr {ty}, ptr {base}, i64 {self.add(row, str(c))}") for c in range(copies)]
-                )
-            return result
-
-        def waiting(level: str) -> list[Reg]:
-            return [
-                Reg(fold.outer, [self._get_state(p, d, width) for p in pointers], d)
-                for pointers, d in zip(slots(level), fold.dtypes)
-            ]
+        waiting = _Counter(self, fold, LEVELS)
 
         def counter(_: list[Reg]) -> list[Reg]:
             value = one_block()
-            value = [Reg(v.lanes, self.constants(v), v.dtype) for v in value]
-            number = self.ins(f"sdiv i64 {self.sub(self.symbols[first][0], start)}, {order.block}")
-            free = self.intrinsic("cttz", "i64", "i64", [("i64", self.ins(f"xor i64 {number}, -1")), ("i1", "true")])
-            level = Sym(f"{op.symbol.name}.level")
-            _, value = self.counted(
-                level, "0", free, "1", lambda v: self._merge(fold, waiting(self.symbols[level][0]), v), value
-            )
-            for pointers, v in zip(slots(free), value):
-                for p, r in zip(pointers, self.constants(v)):
-                    self._put_state(p, r, v.dtype, width)
+            waiting.push(self.ins(f"sdiv i64 {self.sub(self.symbols[first][0], start)}, {order.block}"), value)
             return []
 
         self.counted(first, start, end, str(order.block), counter, trips=trips, bound=block_bound)
@@ -414,7 +451,7 @@ class ReduceWriter(LoopWriter):
             merge, skip, before = self.label("merge"), self.label("next"), self.block
             self.branch_if(self.ins(f"icmp ne i64 {bit}, 0"), merge, skip)
             self.start(merge)
-            merged = self._merge(fold, waiting(here), value)
+            merged = self._merge(fold, waiting.get(here), value)
             merged = [Reg(fold.outer, self.spread(m, fold.outer), m.dtype) for m in merged]
             last = self.block
             self.branch(skip)
@@ -426,6 +463,47 @@ class ReduceWriter(LoopWriter):
 
     def _leading_zeros(self, value: str) -> str:
         return self.intrinsic("ctlz", "i64", "i64", [("i64", value), ("i1", "false")])
+
+
+class _Counter:
+    """Partial results that wait for one as old as they are, a level of them for each power of two: a binary counter."""
+
+    def __init__(self, writer: ReduceWriter, fold: Fold, levels: int):
+        self.writer, self.fold = writer, fold
+        self.copies, self.width = count_of(fold.outer), width_of(fold.outer)
+        self.stacks = [writer.alloca(self._type(d), levels * self.copies) for d in fold.dtypes]
+
+    def _type(self, dtype: DType) -> str:
+        return vector_type(self.width, _stored(dtype))
+
+    def _slots(self, level: str) -> list[list[str]]:
+        w, row = self.writer, self.writer.mul(level, str(self.copies))
+        return [
+            [w.ins(f"getelementptr {self._type(d)}, ptr {base}, i64 {w.add(row, str(c))}") for c in range(self.copies)]
+            for base, d in zip(self.stacks, self.fold.dtypes)
+        ]
+
+    def get(self, level: str) -> list[Reg]:
+        """What waits at a level."""
+        w = self.writer
+        return [
+            Reg(self.fold.outer, [w._get_state(p, d, self.width) for p in pointers], d)
+            for pointers, d in zip(self._slots(level), self.fold.dtypes)
+        ]
+
+    def push(self, number: str, value: Sequence[Reg]) -> list[Reg]:
+        """Merge the result with this number with those that waited for it; it waits in their place."""
+        w, fold = self.writer, self.fold
+        value = [Reg(v.lanes, w.constants(v), v.dtype) for v in value]
+        free = w.intrinsic("cttz", "i64", "i64", [("i64", w.ins(f"xor i64 {number}, -1")), ("i1", "true")])
+        level = Sym(f"{fold.op.symbol.name}.level")
+        _, value = w.counted(
+            level, "0", free, "1", lambda v: w._merge(fold, self.get(w.symbols[level][0]), v), value
+        )  # fmt: skip
+        for pointers, v in zip(self._slots(free), value):
+            for p, r in zip(pointers, w.constants(v)):
+                w._put_state(p, r, v.dtype, self.width)
+        return value
 
 
 def _stored(dtype: DType) -> str:

@@ -47,6 +47,11 @@ def _literal(value: float | int, dtype: DType) -> str:
     return f"0x{struct.unpack('<Q', struct.pack('<d', float(rounded)))[0]:016X}"
 
 
+def _is_below(operand: str, limit: int) -> bool:
+    """Whether an operand is a literal of ``0 <= x < limit``."""
+    return operand.isdecimal() and int(operand) < limit
+
+
 class ScalarWriter(Converter):
     """Adds elementwise operations on `Reg`s, and SSA values."""
 
@@ -55,6 +60,8 @@ class ScalarWriter(Converter):
         self.builder = LlvmScalarBuilder(self)
         self._types: dict[Attribute, DType] = {}
         self._methods: dict[tuple[str, DType], tuple[Callable[..., str], str, bool]] = {}
+        #: Registers that hold less than their type has bits, because of a mask.
+        self._below_width: set[str] = set()
 
     def dtype_of(self, ir_type: Attribute) -> DType:
         found = self._types.get(ir_type)
@@ -363,7 +370,10 @@ class ScalarWriter(Converter):
         return self._call("smax" if signed else "umax", w, t, a, b)
 
     def _i_and(self, w: int, t: str, _: bool, a: str, b: str) -> str:
-        return self.op("and", w, t, a, b)
+        result = self.op("and", w, t, a, b)
+        if _is_below(b, int(t[1:])) and t != "i1":
+            self._below_width.add(result)
+        return result
 
     def _i_or(self, w: int, t: str, _: bool, a: str, b: str) -> str:
         return self.op("or", w, t, a, b)
@@ -372,14 +382,20 @@ class ScalarWriter(Converter):
         return self.op("xor", w, t, a, b)
 
     def _i_shl(self, w: int, t: str, _: bool, a: str, b: str) -> str:
-        fits = self.op("icmp ult", w, t, b, t[1:])
-        return self.choose(w, fits, t, self.op("shl", w, t, a, b), "0")
+        return self._within_width(w, t, b, self.op("shl", w, t, a, b))
 
     def _i_shr(self, w: int, t: str, signed: bool, a: str, b: str) -> str:
         if signed:
-            return self.op("ashr", w, t, a, self._call("umin", w, t, b, str(int(t[1:]) - 1)))
-        fits = self.op("icmp ult", w, t, b, t[1:])
-        return self.choose(w, fits, t, self.op("lshr", w, t, a, b), "0")
+            most = int(t[1:]) - 1
+            by = b if b in self._below_width or _is_below(b, most + 1) else self._call("umin", w, t, b, str(most))
+            return self.op("ashr", w, t, a, by)
+        return self._within_width(w, t, b, self.op("lshr", w, t, a, b))
+
+    def _within_width(self, w: int, t: str, by: str, shifted: str) -> str:
+        """What a shift gives: zero where it is by a type's width or more, of which literals and masks tell enough."""
+        if by in self._below_width or _is_below(by, int(t[1:])):
+            return shifted
+        return self.choose(w, self.op("icmp ult", w, t, by, t[1:]), t, shifted, "0")
 
     def _safe_divisor(self, w: int, t: str, signed: bool, a: str, b: str) -> tuple[str, str]:
         """(whether the divisor is zero, a divisor that cannot trap: one instead of zero and of -1 under MIN)."""

@@ -14,7 +14,7 @@ import numpy as np
 from ...dialects.registry import Map, Op, OpError, find_op
 from ...dialects.scalar import ScalarBuilder, Value
 from ...dialects.types import DType, dtype
-from .fused_multiply_add import fma, round_to_odd
+from ...runtime.fused_multiply_add import fma, round_to_odd
 
 __all__ = ["NumpyScalarBuilder", "cast_array", "evaluate"]
 

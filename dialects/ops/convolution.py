@@ -25,6 +25,10 @@ class Windows(View):
         raise OpError("windows has no form for column-major tensors", "use .swap_layout() first", "TX0212")
 
     @classmethod
+    def window_dims(cls, attrs: dict[str, Any]) -> int:
+        return len(attrs["sizes"])
+
+    @classmethod
     def view(cls, operand: TensorType, attrs: dict[str, Any]) -> IndexMap:
         sizes: tuple[Dim, ...] = attrs["sizes"]
         dims: tuple[int, ...] = attrs["dims"]

@@ -9,9 +9,9 @@ import ml_dtypes
 import numpy as np
 import pytest
 
-from txc.compiler.interpret.fused_multiply_add import fma
 from txc.compiler.interpret.scalar import cast_array
 from txc.dialects.types import DTYPES
+from txc.runtime.fused_multiply_add import fma
 
 
 def nearest(exact: Fraction, digits: int, lowest: int, highest: int) -> float:

@@ -158,14 +158,17 @@ def batched_matmul(a: Tensor, b: Tensor) -> Tensor:
 
 
 def _contracted(a: Tensor, left: Sequence[str], b: Tensor, right: Sequence[str], kept: Sequence[str]) -> Tensor:
-    """Products of elements whose dims of one name agree, summed over the names that are not `kept`."""
+    """Products of elements whose dims of one name agree, summed over the names that are not `kept`.
+
+    The sums run in the order in which the right operand, the weights, has those names, the last one fastest.
+    """
     if "col" in (a.layout, b.layout) and a.layout == b.layout:
         swapped = _contracted(b.swap_layout(), right[::-1], a.swap_layout(), left[::-1], kept[::-1])
         return swapped.swap_layout()
     shared = [n for n in left if n in right]
     pairs = {n: (left.index(n), right.index(n)) for n in shared}
     batch = [n for n in shared if n in kept]
-    summed = tuple(pairs[n] for n in shared if n not in kept)
+    summed = tuple(pairs[n] for n in right if n in left and n not in kept)
     result = apply("contract", a, b, pairs=summed, batch=tuple(pairs[n] for n in batch))
     have = [*batch, *(n for n in left if n not in shared), *(n for n in right if n not in shared)]
     return methods.transpose(result, [have.index(n) for n in kept]) if have != list(kept) else result

@@ -1,0 +1,76 @@
+"""Loops written by hand: blocks with scalars, loads, stores and nested loops, for what is no nest."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+
+from xdsl.ir import Block, SSAValue
+
+from ..dialects import loop
+from ..dialects.body_builder import BodyBuilder
+from ..dialects.dims import Dim, sym
+from ..dialects.scalar import Value
+from .loop_writer import LoopWriter, buffer_info
+from .nest_builder import BOUND
+
+__all__ = ["Code"]
+
+
+class Code:
+    """A block being written: scalars through `b`, which appends to it."""
+
+    def __init__(self, writer: LoopWriter, block: Block, has_fma: bool):
+        self.writer, self.block = writer, block
+        self.b = BodyBuilder(block, has_fma)
+
+    def inner(self) -> Code:
+        return Code(self.writer, Block(), self.b.has_fma)
+
+    def load(self, buffer: SSAValue, index: Sequence[Dim], guards: Sequence[Dim] = ()) -> Value:
+        made = loop.LoadOp(buffer, index, guards)
+        self.block.add_op(made)
+        return self.b.wrap(made.result, buffer_info(buffer).dtype)
+
+    def store(self, value: Value, buffer: SSAValue, index: Sequence[Dim], guards: Sequence[Dim] = ()) -> None:
+        self.block.add_op(loop.StoreOp(self.b.ssa(value), buffer, index, guards))
+
+    def bind(self, value: Value) -> Dim:
+        """An i64 as a symbol for the rest of the block."""
+        name = f"{BOUND}{next(self.writer.counter)}."
+        self.block.add_op(loop.BindOp(value.ref, name))
+        return sym(name)
+
+    @contextmanager
+    def for_(self, lower: Dim | int, upper: Dim | int, vector: int = 1) -> Iterator[tuple[Code, Dim]]:
+        inner, iterator = self.inner(), self.writer.fresh()
+        yield inner, iterator
+        inner.block.add_op(loop.YieldOp())
+        self.block.add_op(loop.ForOp(str(iterator), lower, upper, inner.block, vector=vector))
+
+    def if_(self, condition: Value, then: Callable[[Code], None], otherwise: Callable[[Code], None]) -> None:
+        blocks = []
+        for write in (then, otherwise):
+            inner = self.inner()
+            write(inner)
+            inner.block.add_op(loop.YieldOp())
+            blocks.append(inner.block)
+        self.block.add_op(loop.IfOp(condition.ref, blocks[0], blocks[1]))
+
+    def while_(self, condition: Callable[[Code], Value], body: Callable[[Code], None]) -> None:
+        asked, inner = self.inner(), self.inner()
+        asked.block.add_op(loop.YieldOp(condition(asked).ref))
+        body(inner)
+        inner.block.add_op(loop.YieldOp())
+        self.block.add_op(loop.WhileOp(asked.block, inner.block))
+
+    def fold(
+        self, lower: Dim | int, upper: Dim | int, first: Value, step: Callable[[Code, Dim, Value], Value]
+    ) -> Value:
+        """A loop that carries a value: the last one of ``value = step(block, iterator, value)``."""
+        inner, iterator = self.inner(), self.writer.fresh()
+        carried = inner.block.insert_arg(first.ref.type, 0)
+        inner.block.add_op(loop.YieldOp(step(inner, iterator, inner.b.wrap(carried, first.dtype)).ref))
+        made = loop.ForOp(str(iterator), lower, upper, inner.block, inits=[first.ref])
+        self.block.add_op(made)
+        return self.b.wrap(made.outs[0], first.dtype)

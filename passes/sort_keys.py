@@ -1,0 +1,103 @@
+"""Unsigned numbers made of elements such that comparing these is the order of `dialects.ops.sort`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+from ..dialects.scalar import ComplexValue, ScalarBuilder, Value
+from ..dialects.types import DTYPES, DType
+
+__all__ = ["Key", "keys_of"]
+
+#: The bits of infinity.
+_INFINITY = {"f16": 0x7C00, "bf16": 0x7F80, "f32": 0x7F80_0000, "f64": 0x7FF0_0000_0000_0000}
+
+
+@dataclass(frozen=True)
+class Key:
+    """A part of an order: `make` gives the key, of which the low `bits` count, of an element.
+
+    `element` makes elements of keys again, where that can be; NaNs then are all the same.  Zeros of both signs have one
+    key, or two neighbouring ones: then `negative_zero` is that of one.
+    """
+
+    bits: int
+    dtype: DType
+    make: Callable[[ScalarBuilder, Value], Value]
+    element: Callable[[ScalarBuilder, Value], Value] | None = None
+    negative_zero: int | None = None
+
+    @property
+    def reversed(self) -> Key:
+        """The opposite order."""
+        all_bits, back = (1 << self.bits) - 1, self.element
+        return replace(
+            self,
+            make=lambda b, x: self.make(b, x) ^ all_bits,
+            element=back and (lambda b, k: back(b, k ^ all_bits)),
+            negative_zero=None if self.negative_zero is None else self.negative_zero ^ all_bits,
+        )
+
+
+def keys_of(element: DType, descending: bool, invertible: bool) -> list[Key]:
+    """The parts of the order of a type, the least important first; `invertible` asks for keys that have `element`."""
+    keys = _complex_keys(element.part) if element.is_complex else [_key(element, invertible)]
+    return [key.reversed for key in keys] if descending else keys
+
+
+def _key(element: DType, invertible: bool) -> Key:
+    n = element.bits
+    if element.kind == "bool":
+        u8 = DTYPES["u8"]
+        return Key(1, u8, lambda b, x: b.cast(x, u8), lambda b, k: b.cast(k, element))
+    unsigned = DTYPES[f"u{n}"]
+    if element.is_float:
+        return _float_key(element, unsigned, DTYPES[f"i{n}"], invertible)
+    if not element.is_signed:
+        return Key(n, unsigned, lambda b, x: x, lambda b, k: k)
+    sign = 1 << n - 1
+    return Key(n, unsigned, lambda b, x: b.bitcast(x, unsigned) ^ sign, lambda b, k: b.bitcast(k ^ sign, element))
+
+
+def _float_key(element: DType, unsigned: DType, signed: DType, invertible: bool) -> Key:
+    """Negative numbers with all bits turned, others with that of the sign; every NaN as the largest key."""
+    n, infinity = element.bits, _INFINITY[element.name]
+    sign, largest = 1 << n - 1, (1 << n) - 1
+
+    def make(b: ScalarBuilder, x: Value) -> Value:
+        bits = b.bitcast(x, unsigned)
+        magnitude = bits & sign - 1
+        turns = b.bitcast(b.bitcast(bits, signed) >> n - 1, unsigned) | sign
+        key = bits ^ turns
+        if not invertible:
+            key = b.select(magnitude.equals(0), b.constant(sign, unsigned), key)
+        return b.select(magnitude > infinity, b.constant(largest, unsigned), key)
+
+    def back(b: ScalarBuilder, key: Value) -> Value:
+        turns = ~b.bitcast(b.bitcast(key, signed) >> n - 1, unsigned) | sign
+        return b.bitcast(key ^ turns, element)
+
+    if not invertible:
+        return Key(n, unsigned, make)
+    return Key(n, unsigned, make, back, sign - 1)
+
+
+def _complex_keys(part: DType) -> list[Key]:
+    """The imaginary part, the real part, then which of them are NaN."""
+    key = _key(part, False)
+
+    def real(b: ScalarBuilder, z: Value) -> Value:
+        assert isinstance(z, ComplexValue)
+        return key.make(b, z.re)
+
+    def imaginary(b: ScalarBuilder, z: Value) -> Value:
+        assert isinstance(z, ComplexValue)
+        return key.make(b, z.im)
+
+    def nans(b: ScalarBuilder, z: Value) -> Value:
+        assert isinstance(z, ComplexValue)
+        re, im = (b.cast(x.differs(x), key.dtype) for x in (z.re, z.im))
+        return re * 2 + im
+
+    return [replace(key, make=imaginary), replace(key, make=real), replace(key, bits=2, make=nans)]
