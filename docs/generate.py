@@ -1,4 +1,4 @@
-"""Writes docs/ops.md from the op registry: ``python docs/generate.py``."""
+"""Writes docs/ops.md from the op registry, and docs/optimiser.md: ``python docs/generate.py``."""
 
 from __future__ import annotations
 
@@ -102,4 +102,7 @@ def _summary(op: type[Op]) -> str:
 
 
 if __name__ == "__main__":
+    from optimiser import optimiser_page  # beside this file
+
     TARGET.write_text(ops_page(), encoding="utf-8")
+    TARGET.with_name("optimiser.md").write_text(optimiser_page(), encoding="utf-8")

@@ -31,6 +31,7 @@ from ..dialects.scalar import Value
 from ..dialects.tx import TxOp
 from ..dialects.types import DTYPES, DType
 from .costs import Costs
+from .demand_order import demand_order
 from .epilogue import end_of_epilogue, turned
 from .nest_builder import NestBuilder, is_inlined
 from .rows import group_rows
@@ -78,7 +79,7 @@ class _Scope:
         self.options, self.costs, self.block, self.values = options, costs, block, values
 
     def run(self, old: Block) -> None:
-        for op in old.ops:
+        for op in demand_order(old):
             self._visit(op)
         if self.options.siblings:
             merge_siblings(self.block, self.costs)

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 from xdsl.context import Context
 from xdsl.dialects import func
-from xdsl.dialects.builtin import ArrayAttr, FloatAttr, ModuleOp, f64
+from xdsl.dialects.builtin import ArrayAttr, IntegerAttr, ModuleOp, i64
 from xdsl.ir import Block, BlockArgument, SSAValue
 from xdsl.passes import ModulePass
 
@@ -127,7 +127,7 @@ class _Walk:
         stored = _is_stored(result, self.keep_results)
         if best != plain and stored:
             op.attributes["layout"] = to_attr(best)
-            op.attributes["saved"] = FloatAttr(votes[best] - votes.get(plain, 0.0), f64)
+            op.attributes["saved"] = IntegerAttr(int(votes[best] - votes.get(plain, 0.0)), i64)
         if stored and set(votes) != {plain}:
             self._remark(op, best, votes)
 

@@ -15,9 +15,11 @@ from ..dialects.attributes import BufferInfo, BufferType, dim_attr
 from ..dialects.dims import Dim, Sym, dim, expand_mods, linear_in, simplify, sym
 from ..dialects.index_map import IndexMap
 from .costs import Costs
+from .kernel_figures import kernel_label
 from .locations import carry_loc
 from .memory import LoopRange, aligned_bytes
-from .work import time_of
+from .remarks import listening, remark
+from .work import bytes_of, time_of
 
 __all__ = ["Access", "LoopWriter", "Point", "accesses", "body_cost"]
 
@@ -132,7 +134,18 @@ class LoopWriter:
         for value, out, index in zip(values, nest.outs, nest.maps_out()):
             past = self.streams and in_order and not nest.is_reduction and self.only_written(out, nest)
             streaming = self.costs.streaming_bytes if past else 0
+            if past and listening():
+                self._remark_streaming(nest, out)
             block.add_op(loop.StoreOp(value, out, [e.substitute(point) for e in index.exprs], streaming=streaming))
+
+    def _remark_streaming(self, nest: kernel.GenericOp, out: SSAValue) -> None:
+        size = bytes_of(out)
+        past = size + sum(map(bytes_of, set(nest.ins)))
+        ways = {"past the caches": past, "through them": past + size}
+        chosen = f"past the caches from {self.costs.streaming_bytes >> 20} MiB on"
+        why = "a line written is not read before, but a reader finds less in a cache"
+        choices = {name: self.costs.moving(moved, near=False) for name, moved in ways.items()}
+        remark("stores", kernel_label(nest), chosen, why, choices, nest)
 
     def only_written(self, buffer: SSAValue, nest: kernel.GenericOp) -> bool:
         """Whether a nest, with the others of its rows, uses a buffer no more than to write it once."""

@@ -31,7 +31,7 @@ from .schedule_rows import schedule_rows
 from .schedule_scan import schedule_scan
 from .schedule_scatter import schedule_scatter
 from .schedule_sort import schedule_sort
-from .work import bytes_of, time_of
+from .work import time_of
 
 __all__ = ["FOREIGN", "ScheduleCpuPass"]
 
@@ -112,7 +112,7 @@ class _Schedule:
             block.add_op(op)
 
     def _remark(self, op: kernel.GenericOp | kernel.RowsOp) -> None:
-        """What a piece of parallel work is, and which stores may go past the caches."""
+        """What a piece of parallel work is."""
         costs, label = self.writer.costs, kernel_label(op)
         nests = op.nests if isinstance(op, kernel.RowsOp) else [op]
         point = sum(time_of(nest, costs) for nest in nests)
@@ -125,23 +125,6 @@ class _Schedule:
             pieces,
             op,
         )
-        fresh = {out: nest for nest in nests for out in nest.outs if self.writer.only_written(out, nest)}
-        if fresh and self.writer.streams and not all(nest.is_reduction for nest in fresh.values()):
-            size = max(map(bytes_of, fresh))
-            past = size + sum(bytes_of(v) for nest in nests for v in set(nest.ins))
-            choices = {
-                "past the caches": costs.moving(past, near=False),
-                "through": costs.moving(past + size, near=False),
-            }
-            chosen = f"past the caches from {costs.streaming_bytes >> 20} MiB on"
-            remark(
-                "stores",
-                label,
-                chosen,
-                "a line written is not read before; a reader finds less in a cache",
-                choices,
-                op,
-            )
 
     def _inner(self, old: Block) -> Block:
         new = Block()

@@ -2,7 +2,9 @@
 
 import importlib.util
 import re
+import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -15,11 +17,23 @@ ROOT = Path(__file__).parent.parent
 CODE = re.compile(r"\bTX\d{4}\b")
 
 
-def test_the_op_reference_is_up_to_date():
-    spec = importlib.util.spec_from_file_location("txc_docs_generate", ROOT / "docs" / "generate.py")
+def _generator(name: str) -> Any:
+    """A module of the documentation's folder."""
+    spec = importlib.util.spec_from_file_location(f"txc_docs_{name}", ROOT / "docs" / f"{name}.py")
     assert spec is not None and spec.loader is not None
-    generator = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = generator = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(generator)
+    return generator
+
+
+def test_the_tour_of_the_optimiser_is_what_it_does():
+    text = (ROOT / "docs" / "optimiser.md").read_text()
+    assert "row by row" in text and "kernel.rows" in text
+    assert text == _generator("optimiser").optimiser_page(), "run python docs/generate.py"
+
+
+def test_the_op_reference_is_up_to_date():
+    generator = _generator("generate")
     text = (ROOT / "docs" / "ops.md").read_text()
     assert "| `exp` |" in text
     assert text == generator.ops_page(), "run python docs/generate.py"
