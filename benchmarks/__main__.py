@@ -14,6 +14,7 @@ import secrets
 from pathlib import Path
 from typing import Any
 
+from .ablation import ablation
 from .contestants import CONTESTANTS
 from .families import FAMILIES
 from .latency import LATENCIES
@@ -41,6 +42,7 @@ def _parser() -> argparse.ArgumentParser:
     add("--sizes", type=_words, default=[], help="numbers of sizes in the family's list; the drawn one is the last")
     add("--only", type=_words, default=[], metavar="NAME,…", help=f"contestants: {', '.join(CONTESTANTS)}")
     add("--passes", default="", metavar="PASSES", help="options of txc's passes, such as tx-fuse{rows=false}")
+    add("--ablate", action="store_true", help="txc only, with all of the optimiser and without each part of it")
     add("--seconds", type=float, default=1.5, help="of samples for each workload (default 1.5, five rounds at least)")
     add("--json", type=Path, metavar="FILE", help="write every sample there")
     add("--markdown", type=Path, metavar="FILE", help="write the tables there")
@@ -63,6 +65,8 @@ def main() -> None:
                 parser.error(f"there is no {kind} {name!r}; there are {', '.join(known)}")
     seed = secrets.randbelow(10**6) if args.seed is None else args.seed
     fewest, most, patience = (2, 2, 0.0) if args.quick else (5, 15, 0.2)
+    if args.ablate:
+        names = names if args.family else []
     answers: list[dict[str, Any]] = []
     for threads in map(int, _words(args.threads)):
         request = Request(
@@ -70,7 +74,12 @@ def main() -> None:
             args.dtypes, args.layouts, [int(s) for s in args.sizes], args.only, args.passes, fewest, most,
             0.0 if args.quick else args.seconds, patience,
         )  # fmt: skip
-        answers.append(ask(request))
+        if args.ablate:
+            print(ablation(request, ask), flush=True)
+        else:
+            answers.append(ask(request))
+    if args.ablate:
+        return None
     text = markdown(answers, seed)
     print(text)
     if args.markdown:

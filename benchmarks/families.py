@@ -154,6 +154,14 @@ FAMILIES: dict[str, Family] = dict(
             "broadcast-add", programs.broadcast_add, _moved(),
             shapes=lambda n, m: [(n, m), (1, m), (n, 1)], layouts=("row", "col"),
         ),
+        _family(
+            "broadcast-exp", programs.broadcast_exp, _moved(),
+            shapes=lambda n, m: [(n, m), (1, m)], flops=lambda n, m: n * m,
+        ),
+        _family(
+            "transposed-add", programs.transposed_add, _moved(3.0),
+            shapes=lambda n, m: [(n, m)] * 2, flops=lambda n, m: n * m,
+        ),
         _family("sum", programs.total, _FOLDED),
         _family("row-sum", programs.row_sum, _FOLDED),
         _family("column-sum", programs.column_sum, _FOLDED),

@@ -1,12 +1,12 @@
-"""Everything that there is to say of a GPU, by one command: ``python -m benchmarks.gpu [--device cuda:0] [--json FILE]``.
+"""Everything that there is to say of a GPU: ``python -m benchmarks.gpu [--device cuda:0] [--json FILE]``.
 
-First the tests for GPUs run there (``pytest -m gpu``).  Then each program's result is compared with NumPy's, and txc and
-its peers take turns, with arrays on the device that together are larger than its second cache.  The table says what
-part of the device's copy bandwidth, or of a matrix product of cuBLAS (CuPy's or PyTorch's), txc reaches, and what part it
-should reach.  The exit status is 0 where all tests pass and no result is wrong.
+First the tests for GPUs run there (``pytest -m gpu``).  Then each program's result is compared with NumPy's, and txc
+and its peers take turns, with arrays on the device that together are larger than its second cache.  The table says
+what part of the device's copy bandwidth, or of a matrix product of cuBLAS (CuPy's or PyTorch's), txc reaches, and what
+part it should reach.  The exit status is 0 where all tests pass and no result is wrong.
 
-On the simulator (``--device ptx-sim``) sizes are small, times are the simulator's and say nothing of a GPU, and there are
-no tests and no peers: what is left checks that the command works.
+On the simulator (``--device ptx-sim``) sizes are small, times are the simulator's and say nothing of a GPU, and there
+are no tests and no peers: what is left checks that the command works.
 """
 
 from __future__ import annotations

@@ -64,6 +64,15 @@ def broadcast_add(x, row, column):
     return x + row + column
 
 
+def broadcast_exp(x, row):
+    """An exponential of a row, for all rows."""
+    return x * np.exp(row)
+
+
+def transposed_add(x, y):
+    return x.T + y.T
+
+
 def total(x):
     return np.sum(x)
 

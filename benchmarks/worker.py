@@ -7,7 +7,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 __all__ = ["Request", "ask", "work"]
@@ -34,11 +34,13 @@ class Request:
     most: int = 15
     seconds: float = 1.5
     patience: float = 0.2
+    environment: Mapping[str, str] = field(default_factory=dict)
 
 
 def ask(request: Request) -> dict[str, Any]:
     """The answer of a fresh process: ceilings, and a record for each workload and latency."""
     environment = {**os.environ, **dict.fromkeys(VARIABLES, str(request.threads)), "TXC_CACHE_DIR": "0"}
+    environment.update(request.environment)
     if request.passes:
         environment["TXC_PASSES"] = request.passes
     done = subprocess.run(

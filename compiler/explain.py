@@ -1,4 +1,4 @@
-"""What was compiled and why, in words: facts, guards, evals with the figures that decided them, kernels, stages."""
+"""What was compiled and why, in words: facts, guards, decisions with the figures compared, kernels, stages."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ import re
 from collections.abc import Sequence
 from typing import Any, Protocol
 
+from ..passes.remarks import Remark
 from .frontend.graph import Graph
 
 __all__ = ["explain", "figures"]
 
-_EVAL = re.compile(r"%(\w+) = tx\.eval.*?(\{.*\})")
-_FIGURE = re.compile(r"(\w+) = (\"[^\"]*\"|[-\d.e+]+)")
+_EVAL = re.compile(r"%\w+ = tx\.eval\b")
 _KERNEL = re.compile(r"kernel\.(generic|rows|for|while|if)\b")
 
 
@@ -26,7 +26,9 @@ def figures(graph: Graph, stages: Any) -> tuple[int, int, int, int]:
     return sum(1 for _ in graph.walk()), evals, nests, len(stages.object or b"")
 
 
-def explain(name: str, graph: Graph, facts: Sequence[str], captured: Sequence[str], stages: _Texts) -> str:
+def explain(
+    name: str, graph: Graph, facts: Sequence[str], captured: Sequence[str], stages: _Texts, remarks: Sequence[Remark]
+) -> str:  # fmt: skip
     """The report of ``f.explain(*args)``."""
     lines = [f"{name}: {', '.join(str(i.value.type) if i.value else f'{i.symbol}: int' for i in graph.inputs)}"]
     lines += ["", "facts that select this version (sizes are not among them):"]
@@ -35,8 +37,8 @@ def explain(name: str, graph: Graph, facts: Sequence[str], captured: Sequence[st
     lines += [f"  {fact}" for fact in captured]
     lines += ["", "guards, checked at each call; another version is compiled where one fails:"]
     lines += [f"  {guard}" for guard in graph.table.guards] or ["  none"]
-    lines += ["", "values that are materialised, and why:"]
-    lines += [f"  {text}" for text in _evals(stages.text("evals"))] or ["  none but the results"]
+    lines += ["", "decisions, and what each way would take by the cost model (sizes that are not facts: 512):"]
+    lines += [f"  {said}" for said in remarks] or ["  none"]
     lines += ["", "kernels:"]
     lines += [f"  {text}" for text in _kernels(stages.text("fused"))] or ["  none"]
     plan = getattr(stages, "plan", None)
@@ -45,21 +47,6 @@ def explain(name: str, graph: Graph, facts: Sequence[str], captured: Sequence[st
     for record in getattr(stages, "records", ()):
         lines.append(f"  {record.stage:<10} {record.name:<24} {1e3 * record.seconds:8.2f} ms")
     return "\n".join(lines)
-
-
-def _evals(text: str) -> list[str]:
-    found = []
-    for name, attributes in _EVAL.findall(text):
-        figures = {key: value.strip('"') for key, value in _FIGURE.findall(attributes)}
-        reason, where = figures.pop("reason", ""), figures.pop("loc", "")
-        counts = ", ".join(f"{key} {float(value):g}" for key, value in figures.items() if _is_number(value))
-        place = f"  at {where}" if where else ""
-        found.append(f"%{name}: {reason}{f' ({counts})' if counts else ''}{place}")
-    return found
-
-
-def _is_number(text: str) -> bool:
-    return re.fullmatch(r"-?\d+(\.\d*)?([eE][-+]?\d+)?", text) is not None
 
 
 def _kernels(text: str) -> list[str]:

@@ -385,17 +385,21 @@ class Jitted(NativeCallable):
         return self._trace(self._bind(args, kwargs))[0]
 
     def explain(self, *args: Any, **kwargs: Any) -> str:
-        """What was compiled for these arguments and why: facts, guards, evals with their figures, kernels."""
+        """What was compiled for these arguments and why: facts, guards, decisions with figures, kernels."""
+        from ..passes.remarks import recorded
         from .explain import explain
 
         call = self._bind(args, kwargs)
         graph, captured, _ = self._trace(call)
+        with recorded() as remarks:
+            stages = self.lower(*args, **kwargs).stages
         return explain(
             self.__wrapped__.__name__,
             graph,
             [f"{name}: {describe(k)}" for name, k in zip(call.names(), call.key, strict=True)],
             [str(c) for c in captured],
-            self.lower(*args, **kwargs).stages,
+            stages,
+            remarks,
         )
 
     def profile(self, *args: Any, repeats: int = 20, **kwargs: Any) -> Profile:

@@ -9,7 +9,7 @@ import os
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Generic, TypeVar
 
-from ..runtime.buffers import DEFAULT_MB, limit
+from ..runtime.buffers import DEFAULT_MB, HUGE_PAGES_VARIABLE, huge_pages_wanted, limit
 from ..runtime.buffers import SIZE_VARIABLE as BUFFERS_VARIABLE
 from ..runtime.perf_map import PERF_MAP_VARIABLE, perf_map_wanted
 from ..runtime.store import DEFAULT_SIZE_MB, FOLDER_VARIABLE, SIZE_VARIABLE, default_folder, size_limit
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 __all__ = [
-    "BUFFER_CACHE_MB", "CACHE_DIR", "CACHE_SIZE_MB", "CC", "DEVICE", "DUMP_IR", "GDB", "KNOBS", "NATIVE_ENTRY",
+    "BUFFER_CACHE_MB", "CACHE_DIR", "CACHE_SIZE_MB", "CC", "DEVICE", "DUMP_IR", "GDB", "HUGE_PAGES", "KNOBS", "NATIVE_ENTRY",
     "NUM_THREADS", "PASSES", "PERF_MAP", "PRINT_IR", "SPECIALIZE", "TIME_PASSES", "VERIFY", "Knob", "KnobError",
 ]  # fmt: skip
 
@@ -103,6 +103,13 @@ BUFFER_CACHE_MB = _knob(
     lambda _: limit() >> 20,
     f"Megabytes of large results' memory that are kept to be used again; 0: none; unset: {DEFAULT_MB}.  Read when a "
     "version becomes callable and in calls through Python, not in each call.",
+)
+HUGE_PAGES = _knob(
+    HUGE_PAGES_VARIABLE,
+    "0, 1, false or true",
+    True,
+    lambda _: huge_pages_wanted(),
+    "The kernel is asked for huge pages for results of 4 MB and more; read when the buffers' size is.",
 )
 CACHE_DIR = _knob(
     FOLDER_VARIABLE,

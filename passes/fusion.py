@@ -30,6 +30,8 @@ from ..dialects.registry import Map, Reduction, Scan, Structural, find_op
 from ..dialects.scalar import Value
 from ..dialects.tx import TxOp
 from ..dialects.types import DTYPES, DType
+from .costs import Costs
+from .demand_order import demand_order
 from .epilogue import end_of_epilogue, turned
 from .nest_builder import NestBuilder, is_inlined
 from .rows import group_rows
@@ -40,13 +42,14 @@ __all__ = ["FusionPass", "fuse"]
 
 @dataclass(frozen=True)
 class FusionPass(ModulePass):
-    """tx ops to kernels.  `rows` and `siblings` switch the two kinds of grouping off for experiments.
+    """tx ops to kernels.  `rows` and `siblings` switch the two kinds of grouping off, `maps` all fusion of maps.
 
     `has_fma` says whether scalar bodies may hold fused multiply-adds: a fact of the target.  With `locations` their ops
     say which of the user's lines they come from, as debug information needs; a nest has but one line.
     """
 
     name = "tx-fuse"
+    maps: bool = True
     rows: bool = True
     siblings: bool = True
     has_fma: bool = True
@@ -63,7 +66,7 @@ def fuse(function: func.FuncOp, options: FusionPass) -> None:
     new = Block(arg_types=[a.type for a in old.args])
     for before, after in zip(old.args, new.args):
         after.name_hint = before.name_hint
-    scope = _Scope(options, new, dict(zip(old.args, new.args)))
+    scope = _Scope(options, Costs.of(function), new, dict(zip(old.args, new.args)))
     scope.run(old)
     function.detach_region(function.body)
     function.add_region(Region(new))
@@ -72,21 +75,21 @@ def fuse(function: func.FuncOp, options: FusionPass) -> None:
 class _Scope:
     """One block being rebuilt: `values` maps tx values to the kernel-level tensors that hold them."""
 
-    def __init__(self, options: FusionPass, block: Block, values: dict[SSAValue, SSAValue]):
-        self.options, self.block, self.values = options, block, values
+    def __init__(self, options: FusionPass, costs: Costs, block: Block, values: dict[SSAValue, SSAValue]):
+        self.options, self.costs, self.block, self.values = options, costs, block, values
 
     def run(self, old: Block) -> None:
-        for op in old.ops:
+        for op in demand_order(old):
             self._visit(op)
         if self.options.siblings:
-            merge_siblings(self.block)
+            merge_siblings(self.block, self.costs)
         if self.options.rows:
-            group_rows(self.block)
+            group_rows(self.block, self.costs)
 
     def inner(self, old: Block) -> Block:
         """The kernel form of a region's block, which may use outer values."""
         new = Block(arg_types=[a.type for a in old.args])
-        _Scope(self.options, new, {**self.values, **dict(zip(old.args, new.args))}).run(old)
+        _Scope(self.options, self.costs, new, {**self.values, **dict(zip(old.args, new.args))}).run(old)
         return new
 
     def _visit(self, op: Operation) -> None:
@@ -103,7 +106,9 @@ class _Scope:
             self._visit_if(op)
         else:
             assert isinstance(op, TxOp), f"fusion meets {op.name}, which is no tx op"
-            if not is_inlined(op) and not _defers(op):
+            if isinstance(op, tx.MapOp) and not self.options.maps:
+                self.tensor(op.results[0])
+            elif not is_inlined(op) and not self.defers(op):
                 handler = getattr(self, f"_visit_{op.decl.name}", None) or getattr(self, f"_visit_{op.decl.family}")
                 handler(op)
 
@@ -209,32 +214,28 @@ class _Scope:
 
     def _epilogue(self, value: SSAValue) -> Operation | None:
         """A deferred reduction at the root of this chain of maps, with the chain as its `finish`."""
-        anchor = _anchor(value, self.values)
-        if anchor is None:
-            return None
-        return fold_nest(self, anchor, value)
+        anchor = self._anchor(value)
+        return None if anchor is None else fold_nest(self, anchor, value)
 
+    def _anchor(self, value: SSAValue) -> tx.ReductionOp | tx.ContractOp | None:
+        """The first reduction or contraction, not materialised yet, for which this value is the end of its epilogue."""
+        waiting, seen = [value], {value}
+        while waiting:
+            op = waiting.pop().owner
+            if isinstance(op, (tx.ReductionOp, tx.ContractOp)):
+                if self.defers(op) and end_of_epilogue(op.results[0]) is value:
+                    return op
+            elif isinstance(op, tx.MapOp | tx.ViewOp):
+                new = [v for v in reversed(op.operands) if v not in seen and v not in self.values]
+                seen.update(new)
+                waiting += new
+        return None
 
-def _anchor(value: SSAValue, known: dict[SSAValue, SSAValue]) -> tx.ReductionOp | tx.ContractOp | None:
-    """The first reduction or contraction, not materialised yet, for which this value is the end of its epilogue."""
-    waiting, seen = [value], {value}
-    while waiting:
-        op = waiting.pop().owner
-        if isinstance(op, (tx.ReductionOp, tx.ContractOp)):
-            if _defers(op) and end_of_epilogue(op.results[0]) is value:
-                return op
-        elif isinstance(op, tx.MapOp | tx.ViewOp):
-            new = [v for v in reversed(op.operands) if v not in seen and v not in known]
-            seen.update(new)
-            waiting += new
-    return None
-
-
-def _defers(op: TxOp) -> bool:
-    """Whether a fold waits for the maps after it, which end in memory."""
-    if not isinstance(op, (tx.ReductionOp, tx.ContractOp)) or len(op.results) != 1:
-        return False
-    return end_of_epilogue(op.results[0]) is not None
+    def defers(self, op: TxOp) -> bool:
+        """Whether a fold waits for the maps after it, which end in memory."""
+        if not self.options.maps or not isinstance(op, (tx.ReductionOp, tx.ContractOp)) or len(op.results) != 1:
+            return False
+        return end_of_epilogue(op.results[0]) is not None
 
 
 def fold_nest(scope: _Scope, op: tx.ReductionOp | tx.ContractOp, epilogue: SSAValue | None = None) -> Operation:

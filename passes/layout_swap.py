@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 from xdsl.context import Context
 from xdsl.dialects import func
-from xdsl.dialects.builtin import ArrayAttr, FloatAttr, ModuleOp, f64
+from xdsl.dialects.builtin import ArrayAttr, IntegerAttr, ModuleOp, i64
 from xdsl.ir import Block, BlockArgument, SSAValue
 from xdsl.passes import ModulePass
 
@@ -127,19 +127,20 @@ class _Walk:
         stored = _is_stored(result, self.keep_results)
         if best != plain and stored:
             op.attributes["layout"] = to_attr(best)
-            op.attributes["saved"] = FloatAttr(votes[best] - votes.get(plain, 0.0), f64)
+            op.attributes["saved"] = IntegerAttr(int(votes[best] - votes.get(plain, 0.0)), i64)
         if stored and set(votes) != {plain}:
             self._remark(op, best, votes)
 
     def _remark(self, op: tx.MapOp, best: Order, votes: dict[Order, float]) -> None:
         """What each order would read against the grain, a line for every element."""
         line = self.costs.machine.line / tensor_of(op.results[0].type).dtype.bytes
-        against = {order: sum(v for o, v in votes.items() if o != order) for order in {*votes, best}}
+        orders = sorted({*votes, best, row_major(len(best))})
+        against = {order: sum(v for o, v in votes.items() if o != order) for order in orders}
         choices = {
             f"order {list(order)}": self.costs.moving(sum(votes.values()) + (line - 1) * bytes_, near=False)
-            for order, bytes_ in sorted(against.items())
+            for order, bytes_ in against.items()
         }
-        remark("layout", op.name, f"stored in order {list(best)}", "most operands lie so", choices, op)
+        remark("layout", op.name, f"stored in order {list(best)}", "most bytes of its operands lie so", choices, op)
 
 
 def _walkers(index: IndexMap) -> tuple[int | None, ...] | None:

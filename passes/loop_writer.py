@@ -16,9 +16,11 @@ from ..dialects.body_builder import BodyBuilder
 from ..dialects.dims import Dim, Sym, constant_bound, dim, expand_mods, linear_in, simplify, sym
 from ..dialects.index_map import IndexMap
 from .costs import Costs
+from .kernel_figures import kernel_label
 from .locations import carry_loc
 from .memory import LoopRange, aligned_bytes
-from .work import time_of
+from .remarks import listening, remark
+from .work import bytes_of, time_of
 
 __all__ = ["Access", "LoopWriter", "Point", "accesses", "body_cost", "bound", "buffer_info", "either"]
 
@@ -174,8 +176,10 @@ class LoopWriter:
     ) -> None:
         """The nest's stores; `in_order` says that neighbouring places are written one after another."""
         for value, out, index in zip(values, nest.outs, nest.maps_out()):
-            past = self.streams and in_order and not nest.is_reduction and _only_written(out, nest)
+            past = self.streams and in_order and not nest.is_reduction and self.only_written(out, nest)
             streaming = self.costs.streaming_bytes if past else 0
+            if past and listening():
+                self._remark_streaming(nest, out)
             if out in self.kept:
                 self.registers[out] = value
                 if isinstance(out.owner, loop.AllocOp) and out.owner.scope.data == "thread":
@@ -183,6 +187,21 @@ class LoopWriter:
             buffer, first = self.parts.get(out, (out, ()))
             place = [*first, *(e.substitute(point) for e in index.exprs)]
             block.add_op(loop.StoreOp(value, buffer, place, self.within, streaming=streaming))
+
+    def _remark_streaming(self, nest: kernel.GenericOp, out: SSAValue) -> None:
+        size = bytes_of(out)
+        past = size + sum(map(bytes_of, set(nest.ins)))
+        ways = {"past the caches": past, "through them": past + size}
+        chosen = f"past the caches from {self.costs.streaming_bytes >> 20} MiB on"
+        why = "a line written is not read before, but a reader finds less in a cache"
+        choices = {name: self.costs.moving(moved, near=False) for name, moved in ways.items()}
+        remark("stores", kernel_label(nest), chosen, why, choices, nest)
+
+    def only_written(self, buffer: SSAValue, nest: kernel.GenericOp) -> bool:
+        """Whether a nest, with the others of its rows, uses a buffer no more than to write it once."""
+        parent = nest.parent_op()
+        around = parent if isinstance(parent, kernel.RowsOp) else nest
+        return sum(around.is_ancestor(use.operation) for use in buffer.uses) == 1
 
     def scatter(self, op: kernel.ScatterOp, point: Point, block: Block) -> None:
         """A scatter's body at a point, appended to the block, and its store."""
@@ -283,13 +302,6 @@ class LoopWriter:
                     block.add_op(self._copied(inner, values, where))
         values.update(zip(op.results, made.results))
         return made
-
-
-def _only_written(buffer: SSAValue, nest: kernel.GenericOp) -> bool:
-    """Whether a nest, with the others of its rows, uses a buffer no more than to write it once."""
-    parent = nest.parent_op()
-    around = parent if isinstance(parent, kernel.RowsOp) else nest
-    return sum(around.is_ancestor(use.operation) for use in buffer.uses) == 1
 
 
 def _yielded(region: Region) -> Sequence[SSAValue]:

@@ -16,17 +16,21 @@ from ..dialects.dims import iterators
 from ..dialects.index_map import IndexMap
 from ..dialects.kernel import GenericOp, RowsOp, YieldOp
 from .contraction import factors_of
+from .costs import Costs
+from .kernel_figures import kernel_label
+from .remarks import listening, remark
+from .work import bytes_of
 
 __all__ = ["group_rows"]
 
 
-def group_rows(block: Block) -> None:
+def group_rows(block: Block, costs: Costs) -> None:
     """Group runs of adjacent nests of a block into rows, in place."""
     group: list[GenericOp] = []
     shared = 0
     for op in list(block.ops):
         if not isinstance(op, GenericOp) or op.outs or _is_chain(op) or factors_of(op) is not None:
-            _close(group, shared)
+            _close(group, shared, costs)
             group = []
             continue
         common = _shared(group, op) if group else op.n_parallel
@@ -35,11 +39,13 @@ def group_rows(block: Block) -> None:
                 op.detach()  # nothing to do with the group: out of its way, so that the group can go on
                 _block_of(group[0]).insert_op_before(op, group[0])
                 continue
-            _close(group, shared)
+            if listening():
+                _remark(costs, [*group, op], "whole tensors", "a value is needed beyond its row")
+            _close(group, shared, costs)
             group, common = [], op.n_parallel
         group.append(op)
         shared = common if len(group) == 1 else min(shared, common)
-    _close(group, shared)
+    _close(group, shared, costs)
 
 
 def _is_chain(op: GenericOp) -> bool:
@@ -99,13 +105,30 @@ def _leading_identity(index: IndexMap) -> int:
     return count
 
 
-def _close(group: list[GenericOp], shared: int) -> None:
+def _remark(costs: Costs, group: list[GenericOp], chosen: str, why: str) -> None:
+    """What the values that nests exchange, and inputs of several, take: moved once, or by each nest."""
+    produced = {r for nest in group for r in nest.results}
+    read = [v for nest in group for v in nest.ins]
+    again = sum(bytes_of(v) for v in read) - sum(bytes_of(v) for v in set(read) - produced)
+    again += sum(bytes_of(r) for r in produced if all(u.operation in group for u in r.uses))
+    choices = {"row by row": costs.moving(again), "whole tensors": costs.moving(again, near=False)}
+    remark("rows", "; ".join(kernel_label(nest) for nest in group), chosen, why, choices, group[-1])
+
+
+def _close(group: list[GenericOp], shared: int, costs: Costs) -> None:
     """Make a rows op of the group where a row holds a reduction and every nest is at most one row."""
     if len(group) < 2 or shared < 1:
         return
+    reason = ""
     if not any(nest.is_reduction and nest.n_parallel == shared for nest in group):
-        return
-    if all(len(nest.extents.data) == shared for nest in group):
+        reason = "no fold along a row"
+    elif all(len(nest.extents.data) == shared for nest in group):
+        reason = "rows of one element"
+    if listening():
+        _remark(
+            costs, group, "whole tensors" if reason else "row by row", reason or "what they exchange stays in a cache"
+        )
+    if reason:
         return
     parent = group[0].parent
     assert parent is not None

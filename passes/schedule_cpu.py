@@ -18,8 +18,10 @@ from ..dialects import kernel
 from ..dialects.dims import Dim, Sym
 from .contraction import factors_of
 from .costs import Costs
+from .kernel_figures import kernel_label
 from .locations import carry_loc
 from .loop_writer import LoopWriter
+from .remarks import listening, remark
 from .schedule_contract import schedule_contraction
 from .schedule_elimination import schedule_cholesky, schedule_elimination
 from .schedule_fft import schedule_fft
@@ -32,6 +34,7 @@ from .schedule_scatter import schedule_scatter
 from .schedule_search import schedule_search
 from .schedule_sort import schedule_sort
 from .schedule_walk import ScheduleWalk
+from .work import time_of
 
 __all__ = ["FOREIGN", "CpuSchedule", "ScheduleCpuPass"]
 
@@ -73,6 +76,8 @@ class CpuSchedule(ScheduleWalk):
     lanes: Lanes
 
     def kernel(self, op: Operation, block: Block) -> None:
+        if listening() and isinstance(op, (kernel.GenericOp, kernel.RowsOp)):
+            self._remark(op)
         if isinstance(op, kernel.GenericOp):
             self._nest(op, block, {}, False)
         elif isinstance(op, kernel.RowsOp):
@@ -83,6 +88,21 @@ class CpuSchedule(ScheduleWalk):
             schedule_scatter(self.writer, op, block, self.lanes)
         elif isinstance(op, kernel.ForeignOp):
             FOREIGN[op.fn.data](self.writer, op, block, self.lanes)
+
+    def _remark(self, op: kernel.GenericOp | kernel.RowsOp) -> None:
+        """What a piece of parallel work is."""
+        costs, label = self.writer.costs, kernel_label(op)
+        nests = op.nests if isinstance(op, kernel.RowsOp) else [op]
+        point = sum(time_of(nest, costs) for nest in nests)
+        pieces = {"a point": point, "handing over": costs.machine.handover}
+        remark(
+            "threads",
+            label,
+            f"pieces of {costs.chunk(point)} points",
+            "one takes as long as handing it over",
+            pieces,
+            op,
+        )
 
     def _nest(self, nest: kernel.GenericOp, block: Block, done: dict[Sym, Dim], serial: bool) -> None:
         before = block.last_op

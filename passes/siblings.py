@@ -9,6 +9,10 @@ from __future__ import annotations
 from xdsl.ir import Block, SSAValue
 
 from ..dialects.kernel import GenericOp, YieldOp
+from .costs import Costs
+from .kernel_figures import kernel_label
+from .remarks import listening, remark
+from .work import bytes_of
 
 __all__ = ["merge_siblings"]
 
@@ -16,27 +20,50 @@ __all__ = ["merge_siblings"]
 KEPT = ("loc", "layout")
 
 
-def merge_siblings(block: Block) -> None:
+def merge_siblings(block: Block, costs: Costs) -> None:
     """Merge runs of adjacent nests of a block, in place."""
     op = block.first_op
     while op is not None:
         following = op.next_op
-        if isinstance(op, GenericOp) and isinstance(following, GenericOp) and _fit(op, following):
-            op = _merge(op, following)
+        if isinstance(op, GenericOp) and isinstance(following, GenericOp):
+            reason = _apart(op, following)
+            if listening():
+                _remark(costs, op, following, reason)
+            op = following if reason else _merge(op, following)
         else:
             op = following
 
 
-def _fit(first: GenericOp, second: GenericOp) -> bool:
-    if first.is_reduction or second.is_reduction or first.outs or second.outs:
-        return False
-    if first.extents != second.extents or first.attributes.get("layout") != second.attributes.get("layout"):
-        return False
+def _apart(first: GenericOp, second: GenericOp) -> str:
+    """Why two nests stay apart; empty where they become one."""
+    if first.is_reduction or second.is_reduction:
+        return "one of them folds"
+    if first.outs or second.outs:
+        return "one of them updates in place"
+    if first.extents != second.extents:
+        return "they run over different sizes"
+    if first.attributes.get("layout") != second.attributes.get("layout"):
+        return "they are stored in different orders"
     results: set[SSAValue] = set(first.results)
     reads = [(v, m) for v, m in zip(second.ins, second.maps_in())]
     if any(v in results and not m.is_identity for v, m in reads) or _reads_inside(second, results):
-        return False
-    return any(v in results for v, _ in reads) or bool(set(first.ins) & set(second.ins))
+        return "the later one reads the earlier one at other points"
+    if not any(v in results for v, _ in reads) and not set(first.ins) & set(second.ins):
+        return "they have no operand in common"
+    return ""
+
+
+def _remark(costs: Costs, first: GenericOp, second: GenericOp, reason: str) -> None:
+    """Both ways' traffic: one pass reads what both use once, and what flows between them not at all."""
+    between = [v for v in second.ins if v in set(first.results)]
+    both = [v for v in second.ins if v in set(first.ins)]
+    apart = [*first.ins, *first.results, *second.ins, *second.results]
+    saved = sum(map(bytes_of, [*between, *both]))
+    total = sum(map(bytes_of, apart))
+    choices = {"one pass": costs.moving(total - saved, near=False), "two": costs.moving(total, near=False)}
+    what = f"{kernel_label(first)} | {kernel_label(second)}"
+    chosen, why = ("two passes", reason) if reason else ("one pass", "they share operands, point by point")
+    remark("fusion", what, chosen, why, choices if not reason else None, second)
 
 
 def _reads_inside(nest: GenericOp, values: set[SSAValue]) -> bool:

@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from xdsl.dialects import func
-from xdsl.ir import Block, Operation
+from xdsl.ir import Block, Operation, SSAValue
 
 from ..dialects.dims import Dim, Sym, dim
 from ..dialects.index_map import IndexMap
 from ..dialects.kernel import CallOp, ForeignOp, ForOp, GenericOp, ScatterOp, WhileOp, shape_of
 from ..dialects.registry import OPS, Map
-from .costs import Costs, Work
+from .costs import Costs, Work, assumed_number
 
-__all__ = ["FOREIGN_WORK", "time_of", "work_of"]
+__all__ = ["FOREIGN_WORK", "bytes_of", "time_of", "work_of"]
 
 #: An estimate with more terms would cost a small call too much.
 _MOST_TERMS = 6
@@ -61,6 +61,15 @@ def _operation(op: Operation, first: Mapping[Sym, Dim], costs: Costs) -> Dim | N
         return None if inner is None or not step.const else (upper - lower) // step * inner
     parts = [_block(b, first, costs) for region in op.regions for b in region.blocks]
     return None if None in parts else sum((p for p in parts if p is not None), dim(0))
+
+
+def bytes_of(value: SSAValue) -> float:
+    """The bytes of a tensor or buffer, sizes that are not known being assumed."""
+    element, dims = shape_of(value.type)
+    total = float(element.bytes)
+    for d in dims:
+        total *= assumed_number(d)
+    return total
 
 
 def time_of(nest: GenericOp, costs: Costs) -> float:

@@ -18,11 +18,21 @@ from .buffers_ir import STATE_BYTES
 from .loader import can_load, library_symbols
 
 __all__ = [
-    "DEFAULT_MB", "RECYCLED_ELEMENTS", "SIZE_VARIABLE", "BufferHandler", "current_handler", "empty", "kept_bytes",
-    "limit", "use_setting",
+    "DEFAULT_MB",
+    "HUGE_PAGES_VARIABLE",
+    "RECYCLED_ELEMENTS",
+    "SIZE_VARIABLE",
+    "BufferHandler",
+    "current_handler",
+    "empty",
+    "huge_pages_wanted",
+    "kept_bytes",
+    "limit",
+    "use_setting",
 ]  # fmt: skip
 
 SIZE_VARIABLE, DEFAULT_MB = "TXC_BUFFER_CACHE_MB", 256
+HUGE_PAGES_VARIABLE = "TXC_HUGE_PAGES"
 #: Smaller arrays come from malloc's own lists, whose pages are mapped already.
 _SMALLEST = 256 << 10
 _FUNCTIONS = ("malloc", "calloc", "realloc", "free")
@@ -42,6 +52,14 @@ def limit() -> int:
     if not (text.isascii() and text.isdecimal()):
         raise ValueError(f"{SIZE_VARIABLE} must be an integer from 0 on, not {text!r}")
     return int(text) << 20
+
+
+def huge_pages_wanted() -> bool:
+    """``TXC_HUGE_PAGES``, which is on unless set.  ValueError for a text that is neither 0, 1, false nor true."""
+    text = os.environ.get(HUGE_PAGES_VARIABLE, "").strip().lower() or "1"
+    if text not in ("0", "1", "false", "true"):
+        raise ValueError(f"{HUGE_PAGES_VARIABLE} must be 0, 1, false or true, not {text!r}")
+    return text in ("1", "true")
 
 
 class _Allocator(ctypes.Structure):
@@ -80,9 +98,10 @@ class BufferHandler:
         if hasattr(os, "register_at_fork"):
             os.register_at_fork(after_in_child=self._after_fork_in_child)
 
-    def set_limit(self, size: int) -> None:
-        """How many bytes of free blocks are kept from now on."""
+    def adjust(self, size: int, huge_pages: bool) -> None:
+        """How many bytes of free blocks are kept, and whether new large blocks ask for huge pages, from now on."""
         ctypes.c_int64.from_address(self._state + 8).value = size
+        ctypes.c_int64.from_address(self._state + 32).value = int(not huge_pages)
 
     def kept(self) -> int:
         """Bytes of the free blocks."""
@@ -128,7 +147,7 @@ def current_handler() -> int:
 
 
 def use_setting() -> BufferHandler | None:
-    """The handler with the limit that the environment says now, also for native calls; None where nothing is kept.
+    """The handler with the settings that the environment says now, also for native calls; None where nothing is kept.
 
     Native calls do not look at the environment: they go by what this said last, which is when a version was made or
     a call went through Python.
@@ -136,7 +155,7 @@ def use_setting() -> BufferHandler | None:
     most = limit()
     handler = _handler() if most else None
     if handler is not None:
-        handler.set_limit(most)
+        handler.adjust(most, huge_pages_wanted())
     _current.value = None if handler is None else id(handler.capsule)
     return handler
 

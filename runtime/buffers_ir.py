@@ -13,7 +13,7 @@ __all__ = ["CLASSES", "HEADER", "STATE_BYTES", "source"]
 HEADER = 64
 #: Eight classes for each power of two of an address space.
 CLASSES = 8 * 64
-#: lock, limit, held, the class that is emptied next; then the lists.
+#: lock, limit, held, the class that is emptied next, whether pages are to be small ones; then the lists.
 STATE_BYTES = 64 + 8 * CLASSES
 
 _CODE = """
@@ -104,7 +104,11 @@ look:
   br i1 %none, label %new, label %out
 new:
   %capacity = call i64 @capacity_of(i64 %class)
-  %large = icmp uge i64 %capacity, 4194304
+  %several = icmp uge i64 %capacity, 4194304
+  %plain.at = getelementptr %State, ptr %state, i32 0, i32 4
+  %plain = load i64, ptr %plain.at
+  %wished = icmp eq i64 %plain, 0
+  %large = and i1 %several, %wished
   %align = select i1 %large, i64 2097152, i64 4096
   %with = add i64 %capacity, HEADER
   %mask = sub i64 %align, 1

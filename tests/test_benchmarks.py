@@ -12,9 +12,11 @@ import pytest
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
+from benchmarks.ablation import SWITCHES, ablation  # noqa: E402
 from benchmarks.families import FAMILIES, workloads  # noqa: E402
 from benchmarks.measure import Contestant, Effort, check, measure  # noqa: E402
 from benchmarks.ratios import family_mean, ratio_interval  # noqa: E402
+from benchmarks.worker import Request  # noqa: E402
 
 
 def run(*arguments: str) -> subprocess.CompletedProcess[str]:
@@ -35,6 +37,21 @@ def test_a_quick_run_validates_times_and_reports(tmp_path):
     assert "| softmax-rows | 64×100 f4 row |" in files[1].read_text() and "seed 7" in files[1].read_text()
     circles = ElementTree.parse(files[2]).iter("{http://www.w3.org/2000/svg}circle")
     assert sum(1 for _ in circles) == 2  # the point and its entry in the legend
+
+
+def test_the_ablation_measures_every_part_and_marks_what_matters():
+    asked: list[Request] = []
+
+    def ask(request: Request) -> dict[str, object]:
+        asked.append(request)
+        seconds = [2.0 if "tx-fuse" in request.passes else 1.0] * 5
+        return {"records": [{"family": "add", "workload": "1000", "seconds": {"txc": seconds}}]}
+
+    head, _, row = ablation(Request(1, ["add"], [], 7), ask).splitlines()
+    assert [c.strip() for c in head.split("|")[3:-1]] == [f"without {name}" for name in (*SWITCHES, "nothing")]
+    assert row == "| add 1000 | 1e+03 ms | **2.00** | **2.00** | **2.00** | 1.00 | 1.00 | 1.00 | 1.00 | 1.00 | 1.00 |"
+    assert {s.passes for s in SWITCHES.values()} == {r.passes for r in asked}
+    assert [r.environment for r in asked].count({"TXC_HUGE_PAGES": "0"}) == 1
 
 
 @pytest.mark.parametrize(

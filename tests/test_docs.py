@@ -19,6 +19,7 @@ CODE = re.compile(r"\bTX\d{4}\b")
 LINES = {
     "operations.md": "| `contract` |",
     "ops.md": "| `exp` |",
+    "optimiser.md": "kernel.rows",
     "ptx-simulator.md": "| `fma` | f16 bf16 f16x2 bf16x2 f32 f64 | rn",
 }
 

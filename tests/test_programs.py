@@ -273,7 +273,7 @@ def test_batches_of_the_mlp_compile_once(compilations: Compilations) -> None:
     assert "  x: f32 array of rank 2, row-major\n  w: f32 array of rank 2, row-major\n  b: f32 array of rank 1" in text
     for guard in ("x.1 == w.0  (a contraction)", "w.1 == b.0  (broadcasting)", "0 < v.1  (maximum of at least one"):
         assert f"\n  {guard}" in text
-    assert "x.0" not in text[text.index("\nguards") : text.index("\nvalues")], "no guard on the batch"
+    assert "x.0" not in text[text.index("\nguards") : text.index("\ndecisions")], "no guard on the batch"
 
 
 def shifted(x, n, s):

@@ -1,5 +1,7 @@
-"""docs/operations.md: the names of Eigen's Tensor module (`eigen_names.toml`), with what each means, where it runs, and which
-test proves it."""
+"""docs/operations.md: the names of Eigen's Tensor module (`eigen_names.toml`).
+
+Each with what it means here, where it runs, and which test proves it.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Sorting and searching: NumPy's stable results bit by bit, for every type, axis, size class, thread count and stage."""
+"""Sorting and searching: NumPy's stable results bit by bit, for every type, axis, size, thread count and stage."""
 
 from __future__ import annotations
 

@@ -10,7 +10,7 @@ from numpy._core.multiarray import get_handler_name
 import txc
 from txc.runtime import buffers
 from txc.runtime.buffers import empty, kept_bytes
-from txc.runtime.buffers_ir import CLASSES
+from txc.runtime.buffers_ir import CLASSES, HEADER
 from txc.runtime.loader import can_load
 
 pytestmark = pytest.mark.skipif(not can_load(b"\x7fELF"), reason="needs our loader")
@@ -25,6 +25,17 @@ def nothing_kept(monkeypatch: pytest.MonkeyPatch):
     big = empty((MB,), np.dtype(np.uint8))
     del big  # makes room by freeing everything else
     monkeypatch.setenv("TXC_BUFFER_CACHE_MB", "64")
+
+
+def test_huge_pages_are_a_wish_that_can_be_left_out(monkeypatch):
+    monkeypatch.setenv("TXC_HUGE_PAGES", "0")
+    plain = empty((2 * MB,), F32)
+    monkeypatch.delenv("TXC_HUGE_PAGES")
+    wished = empty((3 * MB,), F32)
+    assert (address(wished) - HEADER) % (2 * MB) == 0 != (address(plain) - HEADER) % (2 * MB)
+    monkeypatch.setenv("TXC_HUGE_PAGES", "few")
+    with pytest.raises(ValueError, match="TXC_HUGE_PAGES must be 0, 1, false or true, not 'few'"):
+        empty((MB,), F32)
 
 
 def address(array: np.ndarray) -> int:

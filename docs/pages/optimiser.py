@@ -1,0 +1,242 @@
+"""docs/optimiser.md: each decision of the optimiser, on a program that is compiled now."""
+
+from __future__ import annotations
+
+import re
+import textwrap
+from dataclasses import dataclass, fields
+
+from txc.compiler.codegen.machine import make_target
+from txc.compiler.frontend.tx_language import parse
+from txc.compiler.options import Options
+from txc.compiler.pipeline import run_stages
+from txc.passes.costs import Machine
+from txc.passes.remarks import recorded
+
+__all__ = ["PAGE", "SECTIONS", "page"]
+
+PAGE = "optimiser.md"
+
+HEADER = """# The optimiser, decision by decision
+
+Written by `docs/generate.py`, which compiles every program below; do not edit. A test compares. Types are shortened
+(`f32[n, m]` is `tensor<?x?xf32, #tx.dims<"n, m">>`), lines and places of the source are left out. Under each program
+stand the IR before and after the pass, then what the pass says of it: `f.explain(…)` prints that for your functions.
+
+Nothing here may change a result: orders of arithmetic are part of the program from `tensor` on (`dialects/order.py`).
+Nothing is named either: passes know families and facts of ops, and `tests/passes/test_nothing_is_named.py` renames,
+commutes and re-orders.
+
+## The cost model
+
+`passes/costs.py` answers all questions of speed, in nanoseconds, from these constants of the machine. `tensor-compile
+calibrate` measures them, a module carries what differs (`tx.machine`), and they are part of the keys of the cache.
+Sizes that are no facts are taken to be 512.
+
+| constant | usual | what it decides |
+|---|---|---|
+"""
+DECIDES = {
+    "cache1": "sides of tiles of a transposition",
+    "cache2": "how much of a long scan is passed twice",
+    "cache3": "from which size on results go past the caches: a quarter of it",
+    "line": "how many results fold side by side",
+    "page": "bands of scans along outer dims",
+    "registers": "copies of unrolled bodies, sums held while rows are folded",
+    "near_rate": "what a value costs that is kept, bytes a ns",
+    "far_rate": "what whole tensors cost, bytes a ns",
+    "arithmetic": "what computing again costs, f32 operations a ns",
+    "division": "the same of divisions and square roots, which have a port of their own",
+    "handover": "pieces of parallel work: each takes as many ns as giving it to another thread",
+}
+
+
+@dataclass(frozen=True)
+class Section:
+    """A decision: `code` from stage `before` to stage `after`, of which only lines that match `shown` stand here.
+
+    `instead` are options of passes for the form before, where the decision is one within a stage.
+    """
+
+    title: str
+    text: str
+    code: str
+    before: str
+    after: str
+    kinds: tuple[str, ...] = ()
+    shown: str = ""
+    instead: str = ""
+
+
+SECTIONS = (
+    Section(
+        "What is kept, and what is computed again",
+        """
+        A fold that others read is kept: computing it for each element would change the complexity. A map is
+        kept where computing it again costs more than writing and reading it. Here the exponential is kept, as
+        two folds read it; the difference is not. Off: `tx-insert-evals{maps=false}`.
+        """,
+        """
+        def f(x: f32[n, m], b: f32) -> (f32[n], f32[n]):
+            y = x - b
+            e = exp(y)
+            return (e.sum([1]), (e * y).maximum([1]))
+        """,
+        "canonical", "evals", ("eval",),
+    ),
+    Section(
+        "In which order results lie",
+        """
+        Orders flow from the operands: a map's result lies as most bytes that it reads do, so that one sweep
+        reads and writes. An input's order comes from its strides; `.tx` arguments are row-major here. Off:
+        `tx-swap-layout{swap=false}`.
+        """,
+        """
+        def f(x: f32[n, m], y: f32[n, m]) -> f32[m, n]:
+            return x.shuffle([1, 0]) + y.shuffle([1, 0])
+        """,
+        "canonical", "layout", ("layout",),
+    ),
+    Section(
+        "Maps, views and epilogues in one nest",
+        """
+        Every map and view between what is in memory is pulled into one body; the maps after a fold that end in
+        one value are its `finish`. The view became an index map. Off: `tx-fuse{maps=false}`.
+        """,
+        """
+        def f(x: f32[n, m], b: f32[m]) -> f32[n]:
+            return sqrt((x * b.reshape([1, m]).broadcast([n, 1])).sum([1]))
+        """,
+        "evals", "fused", ("fusion", "rows"),
+    ),
+    Section(
+        "Siblings: two results in one pass",
+        """
+        Neighbouring nests over the same points that share an operand read it once. Off:
+        `tx-fuse{siblings=false}`.
+        """,
+        """
+        def f(x: f32[n, m]) -> (f32[n, m], f32[n, m]):
+            return (x + 1.0, x * x)
+        """,
+        "fused", "fused", ("fusion",), instead="tx-fuse{siblings=false}",
+    ),
+    Section(
+        "Rows: what nests exchange stays in a cache",
+        """
+        Nests that hand each other one row at a time run row by row: the sum of a row is used in that row only,
+        so `x` is read from memory once. With the sum of columns every row needs all the rest, and the nests
+        stay whole tensors. Off: `tx-fuse{rows=false}`.
+        """,
+        """
+        def f(x: f32[n, m]) -> f32[n, m]:
+            return x / x.sum([1]).reshape([n, 1]).broadcast([1, m])
+        """,
+        "fused", "fused", ("rows",), shown="kernel|extents|func", instead="tx-fuse{rows=false}",
+    ),
+    Section(
+        "The same along columns: refused",
+        "",
+        """
+        def f(x: f32[n, m]) -> f32[n, m]:
+            return x / x.sum([0]).reshape([1, m]).broadcast([n, 1])
+        """,
+        "fused", "fused", ("rows",), shown="kernel|extents|func", instead="tx-fuse{rows=false}",
+    ),
+    Section(
+        "Memory: results are written where they go",
+        """
+        Values of a row live in memory of the worker's own (`scope = "thread"`), which is used row after row;
+        results are written straight into the caller's arrays.
+        """,
+        """
+        def f(x: f32[n, m]) -> f32[n, m]:
+            e = exp(x)
+            return e / e.sum([1]).reshape([n, 1]).broadcast([1, m])
+        """,
+        "fused", "buffers", (), shown="kernel|loop.alloc|func",
+    ),
+    Section(
+        "Pieces of work, vectors and copies",
+        """
+        One long dim is cut into pieces that take as long as handing one to another thread, whole vectors of the
+        widest element run along it, and short bodies are unrolled four times (`vector`, `unroll`). A call with
+        less work than one piece stays on its thread (`passes/work.py`).
+        """,
+        """
+        def f(x: f32[n], y: f32[n]) -> f32[n]:
+            return x + y
+        """,
+        "buffers", "loops", ("threads", "stores"),
+    ),
+    Section(
+        "A longer body: smaller pieces, fewer copies",
+        "",
+        """
+        def f(x: f32[n], y: f32[n]) -> f32[n]:
+            return exp(x / y) * log(x)
+        """,
+        "buffers", "loops", ("threads",),
+    ),
+    Section(
+        "Transpositions in tiles",
+        """
+        What is contiguous along one dim and strided along the other is walked in tiles that the first cache
+        holds, so many rows side by side (`unroll`) that the emitter transposes them in registers. Stores of
+        tiles never go past the caches: lines would be written in pieces.
+        """,
+        """
+        def f(x: f32[n, m], y: f32[m, n]) -> f32[m, n]:
+            return x.shuffle([1, 0]) + y * y
+        """,
+        "buffers", "loops", ("threads", "stores"),
+    ),
+)  # fmt: skip
+
+
+def page() -> str:
+    """The text of docs/optimiser.md."""
+    constants = [f"| `{f.name}` | {f.default:.9g} | {DECIDES[f.name]} |" for f in fields(Machine)]
+    return HEADER + "\n".join(constants) + "\n" + "".join(map(_section, SECTIONS))
+
+
+def _section(section: Section) -> str:
+    before = _compiled(section, section.before, section.instead)
+    with recorded() as remarks:
+        after = _compiled(section, section.after)
+    said = [_remark(str(r)) for r in remarks if r.kind in section.kinds]
+    words = " ".join(section.text.split())
+    spoken = f"\n{textwrap.fill(words, 118, break_on_hyphens=False)}\n" if words else ""
+    again = f", with `{section.instead}`" if section.instead else ""
+    parts = [
+        f"\n## {section.title}\n{spoken}\n```\n{textwrap.dedent(section.code).lstrip()}```\n",
+        f"\nStage `{section.before}`{again}:\n\n```mlir\n{before}\n```\n",
+        f"\nStage `{section.after}`:\n\n```mlir\n{after}\n```\n" if after != before else "\nThe same without it.\n",
+        "\n```\n" + "\n".join(said) + "\n```\n" if said else "",
+    ]
+    return "".join(parts)
+
+
+def _compiled(section: Section, stage: str, passes: str = "") -> str:
+    (function,) = parse(textwrap.dedent(section.code).lstrip(), "optimiser.tx").functions.values()
+    target = make_target("x86_64-unknown-linux-gnu", "x86-64-v3")
+    made = run_stages(
+        function.graph(), Options.of(passes=passes), stop_after=stage, target=target, machine=Machine()
+    )  # fmt: skip
+    lines = _short(str(made.module)).splitlines()[1:-1]
+    return "\n".join(line[2:] for line in lines if re.search(section.shown, line))
+
+
+def _short(text: str) -> str:
+    """The IR without places, with types as `.tx` writes them."""
+    text = re.sub(
+        r',? ?loc = "[^"]*",? ?', lambda m: ", " if m[0].startswith(",") and m[0].endswith(", ") else "", text
+    )
+    text = re.sub(r'tensor<(?:[?\d]+x)*(\w+), #tx\.dims<"([^"]*)">>', r"\1[\2]", text)
+    text = re.sub(r'!loop\.buffer<"([^"]*)">', r"\1", text)
+    text = re.sub(r'#tx\.(?:dims?|map|order)<"([^"]*)">', r"\1", text)
+    return re.sub(r" : i64", "", re.sub(r" ?\{\}", "", text))
+
+
+def _remark(text: str) -> str:
+    return re.sub(r"  at optimiser\.tx:[\d:]*", "", text)

@@ -1,0 +1,126 @@
+"""The cost model: its usual answers, what other machines change, what is measured, and what `explain()` says of it."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import fields
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import txc
+from txc.compiler import calibration
+from txc.compiler.cache import code_key
+from txc.compiler.options import Options
+from txc.compiler.pipeline import compile_graph, run_stages
+from txc.dialects.dims import dim, sym
+from txc.passes.costs import WORK_UNITS, Costs, Machine, Work
+from txc.runtime.call import LIGHT
+from txc.runtime.loader import can_load
+
+X = np.ones((4, 5), np.float32)
+
+
+def reused(x):
+    y = np.exp(x) + x
+    return y, y.sum(axis=1)
+
+
+def stage(function: Any, name: str, machine: Machine | None = None, **options: Any) -> str:
+    graph = txc.jit(function).graph(X)
+    module = run_stages(graph, Options.of(**options), stop_after=name, machine=machine).module
+    return str(module)
+
+
+def test_the_usual_machine_has_the_sizes_that_were_measured_best():
+    costs = Costs()
+    assert (costs.tile, costs.band, costs.stretch, costs.side_by_side) == (64, 1024, 1 << 18, 64)
+    assert costs.streaming_bytes == 8 << 20
+    assert costs.chunk(costs.point(Work(arithmetic=1, bytes=12))) == 16384  # a + b
+    assert [costs.copies(n) for n in (8, 9, 12, 13)] == [4, 2, 2, 1]
+    assert [costs.accumulators(n, 8) for n in (2, 3)] == [16, 8]
+
+
+def test_the_slowest_port_decides():
+    costs = Costs(Machine(arithmetic=10.0, division=2.0, near_rate=100.0))
+    assert costs.point(Work(arithmetic=20, divisions=1, bytes=40)) == 2.0
+    assert costs.point(Work(arithmetic=1, divisions=10, bytes=40)) == 5.0
+    assert costs.point(Work(arithmetic=1, divisions=0, bytes=800)) == 8.0
+    assert costs.point(Work(arithmetic=20, bits=64)) == 4.0
+
+
+def test_a_unit_of_work_is_what_native_entries_compare_with():
+    assert WORK_UNITS == LIGHT
+    costs = Costs()
+    assert costs.weight(costs.unit * 10) == 10 and costs.weight(0.0) == 1
+    assert costs.grain(dim(100), 1.0) == dim(2048 // 100)
+    assert costs.grain(sym("n"), 1.0).evaluate({s: 100 for s in sym("n").symbols()}) == 21
+
+
+def test_long_bodies_are_worth_a_thread_earlier():
+    def text(function: Any) -> str:
+        return stage(function, "loops")
+
+    assert 'step = #tx.dim<"16384">' in text(lambda x: x.reshape(-1) + 1)
+    steps = re.findall(r'step = #tx.dim<"(\d+)">, kind', text(lambda x: np.exp(np.exp(x.reshape(-1))) / x.reshape(-1)))
+    assert steps == ["4096"]
+
+
+def test_a_module_says_for_which_machine_it_is():
+    machine = Machine(cache3=64.0 * (1 << 20), near_rate=1.0)
+    graph = txc.jit(reused).graph(X)
+    module = run_stages(graph, stop_after="tensor", machine=machine).module
+    assert module is not None and Machine.of(module) == machine == Machine.of(next(iter(module.body.block.ops)))
+    assert "tx.machine" not in stage(reused, "tensor", Machine())
+    assert "streaming = 16777216 : i64" in stage(lambda x: x + 1, "loops", machine)
+
+
+def test_where_memory_is_slow_values_are_computed_again():
+    assert "tx.eval" in stage(reused, "evals", Machine())
+    assert "tx.eval" not in stage(reused, "evals", Machine(near_rate=1.0))
+    assert "tx.eval" not in stage(reused, "evals", Machine(), passes="tx-insert-evals{maps=false}")
+
+
+def test_explain_compares_both_ways():
+    text = txc.jit(reused).explain(X)
+    assert re.search(r"eval +tx\.add: kept: 2 uses \(again [\d.]+ µs, kept [\d.]+ µs\)  at .*test_costs.py:\d+", text)
+    assert re.search(r"fusion +.*: two passes: one of them folds", text)
+    assert re.search(r"rows +.*: row by row: .*\(row by row [\d.]+ µs, whole tensors [\d.]+ µs\)", text)
+    assert re.search(r"threads .*: pieces of \d+ points: .*\(a point [\d.]+ ns, handing over 2.05 µs\)", text)
+    turned = txc.jit(lambda x, y: x.T + y.T).explain(X, X)
+    assert re.search(r"layout +tx\.add: stored in order \[1, 0\]: .*order \[0, 1\] [\d.]+ \w+, order \[1, 0\]", turned)
+    assert re.search(r"stores +add: past the caches from 8 MiB on: .*\(past the caches [\d.]+ µs, through them", turned)
+    apart = txc.jit(lambda x, y: (x + 1, y[:2] * 2)).explain(X, X)
+    assert "two passes: they run over different sizes" in apart
+
+
+@pytest.mark.skipif(not can_load(b"\x7fELF"), reason="there is no cache")
+def test_what_is_measured_is_kept_and_is_part_of_the_keys(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("TXC_CACHE_DIR", str(tmp_path / "cache"))
+    graph = txc.jit(reused).graph(X)
+
+    def key() -> str:
+        made = code_key(graph, (), Options.of())
+        assert made is not None
+        return made.name
+
+    before, usual = key(), compile_graph(graph).executable([X], (), 1)
+    machine = calibration.calibrate(quick=True)
+    assert all(getattr(machine, f.name) > 0 for f in fields(Machine))
+    assert machine != Machine() and key() != before
+    module = run_stages(graph, stop_after="tensor").module
+    assert module is not None and Machine.of(module) == machine
+    for a, b in zip(compile_graph(graph).executable([X], (), 1), usual, strict=True):
+        np.testing.assert_array_equal(a.view("u4"), b.view("u4"))
+
+
+def test_figures_that_cannot_be_kept_are_an_error(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("TXC_CACHE_DIR", "0")
+    with pytest.raises(calibration.CalibrationError, match="no folder to keep the figures in: set TXC_CACHE_DIR"):
+        calibration.calibrate(quick=True)
+
+
+def test_figures_of_other_versions_do_not_count():
+    assert Machine.of_figures({"cache1": 1024, "tea": 3.0}) == Machine(cache1=1024.0)

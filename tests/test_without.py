@@ -1,0 +1,50 @@
+"""Every pass of the optimiser can be switched off, and then the programs of the suite have the same results.
+
+Where no order of arithmetic is at stake, these are the same bits.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import txc
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+from benchmarks.ablation import SWITCHES
+from benchmarks.families import FAMILIES, workloads
+
+#: Small sizes of every family that is not of another library's words.
+NAMES = [name for name in FAMILIES if name not in ("tensure-mutation", "small-products")]
+
+
+def small(name: str) -> list[Any]:
+    return list(workloads([name], 3, quick=True))
+
+
+@pytest.fixture(scope="module")
+def usual() -> dict[str, Any]:
+    """Results with all of the optimiser, made where they are asked for first."""
+    return {}
+
+
+@pytest.mark.parametrize("part", [name for name, switch in SWITCHES.items() if switch.passes])
+@pytest.mark.parametrize("name", NAMES)
+def test_same_bits_without(name: str, part: str, usual: dict[str, Any]) -> None:
+    (workload,) = small(name)
+    program = workload.family.program
+    if name not in usual:
+        usual[name] = txc.jit(program)(*workload.arguments)
+    got = txc.jit(program, passes=SWITCHES[part].passes)(*workload.arguments)
+    for a, b in zip(_tuple(got), _tuple(usual[name]), strict=True):
+        assert np.shape(a) == np.shape(b)
+        np.testing.assert_array_equal(*(np.ascontiguousarray(r).view("u1") for r in (a, b)))
+
+
+def _tuple(result: Any) -> tuple[Any, ...]:
+    return result if isinstance(result, tuple) else (result,)
