@@ -20,8 +20,9 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 __all__ = [
-    "BUFFER_CACHE_MB", "CACHE_DIR", "CACHE_SIZE_MB", "CC", "DEVICE", "DUMP_IR", "GDB", "HUGE_PAGES", "KNOBS", "NATIVE_ENTRY",
-    "NUM_THREADS", "PASSES", "PERF_MAP", "PRINT_IR", "SPECIALIZE", "TIME_PASSES", "VERIFY", "Knob", "KnobError",
+    "BUFFER_CACHE_MB", "CACHE_DIR", "CACHE_SIZE_MB", "CC", "DEVICE", "DUMP_IR", "GDB", "HUGE_PAGES", "KNOBS",
+    "NATIVE_ENTRY", "NUM_THREADS", "PASSES", "PERF_MAP", "PRINT_IR", "SPECIALIZE", "TIME_PASSES", "VERIFY", "Knob",
+    "KnobError",
 ]  # fmt: skip
 
 T = TypeVar("T")
