@@ -179,7 +179,8 @@ def _memory_of(array: np.ndarray) -> tuple[int, np.ndarray]:
     return low, np.ctypeslib.as_array((ctypes.c_uint8 * (high - low)).from_address(low))
 
 
-_NAME = re.compile(r"(?:\$|[^\W\d])[\w.$]*")
+#: A symbol in the text of a dim; the compiler's own begin with dots.
+_NAME = re.compile(r"(?:[.$]|[^\W\d])[\w.$]*")
 
 
 class _StepsWriter:
