@@ -60,7 +60,7 @@ def singular_values(a: Any) -> Any:
 def stores(x: Any) -> Any:
     at = np.array([0, 3, 0, -1])
     x[at] = x[:4] * 2
-    np.add.at(x, (slice(None), at), 1.5)
+    np.add.at(x, (slice(None), at), 1.5)  # pyright: ignore[reportArgumentType]
     return x
 
 
