@@ -26,7 +26,7 @@ __all__ = ["GpuCode", "Launched"]
 MOST_BLOCKS = 2**31 - 1
 _OPERATORS = {
     "eq": "==", "ne": "!=", "slt": "<", "sle": "<=", "sgt": ">", "sge": ">=",
-    "and": "&", "or": "|", "xor": "^", "add": "+", "subtract": "-",
+    "and": "&", "or": "|", "xor": "^", "add": "+", "subtract": "-", "shift": "<<",
 }  # fmt: skip
 
 
@@ -251,6 +251,10 @@ class _StepsWriter:
             return self._dim(operands[0])
         if operation == "constant":
             return operands[0]
+        if operation == "select":
+            return "{1} if {0} else {2}".format(*operands)
+        if operation == "divide":
+            return "{0} // {1} if ({0} < 0) == ({1} < 0) else -(-{0} // {1})".format(*operands)
         return f" {_OPERATORS[operation]} ".join(operands)
 
     def _new(self, symbol: str) -> str:
