@@ -1,6 +1,6 @@
 """What NVIDIA's assembler says of the PTX of every schedule: that it assembles, and which kernels spill registers.
 
-`docs/gpu.md` lists those that do, each with its reason; here they are assembled too, and no others may spill.
+`docs/gpu.md` lists those that may, each with its reason; here they are assembled too, and no others may spill.
 """
 
 from __future__ import annotations
@@ -143,6 +143,7 @@ def assembled(f: Callable[[Any], Any], cpu: str, folder: Path) -> dict[str, int]
     """The bytes that each kernel of a function spills, stores and loads together."""
     graph = txc.jit(f).graph(np.ones((7, 5), np.float32))
     stages = run_stages(graph, Options.of(), target=gpu_target(cpu), stop_after="asm")
+    assert stages.ptx is not None
     source = folder / f"{f.__name__}.ptx"
     source.write_text(stages.ptx, encoding="utf-8")
     command = [str(ptxas()), f"-arch={cpu}", "-v", str(source), "-o", str(folder / "kernels.cubin")]
@@ -157,7 +158,7 @@ def assembled(f: Callable[[Any], Any], cpu: str, folder: Path) -> dict[str, int]
 
 
 def listed() -> set[str]:
-    """The functions here that the page says to spill."""
+    """The functions here that may spill, as the page says."""
     text = PAGE.read_text(encoding="utf-8")
     section = text[text.index("### Kernels that spill registers") :]
     return set(re.findall(r"^\| `(\w+)` \|", section, re.M))
@@ -171,4 +172,4 @@ def test_the_list_is_of_functions_that_are_assembled() -> None:
 @pytest.mark.parametrize("f", FUNCTIONS, ids=lambda f: f.__name__)
 def test_it_assembles_without_spills(f: Callable[[Any], Any], tmp_path: Path) -> None:
     spills = {cpu: {k: n for k, n in assembled(f, cpu, tmp_path).items() if n} for cpu in CPUS}
-    assert (f.__name__ in listed()) == any(spills.values()), f"spills of {f.__name__}: {spills}"
+    assert f.__name__ in listed() or not any(spills.values()), f"spills of {f.__name__}: {spills}"
