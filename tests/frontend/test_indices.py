@@ -87,6 +87,13 @@ def integers_accumulate(x, i):
     return counts, flags
 
 
+def complex_numbers(x, i):
+    z = x * (1 + 2j)
+    z[i] = z[:4] * 1j
+    np.add.at(z, i, z[1])
+    return z
+
+
 def histogram_in_a_loop(x, i):
     counts = np.zeros(5, dtype=np.int64)
     for k in range(i.shape[0]):
@@ -120,8 +127,12 @@ def follows_links(x, i):
 
 
 @pytest.mark.parametrize(
-    "f", [reads, stores, last_value_stays, no_accumulation, reads_what_it_stores, accumulates, integers_accumulate]
-)
+    "f",
+    [
+        reads, stores, last_value_stays, no_accumulation, reads_what_it_stores, accumulates, integers_accumulate,
+        complex_numbers,
+    ],
+)  # fmt: skip
 @pytest.mark.parametrize("order", ["C", "F"])
 def test_of_matrices(f: Callable[..., Any], order: Any):
     x = np.array(X, order=order)
