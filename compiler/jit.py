@@ -34,7 +34,6 @@ if TYPE_CHECKING:
     from .call_parameters import Parameter
     from .captured import Captured
     from .frontend.graph import Graph
-    from .profile import Profile
 
 __all__ = [
     "Jitted", "Lowered", "compiled", "evaluate_graph", "jit", "packed", "stages_of", "strides_of", "structured",
@@ -402,12 +401,13 @@ class Jitted(NativeCallable):
             remarks,
         )
 
-    def profile(self, *args: Any, repeats: int = 20, **kwargs: Any) -> Profile:
-        """Where the time of such a call goes: time, bytes, flops and rates of each kernel; `print` it for a table.
+    def profile(self, *args: Any, repeats: int | None = None, **kwargs: Any) -> Any:
+        """Where the time of such a call goes, a `Profile`: time, bytes, flops and rates of each kernel; `print` it.
 
-        It is the call of median length of `repeats`, results going to memory that is mapped already.  Arguments that
-        the function writes to are copied before each call and stay as they are.  ValueError where `repeats` is not a
-        positive int; errors as of a call.
+        It is the call of median length of `repeats` (None: 20), results going to memory that is mapped already.
+        Arguments that the function writes to are copied before each call and stay as they are.  On a GPU it is a
+        `GpuProfile`, with what the device measures: time, or on the simulator counts, for which one call is enough.
+        ValueError where `repeats` is not a positive int; errors as of a call.
         """
         from .profile import profile_graph
 
