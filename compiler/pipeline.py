@@ -124,7 +124,8 @@ def run_stages(
     run.passes("canonical", CanonicalizePass)
     run.passes("layout", LayoutSwapPass)
     run.passes("evals", EvalInsertionPass)
-    run.passes("fused", FusionPass, has_fma=target.has_fma, locations=options.debug)
+    units = target.has_matrix_units and "reassoc" in options.fastmath
+    run.passes("fused", FusionPass, has_fma=target.has_fma, locations=options.debug, matrix_units=units)
     run.passes("buffers", BufferizePass)
     work = work_of(function_of(run.module_now())) if run.reaches("obj") and run.reaches("buffers") else None
     if target.is_gpu:
