@@ -113,6 +113,9 @@ def evaluate_graph(graph: Graph, integers: Sequence[int] = (), options: Options 
 
     What it writes to an input is in the input's own array when this returns.
     """
+    from .frontend.index_checks import checked
+
+    graph = checked(graph)
     if options is None:
         device = device_here()
         options = Options.of()._replace(device=device.name, threads=device.threads)
@@ -281,6 +284,7 @@ class Jitted(NativeCallable):
     def _trace(
         self, call: Call, fixed: Mapping[str, int] = NONE_FIXED
     ) -> tuple[Graph, list[Captured], tuple[StrideFact, ...]]:
+        from .frontend.index_checks import checked
         from .frontend.staging import trace_function
 
         traced = trace_function(self.__wrapped__, call.arguments, fixed)
@@ -289,7 +293,7 @@ class Jitted(NativeCallable):
             from .donation import donate
 
             donate(traced.graph, facts, self._options.donate)
-        return traced.graph, [*traced.captured], facts
+        return checked(traced.graph), [*traced.captured], facts
 
     def _parameters(self, call: Call, graph: Graph) -> tuple[tuple[Parameter, ...] | None, str]:
         """The parameters for a native entry, or why there is to be none."""
@@ -332,7 +336,9 @@ class Jitted(NativeCallable):
         """New arrays in the GPU's memory for the results that the user gave none for, by buffer."""
         device, made = gpu_device(self._options.device), dict(direct)
         for buffer, (shape, strides) in zip(executable.fresh, prepared.outputs, strict=True):
-            if buffer not in made:
+            # What says whether an index was outside is read here, after the call.
+            for_the_caller = not (executable.signature.checks and buffer == executable.outputs[-1])
+            if buffer not in made and for_the_caller:
                 element = np.empty(1, executable.buffers[buffer].dtype)
                 form = np.lib.stride_tricks.as_strided(element, shape, [s * element.itemsize for s in strides])
                 made[buffer] = DeviceArray.empty(device, form).form()

@@ -13,6 +13,7 @@ from .diagnostics import TxcError
 from .executable import GuardFailure
 from .facts import separate, stride_fact, walkable
 from .frontend.graph import Graph
+from .frontend.index_checks import checked
 from .frontend.tx_calls import match_arguments
 from .frontend.tx_errors import load_text
 from .frontend.tx_language import TxFunction, TxModule, parse
@@ -38,6 +39,11 @@ class CompiledTx:
         """Its expression graph; TxcError, with the line, where the body is wrong."""
         return self.function.graph()
 
+    @cached_property
+    def _checked(self) -> Graph:
+        """The graph that calls run."""
+        return checked(self.graph)
+
     @property
     def compile_options(self) -> Options:
         """The options that it is compiled with."""
@@ -51,7 +57,7 @@ class CompiledTx:
         given = self._bind(args, kwargs)
         graph = self.graph
         arrays, integers = self._inputs(given)
-        executable = compiled(graph, [stride_fact(a) for a in arrays], self._options)
+        executable = compiled(self._checked, [stride_fact(a) for a in arrays], self._options)
         if executable.written:
             arrays = separate(arrays, executable.written)
         try:
@@ -83,7 +89,9 @@ class CompiledTx:
 
         arrays, integers = self._inputs(self._bind(args, kwargs))
         try:
-            return profile_graph(self.graph, [stride_fact(a) for a in arrays], self._options, arrays, integers, repeats)
+            return profile_graph(
+                self._checked, [stride_fact(a) for a in arrays], self._options, arrays, integers, repeats
+            )
         except GuardFailure as error:
             raise TxcError(f"{self.__name__}: {error}", code="TX0552") from error
 
@@ -96,7 +104,7 @@ class CompiledTx:
         """Every stage of its compilation, for packed arguments."""
         from .watch import Watch
 
-        return Lowered(stages_of(self.graph, packed(self.graph), self._options, Watch(keep_text=True)))
+        return Lowered(stages_of(self._checked, packed(self.graph), self._options, Watch(keep_text=True)))
 
     def _bind(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
         """Arguments by name, each of its declared type."""
