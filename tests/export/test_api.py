@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -13,6 +14,7 @@ import txc
 from txc.compiler.c_signature import ExportError
 from txc.compiler.cli import main
 from txc.compiler.codegen.named_targets import named_target
+from txc.compiler.codegen.writer import EmitError
 from txc.compiler.export import export_graph
 from txc.compiler.frontend.declared import declared_graph
 
