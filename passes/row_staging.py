@@ -9,7 +9,7 @@ from xdsl.dialects.builtin import ArrayAttr
 from xdsl.ir import Block, SSAValue
 
 from ..dialects import kernel, loop
-from ..dialects.attributes import BufferInfo, scalar_type
+from ..dialects.attributes import BufferInfo, map_attr, scalar_type
 from ..dialects.dims import Dim, Sym, packed_strides, sym
 from ..dialects.index_map import IndexMap
 from .loop_writer import buffer_info
@@ -49,7 +49,7 @@ def with_rows_loaded_once(nests: Sequence[kernel.GenericOp], shared: int) -> lis
             nest.operands[use.number] = load.outs[0]
             index = IndexMap(nest.extents.data, tuple(e for e in use.exprs if e.symbol in own))
             maps = list(nest.in_maps.data)
-            maps[use.number] = kernel.map_attr(index)
+            maps[use.number] = map_attr(index)
             nest.attributes["in_maps"] = ArrayAttr(maps)
     return [*loads, *made]
 
