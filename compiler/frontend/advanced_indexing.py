@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -78,6 +78,9 @@ def _reversed(t: Tensor) -> Tensor:
 
 def scatter(places: Places, new: Any, combine: str = STORE) -> None:
     """Store `new`, broadcast, into the elements; see `ops.indexing.Scatter` for elements named twice."""
+    trace = current()
+    if trace is not None and places.source.is_lazy:
+        places = replace(places, source=trace.adopt(places.source))
     source, rest, at, rank = places.source, places.rest, places.at, places.rank
     shape = places.indices[0].dims
     others = tuple(source.dims[i] for i in rest)
@@ -105,10 +108,7 @@ def scatter(places: Places, new: Any, combine: str = STORE) -> None:
     before = owner.value
     operands = (before, value.value, *(t.value for t in places.indices))
     (after,) = emit(OPS["scatter"], operands, {"map": place, "limits": limits, "combine": combine})
-    trace = current()
-    if trace is not None:
-        trace.note_write(owner, before, source)
-    owner._value = after
+    owner.replace(after, before, source)
 
 
 def _fitted(value: Tensor, dims: tuple[Dim, ...], target: Tensor) -> Tensor:

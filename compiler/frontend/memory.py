@@ -24,7 +24,7 @@ from .trace import element_of
 if TYPE_CHECKING:
     from .tensor import Tensor
 
-__all__ = ["array_of", "give_memory", "leaf", "literal", "place", "readable", "write"]
+__all__ = ["array_of", "give_memory", "leaf", "literal", "place", "readable", "rewrite", "write"]
 
 _giving = threading.Lock()
 
@@ -139,7 +139,12 @@ def write(target: Tensor, source: Tensor) -> None:
     else:
         before = owner.value
         (after,) = (source.value,) if index is None else _inserted(before, source.value, index)
-        run_in_place(after, before)
+        rewrite(before, after)
+
+
+def rewrite(before: Value, after: Value) -> None:
+    """Compute what the memory of the leaf `before` is to hold, there."""
+    run_in_place(after, before)
 
 
 def _inserted(before: Value, new: Value, index: IndexMap) -> tuple[Value, ...]:

@@ -336,7 +336,10 @@ class Tensor(Elements):
         trace = current()
         if trace is not None:
             trace.note_write(self, before, through)
-        self._value = after
+        if self.memory is None:
+            self._value = after
+        else:
+            memory.rewrite(before, after)
 
     # Methods and operators.
 
