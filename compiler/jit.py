@@ -34,7 +34,6 @@ if TYPE_CHECKING:
     from .call_parameters import Parameter
     from .captured import Captured
     from .frontend.graph import Graph
-    from .profile import Profile
 
 __all__ = [
     "Jitted", "Lowered", "compiled", "evaluate_graph", "jit", "packed", "stages_of", "strides_of", "structured",
@@ -114,6 +113,9 @@ def evaluate_graph(graph: Graph, integers: Sequence[int] = (), options: Options 
 
     What it writes to an input is in the input's own array when this returns.
     """
+    from .frontend.index_checks import checked
+
+    graph = checked(graph)
     if options is None:
         device = device_here()
         options = Options.of()._replace(device=device.name, threads=device.threads)
@@ -282,6 +284,7 @@ class Jitted(NativeCallable):
     def _trace(
         self, call: Call, fixed: Mapping[str, int] = NONE_FIXED
     ) -> tuple[Graph, list[Captured], tuple[StrideFact, ...]]:
+        from .frontend.index_checks import checked
         from .frontend.staging import trace_function
 
         traced = trace_function(self.__wrapped__, call.arguments, fixed)
@@ -290,7 +293,7 @@ class Jitted(NativeCallable):
             from .donation import donate
 
             donate(traced.graph, facts, self._options.donate)
-        return traced.graph, [*traced.captured], facts
+        return checked(traced.graph), [*traced.captured], facts
 
     def _parameters(self, call: Call, graph: Graph) -> tuple[tuple[Parameter, ...] | None, str]:
         """The parameters for a native entry, or why there is to be none."""
@@ -317,7 +320,7 @@ class Jitted(NativeCallable):
         if executable.written:
             call.check_written(signature, executable.written, self._options.donate)
             arrays = separate(arrays, executable.written)
-        outputs = executable.run(ready.prepared, arrays, self._options.threads, direct)
+        outputs: list[Any] = executable.run(ready.prepared, arrays, self._options.threads, direct)
         originals = call.write_back(signature, executable.written, arrays)
         outputs = [originals[b] if b < len(arrays) else made for b, made in zip(executable.outputs, outputs)]
         for number, array in places.items():
@@ -333,7 +336,9 @@ class Jitted(NativeCallable):
         """New arrays in the GPU's memory for the results that the user gave none for, by buffer."""
         device, made = gpu_device(self._options.device), dict(direct)
         for buffer, (shape, strides) in zip(executable.fresh, prepared.outputs, strict=True):
-            if buffer not in made:
+            # What says whether an index was outside is read here, after the call.
+            for_the_caller = not (executable.signature.checks and buffer == executable.outputs[-1])
+            if buffer not in made and for_the_caller:
                 element = np.empty(1, executable.buffers[buffer].dtype)
                 form = np.lib.stride_tricks.as_strided(element, shape, [s * element.itemsize for s in strides])
                 made[buffer] = DeviceArray.empty(device, form).form()
@@ -402,12 +407,13 @@ class Jitted(NativeCallable):
             remarks,
         )
 
-    def profile(self, *args: Any, repeats: int = 20, **kwargs: Any) -> Profile:
-        """Where the time of such a call goes: time, bytes, flops and rates of each kernel; `print` it for a table.
+    def profile(self, *args: Any, repeats: int | None = None, **kwargs: Any) -> Any:
+        """Where the time of such a call goes, a `Profile`: time, bytes, flops and rates of each kernel; `print` it.
 
-        It is the call of median length of `repeats`, results going to memory that is mapped already.  Arguments that
-        the function writes to are copied before each call and stay as they are.  ValueError where `repeats` is not a
-        positive int; errors as of a call.
+        It is the call of median length of `repeats` (None: 20), results going to memory that is mapped already.
+        Arguments that the function writes to are copied before each call and stay as they are.  On a GPU it is a
+        `GpuProfile`, with what the device measures: time, or on the simulator counts, for which one call is enough.
+        ValueError where `repeats` is not a positive int; errors as of a call.
         """
         from .profile import profile_graph
 

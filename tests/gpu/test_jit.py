@@ -20,12 +20,10 @@ from txc.compiler.jit import Lowered
 from txc.runtime.gpu_device import DeviceError
 from txc.runtime.ptx_simulator import PtxModule, PtxSimulator
 
+from .devices import GPUS
+
 SOURCE = Path(__file__).parents[2] / "src"
 X = np.random.default_rng(0).standard_normal((37, 53)).astype(np.float32)
-#: Every way of saying where something runs, on the simulator and on a real GPU.
-GPUS = pytest.mark.parametrize(
-    "device", [name for name in ("ptx-sim",)] + [pytest.param("cuda:0", marks=pytest.mark.gpu)]
-)
 
 
 def same(got: Any, expected: Any) -> None:
