@@ -67,5 +67,5 @@ def _why(_: Any, given: Any) -> int:
         graph = function.graph()
         key = code_key(graph, packed(graph), options)
         assert key is not None, "the cache was open a moment ago"
-        print(f"{name}: {'hit' if load_code(key) else f'miss: {explain_miss(key)}'}")
+        print(f"{name}: {'hit' if load_code(key, options.device) else f'miss: {explain_miss(key)}'}")
     return 0

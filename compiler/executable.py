@@ -14,7 +14,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 
 from ..runtime.buffers import empty
-from ..runtime.call import LIGHT, NativeFunction
+from ..runtime.call import NativeFunction, worth_threads
 from ..runtime.failed_checks import UNKNOWN, unpacked
 from .signature import Signature
 
@@ -103,8 +103,8 @@ class Prepared(NamedTuple):
     outputs: tuple[tuple[tuple[int, ...], tuple[int, ...]], ...]
     arena: int
     thread_arena: int
-    #: There is so little to do that one thread does it.
-    light: bool
+    #: Units of work (`runtime.call.LIGHT`); infinity: no bound is known.
+    work: float
 
 
 class Code(Protocol):
@@ -185,7 +185,7 @@ class Executable:
         made = zip(self.fresh, prepared.outputs)
         fresh = [given[b] if b in given else _empty(self.buffers[b].dtype, *form) for b, form in made]
         held = [*arrays, *fresh]
-        threads = 1 if prepared.light else threads
+        threads = threads if worth_threads(prepared.work) else 1
         self.native.run(held, len(arrays), prepared, threads)
         outputs = [held[o] for o in self.outputs]
         if self.signature.checks:
@@ -235,9 +235,9 @@ class _Preparation:
         checks = [f"{size} == {self._text(d)}" for d, size in sizes]
         checks += [f"{self._text(lhs)} {relation} {self._text(rhs)}" for lhs, relation, rhs, _ in self.signature.guards]
         outputs = "".join(f"({self._tuple(s.dims)}, {self._tuple(s.strides)}), " for s in self.fresh)
-        light = f"{self._text(code.work)} <= {LIGHT}" if code.work else "False"
+        work = self._text(code.work) if code.work else "float('inf')"
         sizes_of_memory = f"{self._text(code.arena)}, {self._text(code.thread_arena)}"
-        result = f"{self._tuple(code.symbols)}, ({outputs}), {sizes_of_memory}, {light}"
+        result = f"{self._tuple(code.symbols)}, ({outputs}), {sizes_of_memory}, {work}"
         body = [*self.lines, *(f"if not ({check}): return None" for check in checks), f"return {result}"]
         source = "def prepare(shapes, strides, integers):\n" + "".join(f"    {line}\n" for line in body)
         scope: dict[str, Any] = {}

@@ -321,7 +321,7 @@ class Jitted(NativeCallable):
         if executable.written:
             call.check_written(signature, executable.written, self._options.donate)
             arrays = separate(arrays, executable.written)
-        outputs = executable.run(ready.prepared, arrays, self._options.threads, direct)
+        outputs: list[Any] = executable.run(ready.prepared, arrays, self._options.threads, direct)
         originals = call.write_back(signature, executable.written, arrays)
         outputs = [originals[b] if b < len(arrays) else made for b, made in zip(executable.outputs, outputs)]
         for number, array in places.items():

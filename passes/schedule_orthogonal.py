@@ -101,6 +101,8 @@ class _Qr(MatrixLoops):
 class _Jacobi(MatrixLoops):
     """Sweeps of rotations of two rows, until one changes nothing."""
 
+    cells: SSAValue
+
     def sweeps(self, code: Code, count: Dim, rotate: Callable[[Code, Dim, Dim, Callable[[Code], None]], None]) -> None:
         """``rotate(block, p, q, note)`` for all pairs, again while it notes changes."""
         changes, rounds = [dim(0)], [dim(1)]

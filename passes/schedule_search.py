@@ -41,7 +41,7 @@ class _Search:
         steps, count = self._steps(code), product(self.dims)
         body, start = code.inner(), self.writer.fresh()
         with body.for_(start, minimum(count, start + SPAN), self.width) as (c, number):
-            self._find(c, unravel(number, self.dims), steps)
+            self._find(c, list(unravel(number, self.dims)), steps)
         body.block.add_op(loop.YieldOp())
         code.block.add_op(
             loop.ParallelOp(

@@ -9,16 +9,19 @@ from __future__ import annotations
 import ctypes
 import functools
 import os
+import sys
 from _thread import _local  # `threading.local`, without the rest of that module
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
-__all__ = ["LIGHT", "NativeFunction", "RuntimeStruct", "usual_threads"]
+__all__ = ["LIGHT", "NativeFunction", "RuntimeStruct", "usual_threads", "worth_threads"]
 
-#: Iterations up to which a kernel runs on the caller's thread alone: a few microseconds.
+#: Units of work up to which a kernel runs on the caller's thread alone: a few microseconds.
 LIGHT = 1 << 14
+#: Units of work that take as long as making the pool of threads: some milliseconds.
+_POOL_WORK = 1 << 24
 
 #: Arenas start at, and worker arenas lie apart by, two cache lines: prefetchers fetch pairs.
 _LINE = 128
@@ -128,6 +131,24 @@ class NativeFunction:
         _memory.give(memory)
         if status:
             raise RuntimeError(f"compiled code failed with status {status}")
+
+
+_work_without_pool = 0.0
+
+
+def worth_threads(work: float) -> bool:
+    """Whether a call of so many units of work goes to the pool of threads; infinity stands for work without bound.
+
+    A process makes the pool once it has done as much work without it as making it takes.  So a short process does
+    without, and a long one has lost no more than that time.
+    """
+    global _work_without_pool
+    if work <= LIGHT:
+        return False
+    if f"{__package__}.pool" in sys.modules:
+        return True
+    _work_without_pool += work
+    return _work_without_pool > _POOL_WORK
 
 
 def _pool() -> tuple[int, int]:

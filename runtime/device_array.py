@@ -90,7 +90,7 @@ class DeviceArray:
         reach = [s * (n - 1) for s, n in zip(self.strides, self.shape)] if self.nbytes else []
         low = sum(min(0, r) for r in reach)
         size = sum(abs(r) for r in reach) + self.dtype.itemsize if self.nbytes else 0
-        memory = (ctypes.c_char * size).from_address(self.address + low)
+        memory: Any = (ctypes.c_char * size).from_address(self.address + low)
         made = OnDevice(self.shape, self.dtype, memory, -low, self.strides)
         made.owner = self
         return made

@@ -144,7 +144,7 @@ def test_knobs_are_listed():
         (["{program}", "--device", "tpu"], "there is no device 'tpu'"),
         (["{program}", "--device", "cpu:0"], "there is no device 'cpu:0'"),
         (["{program}", "--emit=fused", "--passes", "tx-fus"], "there is no pass 'tx-fus'; did you mean 'tx-fuse'?"),
-        (["{program}", "--emit=fused", "--passes", "tx-fuse{row=true}"], "tx-fuse has no option 'row'; it has rows"),
+        (["{program}", "--emit=fused", "--passes", "tx-fuse{row=true}"], "tx-fuse has no option 'row'; it has maps"),
         (["{program}", "--emit=fused", "--passes", "tx-fuse{"], "is no list of passes"),
         (["run", "{program}", "--input", "beta=1.0"], "missing input 'x' of softmax"),
         (["run", "{program}", "--input", "bta=1.0"], "did you mean 'beta'?"),

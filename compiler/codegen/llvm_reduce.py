@@ -410,10 +410,10 @@ class ReduceWriter(LoopWriter):
             here = self.symbols[number][0]
             backwards = self.intrinsic("bitreverse", "i64", "i64", [("i64", here)])
             first = self.add(start, self.ins(f"lshr i64 {backwards}, {64 - bits}"))
-            _, total = self.counted(
+            total = self.counted(
                 fold.op.symbol, first, end, str(fold.lanes), lambda c: self._accumulate(fold, c, None),
                 self._start(fold, fold.outer), bound=self._bound(fold.op),
-            )  # fmt: skip
+            )[1]  # fmt: skip
             return counter.push(here, total)
 
         initial = self._start(fold, fold.outer)

@@ -56,7 +56,7 @@ class Eliminate(_Matrices):
         a, b = arrays
         n = a.shape[-1]
         w = np.concatenate([a, b], -1).reshape(-1, n, n + b.shape[-1])
-        signs, pivots = np.ones(len(w), a.real.dtype), np.zeros((len(w), n), a.dtype)
+        signs, pivots = np.ones(len(w), np.real(a).dtype), np.zeros((len(w), n), a.dtype)
         with np.errstate(all="ignore"):
             for number, m in enumerate(w):
                 for k in range(n):
@@ -89,7 +89,7 @@ class Cholesky(_Matrices):
             for k in range(a.shape[-1]):
                 before = found[..., k:, :k] @ found[..., k : k + 1, :k].conj().swapaxes(-1, -2)
                 column = a[..., k:, k] - before[..., 0]
-                found[..., k:, k] = column / np.sqrt(column[..., :1].real)
+                found[..., k:, k] = column / np.sqrt(np.real(column[..., :1]))
         return (found,)
 
 

@@ -76,4 +76,4 @@ def test_positions_are_numpys(values, dtype):
 def test_positions_are_as_wide_as_values():
     x = np.ones((40, 50), "f4")
     text = txc.jit(lambda x: np.argmax(x, axis=1)).lower(x).as_text("llvm")
-    assert "<8 x i32>" in text and "<8 x i64>" not in text
+    assert "phi <8 x i32>" in text and "phi <8 x i64>" not in text

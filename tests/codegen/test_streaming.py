@@ -55,13 +55,13 @@ def test_they_are_followed_by_a_fence() -> None:
     target = make_target("x86_64-unknown-linux-gnu", "x86-64-v3")
     lines = [line.strip() for line in emit_asm(text_of(shifted_copy(4)), target).splitlines()]
     past = [i for i, line in enumerate(lines) if line.startswith("vmovntps")]
-    assert len(past) == 4
+    assert len(past) == 5  # four copies, and one for whole vectors that are left over
     assert any(line == "sfence" for line in lines[past[-1] :])
 
 
 def test_one_choice_for_all_copies_of_an_unrolled_loop() -> None:
     text = text_of(shifted_copy(4))
-    assert text.count("!nontemporal") == 4
+    assert text.count("!nontemporal") == 5  # four copies, and one for whole vectors that are left over
     assert text.count("label %past") == 1
 
 

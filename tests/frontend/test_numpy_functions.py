@@ -228,15 +228,14 @@ def test_creation_of_a_size_known_at_run_time(f):
 
 
 REFUSED = [
-    (lambda x: np.median(x), "np.median is not supported"),
+    (lambda x: np.busday_count(x, x), "np.busday_count is not supported"),
     (lambda x: np.pad(x, 1, "linear_ramp"), "np.pad does not take mode='linear_ramp'"),
     (lambda x: np.pad(x, 1, "edge", constant_values=3), "np.pad does not take 'constant_values' with mode='edge'"),
     (lambda x: np.pad(x, 1, "reflect", reflect_type="odd"), "np.pad does not take reflect_type='odd' here"),
     (lambda x: np.nan_to_num(x, foo=1), "unexpected keyword argument 'foo'"),
     (lambda x: np.interp(x, [0, 1], [2, 3], period=4), "np.interp does not take period=4 here"),
     (lambda x: np.cov(x, fweights=[1, 2]), "np.cov does not take weights here"),
-    (lambda x: np.linalg.norm(x, "nuc"), "np.linalg.norm does not take ord='nuc' for matrices"),
-    (lambda x: np.linalg.norm(x, 2), "np.linalg.norm does not take ord=2 for matrices"),
+    (lambda x: np.linalg.norm(x, 3), "np.linalg.norm does not take ord=3 for matrices"),
     (lambda x: np.concatenate([x, x], dtype=np.int8), "casting f64 to i8 is not 'same_kind'"),
     (lambda x: np.zeros_like(x, order="F"), "np.zeros_like does not take order='F' here"),
     (lambda x: np.split(x, 3), "4 elements along axis 0 of f64[4, x0.1] are no 3 equal parts"),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ...diagnostics import located
+from ..apply import apply, as_tensor
 from ..numpy_functions import sets
 from ..numpy_functions import sorting as found
 from ..tensor import Tensor
@@ -16,12 +17,12 @@ __all__ = [
 
 def sort(x: Any, /, *, axis: int = -1, descending: bool = False, stable: bool = True) -> Tensor:
     with located():
-        return found.sort(x, axis, descending=descending)
+        return apply("sort", as_tensor(x), axis=axis, descending=descending)
 
 
 def argsort(x: Any, /, *, axis: int = -1, descending: bool = False, stable: bool = True) -> Tensor:
     with located():
-        return found.argsort(x, axis, descending=descending)
+        return apply("argsort", as_tensor(x), axis=axis, descending=descending)
 
 
 def searchsorted(x1: Any, x2: Any, /, *, side: str = "left", sorter: Any = None) -> Tensor:

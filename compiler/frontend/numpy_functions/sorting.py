@@ -28,15 +28,15 @@ def _operand(name: str, a: Any, axis: Any, kind: Any) -> tuple[Tensor, int]:
 
 
 @handles(np.sort)
-def sort(a: Any, axis: Any = -1, kind: Any = None, *, stable: Any = None, descending: bool = False) -> Tensor:
+def sort(a: Any, axis: Any = -1, kind: Any = None, *, stable: Any = None) -> Tensor:
     a, axis = _operand("sort", a, axis, kind)
-    return apply("sort", a, axis=axis, descending=descending)
+    return apply("sort", a, axis=axis)
 
 
 @handles(np.argsort)
-def argsort(a: Any, axis: Any = -1, kind: Any = None, *, stable: Any = None, descending: bool = False) -> Tensor:
+def argsort(a: Any, axis: Any = -1, kind: Any = None, *, stable: Any = None) -> Tensor:
     a, axis = _operand("argsort", a, axis, kind)
-    return apply("argsort", a, axis=axis, descending=descending)
+    return apply("argsort", a, axis=axis)
 
 
 @handles(np.sort_complex)
