@@ -475,12 +475,24 @@ def jit(function: Callable[..., Any] | None = None, **options: Any) -> Any:
     allow), `passes` (options of passes as text), `debug` (True: debug information for gdb), `donate` (names of
     parameters whose arrays may become results: `donation.py`), `max_temp_bytes` (a call that needs more of temporaries
     is an error that says what for).
-    OptionError for others.  The result is called like the function; arrays give arrays, lazy tensors give lazy tensors.
+    OptionError for others, TypeError for what is no Python function.  The result is called like the function; arrays
+    give arrays, lazy tensors give lazy tensors.
     """
     made = Options.of(**options)
     if function is None:
-        return lambda f: Jitted(f, made)
-    return Jitted(function, made)
+        return lambda f: Jitted(_python_function(f), made)
+    return Jitted(_python_function(function), made)
+
+
+def _python_function(function: Any) -> Callable[..., Any]:
+    """The function that is given, which has to have a body to stage; that of a jitted one."""
+    if isinstance(function, Jitted):
+        return function.__wrapped__
+    if not isinstance(function, types.FunctionType):
+        name = getattr(function, "__name__", None)
+        hint = "write a lambda that calls it" if name is None else f"write lambda x: {name}(x)"
+        raise TypeError(f"txc.jit compiles a Python function, not {function!r}: {hint}")
+    return function
 
 
 def structured(structure: Any, outputs: list[np.ndarray], lazy: Any = None, places: Container[int] = ()) -> Any:
