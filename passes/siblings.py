@@ -37,8 +37,9 @@ def merge_siblings(block: Block, costs: Costs) -> None:
 def _sibling(first: GenericOp, costs: Costs) -> GenericOp | None:
     """The next nest that can be merged with this one; those between may not give it anything."""
     given: set[SSAValue] = set()
+    alone = first.is_reduction or bool(first.outs)
     op = first.next_op
-    while isinstance(op, GenericOp):
+    while isinstance(op, GenericOp) and not (alone and given):
         if not _reads(op, given):
             reason = _apart(first, op)
             if listening() and (not reason or op is first.next_op):
