@@ -471,10 +471,10 @@ class Lowered:
 def jit(function: Callable[..., Any] | None = None, **options: Any) -> Any:
     """Compile a function of NumPy code: ``@txc.jit`` or ``@txc.jit(device="cpu:4")``.
 
-    Options: `device` (``"cpu"``, ``"cpu:N"``, ``"cuda:N"``, ``"ptx-sim"``), `threads`, `fastmath` (a set of rewrites to
-    allow), `passes` (options of passes as text), `debug` (True: debug information for gdb), `donate` (names of
-    parameters whose arrays may become results: `donation.py`), `max_temp_bytes` (a call that needs more of temporaries
-    is an error that says what for).
+    Options: `device` (``"cpu"``, ``"cpu:N"``, ``"cuda:N"``, ``"ptx-sim"``), `threads`, `fastmath` (rewrites to allow:
+    ``{"reassoc"}`` lets the matrix units of a GPU order their sums), `passes` (options of passes as text), `debug`
+    (True: debug information for gdb), `donate` (names of parameters whose arrays may become results: `donation.py`),
+    `max_temp_bytes` (a call that needs more of temporaries is an error that says what for).
     OptionError for others, TypeError for what is no Python function.  The result is called like the function; arrays
     give arrays, lazy tensors give lazy tensors.
     """

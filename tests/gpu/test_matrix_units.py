@@ -9,7 +9,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.utils.exceptions import VerifyException
+from xdsl.utils.exceptions import PassFailedException, VerifyException
 
 import txc
 from txc.compiler.codegen.machine import gpu_target
@@ -94,6 +94,12 @@ def test_only_where_it_is_allowed() -> None:
     np.testing.assert_array_equal(
         txc.jit(product, device="ptx-sim")(half, half), txc.jit(product, fastmath=FREELY)(half, half)
     )
+
+
+def test_a_cpu_has_none() -> None:
+    half = drawn((8, 8), np.float16)
+    with pytest.raises(PassFailedException, match="the order unit<16, fma> is that of a GPU's matrix units"):
+        txc.jit(product, passes="tx-fuse{matrix-units=true}")(half, half)
 
 
 def test_the_order_is_written_and_read() -> None:
