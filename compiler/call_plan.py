@@ -12,6 +12,7 @@ from typing import Any, Literal, TypeAlias
 
 from ..dialects.dims import Dim, Sym, dim
 from ..dialects.types import DType
+from ..runtime.failed_checks import UNKNOWN
 from .call_parameters import CallSignature, NotNative, Parameter, object_count
 from .facts import StrideFact
 from .frontend.graph import Graph, Input
@@ -72,6 +73,8 @@ class CallPlan:
     arena: Dim
     thread_arena: Dim
     work: Dim | None
+    #: The sizes of dims whose indices the last output speaks of (`runtime/failed_checks.py`).
+    checks: tuple[Dim, ...] = ()
 
 
 def make_plan(
@@ -122,6 +125,7 @@ def make_plan(
         arena,
         thread_arena,
         work,
+        tuple(dim(UNKNOWN) if size is None else size for size in graph.checks),
     )
 
 

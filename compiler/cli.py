@@ -291,10 +291,12 @@ def _run(given: Any) -> int:
 def _call(graph: Graph, inputs: dict[str, Any], request: _Request) -> list[np.ndarray]:
     """Compile for packed arrays and run; results in the user's dims."""
     from .executable import GuardFailure
+    from .frontend.index_checks import checked
     from .jit import compiled, packed
     from .pipeline import compile_graph, run_stages
     from .temporaries import check_temporaries
 
+    graph = checked(graph)
     arrays = [
         np.ascontiguousarray(inputs[i.name].T if i.layout == "col" else inputs[i.name])
         for i in graph.inputs
@@ -315,8 +317,13 @@ def _call(graph: Graph, inputs: dict[str, Any], request: _Request) -> list[np.nd
         graph.name, executable.code, prepared, options.max_temp_bytes,
         lambda: run_stages(graph, options, stop_after="loops").module,
     )  # fmt: skip
-    outputs = executable.run(prepared, arrays, options.threads)
-    return outputs[: graph.results] if graph.results else outputs
+    try:
+        outputs = executable.run(prepared, arrays, options.threads)
+    except IndexError as error:
+        raise CliError(f"{graph.name}: {error}") from None
+    if graph.results:
+        return outputs[: graph.results]
+    return outputs[:-1] if graph.checks else outputs
 
 
 def _bisect(graph: Graph, inputs: dict[str, Any], request: _Request) -> int:

@@ -15,6 +15,7 @@ import numpy as np
 
 from ..runtime.buffers import empty
 from ..runtime.call import NativeFunction, worth_threads
+from ..runtime.failed_checks import UNKNOWN, unpacked
 from .signature import Signature
 
 __all__ = ["BufferSpec", "Code", "CodeSpec", "Executable", "GuardFailure", "Prepared", "load_native"]
@@ -177,6 +178,7 @@ class Executable:
     ) -> list[np.ndarray]:
         """The call itself, for shapes that were prepared; arrays written in place are among the results.
 
+        Raises IndexError where an index was outside; what was written in place until then stays.
         `given` has arrays to be used for new buffers, by the buffer's number.
         """
         given = given or {}
@@ -185,7 +187,21 @@ class Executable:
         held = [*arrays, *fresh]
         threads = threads if worth_threads(prepared.work) else 1
         self.native.run(held, len(arrays), prepared, threads)
-        return [held[o] for o in self.outputs]
+        outputs = [held[o] for o in self.outputs]
+        if self.signature.checks:
+            self._check(int(outputs[-1]), prepared)
+        return outputs
+
+    def _check(self, word: int, prepared: Prepared) -> None:
+        """Raises IndexError where the code says that an index was outside."""
+        if not word:
+            return
+        from ..dialects.dims import Sym, parse_dim
+
+        failed = unpacked(word)
+        text = self.signature.checks[failed.number]
+        symbols = {Sym(name): value for name, value in zip(self.code.symbols, prepared.symbols, strict=True)}
+        raise failed.error(int(parse_dim(text).evaluate(symbols)) if text else UNKNOWN)
 
 
 def _empty(dtype: np.dtype[Any], shape: tuple[int, ...], strides: tuple[int, ...]) -> np.ndarray:

@@ -55,7 +55,7 @@ class InputSpec(NamedTuple):
 class Signature(NamedTuple):
     """Inputs, what follows for other symbols, the guards ``(lhs, relation, rhs, why)``, and the result's structure.
 
-    `structure` is as in `graph.Graph`.
+    `structure` is as in `graph.Graph`; `checks` are the sizes of its `checks`, empty texts where they are unknown.
     """
 
     name: str
@@ -63,6 +63,7 @@ class Signature(NamedTuple):
     substitutions: tuple[tuple[str, str], ...]
     guards: tuple[tuple[str, str, str, str], ...]
     structure: Any
+    checks: tuple[str, ...] = ()
 
     @staticmethod
     def of(graph: Graph) -> Signature:
@@ -79,6 +80,7 @@ class Signature(NamedTuple):
             tuple((s.name, str(value)) for s, value in table.substitutions.items()),
             tuple((str(g.lhs), g.relation, str(g.rhs), g.why) for g in table.guards),
             graph.structure,
+            tuple("" if size is None else str(size) for size in graph.checks),
         )
 
     @property
@@ -99,6 +101,7 @@ class Signature(NamedTuple):
             "substitutions": [list(s) for s in self.substitutions],
             "guards": [list(g) for g in self.guards],
             "structure": plain_structure(self.structure),
+            "checks": list(self.checks),
         }
 
     @staticmethod
@@ -113,6 +116,7 @@ class Signature(NamedTuple):
             tuple((name, value) for name, value in plain["substitutions"]),
             tuple((lhs, relation, rhs, why) for lhs, relation, rhs, why in plain["guards"]),
             structure_of_plain(plain["structure"]),
+            tuple(plain["checks"]),
         )
 
 

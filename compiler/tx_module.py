@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -13,15 +13,13 @@ from .diagnostics import TxcError
 from .executable import GuardFailure
 from .facts import separate, stride_fact, walkable
 from .frontend.graph import Graph
+from .frontend.index_checks import checked
 from .frontend.tx_calls import match_arguments
 from .frontend.tx_errors import load_text
 from .frontend.tx_language import TxFunction, TxModule, parse
 from .frontend.tx_types import Parameter
 from .jit import Lowered, compiled, packed, stages_of, structured
 from .options import OptionError, Options
-
-if TYPE_CHECKING:
-    from .profile import Profile
 
 __all__ = ["CompiledModule", "CompiledTx", "compile_source", "load"]
 
@@ -41,6 +39,11 @@ class CompiledTx:
         """Its expression graph; TxcError, with the line, where the body is wrong."""
         return self.function.graph()
 
+    @cached_property
+    def _checked(self) -> Graph:
+        """The graph that calls run."""
+        return checked(self.graph)
+
     @property
     def compile_options(self) -> Options:
         """The options that it is compiled with."""
@@ -54,7 +57,7 @@ class CompiledTx:
         given = self._bind(args, kwargs)
         graph = self.graph
         arrays, integers = self._inputs(given)
-        executable = compiled(graph, [stride_fact(a) for a in arrays], self._options)
+        executable = compiled(self._checked, [stride_fact(a) for a in arrays], self._options)
         if executable.written:
             arrays = separate(arrays, executable.written)
         try:
@@ -80,13 +83,15 @@ class CompiledTx:
         declared = [r.layout for r in self.function.results or ()]
         return [*declared, *["row"] * count][:count]
 
-    def profile(self, *args: Any, repeats: int = 20, **kwargs: Any) -> Profile:
+    def profile(self, *args: Any, repeats: int | None = None, **kwargs: Any) -> Any:
         """Where the time of such a call goes, kernel by kernel: as `txc.jit` functions have it."""
         from .profile import profile_graph
 
         arrays, integers = self._inputs(self._bind(args, kwargs))
         try:
-            return profile_graph(self.graph, [stride_fact(a) for a in arrays], self._options, arrays, integers, repeats)
+            return profile_graph(
+                self._checked, [stride_fact(a) for a in arrays], self._options, arrays, integers, repeats
+            )
         except GuardFailure as error:
             raise TxcError(f"{self.__name__}: {error}", code="TX0552") from error
 
@@ -99,7 +104,7 @@ class CompiledTx:
         """Every stage of its compilation, for packed arguments."""
         from .watch import Watch
 
-        return Lowered(stages_of(self.graph, packed(self.graph), self._options, Watch(keep_text=True)))
+        return Lowered(stages_of(self._checked, packed(self.graph), self._options, Watch(keep_text=True)))
 
     def _bind(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
         """Arguments by name, each of its declared type."""

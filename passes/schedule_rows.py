@@ -13,7 +13,7 @@ from xdsl.dialects.builtin import ArrayAttr
 from xdsl.ir import Block, Operation, SSAValue
 
 from ..dialects import kernel, loop
-from ..dialects.attributes import BufferInfo
+from ..dialects.attributes import BufferInfo, map_attr
 from ..dialects.dims import Dim, Sym, dim, minimum
 from ..dialects.index_map import IndexMap, product
 from .locations import carry_loc
@@ -129,7 +129,7 @@ def _place_in_band(nest: kernel.GenericOp, private: dict[SSAValue, SSAValue], la
     def fit(index: IndexMap, value: SSAValue) -> kernel.MapAttr:
         if value in private:
             index = IndexMap(index.extents, (*index.exprs, place), index.guards)
-        return kernel.map_attr(index)
+        return map_attr(index)
 
     maps = [fit(m, v) for m, v in zip(nest.maps_in(), nest.ins)]
     nest.attributes["out_maps"] = ArrayAttr([fit(m, v) for m, v in zip(nest.maps_out(), nest.outs)])

@@ -22,6 +22,7 @@ from .entry_arguments_ir import ARGUMENTS, DISPATCH
 from .entry_layout import CALLABLE_HEAD, EXPORTED, MISS, CapturedStruct, RecordStruct, ThreadsStruct
 from .entry_results_ir import DESTINATIONS, RESULTS, SEQUENCE
 from .entry_run_ir import KEPT_BYTES, RUNNING
+from .failed_checks import CHECKS, INDEX_BITS, LEAST
 
 __all__ = ["DECLARATIONS", "source"]
 
@@ -41,6 +42,7 @@ _OUTSIDE = """
 @PyList_Type = external global i8
 @PyDict_Type = external global i8
 @_Py_NoneStruct = external global i8
+@PyExc_IndexError = external global ptr
 @PyExc_RuntimeError = external global ptr
 @txc_call_name = external global i8
 @txc_count_threads = external global i8
@@ -98,6 +100,10 @@ def source() -> str:
         "miss": MISS,
         "light": LIGHT,
         "kept_bytes": KEPT_BYTES,
+        "index_bits": INDEX_BITS,
+        "index_mask": (1 << INDEX_BITS) - 1,
+        "least_index": LEAST,
+        "checks": CHECKS,
         "recycled_elements": RECYCLED_ELEMENTS,
         "captured_bytes": ctypes.sizeof(CapturedStruct),
         "runtime_bytes": ctypes.sizeof(RuntimeStruct),

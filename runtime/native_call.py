@@ -254,6 +254,7 @@ def _interpreter() -> Mapping[str, int]:
     found |= _numpy_functions()
     found |= {f"txc_type_{name}": id(getattr(np, name if name != "bool" else "bool_")) for name in _SCALAR_TYPES}
     found |= {
+        "PyExc_IndexError": ctypes.addressof(ctypes.c_void_p.in_dll(api, "PyExc_IndexError")),
         "PyExc_RuntimeError": ctypes.addressof(ctypes.c_void_p.in_dll(api, "PyExc_RuntimeError")),
         "PyArray_Type": id(np.ndarray),
         "PyLong_Type": id(int),

@@ -226,7 +226,8 @@ class _Entry(EntryWriter):
             if not (left == right and relation in ("==", "<=")):  # one was substituted for the other
                 self.wanted.append(self.ins(f"icmp {_TESTS[relation]} i64 {left}, {right}"))
         work = dim(LIGHT + 1) if plan.work is None else plan.work
-        for d in (*plan.symbols, *(d for o in plan.outputs for d in o.dims), plan.arena, plan.thread_arena, work):
+        sizes = (*(d for o in plan.outputs for d in o.dims), *plan.checks)
+        for d in (*plan.symbols, *sizes, plan.arena, plan.thread_arena, work):
             self.number(d)
         self.work = self.number(work)
         failed = [self.ins(f"xor i1 {bit}, true") for bit in self.wrong]
@@ -424,7 +425,9 @@ class _Entry(EntryWriter):
     def _results(self, held: str) -> None:
         plan = self.plan
         first = len(self.pointers) - len(plan.outputs)
-        for n, output in enumerate(plan.outputs):
+        if plan.checks:
+            self._check(self.pointers[-1])
+        for n, output in enumerate(plan.outputs[: len(plan.outputs) - bool(plan.checks)]):
             if not output.dims:
                 given = self.load(held, 8 * n) if self.takes_out else "null"
                 number = output.dtype.numpy.num
@@ -437,10 +440,27 @@ class _Entry(EntryWriter):
             if self.held_count:
                 self.call("txc_release", f"ptr {held}", f"i64 {self.held_count}")
             self.put(f"ret ptr {made}")
+        if plan.checks:
+            self._outside(self.pointers[-1])
         if self.held_count:
             self.block("release")
             self.call("txc_release", f"ptr {held}", f"i64 {self.held_count}")
             self.put("br label %lost")
+
+    def _check(self, word: str) -> None:
+        """Go on only where no index was outside."""
+        fine = self.ins(f"icmp eq i64 {self.load(word, 0, 'i64')}, 0")
+        self.demand(fine, otherwise="outside")
+
+    def _outside(self, word: str) -> None:
+        """The block that raises the IndexError."""
+        self.block("outside")
+        checks = self.plan.checks
+        sizes = self.alloca(f"[{len(checks)} x i64]", "sizes")
+        for n, size in enumerate(checks):
+            self.store(self.number(size), "i64", sizes, n)
+        self.call("txc_outside", f"i64 {self.load(word, 0, 'i64')}", f"ptr {sizes}")
+        self.put("br label %release")
 
     def _result(self, x: Structure, held: str, first: int) -> str:
         """A new reference to a part of the result, or NULL with an exception."""

@@ -10,7 +10,7 @@ import numpy as np
 
 from ...dialects.dims import Dim, Sym, iterators
 from ...dialects.index_map import IndexMap
-from ...dialects.ops.indexing import STORE, index_symbols
+from ...dialects.ops.indexing import RAISE, STORE, index_symbols
 from ...dialects.registry import OPS, OpError
 from .apply import apply, as_tensor, broadcast_to, broadcast_together, cast, emit
 from .tensor import Tensor
@@ -32,13 +32,14 @@ def is_array(k: Any) -> bool:
 class Places:
     """Elements of `source`: `indices`, broadcast, for its dims `axes`, all of the others.
 
-    The dims of the indices stand before dim `at` of the others.
+    The dims of the indices stand before dim `at` of the others.  With `mode` None an index outside is no error.
     """
 
     source: Tensor
     axes: Sequence[int]
     indices: Sequence[Tensor]
     at: int
+    mode: str | None = RAISE
 
     def __post_init__(self) -> None:
         for t in self.indices:
@@ -63,7 +64,7 @@ def gather(places: Places) -> Tensor:
     order = (*rest[:at], *places.axes, *rest[at:])
     if order != tuple(range(source.ndim)):
         source = apply("shuffle", source, permutation=order)
-    result = apply("take", source, *places.indices, axis=at)
+    result = apply("take", source, *places.indices, axis=at, mode=places.mode)
     return result if places.source.layout == "row" else _reversed(result).relabelled()
 
 
@@ -78,7 +79,10 @@ def _reversed(t: Tensor) -> Tensor:
 
 def scatter(places: Places, new: Any, combine: str = STORE) -> None:
     """Store `new`, broadcast, into the elements; see `ops.indexing.Scatter` for elements named twice."""
-    source, rest, at, rank = places.source, places.rest, places.at, places.rank
+    source, trace = places.source, current()
+    if trace is not None and source.is_lazy:
+        source = trace.adopt(source)
+    rest, at, rank = places.rest, places.at, places.rank
     shape = places.indices[0].dims
     others = tuple(source.dims[i] for i in rest)
     result = (*others[:at], *shape, *others[at:])
@@ -104,11 +108,8 @@ def scatter(places: Places, new: Any, combine: str = STORE) -> None:
     limits = tuple(source.dims[i] for i in places.axes)
     before = owner.value
     operands = (before, value.value, *(t.value for t in places.indices))
-    (after,) = emit(OPS["scatter"], operands, {"map": place, "limits": limits, "combine": combine})
-    trace = current()
-    if trace is not None:
-        trace.note_write(owner, before, source)
-    owner._value = after
+    (after,) = emit(OPS["scatter"], operands, {"map": place, "limits": limits, "combine": combine, "mode": places.mode})
+    owner.replace(after, before, source)
 
 
 def _fitted(value: Tensor, dims: tuple[Dim, ...], target: Tensor) -> Tensor:

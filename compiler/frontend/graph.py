@@ -158,6 +158,9 @@ class Graph:
     results: int = 0
     #: The block of the top level; None for lazy expressions.
     body: Block | None = None
+    #: Where indices are checked, the sizes of the indexed dims (None: a loop varies it); the last output then says
+    #: which was outside (`index_checks.py`).
+    checks: tuple[Dim | None, ...] = ()
 
     def nodes(self) -> list[Node]:
         """The top level's program, in order."""
@@ -217,7 +220,7 @@ class Graph:
         visit(self.nodes(), "")
         ends = " ".join(numbers[v] for v in self.outputs)
         guards = "; ".join(f"{g.lhs} {g.relation} {g.rhs}" for g in self.table.guards)
-        text.update(f"return {ends} {self.aliases} {self.structure!r} {self.results} {guards}".encode())
+        text.update(f"return {ends} {self.aliases} {self.structure!r} {self.results} {guards} {self.checks}".encode())
         return text.hexdigest()
 
     def __str__(self) -> str:

@@ -24,7 +24,7 @@ from .trace import element_of
 if TYPE_CHECKING:
     from .tensor import Tensor
 
-__all__ = ["array_of", "give_memory", "leaf", "literal", "place", "readable", "write"]
+__all__ = ["array_of", "give_memory", "leaf", "literal", "place", "readable", "update", "write"]
 
 _giving = threading.Lock()
 
@@ -126,10 +126,7 @@ def write(target: Tensor, source: Tensor) -> None:
     The source is read as it was before: where the two overlap the result is as if it had been computed aside.
     """
     owner, index = target.owner()
-    memory = owner.memory
-    assert memory is not None
-    if not memory.flags.writeable:
-        raise OpError(f"a store into a {target.user_type} on read-only memory", "map a copy of it", "TX0700")
+    _check_writeable(owner, target)
     here, number = place(target), literal(source)
     there = None if number is not None else readable(source)
     if here is not None and number is not None:
@@ -140,6 +137,18 @@ def write(target: Tensor, source: Tensor) -> None:
         before = owner.value
         (after,) = (source.value,) if index is None else _inserted(before, source.value, index)
         run_in_place(after, before)
+
+
+def update(owner: Tensor, after: Value, through: Tensor) -> None:
+    """Give a tensor in memory other elements, computed from those it has, stored `through` it or a view of it."""
+    _check_writeable(owner, through)
+    run_in_place(after, owner.value)
+
+
+def _check_writeable(owner: Tensor, target: Tensor) -> None:
+    assert owner.memory is not None
+    if not owner.memory.flags.writeable:
+        raise OpError(f"a store into a {target.user_type} on read-only memory", "map a copy of it", "TX0700")
 
 
 def _inserted(before: Value, new: Value, index: IndexMap) -> tuple[Value, ...]:

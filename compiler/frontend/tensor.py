@@ -333,6 +333,9 @@ class Tensor(Elements):
 
     def replace(self, after: Value, before: Value, through: Tensor) -> None:
         """Give an owner of storage another value than `before`, stored `through` it or a view of it."""
+        if self.memory is not None:
+            memory.update(self, after, through)
+            return
         trace = current()
         if trace is not None:
             trace.note_write(self, before, through)

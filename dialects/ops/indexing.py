@@ -12,10 +12,12 @@ from ..index_map import IndexMap
 from ..registry import OpError, Param, Structural, axis, dims_param, find_op, op
 from ..types import TensorType
 
-__all__ = ["INDEX", "STORE", "index_symbols"]
+__all__ = ["INDEX", "RAISE", "STORE", "index_symbols"]
 
 #: How a scatter combines the element that is there with the new one, where it does not.
 STORE = "store"
+#: The `mode` of indices that are to be checked: an index outside makes the call raise IndexError.
+RAISE = "raise"
 #: What names of `index_symbols` start with; no dim of a program is called so.
 INDEX = "..x"
 
@@ -31,17 +33,22 @@ def _positions(indices: np.ndarray, extent: int) -> np.ndarray:
     return np.where(wide < 0, wide + extent, wide)
 
 
+def _mode() -> Param:
+    return Param("name", lambda v, _: None if v is None else str(v), None)
+
+
 @op
 class Take(Structural):
     """Elements at integer `indices` of the dims from `axis` on, one operand a dim; their dims replace those.
 
-    Negative indices count from the end; others are clamped into range (``mode="clip"`` of NumPy; no error at run time).
+    Negative indices count from the end; others are clamped into range.  With `mode` ``raise`` the call, having run with
+    these, raises IndexError.
     """
 
     numpy = np.take
     arity = -1
     methods = ("take",)
-    params: ClassVar[dict[str, Param]] = {"axis": axis()}
+    params: ClassVar[dict[str, Param]] = {"axis": axis(), "mode": _mode()}
 
     @classmethod
     def infer(cls, operands: Sequence[TensorType], attrs: dict[str, Any]) -> tuple[TensorType, ...]:
@@ -71,7 +78,7 @@ class Scatter(Structural):
     the values of the indices (`index_symbols`), to the dims of `base`.  Where an element is named several times they
     follow in row-major order: with `combine` ``store`` the last one stays, with the name of a binary map each is
     combined with what is there.  Negative indices count from the end, each of a dim of its entry in `limits`; elements
-    at other indices outside are left out.
+    at other indices outside are left out, and with `mode` ``raise`` the call raises IndexError.
     """
 
     arity = -1
@@ -79,6 +86,7 @@ class Scatter(Structural):
         "map": Param("map", lambda v, _: v),
         "limits": dims_param(),
         "combine": Param("name", lambda v, _: str(v), STORE),
+        "mode": _mode(),
     }
 
     @classmethod

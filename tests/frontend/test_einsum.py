@@ -45,7 +45,7 @@ CASES: dict[str, tuple[str, list[np.ndarray]]] = {
 @pytest.mark.parametrize("name", CASES)
 def test_as_numpy(name: str) -> None:
     text, operands = CASES[name]
-    for optimize in (False, True, "greedy"):
+    for optimize in (False, True, "greedy", ("optimal", 1e6)):
         got = txc.jit(lambda *xs: np.einsum(text, *xs, optimize=optimize))(*operands)  # noqa: B023
         np.testing.assert_allclose(got, np.einsum(text, *operands), rtol=1e-11, atol=1e-12)
 
@@ -72,7 +72,7 @@ def test_numbers_for_letters_out_and_dtype() -> None:
 
     def compiled(x: Any, y: Any, z: Any) -> Any:
         first = np.einsum(x, [0, 1], y, [1, 2], [2, 0])
-        second = np.einsum(x, [0, ...], [..., 0])
+        second = np.einsum(x, [0, ...], [..., 0])  # pyright: ignore[reportCallIssue, reportArgumentType]
         np.einsum("ij,jk->ik", x, y, out=z)
         return first, second, np.einsum("ij->j", x, dtype=np.float32)
 
@@ -90,7 +90,7 @@ def test_sizes_do_not_recompile() -> None:
     for a, b, c, d in ((3, 4, 5, 6), (70, 2, 9, 3), (2, 60, 2, 90)):
         operands = arrays((a, b), (b, c), (c, d))
         np.testing.assert_allclose(f(*operands), np.linalg.multi_dot(operands), rtol=1e-10, atol=1e-10)
-    assert len(f.versions) == 1
+    assert f.explain_compile().count("version") == 1
 
 
 @pytest.mark.parametrize(
@@ -114,5 +114,5 @@ def test_errors(text: str, shapes: list[tuple[int, ...]], message: str) -> None:
 def test_orders_that_there_are_not() -> None:
     x = np.ones((2, 2))
     with pytest.raises(txc.TxcError) as raised:
-        txc.jit(lambda x: np.einsum("ij,jk,kl", x, x, x, optimize="best"))(x)
-    assert "np.einsum does not take optimize='best'" in str(raised.value)
+        txc.jit(lambda x: np.einsum("ij,jk,kl", x, x, x, optimize="cheapest"))(x)
+    assert "np.einsum does not take optimize='cheapest'" in str(raised.value)

@@ -87,6 +87,13 @@ def integers_accumulate(x, i):
     return counts, flags
 
 
+def complex_numbers(x, i):
+    z = x * (1 + 2j)
+    z[i] = z[:4] * 1j
+    np.add.at(z, i, z[1])
+    return z
+
+
 def histogram_in_a_loop(x, i):
     counts = np.zeros(5, dtype=np.int64)
     for k in range(i.shape[0]):
@@ -120,8 +127,12 @@ def follows_links(x, i):
 
 
 @pytest.mark.parametrize(
-    "f", [reads, stores, last_value_stays, no_accumulation, reads_what_it_stores, accumulates, integers_accumulate]
-)
+    "f",
+    [
+        reads, stores, last_value_stays, no_accumulation, reads_what_it_stores, accumulates, integers_accumulate,
+        complex_numbers,
+    ],
+)  # fmt: skip
 @pytest.mark.parametrize("order", ["C", "F"])
 def test_of_matrices(f: Callable[..., Any], order: Any):
     x = np.array(X, order=order)
@@ -170,30 +181,76 @@ def test_a_position_is_stored_without_a_copy():
     assert "kernel.generic" not in inside[: inside.index("kernel.scatter")]
 
 
-def test_outside():
-    """Of an index outside, reading takes the nearest element and storing does nothing."""
-
-    def f(x, i):
-        y = x[i, 0]
-        x[i] = 0
-        np.add.at(x, (i, 1), 1)
-        return y
-
+def test_tensors_in_memory():
+    """Stores reach the memory at once, through views and parts too."""
     x = X.copy()
-    got = txc.jit(f)(x, np.array([-9, 2, 5, -5]))
-    np.testing.assert_array_equal(got, X[[0, 2, 4, 0], 0])
-    assert (x[[1, 3, 4]] == X[[1, 3, 4]]).all()
-    assert x[0].tolist() == x[2].tolist() == [0, 1, 0, 0, 0, 0]
+    t = txc.TensorMap(x)
+    expected = X.copy()
+    for y in (t, expected):
+        y[I] = 3.0
+        y[:, 1:3][I, 1] = 4.0
+        y[I, 0] += 1.0
+        np.add.at(y, (I, 5), 1.0)  # pyright: ignore[reportArgumentType]
+    np.testing.assert_array_equal(x, expected)
+    z = X + 1j
+    txc.TensorMap(z).real[I] = 5.0
+    np.testing.assert_array_equal(z.real[I], 5.0)
+    np.testing.assert_array_equal(z.imag, 1.0)
+    with pytest.raises(TxcError, match="read-only memory"):
+        txc.TensorMap(np.frombuffer(X.tobytes()))[I[:1]] = 1.0
 
 
-def test_lazy_tensors():
-    t = txc.asarray(X.copy())
+def test_a_compiled_function_stores_into_tensors_from_outside():
+    t = txc.Tensor("f64", (5, 6))
+    t[...] = X
+
+    @txc.jit
+    def f(i):
+        t[i] = 1.0
+        np.add.at(t, (i, 0), 1.0)  # pyright: ignore[reportArgumentType]
+
+    f(I)
+    expected = X.copy()
+    expected[I] = 1.0
+    np.add.at(expected, (I, 0), 1.0)  # pyright: ignore[reportArgumentType]
+    np.testing.assert_array_equal(np.asarray(t), expected)
+
+
+@pytest.mark.parametrize("in_memory", [False, True])
+def test_lazy_tensors(in_memory: bool):
+    t = txc.asarray(X.copy()) * 1
+    if in_memory:
+        np.asarray(t)  # computed: its elements are in memory from now on
     t[I] = 3.0
     np.add.at(t, (I, 0), 1.0)  # pyright: ignore[reportArgumentType]
     expected = X.copy()
     expected[I] = 3.0
     np.add.at(expected, (I, 0), 1.0)  # pyright: ignore[reportArgumentType]
     np.testing.assert_array_equal(np.asarray(t), expected)
+
+
+def test_lazy_tensors_outside_a_compiled_function():
+    t = txc.asarray(X.copy()) * 1
+
+    @txc.jit
+    def f(v):
+        t[I] = v
+        return t.sum()
+
+    expected = X.copy()
+    for v in (2.0, 3.0):
+        expected[I] = v
+        assert f(np.full((), v)) == pytest.approx(expected.sum())
+        np.testing.assert_array_equal(np.asarray(t), expected)
+
+
+@pytest.mark.parametrize("true", [False, True])
+def test_masks_of_rank_0(true: bool):
+    t = txc.asarray(np.array(2.0))
+    np.asarray(t)
+    t[txc.asarray(true)] = 3.0
+    assert float(t) == (3.0 if true else 2.0)
+    assert t[txc.asarray(true)].shape == (int(true),)
 
 
 def test_column_major():

@@ -35,7 +35,7 @@ def places_of(mask: Tensor, what: str, hint: str) -> Tensor:
     # Element k of those that are true goes to place k, all others to one place behind.
     place = apply("select", mask, methods.scan("cumsum", mask, 0) - 1, count)
     found = zeros(count + 1, "i64")
-    scatter(Places(found, [0], [place], 0), iota(mask.dims[0]))
+    scatter(Places(found, [0], [place], 0, None), iota(mask.dims[0]))
     return found[:count]
 
 
@@ -82,7 +82,7 @@ def compress(condition: Any, a: Any, axis: Any = None, out: Any = None) -> Any:
         raise OpError(f"np.compress takes a condition of rank 1, not {condition.user_type}", code="TX0103")
     axis = methods._axis(axis, a.ndim)
     what = "np.compress has as many results as its condition has true elements"
-    return into(out, gather(Places(a, [axis], [places_of(truth(condition), what, _WHERE)], axis)))
+    return into(out, gather(Places(a, [axis], [places_of(truth(condition), what, _WHERE)], axis, None)))
 
 
 @handles(np.extract)

@@ -1,7 +1,7 @@
 """`np.einsum`: any number of operands, ellipses, diagonals, both forms; pairs of operands become contractions.
 
-The order in which three and more operands meet is fixed by the text alone, as if all dims known only at run time had
-one size: the same on every call, so results do not depend on the sizes that were met first.
+opt_einsum chooses the order in which three and more operands meet, from the text alone, as if all dims known only at
+run time had one size: the same on every call, so results do not depend on the sizes that were met first.
 """
 
 from __future__ import annotations
@@ -25,8 +25,6 @@ __all__ = ["einsum"]
 
 #: What a dim of unknown size counts as where the order of operands is chosen.
 ASSUMED = 64
-#: As many operands are tried in all orders; of more, the next best pair is taken each time.
-FEW = 6
 
 
 @handles(np.einsum)
@@ -136,15 +134,20 @@ def _path(terms: Sequence[_Term], result: str, optimize: Any) -> list[tuple[int,
         return [tuple(range(len(terms)))]
     if isinstance(optimize, (list, tuple)) and optimize and optimize[0] == "einsum_path":
         return [tuple(p) for p in optimize[1:]]
-    strategy = ("optimal" if len(terms) <= FEW else "greedy") if isinstance(optimize, bool) else optimize
-    sizes = {c: d.const or ASSUMED for t in terms for c, d in zip(t.letters, t.tensor.dims)}
-    stand_ins = [np.broadcast_to(np.float64(0), [sizes[c] for c in t.letters]) for t in terms]
+    from opt_einsum import contract_path
+
+    # NumPy also takes a pair of a strategy and the most elements that an intermediate may have.
+    strategy, limit = optimize if isinstance(optimize, (list, tuple)) and len(optimize) == 2 else (optimize, None)
+    shapes = [tuple(d.const or ASSUMED for d in t.tensor.dims) for t in terms]
     text = ",".join(t.letters for t in terms) + "->" + result
     try:
-        path, _ = np.einsum_path(text, *stand_ins, optimize=strategy)
+        path, _ = contract_path(
+            text, *shapes, shapes=True, optimize="auto" if isinstance(strategy, bool) else strategy, memory_limit=limit
+        )
     except (TypeError, KeyError, ValueError) as error:
-        raise OpError(f"np.einsum does not take optimize={optimize!r}: {error}", "True, or a path", "TX0240") from error
-    return [tuple(p) for p in path[1:]]
+        names = "True, 'optimal', 'greedy', another of opt_einsum's strategies, or a path"
+        raise OpError(f"np.einsum does not take optimize={optimize!r}", names, "TX0240") from error
+    return [tuple(p) for p in path]
 
 
 def _summed(term: _Term, needed: str) -> _Term:

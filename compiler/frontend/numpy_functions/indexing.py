@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from ....dialects.ops.indexing import RAISE
 from ....dialects.registry import OpError
 from ....dialects.types import DTYPES
 from .. import creation, methods
@@ -15,12 +16,12 @@ from ..symint import is_integer
 from ..tensor import Tensor
 from .table import handles, into
 
-__all__ = ["take"]
+__all__ = ["inside", "take"]
 
 
 @handles(np.take)
 def take(a: Any, indices: Any, axis: Any = None, out: Any = None, mode: str = "raise") -> Any:
-    """NumPy's `take`; in mode ``raise`` an index outside takes the nearest element (see `ops.indexing.Take`)."""
+    """NumPy's `take`; in mode ``raise`` the call raises IndexError where an index is outside."""
     a, indices = as_tensor(a), as_tensor(indices)
     if axis is None:
         a, axis = methods.ravel(a), 0
@@ -32,7 +33,12 @@ def take(a: Any, indices: Any, axis: Any = None, out: Any = None, mode: str = "r
         indices = apply("remainder", indices, last + 1)
     elif mode != "raise":
         raise OpError(f"np.take does not take mode={mode!r}", "raise, clip or wrap", "TX0240")
-    return into(out, gather(Places(a, [axis], [indices], axis)))
+    return into(out, gather(Places(a, [axis], [indices], axis, RAISE if mode == "raise" else None)))
+
+
+def inside(a: Tensor, indices: Tensor) -> Tensor:
+    """Elements of a vector at indices that are inside by construction."""
+    return gather(Places(a, [0], [indices], 0, None))
 
 
 def _along(name: str, a: Tensor, indices: Tensor, axis: Any) -> Places:
@@ -65,6 +71,23 @@ def put_along_axis(arr: Any, indices: Any, values: Any, axis: Any) -> None:
     scatter(_along("put_along_axis", arr, as_tensor(indices), axis), values)
 
 
+@handles(np.put)
+def put(a: Any, ind: Any, v: Any, mode: str = "raise") -> None:
+    """Stores into the elements of `a` counted in row-major order; fewer values than places are repeated."""
+    if mode not in ("raise", "clip", "wrap"):
+        raise OpError(f"np.put does not take mode={mode!r}", "raise, clip or wrap", "TX0240")
+    places: Any
+    values: Any
+    flat, places, values = methods.reshape(a, -1), methods.ravel(as_tensor(ind)), methods.ravel(as_tensor(v))
+    if mode == "clip":
+        places = np.clip(places, 0, flat.shape[0] - 1)
+    elif mode == "wrap":
+        places = apply("remainder", places, flat.shape[0])
+    if values.dims[0] is not places.dims[0]:
+        values = np.resize(values, places.shape)
+    scatter(Places(flat, [0], [places], 0, RAISE if mode == "raise" else None), values)
+
+
 @handles(np.bincount)
 def bincount(x: Any, /, weights: Any = None, minlength: Any = 0) -> Any:
     """Counts, or sums of weights, of the numbers below `minlength`; those from there on are left out.
@@ -81,15 +104,15 @@ def bincount(x: Any, /, weights: Any = None, minlength: Any = 0) -> Any:
     if x.ndim != 1 or not x.element.is_integer:
         raise OpError(f"np.bincount takes a vector of integers, not {x.user_type}", code="TX0254")
     # Negative numbers, which NumPy refuses, are left out too and do not count from the end.
-    inside = apply("select", x < 0, minlength, x)
+    bins = apply("select", x < 0, minlength, x)
     if weights is None:
-        return _counted(inside, 1, minlength, "i64")
-    return _counted(inside, cast(as_tensor(weights), DTYPES["f64"]), minlength, "f64")
+        return _counted(bins, 1, minlength, "i64")
+    return _counted(bins, cast(as_tensor(weights), DTYPES["f64"]), minlength, "f64")
 
 
 def _counted(bins: Tensor, weights: Any, count: Any, element: str) -> Tensor:
     totals = creation.zeros(count, DTYPES[element].numpy)
-    scatter(Places(totals, [0], [bins], 0), weights, "add")
+    scatter(Places(totals, [0], [bins], 0, None), weights, "add")
     return totals
 
 
@@ -108,13 +131,13 @@ def histogram(a: Any, bins: Any = 10, range: Any = None, density: Any = None, we
     low, high = apply("select", empty, low - 0.5, low), apply("select", empty, high + 0.5, high)
     edges = creation.linspace(low, high, bins + 1)
     edges = apply("select", creation.arange(bins + 1) == bins, high, edges)
-    inside = apply("logical_and", low <= x, x <= high)
+    counted = apply("logical_and", low <= x, x <= high)
     position = (x - low) / (high - low) * bins
-    at = cast(apply("select", inside, position, 0.0), DTYPES["i64"])
+    at = cast(apply("select", counted, position, 0.0), DTYPES["i64"])
     at = at - cast(at == bins, DTYPES["i64"])
-    at = at - cast(x < take(edges, at), DTYPES["i64"])
-    above = apply("logical_and", x >= take(edges, at + 1), at != bins - 1)
-    at = apply("select", inside, at + cast(above, DTYPES["i64"]), bins)
+    at = at - cast(x < inside(edges, at), DTYPES["i64"])
+    above = apply("logical_and", x >= inside(edges, at + 1), at != bins - 1)
+    at = apply("select", counted, at + cast(above, DTYPES["i64"]), bins)
     if weights is None:
         return _counted(at, 1, bins, "i64"), edges
     values = methods.ravel(as_tensor(weights))

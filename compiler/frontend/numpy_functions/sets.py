@@ -15,7 +15,7 @@ from ..tensor import Tensor
 from ..trace import current
 from .chosen import places_of
 from .elementwise import isin
-from .indexing import take
+from .indexing import inside
 from .table import handles
 
 __all__ = ["unique", "unique_all", "unique_counts", "unique_inverse", "unique_values"]
@@ -45,7 +45,7 @@ def _found(x: Any, equal_nan: bool) -> UniqueAll:
     x = as_tensor(x)
     flat = methods.ravel(x)
     order = _computed(apply("argsort", flat))
-    ordered = take(flat, order)
+    ordered = inside(flat, order)
     differs = apply("not_equal", ordered[1:], ordered[:-1])
     if equal_nan and (x.element.is_float or x.element.is_complex):
         both = apply("logical_and", apply("isnan", ordered[1:]), apply("isnan", ordered[:-1]))
@@ -54,9 +54,9 @@ def _found(x: Any, equal_nan: bool) -> UniqueAll:
     is_new = _computed(apply("concatenate", first, differs, axis=0))
     starts = places_of(is_new, "np.unique has as many results as there are different elements", _HINT)
     numbers = zeros(flat.shape, "i64")
-    scatter(Places(numbers, [0], [order], 0), methods.scan("cumsum", is_new, 0) - 1)
+    scatter(Places(numbers, [0], [order], 0, None), methods.scan("cumsum", is_new, 0) - 1)
     ends = apply("concatenate", starts[1:], as_tensor(np.asarray([flat.shape[0]]))[: starts[:1].shape[0]], axis=0)
-    return UniqueAll(take(ordered, starts), take(order, starts), methods.reshape(numbers, x.shape), ends - starts)
+    return UniqueAll(inside(ordered, starts), inside(order, starts), methods.reshape(numbers, x.shape), ends - starts)
 
 
 def _computed(t: Tensor) -> Tensor:
@@ -138,4 +138,4 @@ def setxor1d(ar1: Any, ar2: Any, assume_unique: bool = False) -> Tensor:
 def _those(a: Tensor, b: Tensor, outside: bool, name: str) -> Tensor:
     """The elements of `a` that are in `b`, or not."""
     mask = _computed(isin(a, b, invert=outside))
-    return take(a, places_of(mask, f"{name} has as many results as there are such elements", _HINT))
+    return inside(a, places_of(mask, f"{name} has as many results as there are such elements", _HINT))

@@ -1,0 +1,223 @@
+"""Indices that are data are checked: a graph with such reads and stores gets one more output that says what was wrong.
+
+Compiled code never leaves an array: a read outside takes the nearest element, a store outside does nothing
+(`dialects/ops/indexing.py`).  What marks them ``mode="raise"`` asks for more: `checked` makes the graph again with a
+number beside them that is 0 as long as every index is inside, carried through loops and branches like any variable, and
+is given out last.  So it is ordinary arithmetic on every level and every back end.  Whoever calls the code raises
+`IndexError` where it is not 0 (`runtime/failed_checks.py` takes it apart).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+
+from ...dialects.dims import Dim, Sym
+from ...dialects.ops.indexing import RAISE
+from ...dialects.registry import OPS
+from ...dialects.types import DTYPES, tensor_type
+from ...runtime.failed_checks import CHECKS, LEAST, MOST, packed
+from .apply import apply, cast, constant, emit
+from .graph import Block, Graph, Loc, Node, Value
+from .symint import SymInt
+from .tensor import Tensor
+from .trace import Trace
+
+__all__ = ["checked"]
+
+_I64 = DTYPES["i64"]
+
+
+def checked(graph: Graph) -> Graph:
+    """The graph itself where it checks nothing, else one with the word of `failed_checks` as its last output."""
+    if not _asks(graph.walk()):
+        return graph
+    trace = _Again(graph)
+    with trace:
+        made = _Copy(trace)
+        known = {i.value: i.value for i in graph.inputs if i.value is not None}
+        word = made.nodes(graph.nodes(), known, None)
+    if word is None:
+        return graph
+    return replace(graph, outputs=[*(known[v] for v in graph.outputs), word], checks=tuple(made.sizes))
+
+
+def _asks(nodes: Iterable[Node]) -> bool:
+    return any(node.attrs.get("mode") == RAISE for node in nodes)
+
+
+class _Again(Trace):
+    """A trace that goes on with a finished graph's dims and block; nodes stand where the checked ones do."""
+
+    def __init__(self, graph: Graph):
+        super().__init__(graph.name)
+        self.table = graph.table
+        self.blocks: list[Block | None] = [graph.body]  # pyright: ignore[reportIncompatibleVariableOverride]
+        self.loc: Loc | None = None
+
+    def emit(self, node: Node) -> tuple[Value, ...]:
+        node.loc, node.block = self.loc, self.blocks[-1]
+        return node.results
+
+    def adopt(self, lazy: Tensor) -> Tensor:
+        """Lazy tensors are part of the graph."""
+        return lazy
+
+
+class _Copy:
+    """Makes nodes again, with checks between them.  `sizes` has the dim of each check, None where a loop varies it."""
+
+    def __init__(self, trace: _Again):
+        self.trace = trace
+        self.sizes: list[Dim | None] = []
+        self.loops: list[Sym] = []
+
+    def nodes(self, nodes: Sequence[Node], known: dict[Value, Value], word: Value | None) -> Value | None:
+        """Make a block's nodes in the open block; `known` learns their values.  The word after them."""
+        for node in nodes:
+            word = self.node(node, known, word)
+        return word
+
+    def node(self, node: Node, known: dict[Value, Value], word: Value | None) -> Value | None:
+        assert node.op is not None
+        self.trace.loc = node.loc
+        if any(_asks(_walk(region)) for region in node.regions):
+            word = self.zero() if word is None else word
+            return getattr(self, f"_{node.op.name}")(node, known, word)
+        regions = [self.region(region, known)[0] for region in node.regions]
+        self.again(node, [known[v] for v in node.operands], regions, known)
+        return self.checks(node, known, word) if node.attrs.get("mode") == RAISE else word
+
+    def again(
+        self, node: Node, operands: Sequence[Value], regions: Sequence[Block], known: dict[Value, Value], more: int = 0
+    ) -> Node:
+        """A node like another one, with `more` words among its results."""
+        attrs = {k: v for k, v in node.attrs.items() if k != "mode" or v != RAISE}
+        types = [*(r.type for r in node.results), *[tensor_type(_I64, ())] * more]
+        made = Node(node.op, operands, attrs, types, node.loc, regions)
+        self.trace.loc = node.loc
+        self.trace.emit(made)
+        known.update(zip(node.results, made.results))
+        return made
+
+    def region(
+        self, region: Block, known: dict[Value, Value], carried: bool = False, start: bool = False
+    ) -> tuple[Block, Value | None]:
+        """A region again and the word at its end.  It has the word as an argument where that is `carried`.
+
+        With `start` it begins with one of its own, and gives none out.
+        """
+        word_type = [tensor_type(_I64, ())] if carried else []
+        block = Block([*(a.type for a in region.args), *word_type], self.trace.block)
+        inner = {**known, **dict(zip(region.args, block.args))}
+        self.trace.blocks.append(block)
+        word = block.args[-1] if carried else self.zero() if start else None
+        word = self.nodes(region.nodes(), inner, word)
+        block.outputs = [inner.get(v, v) for v in region.outputs]
+        self.trace.blocks.pop()
+        return block, word
+
+    def _for(self, node: Node, known: dict[Value, Value], word: Value) -> Value:
+        self.loops.append(Sym(node.attrs["iv"]))
+        block, end = self.region(node.regions[0], known, carried=True)
+        self.loops.pop()
+        assert end is not None
+        block.outputs.append(end)
+        made = self.again(node, [*(known[v] for v in node.operands), word], [block], known, 1)
+        return made.results[-1]
+
+    def _if(self, node: Node, known: dict[Value, Value], word: Value) -> Value:
+        blocks = []
+        for region in node.regions:
+            block, end = self.region(region, known, start=True)
+            assert end is not None
+            block.outputs.append(end)
+            blocks.append(block)
+        made = self.again(node, [known[v] for v in node.operands], blocks, known, 1)
+        return self.first(word, made.results[-1])
+
+    def _while(self, node: Node, known: dict[Value, Value], word: Value) -> Value:
+        """It ends where an index was outside: the loop that goes on might never end.
+
+        What its condition finds cannot leave it, so the condition is computed once more, behind the loop.
+        """
+        test, here = self.region(node.regions[0], known, carried=True)
+        assert here is not None
+        self.trace.blocks.append(test)
+        fine = apply("logical_and", Tensor(test.outputs[0]), apply("equal", Tensor(here), 0))
+        test.outputs = [fine.value]
+        self.trace.blocks.pop()
+        body, end = self.region(node.regions[1], known, carried=True)
+        assert end is not None
+        body.outputs.append(end)
+        made = self.again(node, [*(known[v] for v in node.operands), word], [test, body], known, 1)
+        if not _asks(_walk(node.regions[0])):
+            return made.results[-1]
+        again = {**known, **dict(zip(node.regions[0].args, made.results))}
+        last = self.nodes(node.regions[0].nodes(), again, made.results[-1])
+        assert last is not None
+        return last
+
+    def checks(self, node: Node, known: dict[Value, Value], word: Value | None) -> Value | None:
+        """The word after the indices of one node."""
+        base, *others = (known[v] for v in node.operands)
+        if node.op is OPS["take"]:
+            at, indices = node.attrs["axis"], others
+            limits = base.type.dims[at : at + len(indices)]
+        else:
+            limits, indices = node.attrs["limits"], others[1:]
+        for index, size in zip(indices, limits, strict=True):
+            if _surely_inside(index, size):
+                continue
+            found = self.check(Tensor(index), size)
+            word = found if word is None else self.first(word, found)
+        return word
+
+    def check(self, index: Tensor, size: Dim) -> Value:
+        """0, or the word of an index that is outside."""
+        number = min(len(self.sizes), CHECKS - 1)
+        self.sizes.append(None if size.symbols() & set(self.loops) else size)
+        index = cast(index, _I64)
+        wide = SymInt(size)
+        outside = apply("logical_or", apply("less", index, -wide), apply("greater_equal", index, wide))
+        word = apply("cwise_min", apply("cwise_max", index, LEAST), MOST) + packed(number, 0)
+        found = apply("select", outside, word, 0)
+        if not found.ndim:
+            return found.value
+        largest = OPS["maximum"]
+        (most,) = emit(largest, [found.value], largest.bind([found.type], {"dims": tuple(range(found.ndim))}))
+        # Of no indices at all it is the least integer there is.
+        return apply("cwise_max", Tensor(most), 0).value
+
+    def first(self, a: Value, b: Value) -> Value:
+        """The word of the earlier of two checks, one of which comes first in the program."""
+        return apply("cwise_max", Tensor(a), Tensor(b)).value
+
+    def zero(self) -> Value:
+        return constant(0, _I64)
+
+
+#: Ops whose results are elements of their operand, or numbers that it has.
+_MOVING = ("cast", "expand", "reshape", "shuffle", "slice", "strided_slice", "chip", "squeeze")
+
+
+def _surely_inside(index: Value, size: Dim) -> bool:
+    """Whether an index counts the elements of a dim of that size, or is a position that was found among them."""
+    node = index.node
+    while node.op is not None and node.op.name in _MOVING:
+        node = node.operands[0].node
+    if node.op is None:
+        return False
+    if node.op.name == "iota":
+        return node.results[0].type.dims[0] is size
+    if node.op.name in ("argmax", "argmin"):
+        dims = node.attrs["dims"]
+        return len(dims) == 1 and node.operands[0].type.dims[dims[0]] is size
+    return node.op.name == "argsort" and node.operands[0].type.dims[node.attrs["axis"]] is size
+
+
+def _walk(block: Block) -> Iterator[Node]:
+    for node in block.nodes():
+        yield node
+        for region in node.regions:
+            yield from _walk(region)
