@@ -128,6 +128,7 @@ _RANDOM: dict[str, Any] = {
     "tolerance": 0.1,
     "seen": lambda made: np.quantile(np.asarray(made), (0.1, 0.25, 0.75, 0.9)),
 }
+_SORTED: dict[str, Any] = {**_maps(1), "sizes": ((1000,), (1_000_000,), (10_000_000,))}
 _LOOPS: dict[str, Any] = {"dtypes": ("f8",), "layouts": ("row",), "peers": ("txc", "numpy", "numba")}
 _STENCIL: dict[str, Any] = {
     "sizes": ((60, 50), (500, 400), (3000, 2000)), "shapes": _matrix, "elements": lambda n, m: 2.0 * n * m,
@@ -223,6 +224,9 @@ FAMILIES: dict[str, Family] = dict(
         ),
         _family("random-uniform", programs.random_uniform, _RANDOM),
         _family("random-normal", programs.random_normal, _RANDOM),
+        _family("sort", programs.sort, _SORTED),
+        # Positions of equal elements differ between peers.
+        _family("argsort", programs.argsort, _SORTED, seen=np.sort, elements=lambda n: 3.0 * n),
         _family(
             "take-rows", programs.take_rows, _moved(), places=lambda n, m: [(n,)],
             elements=lambda n, m: 2.0 * n * m,

@@ -227,6 +227,14 @@ def random_normal(x):
     return np.random.default_rng(1).standard_normal(x.shape, x.dtype)
 
 
+def sort(x):
+    return np.sort(x)
+
+
+def argsort(x):
+    return np.argsort(x)
+
+
 def take_rows(x, at):
     """Rows of a table, as an embedding takes them."""
     return np.take(x, at, axis=0)

@@ -68,7 +68,7 @@ def open_cache() -> tuple[Store | None, str]:
 def code_key(
     graph: Graph, facts: Sequence[Any], options: Options, parameters: Sequence[Any] | None = None
 ) -> CodeKey | None:
-    """The key of a graph's machine code; None where the cache is not used, or the code says which lines it is from.
+    """The key of a graph's machine code; None where the cache is not used, or the code has debug information.
 
     `parameters` are those of the Python function for whose calls the code has an entry.
     """
@@ -76,6 +76,8 @@ def code_key(
         return None
     parts = {"kind": "code", "function": graph.name, "graph": graph.key(), "facts": repr(tuple(facts))}
     parts["parameters"] = repr(parameters)
+    if options.lines:
+        parts["lines"] = digest_plain(tuple(str(node.loc) for node in graph.walk()))
     return _key("code", {**parts, **_options(options)})
 
 
@@ -149,6 +151,9 @@ class SourceLookup:
                 "facts": digest_plain(tuple(facts)),
                 **_options(options),
             }
+            if options.lines:
+                codes = (f.__code__ for f in self.digest.functions)
+                parts["lines"] = digest_plain(tuple(f"{c.co_filename}:{c.co_firstlineno}" for c in codes))
             self.key = _key("source", parts)
         except Undigestible as reason:
             self.why = f"it is staged in every process: {reason}"

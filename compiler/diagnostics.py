@@ -17,7 +17,10 @@ if TYPE_CHECKING:
 __all__ = ["TxcError", "at", "located", "user_loc"]
 
 _HIDDEN = ("txc.", "numpy.")
-_places: dict[tuple[CodeType, int], Loc] = {}
+#: Places by code object and instruction.  By identity, because code objects hash all of their instructions; the list
+#: of a code's positions is made once while places in it are asked for, as it is as long as the code.
+_places: dict[int, tuple[CodeType, dict[int, Loc]]] = {}
+_positions: list[tuple[CodeType, list[tuple[int | None, int | None, int | None, int | None]]]] = []
 _override: list[Loc | None] = []
 
 
@@ -57,16 +60,18 @@ def user_loc() -> Loc | None:
 
 
 def _place(code: CodeType, instruction: int) -> Loc:
-    found = _places.get((code, instruction))
+    _, known = _places.setdefault(id(code), (code, {}))
+    found = known.get(instruction)
     if found is None:
         from .frontend.graph import Loc
 
-        positions = list(code.co_positions())
-        line, end_line, column, end_column = positions[instruction // 2]
+        if not _positions or _positions[0][0] is not code:
+            _positions[:] = [(code, list(code.co_positions()))]
+        line, end_line, column, end_column = _positions[0][1][instruction // 2]
         if end_line != line:
             end_column = None
         found = Loc(code.co_filename, line or code.co_firstlineno, column or 0, end_column or 0, code.co_name)
-        _places[code, instruction] = found
+        known[instruction] = found
     return found
 
 

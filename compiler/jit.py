@@ -34,7 +34,6 @@ if TYPE_CHECKING:
     from .call_parameters import Parameter
     from .captured import Captured
     from .frontend.graph import Graph
-    from .profile import Profile
 
 __all__ = [
     "Jitted", "Lowered", "compiled", "evaluate_graph", "jit", "packed", "stages_of", "strides_of", "structured",
@@ -54,7 +53,7 @@ def _compiled(
     graph: Graph, facts: Sequence[StrideFact], options: Options, parameters: tuple[Parameter, ...] | None = None
 ) -> tuple[Executable, CodeKey | None]:
     """And what other processes look it up by.  With the Python function's `parameters` it may have an entry."""
-    places = tuple(node.loc for node in graph.walk()) if options.debug else ()
+    places = tuple(node.loc for node in graph.walk()) if options.lines else ()
     key = (graph.key(), graph.name, tuple(facts), options.compiled, parameters, places)
     with _code_lock:
         found = _code.get(key)
@@ -314,7 +313,7 @@ class Jitted(NativeCallable):
     def _run(self, version: Version, call: Call, ready: Ready, out: Any) -> Any:
         executable, arrays, signature = version.executable, ready.arrays, version.signature
         self._check_temporaries(version, call, ready)
-        places = {} if out is None else _destinations(signature, out)
+        places = {} if out is None else _destinations(signature, out, self._options.device)
         direct = self._direct(version, ready, places) if places else {}
         if call.on_device:
             direct = self._on_device(executable, ready.prepared, direct)
@@ -328,7 +327,7 @@ class Jitted(NativeCallable):
             if outputs[number] is not array:
                 array[...] = outputs[number]
                 outputs[number] = array
-        given = [o.owner if isinstance(o, OnDevice) else o for o in outputs]
+        given: list[Any] = [o.owner if isinstance(o, OnDevice) else o for o in outputs]
         return structured(signature.structure, given, None if places else call.lazy, places)
 
     def _on_device(
@@ -377,6 +376,11 @@ class Jitted(NativeCallable):
             others = [*ready.arrays, *direct.values()]
             if fresh and buffer not in direct and takes_place(array, strides, others):
                 direct[buffer] = array
+            elif isinstance(array, OnDevice):
+                raise ValueError(
+                    f"out= of {version.signature.name} is on {self._options.device} and would have to be copied to: "
+                    f"pass an array of shape {tuple(shape)} without gaps that overlaps no argument"
+                )
         return direct
 
     def lower(self, *args: Any, **kwargs: Any) -> Lowered:
@@ -408,12 +412,13 @@ class Jitted(NativeCallable):
             remarks,
         )
 
-    def profile(self, *args: Any, repeats: int = 20, **kwargs: Any) -> Profile:
-        """Where the time of such a call goes: time, bytes, flops and rates of each kernel; `print` it for a table.
+    def profile(self, *args: Any, repeats: int | None = None, **kwargs: Any) -> Any:
+        """Where the time of such a call goes, a `Profile`: time, bytes, flops and rates of each kernel; `print` it.
 
-        It is the call of median length of `repeats`, results going to memory that is mapped already.  Arguments that
-        the function writes to are copied before each call and stay as they are.  ValueError where `repeats` is not a
-        positive int; errors as of a call.
+        It is the call of median length of `repeats` (None: 20), results going to memory that is mapped already.
+        Arguments that the function writes to are copied before each call and stay as they are.  On a GPU it is a
+        `GpuProfile`, with what the device measures: time, or on the simulator counts, for which one call is enough.
+        ValueError where `repeats` is not a positive int; errors as of a call.
         """
         from .profile import profile_graph
 
@@ -446,10 +451,10 @@ class Jitted(NativeCallable):
         return describe_versions(self.__wrapped__.__name__, self._made(), waiting)
 
 
-def _destinations(signature: Signature, out: Any) -> dict[int, np.ndarray]:
+def _destinations(signature: Signature, out: Any, device: str) -> dict[int, np.ndarray]:
     from .out_argument import destinations
 
-    return destinations(signature.name, signature.structure, out)
+    return destinations(signature.name, signature.structure, out, device)
 
 
 class Lowered:
@@ -470,12 +475,24 @@ def jit(function: Callable[..., Any] | None = None, **options: Any) -> Any:
     allow), `passes` (options of passes as text), `debug` (True: debug information for gdb), `donate` (names of
     parameters whose arrays may become results: `donation.py`), `max_temp_bytes` (a call that needs more of temporaries
     is an error that says what for).
-    OptionError for others.  The result is called like the function; arrays give arrays, lazy tensors give lazy tensors.
+    OptionError for others, TypeError for what is no Python function.  The result is called like the function; arrays
+    give arrays, lazy tensors give lazy tensors.
     """
     made = Options.of(**options)
     if function is None:
-        return lambda f: Jitted(f, made)
-    return Jitted(function, made)
+        return lambda f: Jitted(_python_function(f), made)
+    return Jitted(_python_function(function), made)
+
+
+def _python_function(function: Any) -> Callable[..., Any]:
+    """The function that is given, which has to have a body to stage; that of a jitted one."""
+    if isinstance(function, Jitted):
+        return function.__wrapped__
+    if not isinstance(function, types.FunctionType):
+        name = getattr(function, "__name__", None)
+        hint = "write a lambda that calls it" if name is None else f"write lambda x: {name}(x)"
+        raise TypeError(f"txc.jit compiles a Python function, not {function!r}: {hint}")
+    return function
 
 
 def structured(structure: Any, outputs: list[np.ndarray], lazy: Any = None, places: Container[int] = ()) -> Any:

@@ -10,7 +10,7 @@ import os
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from xdsl.context import Context
@@ -27,12 +27,15 @@ from .codegen.machine import load_object
 from .executable import CodeSpec, Executable, GuardFailure, Prepared
 from .facts import StrideFact
 from .frontend.graph import Graph
-from .jit import strides_of
+from .jit import compiled, strides_of
 from .options import Options
 from .pipeline import code_of, function_of, run_stages
 from .signature import Signature
 
-__all__ = ["KernelProfile", "Profile", "profile_graph"]
+if TYPE_CHECKING:
+    from .gpu.profile import GpuProfile
+
+__all__ = ["KernelProfile", "Profile", "checked_repeats", "copy_with_strides", "profile_graph"]
 
 #: What instrumented code calls: `clock_gettime`, and what LLVM calls of its own accord.
 _SYMBOLS = ("clock_gettime", "memcpy", "memmove", "memset")
@@ -158,14 +161,18 @@ def profile_graph(
     options: Options,
     arrays: Sequence[np.ndarray],
     integers: Sequence[int],
-    repeats: int,
-) -> Profile:
-    """Run a graph `repeats` times (and once before) and time its kernels.  Arrays that it writes to are copied first.
+    repeats: int | None,
+) -> Profile | GpuProfile:
+    """Run a graph `repeats` times (None: 20; and once before) and time its kernels.
 
+    Arrays that it writes to are copied first.
     ValueError for a number of repeats that is none; GuardFailure where the graph does not hold for the arguments.
     """
-    if not isinstance(repeats, int) or repeats < 1:
-        raise ValueError(f"profile(repeats={repeats!r}): it takes a positive number of calls, e.g. repeats=20")
+    if options.gpu:
+        from .gpu.profile import profile_on_gpu
+
+        return profile_on_gpu(compiled(graph, facts, options), arrays, integers, repeats)
+    repeats = 20 if repeats is None else checked_repeats(repeats)
     buffers = run_stages(graph, options, strides=strides_of(graph, facts), stop_after="buffers").module
     assert buffers is not None
     clocked = _Clocked(graph, buffers, options)
@@ -177,6 +184,13 @@ def profile_graph(
     env = {Sym(name): value for name, value in zip(clocked.code.symbols, prepared.symbols, strict=True)}
     rows = tuple(_row(op, seconds, env) for op, seconds in zip(kernels, chosen.kernels, strict=True))
     return Profile(graph.name, threads, repeats, chosen.seconds, rows, ceilings(threads))
+
+
+def checked_repeats(repeats: int) -> int:
+    """The number of calls; ValueError where it is none."""
+    if not isinstance(repeats, int) or repeats < 1:
+        raise ValueError(f"profile(repeats={repeats!r}): it takes a positive number of calls, e.g. repeats=20")
+    return repeats
 
 
 def _row(op: Operation, seconds: float, env: dict[Sym, int]) -> KernelProfile:
@@ -234,10 +248,10 @@ class _Clocked:
 
     def _own(self, arrays: Sequence[np.ndarray]) -> list[np.ndarray]:
         """Copies of the arrays that are written in place, in their own order in memory: the user's stay as they are."""
-        return [_copy(a) if i in self._executable.written else a for i, a in enumerate(arrays)]
+        return [copy_with_strides(a) if i in self._executable.written else a for i, a in enumerate(arrays)]
 
 
-def _copy(array: np.ndarray) -> np.ndarray:
+def copy_with_strides(array: np.ndarray) -> np.ndarray:
     """A copy with the same strides."""
     low, high = np.lib.array_utils.byte_bounds(array)
     memory = np.empty(high - low, np.uint8)

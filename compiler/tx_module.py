@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -20,9 +20,6 @@ from .frontend.tx_language import TxFunction, TxModule, parse
 from .frontend.tx_types import Parameter
 from .jit import Lowered, compiled, packed, stages_of, structured
 from .options import OptionError, Options
-
-if TYPE_CHECKING:
-    from .profile import Profile
 
 __all__ = ["CompiledModule", "CompiledTx", "compile_source", "load"]
 
@@ -86,7 +83,7 @@ class CompiledTx:
         declared = [r.layout for r in self.function.results or ()]
         return [*declared, *["row"] * count][:count]
 
-    def profile(self, *args: Any, repeats: int = 20, **kwargs: Any) -> Profile:
+    def profile(self, *args: Any, repeats: int | None = None, **kwargs: Any) -> Any:
         """Where the time of such a call goes, kernel by kernel: as `txc.jit` functions have it."""
         from .profile import profile_graph
 

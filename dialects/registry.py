@@ -185,7 +185,7 @@ class Map(Op):
     #: Whether `ulp` counts, beside ulp of the result, what one ulp of each operand changes in it.
     conditioned: ClassVar[bool] = False
     commutative: ClassVar[bool] = False
-    #: Algebra that canonicalisation applies: ``involution``, ``idempotent``, ``("neutral", 0.0)``, …
+    #: Algebra that canonicalisation applies: ``involution``, ``idempotent``, ``idempotent pair``, ``("neutral", 0.0)``.
     algebra: ClassVar[tuple[Any, ...]] = ()
     #: Whether `build` takes ``inside``: where its operands are elements, not what stands in for those outside guards.
     guarded: ClassVar[bool] = False
@@ -331,7 +331,7 @@ class Reduction(Op):
 
 
 class Scan(Op):
-    """The partial results along `axis` of the reduction `by`, which has one state: as many as there are elements.
+    """The partial results along `axis` of the reduction `by`: as many as there are elements.
 
     Result `i` combines the elements up to `i`, or with `exclusive` those before it.
     """

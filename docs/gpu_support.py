@@ -7,19 +7,21 @@ For each op the element types of one kind each (`KINDS`) for which a function th
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+import txc
 from txc.compiler.codegen.machine import make_target
 from txc.compiler.codegen.target import Target
 from txc.compiler.frontend.apply import apply
-from txc.compiler.frontend.trace import Trace
+from txc.compiler.frontend.graph import Graph
 from txc.compiler.options import Options
 from txc.compiler.pipeline import run_stages
 from txc.dialects import ops as _ops  # noqa: F401  (fills the registry)
-from txc.dialects.registry import OPS, Composite, Map, Op, OpError, Reduction, Scan, View
+from txc.dialects.registry import OPS, Map, Op, OpError, Reduction, Scan
 from txc.dialects.types import DTYPES
 
 __all__ = ["KINDS", "TARGET", "compiled_kinds", "measured"]
@@ -41,8 +43,6 @@ PARAMETERS: dict[str, dict[str, Any]] = {
     "slice": {"offsets": (1, 1), "extents": (2, 3)},
     "stride": {"strides": (2, 2)},
     "strided_slice": {"start": (0, 1), "stop": (4, 5), "strides": (1, 2)},
-    "diagonal": {},
-    "swap_layout": {},
 }
 
 
@@ -50,21 +50,92 @@ def _target() -> Target:
     return make_target("nvptx64-nvidia-cuda", "sm_90", "+ptx80")
 
 
-def _doubled(x: Any) -> Any:
+def _grown(x: Any) -> Any:
     """A function with a loop."""
     while abs(x) < 100:
         x = x + x + 1
     return x
 
 
+def _repeated(x: Any) -> Any:
+    for i in range(x.shape[0]):
+        x = x + x[i]
+    return x
+
+
+def _until(x: Any) -> Any:
+    total = x
+    while abs(total).sum() < 100:
+        total = total + x
+    return total
+
+
+def _chosen(x: Any) -> Any:
+    if abs(x).sum() > 1:
+        return x + 1
+    return x - 1
+
+
+def _stored(x: Any) -> Any:
+    y = x * 1
+    y[1:3] = x[:2]
+    return y
+
+
+def _scattered(x: Any) -> Any:
+    y = x * 1
+    y[np.array([0, 3, 0])] = x[:3]
+    return y
+
+
+def _of_pairs(name: str) -> Callable[[Any], Any]:
+    return lambda x: apply(name, x, x)
+
+
+#: What applies an op to a tensor where applying it to tensors of one type, with `PARAMETERS`, does not.
+EXAMPLES: dict[str, Callable[[Any], Any]] = {
+    "scalar_map": lambda x: x.unary_expr(_grown),
+    "fold": lambda x: x.reduce(1, lambda total, v: total * 2 + v, 0),
+    "running": lambda x: x.scan(1, lambda total, v: total * 2 + v, 0),
+    "contract": lambda x: apply("contract", x, x, pairs=[(1, 1)]),
+    "concatenate": lambda x: apply("concatenate", x, x, axis=0),
+    "convolve": lambda x: x.convolve(x.slice((0, 0), (2, 2)), [0, 1]),
+    "cross_entropy": _of_pairs("cross_entropy"),
+    "heaviside": _of_pairs("heaviside"),
+    "logaddexp2": _of_pairs("logaddexp2"),
+    "fft": lambda x: x.fft([1]),
+    "dft": lambda x: x.fft([1]),
+    "extract_image_patches": lambda x: x.reshape((1, 4, 6, 1)).extract_image_patches(2, 2),
+    "extract_volume_patches": lambda x: x.reshape((1, 2, 2, 6, 1)).extract_volume_patches(2, 2, 2),
+    "expand": lambda x: np.broadcast_to(x, (3, *x.shape)),
+    "windows": lambda x: np.lib.stride_tricks.sliding_window_view(x, (2, 3)),
+    "squeeze": lambda x: x[:1].squeeze(0),
+    "take": lambda x: x[np.array([1, 0])],
+    "scatter": _scattered,
+    "insert": _stored,
+    "for": _repeated,
+    "while": _until,
+    "if": _chosen,
+    "constant": lambda x: x + 1,
+    "dim": lambda x: x * x.shape[0],
+    "iota": lambda x: x * txc.arange(x.shape[1]),
+    "philox": lambda x: x + txc.random.uniform((4, 6), seed=1).astype(x.dtype),
+    "sort": lambda x: np.sort(x, axis=1),
+    "argsort": lambda x: np.argsort(x, axis=1),
+    "sort_with_positions": lambda x: apply("sort_with_positions", x, axis=1),
+    "searchsorted": lambda x: np.searchsorted(np.sort(x[0]), x[1]),
+    "cholesky": lambda x: np.linalg.cholesky(x[:, :4]),
+    "eliminate": lambda x: np.linalg.solve(x[:, :4], x[:, 4:]),
+    "qr": lambda x: np.linalg.qr(x).R,
+    "jacobi_eigh": lambda x: np.linalg.eigvalsh(x[:, :4]),
+    "jacobi_svd": lambda x: np.linalg.svd(x, compute_uv=False),
+}
+
+
 def _applied(op: type[Op], x: Any) -> Any:
     """The op on tensors like `x`; OpError where it is not defined on them."""
-    if op.name == "scalar_map":
-        return x.unary_expr(_doubled)
-    if op.name == "fold":
-        return x.reduce(1, lambda total, v: total * 2 + v, 0)
-    if op.name == "running":
-        return x.scan(1, lambda total, v: total * 2 + v, 0)
+    if op.name in EXAMPLES:
+        return EXAMPLES[op.name](x)
     if issubclass(op, Map):
         first = [x > 0] if op.name == "select" else []
         return apply(op, *first, *[x] * (op.arity - len(first)), **PARAMETERS.get(op.name, {}))
@@ -72,43 +143,35 @@ def _applied(op: type[Op], x: Any) -> Any:
         return apply(op, x, dims=(1,))
     if issubclass(op, Scan):
         return apply(op, x, axis=1)
-    if op.name == "contract":
-        return apply(op, x, x, pairs=[(1, 1)])
-    if op.name == "concatenate":
-        return apply(op, x, x, axis=0)
-    if op.name == "convolve":
-        return x.convolve(x.slice((0, 0), (2, 2)), [0, 1])
-    if op.name == "fft":
-        return x.fft([1])
-    if op.name == "extract_image_patches":
-        return x.reshape((1, 4, 6, 1)).extract_image_patches(2, 2)
-    if op.name == "extract_volume_patches":
-        return x.reshape((1, 2, 2, 6, 1)).extract_volume_patches(2, 2, 2)
-    if op.name in ("take", "scatter"):
-        return apply("take", x, np.array([1, 0]), axis=0)
-    if issubclass(op, View | Composite) or op.name == "eval":
-        return apply(op, x, **PARAMETERS.get(op.name, {}))
-    raise OpError(f"{op.name} has no example here")
+    return apply(op, x, **PARAMETERS.get(op.name, {}))
+
+
+def _graph_of(op: type[Op], name: str) -> Graph | None:
+    """A function that applies the op to a tensor of the element type `name`; None where it is not defined on it."""
+
+    def applied(x: Any) -> Any:
+        return _applied(op, x)
+
+    example = np.ones(SHAPE, DTYPES[name].numpy)
+    try:
+        graph = txc.jit(EXAMPLES.get(op.name, applied)).graph(example)
+    except OpError:
+        return None
+    if op.family == "structural" and f" {op.name} " not in str(graph):
+        raise AssertionError(f"the example of {op.name} does not hold it:\n{graph}")
+    element = graph.outputs[0].type.dtype
+    if op.family == "map" and element.is_float and not DTYPES[name].is_float:
+        return None  # an integer that became a float first
+    return graph
 
 
 def compiled_kinds(op: type[Op]) -> list[str]:
     """The element types for which it becomes PTX."""
     found = []
     for name in KINDS:
-        with Trace("f") as trace:
-            try:
-                x = trace.array_input("x", np.ones(SHAPE, DTYPES[name].numpy))
-                result = _applied(op, x)
-            except OpError:
-                continue
-            if (
-                not isinstance(result, tuple)
-                and op.family == "map"
-                and result.element.is_float
-                and not x.element.is_float
-            ):
-                continue  # an integer that became a float first
-            graph = trace.finish(result)
+        graph = _graph_of(op, name)
+        if graph is None:
+            continue
         try:
             run_stages(graph, Options.of(), target=_target(), stop_after="asm")
         except Exception:  # whatever goes wrong, it is no PTX

@@ -26,6 +26,7 @@ from ..dialects.attributes import (
     buffer_type,
     dim_attr,
     from_attr,
+    map_attr,
     scalar_type,
     tensor_of,
 )
@@ -296,7 +297,7 @@ class _Walk:
         staging = self._allocate(info, op)
         nest = self._emit_nest(op, [staging])
         index = identity_map(dims)
-        nest.attributes["out_maps"] = ArrayAttr([kernel.map_attr(index)])
+        nest.attributes["out_maps"] = ArrayAttr([map_attr(index)])
         body = Block(arg_types=[scalar_type(info.dtype)])
         body.add_op(kernel.YieldOp(body.args[0]))
         self.block.add_op(kernel.GenericOp([staging], [buffer], dims, [index], [store], body, []))
@@ -505,8 +506,8 @@ def _drop_shared(nest: kernel.GenericOp, shared: int) -> None:
     def fit(index: IndexMap, value: SSAValue) -> kernel.MapAttr:
         assert isinstance(value.type, BufferType)
         if len(index.exprs) == value.type.data.rank:
-            return kernel.map_attr(index)
-        return kernel.map_attr(IndexMap(index.extents, index.exprs[shared:], index.guards))
+            return map_attr(index)
+        return map_attr(IndexMap(index.extents, index.exprs[shared:], index.guards))
 
     nest.attributes["in_maps"] = ArrayAttr([fit(m, v) for m, v in zip(nest.maps_in(), nest.ins)])
     nest.attributes["out_maps"] = ArrayAttr([fit(m, v) for m, v in zip(nest.maps_out(), nest.outs)])

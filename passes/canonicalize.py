@@ -175,13 +175,12 @@ def involution(op: tx.TxOp, sweep: _Sweep) -> SSAValue | None:
 
 def idempotent(op: tx.TxOp, sweep: _Sweep) -> SSAValue | None:
     """``f(f(x))`` is ``f(x)``, ``f(x, x)`` is `x`."""
-    if not isinstance(op, tx.MapOp) or "idempotent" not in _algebra(op):
+    if not isinstance(op, tx.MapOp):
         return None
-    if len(op.operands) == 2 and op.operands[0] is op.operands[1]:
-        return op.operands[0]
-    if len(op.operands) == 1 and type(op.operands[0].owner) is type(op):
-        return op.operands[0]
-    return None
+    x = op.operands[0] if op.operands else None
+    if x is not None and "idempotent pair" in _algebra(op) and op.operands[1] is x:
+        return x
+    return x if x is not None and "idempotent" in _algebra(op) and type(x.owner) is type(op) else None
 
 
 def same_cast(op: tx.TxOp, sweep: _Sweep) -> SSAValue | None:

@@ -32,6 +32,10 @@ from .remarks import remark
 __all__ = ["EvalInsertionPass"]
 
 
+#: Costs of shared values count as often as they are read: bounded, so that long chains of squares are no infinity.
+_MOST = 1e18
+
+
 @dataclass(frozen=True)
 class EvalInsertionPass(ModulePass):
     """Decide what is materialised.  With ``maps=false`` no map is: all are recomputed wherever they are used."""
@@ -42,17 +46,41 @@ class EvalInsertionPass(ModulePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         costs = Costs.of(op)
         for function in [f for f in op.body.block.ops if isinstance(f, func.FuncOp)]:
-            for block in _blocks(function):
-                _Insertion(costs, self.maps).block(block)
+            insertion, blocks = _Insertion(costs, self.maps), _blocks(function)
+            for block in reversed(blocks):
+                insertion.follow_uses(block)
+            for block in blocks:
+                insertion.block(block)
 
 
-@dataclass(frozen=True)
 class _Insertion:
-    costs: Costs
-    maps: bool
+    """One function.
+
+    `inlined` holds the instructions that compute one element of a value from what is in memory; `read` how often what
+    uses a map's or view's result evaluates it, in elements: by each use in turn, and by the one that does most.
+    """
+
+    def __init__(self, costs: Costs, maps: bool):
+        self.costs, self.maps = costs, maps
+        self.inlined: dict[SSAValue, float] = {}
+        self.read: dict[SSAValue, tuple[float, float]] = {}
+
+    def follow_uses(self, block: Block) -> None:
+        """Note of each value how often it would be evaluated; those that use it come first."""
+        for op in reversed(list(block.ops)):
+            if isinstance(op, (tx.MapOp, tx.ViewOp, tx.TakeOp)):
+                result = op.results[0]
+                own = assumed_size(tensor_of(result.type))
+                further = [self._evaluations(u.operation, u.index, own) for u in result.uses]
+                self.read[result] = (sum(further), max(further, default=0.0))
 
     def block(self, block: Block) -> None:
+        """Insert evals behind the ops of a block."""
         for op in list(block.ops):
+            if isinstance(op, tx.TxOp) and not isinstance(op, (tx.EvalOp, tx.ReductionOp, tx.ContractOp)):
+                below = sum(self.inlined.get(v, 0.0) for v in op.operands)
+                cost = min(_MOST, below + (op.bound.cost if issubclass(op.bound, Map) else 0.0))
+                self.inlined.update(dict.fromkeys(op.results, cost))
             if isinstance(op, (tx.ReductionOp, tx.ContractOp)):
                 for result in op.results:
                     self._fold(op, result)
@@ -74,11 +102,11 @@ class _Insertion:
         if not tensor_of(value.type).rank:
             return  # the same for every element: the emitter computes it outside the innermost loops
         own = assumed_size(tensor_of(value.type))
-        evaluations = sum(_evaluations(u.operation, u.index, own) for u in value.uses)
+        evaluations, _ = self.read[value]
         if evaluations <= own:
             return  # nothing would be computed twice
         element, uses = tensor_of(value.type).dtype, value.uses.get_length()
-        again = self.costs.computing(_inlined_cost(value), element.bits) * (evaluations - own)
+        again = self.costs.computing(self.inlined[value], element.bits) * (evaluations - own)
         traffic = self.costs.moving(element.bytes * own * (1 + uses))
         reason = (
             f"recomputed for {evaluations / max(own, 1.0):.0f} times as many elements" if uses == 1 else f"{uses} uses"
@@ -88,44 +116,33 @@ class _Insertion:
         else:
             remark("eval", op.name, "computed again", reason, {"again": again, "kept": traffic}, op)
 
+    def _evaluations(self, user: Operation, operand: int, own: float) -> float:
+        """How often a consumer would evaluate an inlined value, in elements."""
+        if isinstance(user, (tx.ReductionOp, tx.ContractOp, func.ReturnOp, tx.YieldOp, tx.EvalOp)):
+            if isinstance(user, tx.ContractOp):
+                left, right = (assumed_size(tensor_of(v.type)) for v in user.operands)
+                kept = assumed_size(tensor_of(user.results[0].type))
+                # Panels of the right operand are packed once; the left is read again for every panel of columns.
+                return right if operand == 1 else left * max(1.0, kept / max(1.0, left) / 16)
+            return own
+        if isinstance(user, tx.TakeOp) and operand == 0:
+            return own + _MOST  # read at computed indices: needs the whole tensor
+        if isinstance(user, tx.InsertOp) or user.name == "tx.scatter":
+            return own
+        if not isinstance(user, tx.TxOp) or not user.results:
+            return own  # an operand of control flow is in memory anyway
+        result = user.results[0]
+        here = assumed_size(tensor_of(result.type))
+        if result in self.read:
+            # The consumer is itself inlined, unless it is materialised.
+            every, most = self.read[result]
+            return max(here, every if isinstance(user, tx.ViewOp) else most)
+        return here
+
 
 def _blocks(op: Operation) -> list[Block]:
     """Every block inside an op, outer ones first."""
     return [b for inner in op.walk() for region in inner.regions for b in region.blocks]
-
-
-def _evaluations(user: Operation, operand: int, own: float) -> float:
-    """How often a consumer would evaluate an inlined value, in elements."""
-    if isinstance(user, (tx.ReductionOp, tx.ContractOp, func.ReturnOp, tx.YieldOp, tx.EvalOp)):
-        if isinstance(user, tx.ContractOp):
-            left, right = (assumed_size(tensor_of(v.type)) for v in user.operands)
-            kept = assumed_size(tensor_of(user.results[0].type))
-            # Panels of the right operand are packed once; the left is read again for every panel of columns.
-            return right if operand == 1 else left * max(1.0, kept / max(1.0, left) / 16)
-        return own
-    if isinstance(user, tx.TakeOp) and operand == 0:
-        return own + 1e18  # read at computed indices: needs the whole tensor
-    if isinstance(user, tx.InsertOp) or user.name == "tx.scatter":
-        return own
-    if not isinstance(user, tx.TxOp) or not user.results:
-        return own  # an operand of control flow is in memory anyway
-    result = user.results[0]
-    here = assumed_size(tensor_of(result.type))
-    if isinstance(user, (tx.MapOp, tx.ViewOp, tx.TakeOp)) and result.uses.get_length():
-        # The consumer is itself inlined, unless it is materialised: follow it one step.
-        further = [_evaluations(u.operation, u.index, here) for u in result.uses]
-        return max(here, sum(further)) if isinstance(user, tx.ViewOp) else max(here, max(further))
-    return here
-
-
-def _inlined_cost(value: SSAValue, depth: int = 0) -> float:
-    """Instructions to compute one element of a value from what is in memory."""
-    op = value.owner
-    if depth > 16 or not isinstance(op, tx.TxOp) or isinstance(op, (tx.EvalOp, tx.ReductionOp, tx.ContractOp)):
-        return 0.0
-    decl = op.bound
-    below = sum(_inlined_cost(v, depth + 1) for v in op.operands)
-    return below + (decl.cost if issubclass(decl, Map) else 0.0)
 
 
 def _insert(value: SSAValue, recompute: float, traffic: float, uses: int, reason: str) -> None:

@@ -76,11 +76,27 @@ class NestBuilder:
         self._pulled[value, index] = scalar
 
     def pull(self, value: SSAValue, index: IndexMap) -> Value:
-        key = (value, index)
-        found = self._pulled.get(key)
-        if found is None:
-            found = self._pulled[key] = self._located(value, index) if self.locations else self._compute(value, index)
-        return found
+        """The scalar of a value at a point; what it is made from first, on a stack of our own: chains may be long."""
+        waiting = [((value, index), False)]
+        while waiting:
+            key, ready = waiting.pop()
+            if key in self._pulled:
+                continue
+            under = [] if ready else [k for k in self._under(*key) if k not in self._pulled]
+            if under:
+                waiting += [(key, True), *((k, False) for k in reversed(under))]
+            else:
+                self._pulled[key] = self._located(*key) if self.locations else self._compute(*key)
+        return self._pulled[value, index]
+
+    def _under(self, value: SSAValue, index: IndexMap) -> list[tuple[SSAValue, IndexMap]]:
+        """What `_compute` will pull for a map or a view."""
+        op = value.owner
+        if not isinstance(op, TxOp) or self.materialised(value) is not None:
+            return []
+        if isinstance(op, ViewOp):
+            return [(op.operands[0], self._composed(op, index))]
+        return [(v, index) for v in op.operands] if issubclass(op.decl, Map) else []
 
     def _located(self, value: SSAValue, index: IndexMap) -> Value:
         """`_compute` with the builder at the place of the value's op."""
@@ -129,14 +145,19 @@ class NestBuilder:
         return self.builder.apply(decl, operands)
 
     def _view(self, op: ViewOp, index: IndexMap) -> Value:
-        source = op.operands[0]
+        value = self.pull(op.operands[0], self._composed(op, index))
+        if not op.map.guards:
+            return value
         inner = op.map.after(IndexMap(index.extents, index.exprs))
-        composed = IndexMap(index.extents, inner.exprs, index.guards + inner.guards).simplified()
-        value = self.pull(source, composed)
         guards = IndexMap(index.extents, (), inner.guards).simplified().guards
         if not guards:
             return value
         return self.builder.select(self._inside(guards), value, self.builder.constant(op.fill, value.dtype))
+
+    def _composed(self, op: ViewOp, index: IndexMap) -> IndexMap:
+        """Where a view at an index reads what it views."""
+        inner = op.map.after(IndexMap(index.extents, index.exprs))
+        return IndexMap(index.extents, inner.exprs, index.guards + inner.guards).simplified()
 
     def _inside(self, guards: Sequence[Dim]) -> Value:
         """Whether all guards hold."""
@@ -212,14 +233,14 @@ class NestBuilder:
             assert symbol.symbol is not None
             where[symbol.symbol] = bound
             guards.append(limit - 1 - bound)
-        self.block.add_op(YieldOp(element.ref))
+        self.block.add_op(YieldOp(self.builder.ssa(element)))
         place = IndexMap(self.extents, tuple(e.substitute(where) for e in store.exprs), tuple(guards)).simplified()
         merge = None
         if combine is not None:
             merge = Block(arg_types=[scalar_type(element.dtype)] * 2)
             builder = BodyBuilder(merge, self.builder.has_fma)
             merged = builder.apply(combine, [builder.wrap(a, element.dtype) for a in merge.args])
-            merge.add_op(YieldOp(merged.ref))
+            merge.add_op(YieldOp(builder.ssa(merged)))
         return ScatterOp(self.ins, base, self.extents, ordered, self.maps, place, self.block, merge, [base.type])
 
     def finish_reduction(

@@ -12,7 +12,7 @@ from xdsl.dialects.builtin import ArrayAttr
 from xdsl.ir import Block, Operation
 
 from ..dialects import kernel, loop
-from ..dialects.attributes import BufferInfo
+from ..dialects.attributes import BufferInfo, map_attr
 from ..dialects.dims import Dim, dim, maximum, minimum, packed_strides, sym
 from ..dialects.index_map import IndexMap
 from .loop_writer import LoopWriter, buffer_info
@@ -52,7 +52,7 @@ class Panels:
             (k,) = (sym(f"d{n}") for n in range(maps[number].rank))
             maps[number] = IndexMap(maps[number].extents, (dim(0), k - at * self.columns))
         self.nest.operands = operands
-        self.nest.attributes["in_maps"] = ArrayAttr([kernel.map_attr(m) for m in maps])
+        self.nest.attributes["in_maps"] = ArrayAttr([map_attr(m) for m in maps])
 
     def _bind(self, block: Block, expr: Dim) -> Dim:
         symbol, value = self.writer.fresh(), loop.IndexOp(expr)

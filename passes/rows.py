@@ -7,12 +7,12 @@ would read the whole right operand for every row, where tiles of several rows re
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Iterator
+from itertools import takewhile
 
 from xdsl.ir import Block, Operation, SSAValue
 
-from ..dialects.dims import iterators
+from ..dialects.dims import Dim, iterators
 from ..dialects.index_map import IndexMap
 from ..dialects.kernel import GenericOp, RowsOp, YieldOp
 from .contraction import factors_of
@@ -26,26 +26,67 @@ __all__ = ["group_rows"]
 
 def group_rows(block: Block, costs: Costs) -> None:
     """Group runs of adjacent nests of a block into rows, in place."""
-    group: list[GenericOp] = []
-    shared = 0
+    group = _Group(costs)
     for op in list(block.ops):
         if not isinstance(op, GenericOp) or op.outs or _is_chain(op) or factors_of(op) is not None:
-            _close(group, shared, costs)
-            group = []
+            group.close()
+            group = _Group(costs)
             continue
-        common = _shared(group, op) if group else op.n_parallel
-        if group and (common == 0 or not _joins(group, op)):
-            if not _uses_results(group, op):
+        if group.nests and (group.shared_with(op) == 0 or not group.given.intersection(op.ins)):
+            if not group.gives_to(op):
                 op.detach()  # nothing to do with the group: out of its way, so that the group can go on
-                _block_of(group[0]).insert_op_before(op, group[0])
+                _block_of(group.nests[0]).insert_op_before(op, group.nests[0])
                 continue
             if listening():
-                _remark(costs, [*group, op], "whole tensors", "a value is needed beyond its row")
-            _close(group, shared, costs)
-            group, common = [], op.n_parallel
-        group.append(op)
-        shared = common if len(group) == 1 else min(shared, common)
-    _close(group, shared, costs)
+                _remark(costs, [*group.nests, op], "whole tensors", "a value is needed beyond its row")
+            group.close()
+            group = _Group(costs)
+        group.add(op)
+    group.close()
+
+
+class _Group:
+    """Nests that may become rows.
+
+    `leading` holds the extents of the parallel iterators that all share, of which a row fixes the first `shared`;
+    `written` where the nests write what they produce; `given` what they read or produce.
+    """
+
+    def __init__(self, costs: Costs):
+        self.costs = costs
+        self.nests: list[GenericOp] = []
+        self.leading: tuple[Dim, ...] = ()
+        self.shared = 0
+        self.written: dict[SSAValue, IndexMap] = {}
+        self.given: set[SSAValue] = set()
+
+    def add(self, op: GenericOp) -> None:
+        first = not self.nests
+        self.shared = op.n_parallel if first else min(self.shared, self.shared_with(op))
+        self.leading = op.extents.data[: op.n_parallel] if first else self._leading_with(op)
+        self.nests.append(op)
+        self.written.update(zip(op.results, op.maps_out()))
+        self.given.update((*op.results, *op.ins))
+
+    def _leading_with(self, op: GenericOp) -> tuple[Dim, ...]:
+        same = takewhile(lambda pair: pair[0] == pair[1], zip(self.leading, op.extents.data[: op.n_parallel]))
+        return tuple(extent for extent, _ in same)
+
+    def shared_with(self, op: GenericOp) -> int:
+        """How many leading iterators a nest can share with these; 0 where a value would be needed beyond its row."""
+        count = len(self._leading_with(op))
+        for value, index in zip(op.ins, op.maps_in()):
+            if value in self.written:
+                count = min(count, _leading_identity(index), _leading_identity(self.written[value]))
+        return 0 if any(v in self.written for v in _read_inside(op)) else count
+
+    def gives_to(self, op: GenericOp) -> bool:
+        """Whether a nest reads what one of these produces."""
+        return any(v in self.written for v in (*op.operands, *_read_inside(op)))
+
+    def close(self) -> None:
+        """Make a rows op of the nests where that is worth it."""
+        _close(self.nests, self.shared, self.costs)
 
 
 def _is_chain(op: GenericOp) -> bool:
@@ -59,40 +100,9 @@ def _block_of(nest: GenericOp) -> Block:
     return block
 
 
-def _uses_results(group: list[GenericOp], op: GenericOp) -> bool:
-    produced = {r for nest in group for r in nest.results}
-    return any(v in produced for inner in op.walk() for v in inner.operands)
-
-
-def _joins(group: list[GenericOp], op: GenericOp) -> bool:
-    """Whether there is something to gain: a value that flows between them, or an input of both."""
-    given = {v for nest in group for v in (*nest.results, *nest.ins)}
-    return any(v in given for v in op.ins)
-
-
-def _shared(group: list[GenericOp], op: GenericOp) -> int:
-    """How many leading iterators the nest can share with the group; 0 where a value would be needed beyond its row."""
-    first = group[0].extents.data
-    produced = {r: nest for nest in group for r in nest.results}
-    count = 0
-    for nest in group:
-        limit = min(group[0].n_parallel, nest.n_parallel, op.n_parallel)
-        same = 0
-        while same < limit and op.extents.data[same] == first[same] == nest.extents.data[same]:
-            same += 1
-        count = same if nest is group[0] else min(count, same)
-    for value, index in zip(op.ins, op.maps_in()):
-        if value in produced:
-            count = min(count, _leading_identity(index), _leading_identity(_written(produced, value)))
-    if any(v in produced for region in op.regions for b in region.blocks for o in b.ops for v in o.operands):
-        return 0
-    return count
-
-
-def _written(produced: Mapping[Any, GenericOp], value: SSAValue) -> IndexMap:
-    """Where the nest that produces a value writes it."""
-    nest = produced[value]
-    return nest.maps_out()[list(nest.results).index(value)]  # pyright: ignore[reportArgumentType]
+def _read_inside(op: GenericOp) -> Iterator[SSAValue]:
+    """What the ops of a nest's regions read, whole tensors at computed indices among them."""
+    return (v for region in op.regions for b in region.blocks for inner in b.ops for v in inner.operands)
 
 
 def _leading_identity(index: IndexMap) -> int:

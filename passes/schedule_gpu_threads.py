@@ -9,12 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from xdsl.dialects import arith
 from xdsl.ir import Block, Operation, SSAValue
 
 from ..dialects import loop
 from ..dialects.attributes import BufferInfo, dims_attr, scalar_dtype
 from ..dialects.dims import Dim, dim, minimum
+from .gpu_loops import is_of_host
 from .locations import carry_loc
 from .loop_writer import LoopWriter, buffer_info
 from .memory import LoopRange
@@ -23,8 +23,6 @@ __all__ = ["write_as_threads"]
 
 #: Threads of a block, and of a grid where each needs memory of its own.
 THREADS, WITH_MEMORY = 64, 2048
-#: What is rather computed again than read back.
-NUMBERS = (arith.ConstantOp, loop.IndexOp)
 
 
 def write_as_threads(writer: LoopWriter, loops: Block, block: Block) -> None:
@@ -75,19 +73,23 @@ class _Threads:
         block.add_op(op)
 
     def _one_thread(self, run: list[Operation], block: Block) -> None:
-        """A kernel of one thread for ops without a parallel loop; the host reads back what it needs of them."""
-        if not run:
-            return
+        """A kernel of one thread for ops without a parallel loop; the host reads back what it needs of them.
+
+        Numbers that the host has without reading anything are its own, and computed again in kernels.
+        """
         inner = Block()
         for op in run:
             op.detach()
-            inner.add_op(op)
-        for op in run:
+            own = is_of_host(op) and not any(
+                o.owner.parent is inner for o in op.operands if isinstance(o.owner, Operation)
+            )
+            (block if own else inner).add_op(op)
+        for op in list(inner.ops):
             for value in op.results:
                 outside = [use.operation for use in value.uses if not _is_within(use.operation, inner)]
                 if outside:
                     self._hand_out(value, op, inner, block)
-        if any(not isinstance(op, NUMBERS) for op in inner.ops):
+        if inner.ops.first is not None:
             number = self.writer.fresh()
             inner.add_op(loop.YieldOp())
             self._serial(inner)
@@ -97,13 +99,10 @@ class _Threads:
         self._later = []
 
     def _hand_out(self, value: SSAValue, op: Operation, inner: Block, block: Block) -> None:
-        """Let what comes behind a kernel use a value that it computes: by memory, or computed again."""
-        if isinstance(op, NUMBERS):
-            again: Operation = op.clone()
-        else:
-            cell = self.writer.allocate(block, BufferInfo(scalar_dtype(value.type), (dim(1),), (dim(1),)))
-            inner.add_op(loop.StoreOp(value, cell, [dim(0)]))
-            again = loop.LoadOp(cell, [dim(0)])
+        """Let what comes behind a kernel use a value that it computes: by memory."""
+        cell = self.writer.allocate(block, BufferInfo(scalar_dtype(value.type), (dim(1),), (dim(1),)))
+        inner.add_op(loop.StoreOp(value, cell, [dim(0)]))
+        again = loop.LoadOp(cell, [dim(0)])
         self._later.append(again)
         value.replace_uses_with_if(again.results[0], lambda use: not _is_within(use.operation, inner))
 

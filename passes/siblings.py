@@ -1,4 +1,4 @@
-"""Sibling fusion: neighbouring elementwise nests over one iteration space become one nest with several results.
+"""Sibling fusion: elementwise nests over one iteration space become one nest with several results.
 
 Merged are nests where the later one either reads what the earlier one wrote, at the same point, or shares an input
 with it: then one pass over memory serves both.
@@ -21,17 +21,34 @@ KEPT = ("loc", "layout")
 
 
 def merge_siblings(block: Block, costs: Costs) -> None:
-    """Merge runs of adjacent nests of a block, in place."""
+    """Merge nests of a block, in place: each with the first one behind it that fits, and what comes of it again."""
     op = block.first_op
     while op is not None:
-        following = op.next_op
-        if isinstance(op, GenericOp) and isinstance(following, GenericOp):
-            reason = _apart(op, following)
-            if listening():
-                _remark(costs, op, following, reason)
-            op = following if reason else _merge(op, following)
+        found = _sibling(op, costs) if isinstance(op, GenericOp) else None
+        if found is None:
+            op = op.next_op
         else:
-            op = following
+            assert isinstance(op, GenericOp)
+            found.detach()
+            block.insert_op_after(found, op)
+            op = _merge(op, found)
+
+
+def _sibling(first: GenericOp, costs: Costs) -> GenericOp | None:
+    """The next nest that can be merged with this one; those between may not give it anything."""
+    given: set[SSAValue] = set()
+    alone = first.is_reduction or bool(first.outs)
+    op = first.next_op
+    while isinstance(op, GenericOp) and not (alone and given):
+        if not _reads(op, given):
+            reason = _apart(first, op)
+            if listening() and (not reason or op is first.next_op):
+                _remark(costs, first, op, reason)
+            if not reason:
+                return op
+        given.update(op.results)
+        op = op.next_op
+    return None
 
 
 def _apart(first: GenericOp, second: GenericOp) -> str:
@@ -46,7 +63,7 @@ def _apart(first: GenericOp, second: GenericOp) -> str:
         return "they are stored in different orders"
     results: set[SSAValue] = set(first.results)
     reads = [(v, m) for v, m in zip(second.ins, second.maps_in())]
-    if any(v in results and not m.is_identity for v, m in reads) or _reads_inside(second, results):
+    if any(v in results and not m.is_identity for v, m in reads) or _reads_at_computed(second, results):
         return "the later one reads the earlier one at other points"
     if not any(v in results for v, _ in reads) and not set(first.ins) & set(second.ins):
         return "they have no operand in common"
@@ -66,7 +83,11 @@ def _remark(costs: Costs, first: GenericOp, second: GenericOp, reason: str) -> N
     remark("fusion", what, chosen, why, choices if not reason else None, second)
 
 
-def _reads_inside(nest: GenericOp, values: set[SSAValue]) -> bool:
+def _reads(nest: GenericOp, values: set[SSAValue]) -> bool:
+    return any(v in values for v in nest.operands) or _reads_at_computed(nest, values)
+
+
+def _reads_at_computed(nest: GenericOp, values: set[SSAValue]) -> bool:
     """Whether the body reads one of the values at computed indices, which needs it whole."""
     return any(v in values for op in nest.body.block.ops for v in op.operands)
 

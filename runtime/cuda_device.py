@@ -141,6 +141,10 @@ class CudaDevice:
         with self.current():
             self.driver.Context.synchronize()
 
+    def measured(self, work: Callable[[], None]) -> dict[str, float]:
+        """Microseconds, by events of the device."""
+        return {"µs": self.seconds(work) * 1e6}
+
     def seconds(self, work: Callable[[], None]) -> float:
         """How long the device takes for what `work` queues."""
         with self.current():

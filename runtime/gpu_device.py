@@ -6,7 +6,7 @@ knows only this.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Protocol
 
 import numpy as np
@@ -88,4 +88,8 @@ class GpuDevice(Protocol):
 
     def synchronize(self) -> None:
         """Wait until all that was queued is done.  Raises DeviceError where some of it failed."""
+        ...
+
+    def measured(self, work: Callable[[], None]) -> Mapping[str, float]:
+        """Do the work, launches of one kernel, and say what can be measured of it, by name: time, or counts."""
         ...

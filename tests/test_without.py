@@ -16,11 +16,14 @@ import txc
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from benchmarks.ablation import SWITCHES
-from benchmarks.families import FAMILIES, workloads
+from benchmarks.ablation import FAMILIES, SWITCHES
+from benchmarks.families import workloads
 
-#: Small sizes of every family that is not of another library's words.
-NAMES = [name for name in FAMILIES if name not in ("tensure-mutation", "small-products")]
+#: Families, at their smallest sizes, that have between them everything that a switch can leave out.
+NAMES = (
+    *FAMILIES, "gelu", "column-sum", "logsumexp", "softmax-columns", "attention", "dense-gelu", "heat", "cumsum",
+    "concatenate", "scatter-add", "matrix-vector",
+)  # fmt: skip
 
 
 def small(name: str) -> list[Any]:

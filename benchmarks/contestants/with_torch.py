@@ -50,6 +50,8 @@ OWN: dict[str, Callable[..., Any]] = {
     "convolve_plane": _slices,
     "random_uniform": torch.rand_like,
     "random_normal": torch.randn_like,
+    "sort": lambda x: torch.sort(x).values,
+    "argsort": torch.argsort,
     "take_rows": lambda x, at: torch.index_select(x, 0, at),
     "take_elements": lambda x, at: torch.index_select(x, 0, at),
     "scatter_add": lambda x, at, v: x.index_add(0, at, v),

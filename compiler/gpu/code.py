@@ -26,7 +26,7 @@ __all__ = ["GpuCode", "Launched"]
 MOST_BLOCKS = 2**31 - 1
 _OPERATORS = {
     "eq": "==", "ne": "!=", "slt": "<", "sle": "<=", "sgt": ">", "sge": ">=",
-    "and": "&", "or": "|", "xor": "^", "add": "+", "subtract": "-",
+    "and": "&", "or": "|", "xor": "^", "add": "+", "subtract": "-", "shift": "<<",
 }  # fmt: skip
 
 
@@ -179,7 +179,8 @@ def _memory_of(array: np.ndarray) -> tuple[int, np.ndarray]:
     return low, np.ctypeslib.as_array((ctypes.c_uint8 * (high - low)).from_address(low))
 
 
-_NAME = re.compile(r"(?:\$|[^\W\d])[\w.$]*")
+#: A symbol in the text of a dim; the compiler's own begin with dots.
+_NAME = re.compile(r"(?:[.$]|[^\W\d])[\w.$]*")
 
 
 class _StepsWriter:
@@ -250,6 +251,10 @@ class _StepsWriter:
             return self._dim(operands[0])
         if operation == "constant":
             return operands[0]
+        if operation == "select":
+            return "{1} if {0} else {2}".format(*operands)
+        if operation == "divide":
+            return "{0} // {1} if ({0} < 0) == ({1} < 0) else -(-{0} // {1})".format(*operands)
         return f" {_OPERATORS[operation]} ".join(operands)
 
     def _new(self, symbol: str) -> str:

@@ -29,14 +29,11 @@ from ...dialects.loop import (
     WhileOp,
     YieldOp,
 )
+from ...passes.gpu_loops import COMPARISONS, HOST_OPS, is_of_host
 from ..codegen.writer import EmitError
 from .plan import Bind, Compute, For, If, Kernel, Launch, Load, Plan, Step, Temporary, While
 
 __all__ = ["outline"]
-
-#: Ops on numbers that the host computes itself, by the name that the plan gives them.
-_HOST = {"arith.andi": "and", "arith.ori": "or", "arith.xori": "xor", "arith.addi": "add", "arith.subi": "subtract"}
-_COMPARISONS = ("eq", "ne", "slt", "sle", "sgt", "sge")
 
 
 def outline(module: ModuleOp) -> tuple[ModuleOp, Plan]:
@@ -89,10 +86,10 @@ class _Outliner:
                 yield self._compute(op, "constant", str(from_attr(value)))
             case arith.ConstantOp(value=FloatAttr()):
                 pass  # only kernels compute with it, and each has its own
-            case arith.CmpiOp() if op.predicate.value.data < len(_COMPARISONS):
-                yield self._compute(op, _COMPARISONS[op.predicate.value.data])
-            case _ if op.name in _HOST:
-                yield self._compute(op, _HOST[op.name])
+            case arith.CmpiOp() if is_of_host(op):
+                yield self._compute(op, COMPARISONS[op.predicate.value.data])
+            case _ if is_of_host(op):
+                yield self._compute(op, HOST_OPS[op.name])
             case ForOp():
                 yield self._for(op)
             case WhileOp():
@@ -144,12 +141,13 @@ class _Outliner:
             raise EmitError(f"loop.parallel of kind {nest.kind.data} outside of a gpu_block")
         name = f"{re.sub(r'[^A-Za-z0-9_]', '_', self.function.sym_name.data)}_k{len(self.kernels)}"
         used = list(dict.fromkeys(v for v in _from_outside(nest) if isinstance(v.type, BufferType)))
-        symbols = _free_symbols(nest, used)
-        integers = [s for s in self.scope if s in symbols]
         body = Block(arg_types=[b.type for b in used])
         mapping: dict[SSAValue, SSAValue] = dict(zip(used, body.args))
         for value in dict.fromkeys(v for v in _from_outside(nest) if v not in mapping):
             mapping[value] = self._again(value, body)
+        symbols = _free_symbols(nest, used)
+        symbols.update(*(op.expr.data.symbols() for op in body.ops if isinstance(op, IndexOp)))
+        integers = [s for s in self.scope if s in symbols]
         body.add_ops([nest.clone(mapping), func.ReturnOp()])
         kernel = func.FuncOp(name, ([b.type for b in used], []), Region(body))
         kernel.attributes["tx.symbols"] = dims_attr(tuple(Dim.of_terms({(s,): 1}) for s in integers))
@@ -161,9 +159,9 @@ class _Outliner:
     def _again(self, value: SSAValue, body: Block) -> SSAValue:
         """A number of the host that a kernel uses, computed again in the kernel."""
         made = value.owner
-        if not isinstance(made, arith.ConstantOp | IndexOp):
-            raise EmitError(f"a kernel uses {value}, a number of the host: loop.bind makes it a symbol")
-        copy = made.clone()
+        if not isinstance(made, Operation) or not is_of_host(made):
+            raise EmitError(f"a kernel uses {value}, which the host has read: loop.bind makes it a symbol")
+        copy = made.clone({operand: self._again(operand, body) for operand in made.operands})
         body.add_op(copy)
         return copy.results[0]
 

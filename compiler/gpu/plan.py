@@ -51,7 +51,10 @@ class Load(NamedTuple):
 
 
 class Compute(NamedTuple):
-    """A number of the host: `operation` of earlier ones, or of a dim (``index``) or a literal (``constant``)."""
+    """A number of the host: `operation` of earlier ones, or of a dim (``index``) or a literal (``constant``).
+
+    Numbers are 64-bit and signed, and programs are such that none of them overflows; ``divide`` rounds towards zero.
+    """
 
     name: str
     operation: str

@@ -38,6 +38,17 @@ class KernelCounts:
     shared_requests: int = 0
     shared_bank_conflicts: int = 0
 
+    def figures(self) -> dict[str, int]:
+        """Sums that a profile shows, by their names there; bytes are those of the sectors that were moved."""
+        return {
+            "instructions": self.instructions.total(),
+            "float": self.instructions["Floating Point"],
+            "bytes read": self.global_load_sectors * SECTOR,
+            "bytes written": self.global_store_sectors * SECTOR,
+            "requests": self.global_load_requests + self.global_store_requests,
+            "bank conflicts": self.shared_bank_conflicts,
+        }
+
     def global_access(self, threads: Array, addresses: Array, size: int, store: bool) -> None:
         """Threads access `size` bytes each at these addresses (one for all, or one each)."""
         warps = threads // WARP

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 
 import numpy as np
@@ -68,6 +68,15 @@ class PtxSimulator:
             yield self.counts
         finally:
             self.counts = before
+
+    def measured(self, work: Callable[[], None]) -> dict[str, float]:
+        """What the launches of the work count together (`KernelCounts.figures`)."""
+        with self.counting() as counts:
+            work()
+        found: Counter[str] = Counter()
+        for kernel in counts.values():
+            found.update(kernel.figures())
+        return dict(found)
 
 
 class PtxModule:

@@ -13,6 +13,7 @@ from .types import TYPES, Array, Type
 _ARITHMETIC = "Integer Arithmetic Instructions"
 _LOGIC = "Logic and Shift Instructions"
 _INTEGERS = "u16 u32 u64 s16 s32 s64"
+_PAIRS = "u16x2 s16x2"
 _BITS = "pred b16 b32 b64"
 
 
@@ -21,11 +22,12 @@ def wide_type(type_: Type) -> Type:
     return TYPES[f"{type_.kind}{2 * type_.bits}"]
 
 
-@instruction("add", "sub", types=f"{_INTEGERS} {float_ops.ALL}", forms="rn rz rm rp ftz sat", section=_ARITHMETIC)
+@instruction("add", types=f"{_INTEGERS} {_PAIRS} {float_ops.ALL}", forms="rn rz rm rp ftz sat", section=_ARITHMETIC)
+@instruction("sub", types=f"{_INTEGERS} {float_ops.ALL}", forms="rn rz rm rp ftz sat", section=_ARITHMETIC)
 def add_or_subtract(d: Decoding) -> Run:
     """``add.sat.s32`` clamps, everything else wraps; floats are `float_ops`."""
     type_ = d.type()
-    if type_.kind not in ("u", "s"):
+    if not type_.is_integer:
         return float_ops.binary(d, type_)
     function: Callable[..., Array] = np.add if d.instruction.opcode == "add" else np.subtract
     if d.flag("sat"):
@@ -34,7 +36,7 @@ def add_or_subtract(d: Decoding) -> Run:
         exact = function
         function = lambda a, b: np.clip(exact(a.astype(np.int64), b), -(2**31), 2**31 - 1).astype(np.int32)  # noqa: E731
     d.done()
-    return d.compute(function, type_, (type_, type_))
+    return d.compute(float_ops.packed(type_, lambda _: function), type_, (type_, type_))
 
 
 def _high(a: Array, b: Array) -> Array:
@@ -138,17 +140,19 @@ def negate(d: Decoding) -> Run:
     return d.compute(np.negative if d.instruction.opcode == "neg" else np.abs, type_, (type_,))
 
 
-@instruction("min", "max", types=f"{_INTEGERS} {float_ops.ALL}", forms="ftz NaN xorsign abs relu", section=_ARITHMETIC)
+@instruction(
+    "min", "max", types=f"{_INTEGERS} {_PAIRS} {float_ops.ALL}", forms="ftz NaN xorsign abs relu", section=_ARITHMETIC
+)
 def least(d: Decoding) -> Run:
     type_ = d.type()
-    if type_.kind not in ("u", "s"):
+    if not type_.is_integer:
         return float_ops.least(d, type_)
     function: Callable[..., Array] = np.minimum if d.instruction.opcode == "min" else np.maximum
     if d.flag("relu"):
         bounded = function
         function = lambda a, b: np.maximum(bounded(a, b), a.dtype.type(0))  # noqa: E731
     d.done()
-    return d.compute(function, type_, (type_, type_))
+    return d.compute(float_ops.packed(type_, lambda _: function), type_, (type_, type_))
 
 
 @instruction("sad", types=_INTEGERS, section=_ARITHMETIC)

@@ -1,7 +1,7 @@
 """The fundamental types of PTX ("Types, fundamental and alternate") as NumPy sees them.
 
 A register holds bits; an instruction's type says what they mean.  bfloat16 has no NumPy dtype: its bits are uint16, and
-`floating.py` computes with it.  Packed pairs (f16x2, bf16x2) are uint32 registers of two lanes.
+`floating.py` computes with it.  Packed pairs (f16x2, bf16x2, u16x2, s16x2) are uint32 registers of two lanes.
 """
 
 from __future__ import annotations
@@ -34,6 +34,11 @@ class Type:
         return self.kind in ("f", "bf")
 
     @property
+    def is_integer(self) -> bool:
+        """Integers, also packed ones, as arithmetic has them."""
+        return self.kind in ("u", "s", "ux2", "sx2")
+
+    @property
     def is_signed(self) -> bool:
         return self.kind == "s"
 
@@ -46,6 +51,8 @@ def _types() -> dict[str, Type]:
     for bits in (16, 32, 64):
         found[f"f{bits}"] = Type(f"f{bits}", "f", bits, np.dtype(f"f{bits // 8}"))
     found["bf16"] = Type("bf16", "bf", 16, np.dtype(np.uint16))
+    for name in ("u16", "s16"):
+        found[f"{name}x2"] = Type(f"{name}x2", f"{name[0]}x2", 32, np.dtype(np.uint32))
     found["f16x2"] = Type("f16x2", "fx2", 32, np.dtype(np.uint32))
     found["bf16x2"] = Type("bf16x2", "bfx2", 32, np.dtype(np.uint32))
     found["tf32"] = Type("tf32", "b", 32, np.dtype(np.uint32))

@@ -87,6 +87,13 @@ def integers_accumulate(x, i):
     return counts, flags
 
 
+def complex_numbers(x, i):
+    z = x * (1 + 2j)
+    z[i] = z[:4] * 1j
+    np.add.at(z, i, z[1])
+    return z
+
+
 def histogram_in_a_loop(x, i):
     counts = np.zeros(5, dtype=np.int64)
     for k in range(i.shape[0]):
@@ -120,8 +127,12 @@ def follows_links(x, i):
 
 
 @pytest.mark.parametrize(
-    "f", [reads, stores, last_value_stays, no_accumulation, reads_what_it_stores, accumulates, integers_accumulate]
-)
+    "f",
+    [
+        reads, stores, last_value_stays, no_accumulation, reads_what_it_stores, accumulates, integers_accumulate,
+        complex_numbers,
+    ],
+)  # fmt: skip
 @pytest.mark.parametrize("order", ["C", "F"])
 def test_of_matrices(f: Callable[..., Any], order: Any):
     x = np.array(X, order=order)
@@ -205,14 +216,41 @@ def test_a_compiled_function_stores_into_tensors_from_outside():
     np.testing.assert_array_equal(np.asarray(t), expected)
 
 
-def test_lazy_tensors():
-    t = txc.asarray(X.copy())
+@pytest.mark.parametrize("in_memory", [False, True])
+def test_lazy_tensors(in_memory: bool):
+    t = txc.asarray(X.copy()) * 1
+    if in_memory:
+        np.asarray(t)  # computed: its elements are in memory from now on
     t[I] = 3.0
     np.add.at(t, (I, 0), 1.0)  # pyright: ignore[reportArgumentType]
     expected = X.copy()
     expected[I] = 3.0
     np.add.at(expected, (I, 0), 1.0)  # pyright: ignore[reportArgumentType]
     np.testing.assert_array_equal(np.asarray(t), expected)
+
+
+def test_lazy_tensors_outside_a_compiled_function():
+    t = txc.asarray(X.copy()) * 1
+
+    @txc.jit
+    def f(v):
+        t[I] = v
+        return t.sum()
+
+    expected = X.copy()
+    for v in (2.0, 3.0):
+        expected[I] = v
+        assert f(np.full((), v)) == pytest.approx(expected.sum())
+        np.testing.assert_array_equal(np.asarray(t), expected)
+
+
+@pytest.mark.parametrize("true", [False, True])
+def test_masks_of_rank_0(true: bool):
+    t = txc.asarray(np.array(2.0))
+    np.asarray(t)
+    t[txc.asarray(true)] = 3.0
+    assert float(t) == (3.0 if true else 2.0)
+    assert t[txc.asarray(true)].shape == (int(true),)
 
 
 def test_column_major():

@@ -62,6 +62,10 @@ CASES: dict[str, tuple[Any, Any]] = {
     "stack": (lambda x: (np.stack([x, x], -1), np.stack((x, x + 1), axis=1)), X),
     "vstack": (lambda x: (np.vstack([x, x]), np.hstack([x, x]), np.dstack([x, x]), np.column_stack([x, x])), V),
     "dstack": (lambda x: (np.vstack([x, x]), np.hstack([x, x]), np.dstack([x, x]), np.column_stack([x, x])), X),
+    "sums of a dtype": (
+        lambda x: (np.sum(x, dtype=np.uint8), np.prod(x, 0, np.int16), np.cumsum(x, dtype=np.int8)),
+        np.arange(250, 258).reshape(2, 4).astype(np.uint16),
+    ),
     "concatenate dtype": (lambda x: np.concatenate([x, x], axis=None, dtype=np.float32), X),
     "append": (lambda x: (np.append(x, x), np.append(x, x, axis=0)), X),
     "block": (lambda x: np.block([[x, x], [x, x + 1]]), X),

@@ -8,7 +8,10 @@ from typing import Any
 
 import pytest
 
-__all__ = ["on_gpus", "sampled"]
+__all__ = ["GPUS", "on_gpus", "sampled"]
+
+#: A test of a device: the simulator, and a real one.
+GPUS = pytest.mark.parametrize("device", ["ptx-sim", pytest.param("cuda:0", marks=pytest.mark.gpu)])
 
 
 def sampled(cases: Sequence[Any], most: int, seed: int = 6) -> list[Any]:

@@ -20,12 +20,10 @@ from txc.compiler.jit import Lowered
 from txc.runtime.gpu_device import DeviceError
 from txc.runtime.ptx_simulator import PtxModule, PtxSimulator
 
+from .devices import GPUS
+
 SOURCE = Path(__file__).parents[2] / "src"
 X = np.random.default_rng(0).standard_normal((37, 53)).astype(np.float32)
-#: Every way of saying where something runs, on the simulator and on a real GPU.
-GPUS = pytest.mark.parametrize(
-    "device", [name for name in ("ptx-sim",)] + [pytest.param("cuda:0", marks=pytest.mark.gpu)]
-)
 
 
 def same(got: Any, expected: Any) -> None:
@@ -184,6 +182,15 @@ def test_errors_name_kernel_and_line(monkeypatch: pytest.MonkeyPatch) -> None:
     assert re.fullmatch(
         rf"kernel smooth_k\d, PTX line 7, {re.escape(place)}: a thread did something", str(caught.value)
     )
+
+
+def test_equal_functions_have_lines_of_their_own() -> None:
+    def again(x: Any, w: Any) -> Any:
+        return np.sqrt(x * x + 1) * w
+
+    for f in (smooth, again):
+        profile = txc.jit(f, device="ptx-sim").profile(X, X[0])
+        assert profile.kernels[0].place == f"{__file__}:{f.__code__.co_firstlineno + 1}"
 
 
 def test_memory_is_given_back(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -68,6 +68,16 @@ def permuted(a: int, b: int, selector: int) -> int:
     return int.from_bytes(bytes(found), "little")
 
 
+def by_halves(f: Callable[[int, int], int], signed: bool) -> Callable[..., int]:
+    """The function on both 16-bit halves."""
+
+    def both(a: int, b: int, c: int) -> int:
+        low, high = (wrap(f(wrap(a >> i, 16, signed), wrap(b >> i, 16, signed)), 16) for i in (0, 16))
+        return high << 16 | low
+
+    return both
+
+
 def integer_cases() -> list[tuple[str, Callable[..., int]]]:
     cases: list[tuple[str, Callable[..., int]]] = []
     for bits in (16, 32, 64):
@@ -101,6 +111,8 @@ def integer_cases() -> list[tuple[str, Callable[..., int]]]:
         cases += [
             (f"brev.b{n} D,A", lambda a, b, c, n=n: int(f"{a:0{n}b}"[::-1], 2)),
         ]
+    for name, f in (("add", lambda a, b: a + b), ("min", min), ("max", max)):
+        cases += [(f"{name}.{kind}16x2 D,A,B", by_halves(f, kind == "s")) for kind in "us"]
     cases += [
         ("add.sat.s32 D,A,B", lambda a, b, c: max(-(2**31), min(2**31 - 1, wrap(a, 32, True) + wrap(b, 32, True)))),
         ("lop3.b32 D,A,B,C,0xe8", lambda a, b, c: a & b | a & c | b & c),
@@ -119,7 +131,7 @@ def integer_cases() -> list[tuple[str, Callable[..., int]]]:
 
 @pytest.mark.parametrize(("statement", "reference"), integer_cases(), ids=lambda v: v if isinstance(v, str) else "")
 def test_integers(statement: str, reference: Callable[..., int]) -> None:
-    bits = int(statement.split()[0][-2:])
+    bits = int(statement.split()[0].replace("16x2", "32")[-2:])
     kind = np.dtype(f"u{bits // 8}")
     special = np.array([x & (2**bits - 1) for x in (0, 1, -1, 1 << bits - 1, (1 << bits - 1) - 1, 2, 31, 3)], kind)
     a = np.concatenate([np.repeat(special, 4), RNG.integers(0, 1 << bits, 32, dtype=kind)])

@@ -1,0 +1,114 @@
+"""What is no loop nest, on the simulator: sorts, searches, transforms, factorisations, stores at places that are data.
+
+Their loops are those of the CPU with threads in the place of lanes, so the bits are too.  Each function of such a row
+has a case, so that none is without code for a GPU.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import txc
+from txc.compiler.bisect import differing
+from txc.passes.schedule_cpu import FOREIGN
+
+from .devices import on_gpus
+
+RNG = np.random.default_rng(8)
+X = RNG.standard_normal((5, 8)).astype(np.float32)
+X[1, 2:5] = [np.nan, -0.0, 0.0]
+WAVES = X[:1] + 1j * X[2:3]
+SQUARE = (lambda a: a @ a.T + 4 * np.eye(4))(RNG.standard_normal((4, 4))).astype(np.float32)
+
+
+def sorts(x: Any) -> Any:
+    return np.sort(x, axis=1), np.argsort(x, axis=0)
+
+
+def sorts_complex_numbers(x: Any) -> Any:
+    return np.sort(x, axis=1)
+
+
+def searches(x: Any) -> Any:
+    return np.searchsorted(np.sort(x[0]), x[1:3])
+
+
+def transforms(x: Any) -> Any:
+    return np.fft.fft(x[:, :6], axis=1), np.fft.ifft(x[:, :7], axis=1)
+
+
+def solves(a: Any) -> Any:
+    return np.linalg.solve(a, a[:, :2] + 1), np.linalg.det(a)
+
+
+def factors(a: Any) -> Any:
+    return np.linalg.cholesky(a), *np.linalg.qr(a)
+
+
+def eigenvalues(a: Any) -> Any:
+    return np.linalg.eigh(a)
+
+
+def singular_values(a: Any) -> Any:
+    return np.linalg.svd(a)
+
+
+def stores(x: Any) -> Any:
+    at = np.array([0, 3, 0, -1])
+    x[at] = x[:4] * 2
+    np.add.at(x, (slice(None), at), 1.5)  # pyright: ignore[reportArgumentType]
+    return x
+
+
+def loops(x: Any) -> Any:
+    for i in range(x.shape[0]):
+        x[i, i] += x[:, 1].sum()
+    while np.nansum(x) < 40:
+        x = x + 1
+    if x[0, 0] > 3:
+        x = x * 2
+    return x
+
+
+def draws(x: Any) -> Any:
+    return x + txc.random.normal((5, 8), seed=3)
+
+
+#: What each is called with.
+CASES: dict[Callable[[Any], Any], np.ndarray] = {
+    sorts: X,
+    sorts_complex_numbers: WAVES,
+    searches: X,
+    transforms: WAVES,
+    solves: SQUARE,
+    factors: SQUARE,
+    eigenvalues: SQUARE,
+    singular_values: SQUARE,
+    stores: X,
+    loops: np.nan_to_num(X),
+    draws: X,
+}
+#: The loop generators of the CPU, and the functions here that use them.
+USES = {
+    "fft": transforms, "searchsorted": searches, "eliminate": solves, "cholesky": factors, "qr": factors,
+    "jacobi_eigh": eigenvalues, "jacobi_svd": singular_values, "sort": sorts, "argsort": sorts,
+    "sort_with_positions": sorts_complex_numbers,
+}  # fmt: skip
+
+
+def results(f: Callable[[Any], Any], x: np.ndarray, device: str) -> list[np.ndarray]:
+    made = txc.jit(f, device=device)(x.copy())
+    return [np.asarray(r) for r in (made if isinstance(made, tuple) else (made,))]
+
+
+def test_every_generator_has_a_case() -> None:
+    assert set(USES) == set(FOREIGN) and set(USES.values()) <= set(CASES)
+
+
+@pytest.mark.parametrize(("device", "f"), on_gpus(list(CASES)))
+def test_the_bits_are_the_cpus(device: str, f: Callable[[Any], Any]) -> None:
+    assert differing(results(f, CASES[f], "cpu"), results(f, CASES[f], device)) is None
