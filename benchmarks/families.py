@@ -26,7 +26,8 @@ class Family:
     `shapes` gives the shapes of the arguments at a size, `places` those of arguments behind the first that
     index its first dim; `elements` how many elements one call must move at least (each argument read once, the result
     written once), `flops` how many operations it counts.  `seen` is what of a result is compared, to `tolerance`
-    where that is not the dtype's: random numbers have only their distribution in common.
+    where that is not the dtype's: random numbers have only their distribution in common.  With `peers`, these alone can
+    be asked: the others have no word for loops that each element runs for itself, or for stores at data.
     """
 
     name: str
@@ -41,6 +42,7 @@ class Family:
     places: Callable[..., Sequence[Size]] = lambda *size: []
     seen: Callable[[Any], Any] = lambda result: result
     tolerance: float | None = None
+    peers: Sequence[str] = ()
 
 
 @dataclass(frozen=True)
@@ -127,6 +129,7 @@ _RANDOM: dict[str, Any] = {
     "seen": lambda made: np.quantile(np.asarray(made), (0.1, 0.25, 0.75, 0.9)),
 }
 _SORTED: dict[str, Any] = {**_maps(1), "sizes": ((1000,), (1_000_000,), (10_000_000,))}
+_LOOPS: dict[str, Any] = {"dtypes": ("f8",), "layouts": ("row",), "peers": ("txc", "numpy", "numba")}
 _STENCIL: dict[str, Any] = {
     "sizes": ((60, 50), (500, 400), (3000, 2000)), "shapes": _matrix, "elements": lambda n, m: 2.0 * n * m,
 }  # fmt: skip
@@ -232,6 +235,15 @@ FAMILIES: dict[str, Family] = dict(
         _family(
             "scatter-add", programs.scatter_add, _maps(1), shapes=lambda n: [(n // 4,), (n,)],
             places=lambda n: [(n,)], elements=lambda n: 3.5 * n,
+        ),
+        _family(
+            "mandelbrot", programs.mandelbrot, _LOOPS, sizes=((30, 20), (120, 100), (500, 400)),
+            shapes=lambda n, m: [(n,), (m,)], elements=lambda n, m: n * m,
+        ),
+        _family(
+            "k-means", programs.k_means, _LOOPS, sizes=((2, 8, 1000), (2, 8, 20_000), (16, 32, 20_000)),
+            shapes=lambda d, k, n: [(d, n), (d, k)], elements=lambda d, k, n: 10.0 * d * n,
+            flops=lambda d, k, n: 30.0 * d * k * n,
         ),
         _family("matmul", programs.matmul, _PRODUCT, shapes=lambda m, k, n: [(m, k), (k, n)], layouts=("row", "col")),
         _family(

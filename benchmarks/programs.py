@@ -250,6 +250,38 @@ def scatter_add(x, at, v):
     return y
 
 
+def escape(re, im, limit):
+    """After how many steps a point leaves the circle of radius 2; `limit` where it has not by then."""
+    x, y, n = 0.0, 0.0, 0
+    while n < limit and x * x + y * y <= 4.0:
+        x, y = x * x - y * y + re, 2.0 * x * y + im
+        n += 1
+    return n
+
+
+def mandelbrot(across, down):
+    """The Mandelbrot set on a grid of as many points as the arguments have, each its own loop."""
+    re, im = np.linspace(-2.0, 0.5, across.shape[0]), np.linspace(-1.25, 1.25, down.shape[0])
+    return np.vectorize(escape)(re[None, :], im[:, None], 100)
+
+
+def k_means(points, centres):
+    """Ten rounds; points and centres are columns."""
+    count = centres.shape[1]
+    for _ in range(10):
+        best = np.full(points.shape[1], np.inf)
+        nearest = np.zeros(points.shape[1], np.int64)
+        for j in range(count):
+            distance = ((points - centres[:, j : j + 1]) ** 2).sum(0)
+            nearest = np.where(distance < best, j, nearest)
+            best = np.minimum(distance, best)
+        total, sizes = np.zeros_like(centres), np.zeros(count)
+        np.add.at(total, (slice(None), nearest), points)
+        np.add.at(sizes, nearest, 1.0)
+        centres = total / np.maximum(sizes, 1.0)
+    return centres
+
+
 def matmul(a, b):
     return np.matmul(a, b)
 

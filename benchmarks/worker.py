@@ -94,6 +94,9 @@ def _contestants(workload: Any, names: Sequence[str]) -> tuple[dict[str, Any], d
     for name in CONTESTANTS:
         if names and name not in names:
             continue
+        if family.peers and name not in family.peers:
+            absent[name] = "it has no word for such loops"
+            continue
         try:
             call = contestant(name, workload)
         except Absent as why:

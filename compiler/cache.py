@@ -71,13 +71,15 @@ def code_key(
     graph: Graph, facts: Sequence[Any], options: Options, parameters: Sequence[Any] | None = None,
     figures: Sequence[tuple[str, float]] = (),
 ) -> CodeKey | None:  # fmt: skip
-    """The key of a graph's machine code; None where the cache is not used, or the code says which lines it is from.
+    """The key of a graph's machine code; None where the cache is not used, or the code has debug information.
 
     `parameters` are those of the Python function for whose calls the code has an entry, `figures` what a search found.
     """
     if options.debug or open_cache()[0] is None:
         return None
     parts = {"parameters": repr(parameters), "figures": repr(tuple(figures))}
+    if options.lines:
+        parts["lines"] = digest_plain(tuple(str(node.loc) for node in graph.walk()))
     return _key("code", {**_program(graph, facts), **parts, **_options(options)})
 
 
@@ -160,6 +162,9 @@ class SourceLookup:
                 "facts": digest_plain(tuple(facts)),
                 **_options(options),
             }
+            if options.lines:
+                codes = (f.__code__ for f in self.digest.functions)
+                parts["lines"] = digest_plain(tuple(f"{c.co_filename}:{c.co_firstlineno}" for c in codes))
             self.key = _key("source", parts)
         except Undigestible as reason:
             self.why = f"it is staged in every process: {reason}"

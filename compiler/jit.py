@@ -58,7 +58,7 @@ def _compiled(
 
     `found`: by which constants a search found the program fastest.
     """
-    places = tuple(node.loc for node in graph.walk()) if options.debug else ()
+    places = tuple(node.loc for node in graph.walk()) if options.lines else ()
     key = (graph.key(), graph.name, tuple(facts), options.compiled, parameters, places, found and found.figures)
     with _code_lock:
         made = _code.get(key)
@@ -333,7 +333,7 @@ class Jitted(NativeCallable):
     def _run(self, version: Version, call: Call, ready: Ready, out: Any) -> Any:
         executable, arrays, signature = version.executable, ready.arrays, version.signature
         self._check_temporaries(version, call, ready)
-        places = {} if out is None else _destinations(signature, out)
+        places = {} if out is None else _destinations(signature, out, self._options.device)
         direct = self._direct(version, ready, places) if places else {}
         if call.on_device:
             direct = self._on_device(executable, ready.prepared, direct)
@@ -347,7 +347,7 @@ class Jitted(NativeCallable):
             if outputs[number] is not array:
                 array[...] = outputs[number]
                 outputs[number] = array
-        given = [o.owner if isinstance(o, OnDevice) else o for o in outputs]
+        given: list[Any] = [o.owner if isinstance(o, OnDevice) else o for o in outputs]
         return structured(signature.structure, given, None if places else call.lazy, places)
 
     def _on_device(
@@ -396,6 +396,11 @@ class Jitted(NativeCallable):
             others = [*ready.arrays, *direct.values()]
             if fresh and buffer not in direct and takes_place(array, strides, others):
                 direct[buffer] = array
+            elif isinstance(array, OnDevice):
+                raise ValueError(
+                    f"out= of {version.signature.name} is on {self._options.device} and would have to be copied to: "
+                    f"pass an array of shape {tuple(shape)} without gaps that overlaps no argument"
+                )
         return direct
 
     def lower(self, *args: Any, **kwargs: Any) -> Lowered:
@@ -470,10 +475,10 @@ class Jitted(NativeCallable):
         return describe_versions(self.__wrapped__.__name__, self._made(), waiting)
 
 
-def _destinations(signature: Signature, out: Any) -> dict[int, np.ndarray]:
+def _destinations(signature: Signature, out: Any, device: str) -> dict[int, np.ndarray]:
     from .out_argument import destinations
 
-    return destinations(signature.name, signature.structure, out)
+    return destinations(signature.name, signature.structure, out, device)
 
 
 class Lowered:
@@ -494,12 +499,24 @@ def jit(function: Callable[..., Any] | None = None, **options: Any) -> Any:
     allow), `passes` (options of passes as text), `debug` (True: debug information for gdb), `donate` (names of
     parameters whose arrays may become results: `donation.py`), `max_temp_bytes` (a call that needs more of temporaries
     is an error that says what for), `autotune` (True: search around the cost model at the first call: `tuning.py`).
-    OptionError for others.  The result is called like the function; arrays give arrays, lazy tensors give lazy tensors.
+    OptionError for others, TypeError for what is no Python function.  The result is called like the function; arrays
+    give arrays, lazy tensors give lazy tensors.
     """
     made = Options.of(**options)
     if function is None:
-        return lambda f: Jitted(f, made)
-    return Jitted(function, made)
+        return lambda f: Jitted(_python_function(f), made)
+    return Jitted(_python_function(function), made)
+
+
+def _python_function(function: Any) -> Callable[..., Any]:
+    """The function that is given, which has to have a body to stage; that of a jitted one."""
+    if isinstance(function, Jitted):
+        return function.__wrapped__
+    if not isinstance(function, types.FunctionType):
+        name = getattr(function, "__name__", None)
+        hint = "write a lambda that calls it" if name is None else f"write lambda x: {name}(x)"
+        raise TypeError(f"txc.jit compiles a Python function, not {function!r}: {hint}")
+    return function
 
 
 def structured(structure: Any, outputs: list[np.ndarray], lazy: Any = None, places: Container[int] = ()) -> Any:

@@ -74,6 +74,11 @@ class Options(NamedTuple):
         return self.fastmath, self.passes, self.debug, self.donate, self.max_temp_bytes, self.device, self.autotune
 
     @property
+    def lines(self) -> bool:
+        """Whether code knows the user's lines: then equal programs at other lines have code of their own."""
+        return self.debug or self.device != CPU.name
+
+    @property
     def gpu(self) -> str:
         """What PTX is made for, ``sm_90a``; empty where code runs on the CPU."""
         return "" if self.device == CPU.name else gpu_device(self.device).cpu

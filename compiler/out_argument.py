@@ -7,14 +7,17 @@ from typing import Any
 
 import numpy as np
 
+from ..runtime.device_array import DeviceArray, OnDevice
+
 __all__ = ["check", "destinations"]
 
 
-def destinations(name: str, structure: Any, out: Any) -> dict[int, np.ndarray]:
+def destinations(name: str, structure: Any, out: Any, device: str) -> dict[int, np.ndarray]:
     """The array for each output that is to go to one.
 
     `out` is an array for a function with one result; for one that returns a tuple or list, a tuple with an array or
-    None for each result.  TypeError where it does not fit what the function returns.
+    None for each result.  Arrays on the device that the function runs on are forms (`OnDevice`) here.  TypeError where
+    it does not fit what the function returns.
     """
     single = isinstance(structure, int) and not isinstance(structure, bool)
     results = [structure] if single else list(structure) if isinstance(structure, (tuple, list)) else None
@@ -27,6 +30,10 @@ def destinations(name: str, structure: Any, out: Any) -> dict[int, np.ndarray]:
     for i, (number, array) in enumerate(zip(results, given)):
         if array is None:
             continue
+        if isinstance(array, DeviceArray):
+            if array.device != device:
+                raise TypeError(f"out= of {name}, result {i}, is on {array.device}, and {name} runs on {device}")
+            array = array.form()
         if not isinstance(array, np.ndarray):
             raise TypeError(f"out= of {name}, result {i}: an array is needed, not a {type(array).__name__}")
         found[number] = array
@@ -51,4 +58,4 @@ def takes_place(array: np.ndarray, strides: Sequence[int], others: Sequence[np.n
         n == 1 or have == want for n, have, want in zip(array.shape, array.strides, expected, strict=True)
     )
     apart = not any(np.may_share_memory(array, other) for other in others)
-    return laid and array.flags.aligned and apart and type(array) is np.ndarray
+    return laid and array.flags.aligned and apart and type(array) in (np.ndarray, OnDevice)

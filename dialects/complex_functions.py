@@ -1,9 +1,9 @@
 """Bodies of the elementary functions of complex scalars, by real functions of their parts.
 
 Each part of a result is within a few units in the last place of the result's magnitude; `log` and `sqrt` are that
-accurate in each part.  Infinite and NaN arguments give what the formulas give: not every case of C's Annex G, which
-NumPy's own results vary in from platform to platform.  Where it says so, Kahan, "Branch cuts for complex elementary
-functions" (1987): signs of zeros choose the side of a branch cut.
+accurate in each part.  Infinite and NaN arguments give what C's Annex G says, which the Python array API repeats; where
+these leave a sign open, any.  Where it says so, Kahan, "Branch cuts for complex elementary functions" (1987): signs of
+zeros choose the side of a branch cut.
 """
 
 from __future__ import annotations
@@ -46,11 +46,35 @@ def turned_back(z: Value) -> Value:
     return z.b.complex_of(im, -re)
 
 
+def is_nan(x: Value) -> Value:
+    return x.differs(x)
+
+
+def is_infinite(*values: Value) -> Value:
+    """Whether any of the values is."""
+    first, *rest = (abs(v).equals(np.inf) for v in values)
+    for other in rest:
+        first = first | other
+    return first
+
+
+def is_wild(x: Value) -> Value:
+    """Whether `x` has no cosine: it is infinite or no number."""
+    return (x - x).differs(0.0)
+
+
+def exp_directions(b: ScalarBuilder, x: Value, y: Value) -> tuple[Value, Value]:
+    """cos(y) and sin(y); where `y` has none, what ``e**x`` times them is anyway: 0 far left, an infinity far right."""
+    wild = is_wild(y)
+    cosine = b.select(wild & is_infinite(x), 1.0, b.op("cos", y))
+    return cosine, b.select(wild & x.equals(-np.inf), 0.0, b.op("sin", y))
+
+
 def exp(b: ScalarBuilder, z: Value) -> Value:
     """e**z; exact zeros of the imaginary part stay."""
     x, y = parts(z)
     limit = 709.0 if x.dtype.bits == 64 else 88.0
-    cosine, sine = b.op("cos", y), b.op("sin", y)
+    cosine, sine = exp_directions(b, x, y)
     size = b.op("exp", x)
     # Where e**x overflows, or is subnormal, the result need not: two factors.
     half = b.op("exp", 0.5 * x)
@@ -63,8 +87,10 @@ def exp(b: ScalarBuilder, z: Value) -> Value:
 def expm1(b: ScalarBuilder, z: Value) -> Value:
     """e**z - 1: the real part without the cancellation of ``cos(y) - 1``."""
     x, y = parts(z)
-    half = b.op("sin", 0.5 * y)
-    return b.complex_of(b.op("expm1", x) * b.op("cos", y) - 2.0 * half * half, b.op("exp", x) * b.op("sin", y))
+    cosine, sine = exp_directions(b, x, y)
+    half = b.select(is_infinite(x), 0.0, b.op("sin", 0.5 * y))
+    re = b.op("expm1", x) * b.select(x.equals(-np.inf), 1.0, cosine) - 2.0 * half * half
+    return b.complex_of(re, b.select(y.equals(0.0), y, b.op("exp", x) * sine))
 
 
 def log(b: ScalarBuilder, z: Value) -> Value:
@@ -105,37 +131,43 @@ def sqrt(b: ScalarBuilder, z: Value) -> Value:
     back = b.select(big, 4.0 * one, b.select(small, one * 2.0 ** -(form.digits // 2 + 2), one))
     long = b.sqrt(0.5 * (abs(x_near) + b.op("hypot", x_near, y_near)))
     short = abs(y_near) / (2.0 * b.select(long.equals(0.0), one, long))
-    long, short = long * back, b.select(abs(y).equals(np.inf), np.inf, short * back)
+    long, short = (b.select(is_infinite(y), np.inf, part * back) for part in (long, short))
     right = b.copysign(one, x) > 0.0
     return b.complex_of(b.select(right, long, short), b.copysign(b.select(right, short, long), y))
 
 
 def sinh(b: ScalarBuilder, z: Value) -> Value:
     x, y = parts(z)
-    return b.complex_of(b.op("sinh", x) * b.op("cos", y), b.op("cosh", x) * b.op("sin", y))
+    # Where the cosine does not exist, zeros and infinities of sinh(x) stay all the same.
+    sized = b.op("sinh", x)
+    re = b.select(is_wild(y) & (x.equals(0.0) | is_infinite(x)), x, sized * b.op("cos", y))
+    return b.complex_of(re, b.select(y.equals(0.0), y, b.op("cosh", x) * b.op("sin", y)))
 
 
 def cosh(b: ScalarBuilder, z: Value) -> Value:
     x, y = parts(z)
-    return b.complex_of(b.op("cosh", x) * b.op("cos", y), b.op("sinh", x) * b.op("sin", y))
+    wild = is_wild(y)
+    re = b.select(wild & is_infinite(x), np.inf, b.op("cosh", x) * b.op("cos", y))
+    im = b.select(wild & x.equals(0.0), x, b.op("sinh", x) * b.op("sin", y))
+    return b.complex_of(re, b.select(y.equals(0.0), y * b.copysign(b.constant(1.0, x.dtype), x), im))
 
 
 def tanh(b: ScalarBuilder, z: Value) -> Value:
     """``(sinh x cosh x + i sin y cos y) / (sinh² x + cos² y)``, whose sums are of positive terms."""
     x, y = parts(z)
     limit = 20.0 if x.dtype.bits == 64 else 10.0
-    far = abs(x) > limit
+    far, wild = abs(x) > limit, is_wild(y)
     one = b.constant(1.0, x.dtype)
     near = b.select(far, 0.0, x)
-    hyperbolic, sine, cosine = b.op("sinh", near), b.op("sin", y), b.op("cos", y)
+    angle = b.select(wild & is_infinite(x), 0.0, y)
+    hyperbolic, sine, cosine = b.op("sinh", near), b.op("sin", angle), b.op("cos", angle)
     below = b.fma(hyperbolic, hyperbolic, cosine * cosine)
     re = hyperbolic * b.sqrt(b.fma(hyperbolic, hyperbolic, 1.0)) / below
     im = sine * cosine / below
     tail = b.op("exp", -2.0 * abs(x))
-    return b.complex_of(
-        b.select(far, b.copysign(one, x), re),
-        b.select(far, 4.0 * (sine * cosine) * tail, im),
-    )
+    re = b.select(far, b.copysign(b.select(is_wild(angle), np.nan, one), x), b.select(x.equals(0.0), x, re))
+    im = b.select(far, 4.0 * (sine * cosine) * tail, im)
+    return b.complex_of(re, b.select(y.equals(0.0), y, im))
 
 
 def sin(b: ScalarBuilder, z: Value) -> Value:
@@ -154,33 +186,45 @@ def asin(b: ScalarBuilder, z: Value) -> Value:
     """Kahan's: products of the roots of ``1 - z`` and ``1 + z``, whose terms have one sign."""
     x, y = parts(z)
     (p, p_im), (q, q_im) = (parts(sqrt(b, b.complex_of(1.0 + s * x, s * y))) for s in (-1.0, 1.0))
-    return b.complex_of(b.op("atan2", x, p * q - p_im * q_im), b.op("asinh", p * q_im - p_im * q))
+    unbounded = is_infinite(x, y)
+    re = b.op("atan2", x, b.select(unbounded, abs(y), p * q - p_im * q_im))
+    im = b.select(unbounded, b.copysign(b.constant(np.inf, x.dtype), y), b.op("asinh", p * q_im - p_im * q))
+    return b.complex_of(b.select(x.equals(0.0) & is_nan(y), x, re), im)
 
 
 def acos(b: ScalarBuilder, z: Value) -> Value:
     x, y = parts(z)
     (p, p_im), (q, q_im) = (parts(sqrt(b, b.complex_of(1.0 + s * x, s * y))) for s in (-1.0, 1.0))
-    return b.complex_of(2.0 * b.op("atan2", p, q), b.op("asinh", q * p_im - q_im * p))
+    unbounded = is_infinite(x, y)
+    angle = b.op("atan2", b.select(unbounded, abs(y), p), b.select(unbounded, x, q))
+    re = b.select(x.equals(0.0) & is_nan(y), math.pi / 2, b.select(unbounded, angle, 2.0 * angle))
+    im = b.select(unbounded, b.copysign(b.constant(np.inf, x.dtype), -y), b.op("asinh", q * p_im - q_im * p))
+    return b.complex_of(re, im)
 
 
 def acosh(b: ScalarBuilder, z: Value) -> Value:
     x, y = parts(z)
     (p, p_im), (q, q_im) = (parts(sqrt(b, b.complex_of(x + s, y))) for s in (-1.0, 1.0))
-    return b.complex_of(b.op("asinh", p * q + p_im * q_im), 2.0 * b.op("atan2", p_im, q))
+    unbounded = is_infinite(x, y)
+    angle = b.op("atan2", b.select(unbounded, y, p_im), b.select(unbounded, x, q))
+    im = b.select(x.equals(0.0) & is_nan(y), math.pi / 2, b.select(unbounded, angle, 2.0 * angle))
+    return b.complex_of(b.select(unbounded, np.inf, b.op("asinh", p * q + p_im * q_im)), im)
 
 
 def atanh(b: ScalarBuilder, z: Value) -> Value:
     """Kahan's; far out ``x / |z|²`` and a right angle."""
     x, y = parts(z)
-    a, one = abs(x), b.constant(1.0, x.dtype)
-    size = b.maximum(a, abs(y))
-    far = size > 2.0 ** (form.digits if (form := format_of(x)) else 0)
+    a, one, limit = abs(x), b.constant(1.0, x.dtype), 2.0 ** format_of(x).digits
+    unbounded = is_infinite(x, y)
+    far = unbounded | ((a + abs(y)) > limit)
     a_near, y_near = b.select(far, 1.0, a), b.select(far, 1.0, y)
     below = b.fma(1.0 - a_near, 1.0 - a_near, y_near * y_near)
     length = b.op("hypot", x, y)
     re = b.select(far, a / length / length, 0.25 * b.op("log1p", 4.0 * a_near / below))
+    re = b.select(unbounded | (x.equals(0.0) & is_nan(y)), 0.0, re)
     angle = 0.5 * b.op("atan2", 2.0 * y_near, (1.0 - a_near) * (1.0 + a_near) - y_near * y_near)
-    return b.complex_of(b.copysign(re, x), b.select(far, b.copysign(one * (math.pi / 2), y), angle))
+    right = b.select(is_nan(y), y, b.copysign(one * (math.pi / 2), y))
+    return b.complex_of(b.copysign(re, x), b.select(far, right, angle))
 
 
 def asinh(b: ScalarBuilder, z: Value) -> Value:

@@ -331,7 +331,7 @@ class Reduction(Op):
 
 
 class Scan(Op):
-    """The partial results along `axis` of the reduction `by`, which has one state: as many as there are elements.
+    """The partial results along `axis` of the reduction `by`: as many as there are elements.
 
     Result `i` combines the elements up to `i`, or with `exclusive` those before it.
     """

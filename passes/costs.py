@@ -28,6 +28,10 @@ ASSUMED = 512
 WORK_UNITS = 1 << 14
 #: The bytes of the elements that tiles and bands are laid out for.
 _ELEMENT = 4
+#: Copies of a body in which every operation waits for the one before; of others the share that does.
+_CHAINS = 4.4
+#: Operations of the longest body of which several copies are worth their time to compile.
+_LONGEST_COPIED = 256
 _ATTRIBUTE = "tx.machine"
 
 
@@ -178,10 +182,19 @@ class Costs:
 
     # Registers
 
-    def copies(self, operations: int) -> int:
-        """Copies of a body of so many operations that are unrolled: what they hold fits the registers."""
+    def copies(self, operations: float, chain: float) -> int:
+        """Copies of a body of so many operations that are unrolled; `chain` of them wait for one another.
+
+        What those of a short body hold fits the registers.  In a longer one a chain leaves most ports idle, and the
+        next round's comes too late to fill them all; two of more than `_LONGEST_COPIED` take too long
+        to compile.
+        """
         registers = self.machine.registers
-        return 4 if operations <= registers / 2 else 2 if operations <= registers * 3 / 4 else 1
+        if operations <= registers / 2:
+            return 4
+        if operations <= registers * 3 / 4:
+            return 2
+        return 1 if operations > _LONGEST_COPIED else max(1, round(_CHAINS * chain / operations))
 
     def accumulators(self, operations: int, width: int) -> int:
         """Vectors of neighbouring results that fold side by side.

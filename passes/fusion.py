@@ -261,7 +261,7 @@ def reduction_nest(scope: _Scope, op: tx.ReductionOp, epilogue: SSAValue | None 
     x = nest.pull(op.operands[0], nest.index([where[i] for i in range(operand.rank)]))
     b = nest.builder
     elements = decl.element(b, x, b.index(k)) if decl.indexed else decl.element(b, x, x)
-    states = list(zip(decl.identity(operand.dtype), decl.states(operand.dtype)))
+    states = list(zip(decl.identity(operand.dtype), decl.states(operand.dtype), strict=True))
     return _fold(
         nest, op, states, elements, op.order, decl.combine,
         lambda b, folded: decl.finish(b, folded, operand.dtype), epilogue, free,
@@ -288,7 +288,7 @@ def scan_nest(scope: _Scope, op: tx.ScanOp, epilogue: SSAValue | None = None) ->
     where = dict(zip((*others, op.axis), iterators(operand.rank)))
     at = nest.index([where[i] for i in range(operand.rank)])
     b, x = nest.builder, nest.pull(op.operands[0], at)
-    states = list(zip(decl.identity(operand.dtype), monoid.states(operand.dtype)))
+    states = list(zip(decl.identity(operand.dtype), monoid.states(operand.dtype), strict=True))
     return _fold(
         nest, op, states, monoid.element(b, x, x), op.order, monoid.combine,
         lambda b, folded: decl.finish(b, folded, operand.dtype, exclusive), epilogue, at.exprs,

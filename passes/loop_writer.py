@@ -20,7 +20,7 @@ from .kernel_figures import kernel_label
 from .locations import carry_loc
 from .memory import LoopRange, aligned_bytes
 from .remarks import listening, remark
-from .work import bytes_of, time_of
+from .work import bytes_of, operations_and_chain, time_of
 
 __all__ = ["Access", "LoopWriter", "Point", "accesses", "body_cost", "bound", "buffer_info", "either"]
 
@@ -63,14 +63,11 @@ def accesses(nest: kernel.GenericOp) -> list[Access]:
     return found
 
 
-def body_cost(nest: kernel.GenericOp, along: set[Sym] | None = None) -> int:
-    """Ops of the body; elementary functions count as the expansions that they are.
-
-    With `along` only those that change as these iterators do: others run before the loop over them.
-    """
+def body_cost(nest: kernel.GenericOp) -> int:
+    """Ops of the body; elementary functions count as the expansions that they are."""
     expanded = ("math.exp", "math.log", "math.sin", "math.cos", "math.tan", "math.pow", "math.erf", "math.tanh")
-    counted = list(nest.body.block.ops) if along is None else _changing(nest, along)
-    return sum(15 if op.name.startswith(expanded) or isinstance(op, kernel.CallOp) else 1 for op in counted)
+    ops = nest.body.block.ops
+    return sum(15 if op.name.startswith(expanded) or isinstance(op, kernel.CallOp) else 1 for op in ops)
 
 
 def _changing(nest: kernel.GenericOp, along: set[Sym]) -> list[Operation]:
@@ -131,6 +128,10 @@ class LoopWriter:
     def chunk(self, nest: kernel.GenericOp) -> int:
         """Points of a nest that make one piece of parallel work."""
         return self.costs.chunk(time_of(nest, self.costs))
+
+    def copies(self, nest: kernel.GenericOp, along: set[Sym]) -> int:
+        """Copies of a nest's body, unrolled in the loop over `along`; what does not change there runs before it."""
+        return self.costs.copies(*operations_and_chain(_changing(nest, along)))
 
     def allocate(self, block: Block, info: BufferInfo, scope: str = "arena") -> SSAValue:
         """A temporary at the end of the arena (or of each worker's own)."""

@@ -28,8 +28,9 @@ __all__ = ["schedule_gpu_reduction", "takes_reduction"]
 LONG_ROW = 1024
 #: Elements of a piece of a long fold that a block takes, and of one that a thread takes along a column.
 PIECE, COLUMN_PIECE = 1 << 15, 1 << 10
-#: Folds of more pieces are cut where there are fewer results than this.
-FEW_RESULTS = 256
+#: Folds of more pieces are cut where there are fewer results than this, for blocks or for threads: a GPU has memory to
+#: wait for in some 100,000 threads.
+FEW_RESULTS, FEW_COLUMNS = 256, 1 << 16
 
 
 def takes_reduction(nest: kernel.GenericOp) -> bool:
@@ -54,12 +55,10 @@ class _Reduction:
         self.across = bool(self.groups) and self._runs_across(walks[: len(nest.ins) - nest.n_post], k)
 
     def write(self, block: Block) -> None:
-        piece = COLUMN_PIECE if self.across else PIECE
-        most = 8 * piece if self.across else piece
+        piece, few = (COLUMN_PIECE, FEW_COLUMNS) if self.across else (PIECE, FEW_RESULTS)
         whole: Callable[[Block], None] = self._columns if self.across else self._rows
-
-        few = FEW_RESULTS * (16 if self.across else 1) - self.results
-        either(block, minimum(self.length - most, few), lambda b: self._cut(b, piece), whole)
+        cut = minimum(self.length - piece, few - self.results)
+        either(block, cut, lambda b: self._cut(b, piece), whole)
 
     def _runs_across(self, walks: Sequence[Access], k: Sym) -> bool:
         """Whether threads stand along results: the order has no lanes, or is free and memory contiguous that way."""
@@ -124,9 +123,11 @@ class _Reduction:
         """Pieces of every fold first, then what they gave."""
         pieces = (self.length + (piece - 1)) // piece
         dims = (self.results, pieces)
+        # What neighbouring threads leave and take is side by side.
+        strides = (dim(1), self.results) if self.across else packed_strides(dims)
         partials: list[SSAValue] = []
         for state in state_types(self.nest):
-            info = BufferInfo(scalar_dtype(state), dims, packed_strides(dims))
+            info = BufferInfo(scalar_dtype(state), dims, strides)
             partials.append(self.writer.allocate(block, info))
 
         def one(body: Block, result: Dim, number: Dim) -> None:

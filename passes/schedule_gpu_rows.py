@@ -1,7 +1,8 @@
 """Rows to grids: the nests of a row one after another, by the threads of a warp or, for long rows, of a block.
 
-What the nests hand each other stays with the threads: one number a row in registers, a row in block memory.  Rows too
-long for that have a place in a temporary for each block, whose number is bounded then.
+What the nests hand each other stays with the threads: one number a row in registers, a row in block memory, where also
+comes what several of them read, so that it is loaded once.  Rows too long for that have a place in a temporary for each
+block, whose number is bounded then.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from ..dialects.dims import Dim, Sym, dim, maximum, minimum
 from ..dialects.index_map import product, unravel
 from .gpu_loops import gpu_block, gpu_threads, in_lanes
 from .loop_writer import LoopWriter, body_cost, bound, buffer_info, either
+from .row_staging import in_place, with_rows_loaded_once
 from .schedule_gpu_map import Grid
 from .schedule_gpu_reduce import takes_reduction
 from .schedule_reduce import fold
@@ -36,12 +38,22 @@ def takes_rows(rows: kernel.RowsOp) -> bool:
 
 def schedule_gpu_rows(writer: LoopWriter, rows: kernel.RowsOp, block: Block, grid: Grid) -> None:
     """Grids for rows that `takes_rows`."""
-    _Rows(writer, rows, grid).write(block)
+    plain = _Rows(writer, rows.nests, rows.n_shared, grid)
+    once = _Rows(writer, with_rows_loaded_once(rows.nests, rows.n_shared), rows.n_shared, grid)
+    warps, size = grid.threads // WARP, once.row_bytes
+
+    def of_blocks(inner: Block) -> None:
+        if once.rows:
+            either(inner, SHARED + 1 - size, once.in_blocks, plain.in_memory if plain.rows else plain.in_blocks)
+        else:
+            once.in_blocks(inner)
+
+    either(block, minimum(LONG_ROW + 1 - once.length, SHARED + 1 - size * warps), once.in_warps, of_blocks)
 
 
 class _Rows:
-    def __init__(self, writer: LoopWriter, rows: kernel.RowsOp, grid: Grid):
-        self.writer, self.nests, self.shared, self.grid = writer, rows.nests, rows.n_shared, grid
+    def __init__(self, writer: LoopWriter, nests: Sequence[kernel.GenericOp], shared: int, grid: Grid):
+        self.writer, self.nests, self.shared, self.grid = writer, nests, shared, grid
         self.extents = self.nests[0].extents.data[: self.shared]
         self.count = product(self.extents)
         self.length = dim(1)
@@ -51,7 +63,15 @@ class _Rows:
         made = {v for nest in self.nests for v in nest.outs}
         self.rows = [v for v in dict.fromkeys(v for n in self.nests for v in n.outs) if _is_private(v)]
         self.rows = [v for v in self.rows if v not in self.kept]
+        #: Rows in the place of others.
+        self.instead = in_place(self.nests, self.rows)
+        self.rows = [v for v in self.rows if v not in self.instead]
         self.handed = {v for nest in self.nests for v in nest.ins if v in made and v not in self.kept}
+
+    @property
+    def row_bytes(self) -> Dim:
+        """Memory for what the nests of one row hand each other."""
+        return sum((_bytes(buffer_info(v)) for v in self.rows), dim(0))
 
     def _is_number(self, nest: kernel.GenericOp, value: SSAValue) -> bool:
         """Whether a nest makes one element a row of a value, which is read as it is."""
@@ -64,23 +84,9 @@ class _Rows:
                 return False
         return True
 
-    def write(self, block: Block) -> None:
-        warps, size = self.grid.threads // WARP, dim(0)
-        for value in self.rows:
-            size = size + _bytes(buffer_info(value))
-        short = minimum(LONG_ROW + 1 - self.length, SHARED + 1 - size * warps)
-
-        def of_blocks(inner: Block) -> None:
-            if self.rows:
-                either(inner, SHARED + 1 - size, self._in_blocks, self._in_memory)
-            else:
-                self._in_blocks(inner)
-
-        either(block, short, self._in_warps, of_blocks)
-
     # Who has a row, and where what it hands on is
 
-    def _in_warps(self, block: Block) -> None:
+    def in_warps(self, block: Block) -> None:
         warps = self.grid.threads // WARP
         first, row, body, around = self.writer.fresh(), self.writer.fresh(), Block(), Block()
         shared = self._block_memory(around, warps, [row - first])
@@ -90,18 +96,19 @@ class _Rows:
         around.add_op(loop.ParallelOp(str(row), first, upper, body, kind="gpu_warp"))
         block.add_op(gpu_block(first, self.count, around, warps * WARP, step=warps, shared=shared))
 
-    def _in_blocks(self, block: Block) -> None:
+    def in_blocks(self, block: Block) -> None:
         row, body = self.writer.fresh(), Block()
         shared = self._block_memory(body, 1, [dim(0)])
         self._row(body, row, self.grid.threads)
         block.add_op(gpu_block(row, self.count, body, self.grid.threads, shared=shared))
 
-    def _in_memory(self, block: Block) -> None:
+    def in_memory(self, block: Block) -> None:
         """Blocks that take one row after another, with a row of a temporary for each."""
         number, row, body = self.writer.fresh(), self.writer.fresh(), Block()
         blocks = minimum(self.count, BLOCKS)
         for value in self.rows:
             self.writer.parts[value] = (self.writer.allocate(block, _several(buffer_info(value), blocks)), (number,))
+        self._take_places()
         self._row(body, row, self.grid.threads)
         body.add_ops([loop.BarrierOp(), loop.YieldOp()])
         each = loop.ForOp(str(row), number, self.count, body, step=blocks)
@@ -116,7 +123,14 @@ class _Rows:
             block.add_op(made)
             self.writer.parts[value] = (made.result, tuple(place))
             offset = offset + _bytes(info)
+        self._take_places()
         return offset
+
+    def _take_places(self) -> None:
+        for value, first in self.instead.items():
+            while first in self.instead:
+                first = self.instead[first]
+            self.writer.parts[value] = self.writer.parts[first]
 
     # One row
 
@@ -127,12 +141,18 @@ class _Rows:
             places = [bound(writer, block, p) for p in places]
         done = {Sym(f"d{i}"): place for i, place in enumerate(places)}
         writer.kept, writer.registers = self.kept, {}
+        read: set[SSAValue] = set()
         for nest in self.nests:
+            if any(self.instead.get(v) in read for v in nest.outs):
+                block.add_op(loop.BarrierOp())
             self._nest(nest, block, done, threads)
+            if not nest.is_reduction:  # a fold that threads share ends when all have read
+                read.update(nest.ins)
             if self.handed & set(nest.outs):
                 block.add_op(loop.BarrierOp())
+                read.clear()
         writer.kept, writer.registers = set(), {}
-        writer.parts = {v: p for v, p in writer.parts.items() if v not in self.rows}
+        writer.parts = {v: p for v, p in writer.parts.items() if v not in self.rows and v not in self.instead}
 
     def _nest(self, nest: kernel.GenericOp, block: Block, done: dict[Sym, Dim], threads: int) -> None:
         inner = nest.extents.data[self.shared : nest.n_parallel]

@@ -9,7 +9,7 @@ from xdsl.ir import Block, Operation
 
 from ..dialects import kernel, loop
 from ..dialects.dims import Dim, Sym, dim, linear_in, maximum, minimum
-from .loop_writer import Access, LoopWriter, accesses, body_cost
+from .loop_writer import Access, LoopWriter, accesses
 
 __all__ = ["Group", "Lanes", "choose_lanes", "groups_of", "point_of", "schedule_map"]
 
@@ -117,7 +117,7 @@ def schedule_map(
     vector = max(range(len(groups)), key=lambda i: (scores[i], i))
     order = [g for i, g in enumerate(groups) if i != vector] + [groups[vector]]
     moving = [w for w in walks if any((s := w.step(d)) is None or s.terms for d in order[-1].symbols)]
-    copies = writer.costs.copies(body_cost(nest, {*order[-1].symbols}))
+    copies = writer.copies(nest, {*order[-1].symbols})
     width, unroll = choose_lanes(lanes, moving or walks, copies)
     iterators = [writer.fresh() for _ in order]
     point = {**done, **point_of(order, iterators)}

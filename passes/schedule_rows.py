@@ -17,7 +17,7 @@ from ..dialects.attributes import BufferInfo, map_attr
 from ..dialects.dims import Dim, Sym, dim, minimum
 from ..dialects.index_map import IndexMap, product
 from .locations import carry_loc
-from .loop_writer import LoopWriter, accesses, body_cost, buffer_info
+from .loop_writer import LoopWriter, accesses, buffer_info
 from .schedule_map import Lanes, choose_lanes, groups_of, point_of
 from .schedule_reduce import fold
 from .work import time_of
@@ -89,7 +89,7 @@ def _write_band(
     for nest in nests:
         _place_in_band(nest, private, last, start)
         walks = accesses(nest)
-        width, unroll = choose_lanes(lanes, walks, writer.costs.copies(body_cost(nest)))
+        width, unroll = choose_lanes(lanes, walks, writer.copies(nest, {last}))
         groups = groups_of(nest, walks, shared, nest.n_parallel)
         iterators, row = [writer.fresh() for _ in groups], writer.fresh()
         point = {**done, last: row, **point_of(groups, iterators)}

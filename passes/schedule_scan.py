@@ -17,7 +17,7 @@ from xdsl.ir import Attribute, Block, Operation, SSAValue
 from ..dialects import kernel, loop
 from ..dialects.attributes import BufferInfo, scalar_dtype
 from ..dialects.dims import Dim, Sym, dim, minimum
-from .loop_writer import LoopWriter, accesses, body_cost
+from .loop_writer import LoopWriter, accesses
 from .schedule_map import Group, Lanes, choose_lanes, groups_of, point_of
 
 __all__ = ["schedule_scan"]
@@ -211,7 +211,7 @@ def _in_bands(
     point = {**done, **point_of(groups, iterators), place: k}
     outer, side = Block(), writer.costs.band
     states = [writer.allocate(outer, _line(t, side), "thread") for t in _state_types(nest)]
-    width, unroll = choose_lanes(lanes, accesses(nest), writer.costs.copies(body_cost(nest)))
+    width, unroll = choose_lanes(lanes, accesses(nest), writer.copies(nest, {*groups[-1].symbols}))
     stop = minimum(extent, band + side)
 
     def across(body: Block) -> Operation:

@@ -13,12 +13,14 @@ from ..dialects.kernel import CallOp, ForeignOp, ForOp, GenericOp, ScatterOp, Wh
 from ..dialects.registry import OPS, Map
 from .costs import Costs, Work, assumed_number
 
-__all__ = ["FOREIGN_WORK", "bytes_of", "time_of", "work_of"]
+__all__ = ["FOREIGN_WORK", "bytes_of", "operations_and_chain", "time_of", "work_of"]
 
 #: An estimate with more terms would cost a small call too much.
 _MOST_TERMS = 6
 #: Units of work that stand for one element of a foreign kernel.
 FOREIGN_WORK = 16
+#: Operations of an elementary function for each one that waits for another.
+_SIDE_BY_SIDE = 3
 
 
 def work_of(function: func.FuncOp) -> Dim | None:
@@ -114,6 +116,20 @@ def _operations(ops: Iterable[Operation]) -> tuple[float, float]:
             inner = _operations(o for block in region.blocks for o in block.ops)
             arithmetic, divisions = arithmetic + inner[0], divisions + inner[1]
     return arithmetic, divisions
+
+
+def operations_and_chain(ops: Iterable[Operation]) -> tuple[float, float]:
+    """How many operations these are, and the most of them that wait for one another."""
+    operations = longest = 0.0
+    waits: dict[SSAValue, float] = {}
+    for op in ops:
+        arithmetic, divisions = _operations([op])
+        own = arithmetic + divisions
+        before = max((waits.get(o, 0.0) for inner in op.walk() for o in inner.operands), default=0.0)
+        after = before + (own if own <= 1 else own / _SIDE_BY_SIDE)
+        waits.update(dict.fromkeys(op.results, after))
+        operations, longest = operations + own, max(longest, after)
+    return operations, longest
 
 
 def _declared(name: str) -> float:

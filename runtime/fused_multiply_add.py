@@ -1,28 +1,89 @@
-"""`x*y + z` rounded once, on NumPy arrays, for machines and NumPy versions without the instruction.
+"""`x*y + z` rounded once, on NumPy arrays: NumPy has no such function, so LLVM makes one for this processor.
 
-float32: the product is exact in float64; the float64 sum rounded to odd loses nothing that the last rounding needs.
-float64: Boldo and Melquiond, "Emulation of a FMA and correctly rounded sums" (2008): the three parts of the exact
-result are added so that the low part is rounded to odd.  It needs exponents away from the ends of the range; lanes
-outside take exact integer arithmetic.  Most lanes need less: where the sum of the parts, plainly rounded, is not near
-the middle between two numbers, it is the result (Ziv, 1991).
+Where the processor lacks the instruction, LLVM calls the C library's `fma`, which rounds once as well.
 """
 
 from __future__ import annotations
 
-import math
+import ctypes
+from collections.abc import Callable
+from functools import cache
 from typing import Any
 
 import numpy as np
+
+from .kept_code import load_kept
 
 __all__ = ["fma", "round_to_odd"]
 
 Array = np.ndarray[Any, Any]
 
+_KINDS = {np.dtype(np.float32): ("float", "f32"), np.dtype(np.float64): ("double", "f64")}
+#: Element i of the result is that of the operands' elements i times their steps.
+_SOURCE = """
+declare {type} @llvm.fma.{name}({type}, {type}, {type})
+define void @fma_{name}(i64 %n, ptr %out, ptr %x, i64 %x.step, ptr %y, i64 %y.step, ptr %z, i64 %z.step) {{
+  %some = icmp sgt i64 %n, 0
+  br i1 %some, label %loop, label %done
+loop:
+  %i = phi i64 [0, %0], [%next, %loop]
+  %x.i = mul i64 %i, %x.step
+  %y.i = mul i64 %i, %y.step
+  %z.i = mul i64 %i, %z.step
+  %x.at = getelementptr {type}, ptr %x, i64 %x.i
+  %y.at = getelementptr {type}, ptr %y, i64 %y.i
+  %z.at = getelementptr {type}, ptr %z, i64 %z.i
+  %x.value = load {type}, ptr %x.at
+  %y.value = load {type}, ptr %y.at
+  %z.value = load {type}, ptr %z.at
+  %value = call {type} @llvm.fma.{name}({type} %x.value, {type} %y.value, {type} %z.value)
+  %out.at = getelementptr {type}, ptr %out, i64 %i
+  store {type} %value, ptr %out.at
+  %next = add i64 %i, 1
+  %more = icmp slt i64 %next, %n
+  br i1 %more, label %loop, label %done
+done:
+  ret void
+}}
+"""
+
 
 def fma(x: Array, y: Array, z: Array) -> Array:
     """`x*y + z` with one rounding; float32 or float64 arrays of one dtype, which broadcast."""
-    with np.errstate(all="ignore"):
-        return _fma64(x, y, z) if x.dtype == np.float64 else _fma32(*np.broadcast_arrays(x, y, z))
+    shape = x.shape if x.shape == y.shape == z.shape else np.broadcast_shapes(x.shape, y.shape, z.shape)
+    out = np.empty(shape, x.dtype)
+    (x, dx), (y, dy), (z, dz) = _walked(x, shape), _walked(y, shape), _walked(z, shape)
+    _native()[x.dtype](out.size, out.ctypes.data, x.ctypes.data, dx, y.ctypes.data, dy, z.ctypes.data, dz)
+    return out
+
+
+def _walked(array: Array, shape: tuple[int, ...]) -> tuple[Array, int]:
+    """Memory with the elements of that shape in their order, and the step from one to the next."""
+    if array.size == 1:
+        return array, 0
+    if array.shape != shape:
+        array = np.broadcast_to(array, shape)
+    return (array if array.flags.c_contiguous else np.ascontiguousarray(array)), 1
+
+
+@cache
+def _native() -> dict[np.dtype[Any], Callable[..., None]]:
+    names = [f"fma_{name}" for _, name in _KINDS.values()]
+    addresses = load_kept("fma", _source, names, _of_the_c_library())
+    operands = [ctypes.c_void_p, ctypes.c_int64] * 3
+    prototype = ctypes.CFUNCTYPE(None, ctypes.c_int64, ctypes.c_void_p, *operands)
+    return {dtype: prototype(addresses[f"fma_{name}"]) for dtype, (_, name) in _KINDS.items()}
+
+
+def _source() -> str:
+    return "".join(_SOURCE.format(type=type_, name=name) for type_, name in _KINDS.values())
+
+
+def _of_the_c_library() -> dict[str, int]:
+    """Addresses of its functions; empty where this process has not loaded them: few processors need them."""
+    library = ctypes.CDLL(None)
+    found = {name: getattr(library, name, None) for name in ("fma", "fmaf")}
+    return {name: ctypes.cast(f, ctypes.c_void_p).value or 0 for name, f in found.items() if f is not None}
 
 
 def round_to_odd(near: Array, error: Array) -> Array:
@@ -39,72 +100,3 @@ def round_to_odd(near: Array, error: Array) -> Array:
     stepped = np.where(near == 0, tiny, moved.view(near.dtype))
     # An overflow to infinity came from beyond the largest finite value, whose last bit is odd.
     return np.where(even & (error != 0) & np.isfinite(near), stepped, near).astype(near.dtype, copy=False)
-
-
-def _two_sum(a: Array, b: Array) -> tuple[Array, Array]:
-    total = a + b
-    part = total - a
-    return total, (a - (total - part)) + (b - part)
-
-
-def _two_product(a: Array, b: Array) -> tuple[Array, Array]:
-    product = a * b
-    a_high, b_high = _high_half(a), _high_half(b)
-    a_low, b_low = a - a_high, b - b_high
-    low = ((a_high * b_high - product) + a_high * b_low + a_low * b_high) + a_low * b_low
-    return product, low
-
-
-def _high_half(a: Array) -> Array:
-    scaled = a * 134217729.0
-    return scaled - (scaled - a)
-
-
-def _fma32(x: Array, y: Array, z: Array) -> Array:
-    total, error = _two_sum(x.astype(np.float64) * y.astype(np.float64), z.astype(np.float64))
-    return round_to_odd(total, np.where(np.isfinite(total), error, 0)).astype(np.float32)
-
-
-def _fma64(x: Array, y: Array, z: Array) -> Array:
-    high, low = _two_product(x, y)
-    total, rest = _two_sum(high, z)
-    result, rest = _two_sum(total, rest + low)
-    # What the sum of the low parts lost is below 2**-50 of half a unit of the result.  NaN is never sure.
-    sure = (result + rest * (1 + 2.0**-48) == result) & (np.abs(high) > 2.0**-900)
-    if sure.all():
-        return result
-    result, lanes = np.array(result), ~sure
-    result[lanes] = _fma64_carefully(*(np.broadcast_to(v, result.shape)[lanes] for v in (x, y, z)))
-    return result
-
-
-def _fma64_carefully(x: Array, y: Array, z: Array) -> Array:
-    product = x * y
-    special = (x == 0) | (y == 0) | ~np.isfinite(x) | ~np.isfinite(y) | ~np.isfinite(z)
-    magnitude = np.abs(product)
-    small, large = 2.0**-900, 2.0**990
-    regular = (magnitude > small) & (magnitude < large) & (np.abs(x) < large) & (np.abs(y) < large)
-    regular &= (np.abs(z) < large) & ((np.abs(z) > small) | (z == 0))
-    high, low = _two_product(x, y)
-    t_high, t_low = _two_sum(z, low)
-    v_high, v_low = _two_sum(high, t_high)
-    w, w_error = _two_sum(t_low, v_low)
-    result = v_high + round_to_odd(w, np.where(regular, w_error, 0))
-    # A finite product with an infinite or NaN addend is that addend, even where the product alone would overflow.
-    finite_product = np.isfinite(x) & np.isfinite(y)
-    plain = np.where(finite_product & ~np.isfinite(z), z, product + z)
-    result = np.where(special, plain, result)
-    extreme = ~special & ~regular
-    if extreme.any():
-        result[extreme] = [_exact(*map(float, lane)) for lane in zip(x[extreme], y[extreme], z[extreme])]
-    return result
-
-
-def _exact(x: float, y: float, z: float) -> float:
-    """The same for finite scalars, by integer arithmetic."""
-    (xn, xd), (yn, yd), (zn, zd) = x.as_integer_ratio(), y.as_integer_ratio(), z.as_integer_ratio()
-    numerator = xn * yn * zd + zn * xd * yd
-    try:
-        return numerator / (xd * yd * zd) if numerator else 0.0
-    except OverflowError:
-        return math.inf if numerator > 0 else -math.inf

@@ -48,6 +48,7 @@ ARGUMENTS: dict[str, Any] = {
     "mlp": lambda: (normal(3, 64), *weights()),
     "gaussian_blur": lambda: (normal(12, 17), np.full(5, 0.2, np.float32)),
     "digits_classifier": lambda: (table(),),
+    "k_means": lambda: (normal(3, 60).astype(np.float64), normal(3, 4).astype(np.float64), 3),
     "mlp_digits": lambda: (table(), *weights()),
 }
 MODULES = {"mlp_digits": "mlp"}
@@ -146,6 +147,14 @@ def test_heat_takes_its_steps_at_run_time():
     np.testing.assert_array_equal(heat(plate, 0.2, 0), before)
     assert not np.array_equal(heat(plate, 0.2, 1), heat(plate, 0.2, 2))
     np.testing.assert_array_equal(plate, before)
+
+
+def test_each_point_of_the_mandelbrot_set_runs_its_own_loop(monkeypatch: pytest.MonkeyPatch):
+    module = python("mandelbrot", monkeypatch)
+    re, im = np.linspace(-2, 0.6, 23), np.linspace(-1.2, 1.2, 17)
+    found = module.mandelbrot(re, im, 60)
+    assert found.shape == (17, 23) and found.max() == 60 and found.min() == 1
+    np.testing.assert_array_equal(found, [[module.escape(x, y, 60) for x in re] for y in im])
 
 
 def test_gelu_by_tanh_is_near_gelu():

@@ -7,6 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from .. import programs
+
 numba: Any = importlib.import_module("numba")
 prange = numba.prange
 parallel = numba.njit(parallel=True, fastmath=True)
@@ -168,6 +170,41 @@ def scatter_add(x, at, v):
     for i in range(at.shape[0]):
         out[at[i]] += v[i]
     return out
+
+
+_escape = numba.njit(programs.escape)
+
+
+@parallel
+def mandelbrot(across, down):
+    re, im = np.linspace(-2.0, 0.5, across.shape[0]), np.linspace(-1.25, 1.25, down.shape[0])
+    out = np.empty((im.shape[0], re.shape[0]), np.int64)
+    for i in prange(im.shape[0]):
+        for j in range(re.shape[0]):
+            out[i, j] = _escape(re[j], im[i], 100)
+    return out
+
+
+@parallel
+def k_means(points, centres):
+    d, n = points.shape
+    centres, nearest = centres.copy(), np.empty(n, np.int64)
+    for _ in range(10):
+        for i in prange(n):
+            best = np.inf
+            for j in range(centres.shape[1]):
+                distance = 0.0
+                for c in range(d):
+                    distance += (points[c, i] - centres[c, j]) ** 2
+                if distance < best:
+                    best, nearest[i] = distance, j
+        total, sizes = np.zeros(centres.shape), np.zeros(centres.shape[1])
+        for i in range(n):
+            sizes[nearest[i]] += 1.0
+            for c in range(d):
+                total[c, nearest[i]] += points[c, i]
+        centres = total / np.maximum(sizes, 1.0)
+    return centres
 
 
 @parallel

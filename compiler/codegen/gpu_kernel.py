@@ -29,6 +29,11 @@ __all__ = ["GpuKernel"]
 WIDEST = 16
 
 
+def _is_shared(op: Operation) -> bool:
+    """Whether an op is a fold that the threads of a block or warp share."""
+    return isinstance(op, ReduceOp) and op.cooperative is not None
+
+
 class GpuKernel(CooperativeWriter):
     """A function with one nest of blocks, as a kernel."""
 
@@ -102,7 +107,7 @@ class GpuKernel(CooperativeWriter):
         first = self.add(self.index(op.lower.data), self.mul(number, step))
         bound = op.upper.data if op.lower.data.nonneg else None
         self._know(op)
-        shares = any(isinstance(inner, AllocOp | BarrierOp | ReduceOp) for inner in op.walk())
+        shares = any(isinstance(inner, AllocOp | BarrierOp) or _is_shared(inner) for inner in op.walk())
 
         def body(_: list[Reg]) -> list[Reg]:
             self.region(op.block)

@@ -25,6 +25,8 @@ __all__ = ["CooperativeWriter"]
 
 #: Elements that a thread loads before it folds the first of them, and instructions of bodies that do so.
 IN_FLIGHT, LIGHT = 8, 128
+#: The first of these where a thread folds alone: there are fewer of them.
+ALONE = 16
 
 
 class CooperativeWriter(TeamWriter):
@@ -59,7 +61,7 @@ class CooperativeWriter(TeamWriter):
 
     def _block(self, fold: Fold, start: str, end: str, extent: int | None) -> list[Reg]:
         """One thread's fold in order, with several elements in flight."""
-        copies = self._in_flight(fold, 1)
+        copies = self._in_flight(fold, 1, ALONE)
         if fold.lanes > 1 or self.lanes or copies == 1 or fold.position is not None:
             return super()._block(fold, start, end, extent)
         symbol, bound = fold.op.symbol, self._bound(fold.op)
@@ -198,12 +200,12 @@ class CooperativeWriter(TeamWriter):
 
     # Combining
 
-    def _in_flight(self, fold: Fold, least: int) -> int:
+    def _in_flight(self, fold: Fold, least: int, most: int = IN_FLIGHT) -> int:
         """How many elements a thread loads at once."""
         if self._needs_order(fold.op.body.block):
             return least if least == 1 else 1
         cost = emitted_cost(fold.op.body.block)
-        return max(least, min(IN_FLIGHT, LIGHT // cost))
+        return max(least, min(most, LIGHT // cost))
 
     def _lane_of(self, fold: Fold, copies: int, stride: int, starts: Sequence[Sym] = ()) -> Lane | None:
         """The lane dim of so many elements of a thread."""

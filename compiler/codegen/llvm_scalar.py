@@ -391,20 +391,23 @@ class ScalarWriter(Converter):
         return self.op("xor", w, t, a, b)
 
     def _i_shl(self, w: int, t: str, _: bool, a: str, b: str) -> str:
-        return self._within_width(w, t, b, self.op("shl", w, t, a, b))
+        return self._within_width(w, t, "shl", a, b)
 
     def _i_shr(self, w: int, t: str, signed: bool, a: str, b: str) -> str:
         if signed:
             most = int(t[1:]) - 1
             by = b if b in self._below_width or _is_below(b, most + 1) else self._call("umin", w, t, b, str(most))
             return self.op("ashr", w, t, a, by)
-        return self._within_width(w, t, b, self.op("lshr", w, t, a, b))
+        return self._within_width(w, t, "lshr", a, b)
 
-    def _within_width(self, w: int, t: str, by: str, shifted: str) -> str:
+    def _within_width(self, w: int, t: str, shift: str, a: str, by: str) -> str:
         """What a shift gives: zero where it is by a type's width or more, of which literals and masks tell enough."""
-        if by in self._below_width or _is_below(by, int(t[1:])):
-            return shifted
-        return self.choose(w, self.op("icmp ult", w, t, by, t[1:]), t, shifted, "0")
+        width = int(t[1:])
+        if by in self._below_width or _is_below(by, width):
+            return self.op(shift, w, t, a, by)
+        # LLVM's NVPTX back end takes the choice for PTX's own clamping, which sees but the lower 32 bits of 64.
+        amount = self._call("umin", w, t, by, str(width - 1)) if self.target.is_gpu and width > 32 else by
+        return self.choose(w, self.op("icmp ult", w, t, by, t[1:]), t, self.op(shift, w, t, a, amount), "0")
 
     def _safe_divisor(self, w: int, t: str, signed: bool, a: str, b: str) -> tuple[str, str]:
         """(whether the divisor is zero, a divisor that cannot trap: one instead of zero and of -1 under MIN)."""

@@ -61,6 +61,8 @@ def reduce(
     else:
         result = apply(name, x, dims=given, **params)
     results = result if isinstance(result, tuple) else (result,)
+    if dtype is not None:
+        results = tuple(cast(r, x.element) for r in results)  # sums of small integers are wider
     if keepdims and keepdims is not np._NoValue:
         kept = [dim(1) if i in given else d for i, d in enumerate(x.dims)]
         results = tuple(_reshaped(r, tuple(kept), x.layout) for r in results)
@@ -83,6 +85,8 @@ def scan(
     if axis is None:
         x, axis = ravel(x), 0
     result = apply(name, x, axis=axis, exclusive=exclusive)
+    if dtype is not None:
+        result = cast(result, x.element)
     if out is not None:
         out[...] = result
         return out

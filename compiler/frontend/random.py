@@ -57,19 +57,11 @@ def _bits(numbers: Tensor, seed: Tensor) -> Tensor:
 
 def _fraction(bits: Tensor, element: DType) -> Tensor:
     """The leading bits as a multiple of 2**-p in [0, 1), where p is the precision."""
-    precision = {"f16": 11, "bf16": 8, "f32": 24, "f64": 53}[element.name]
-    leading = apply("right_shift", bits, np.uint64(64 - precision))
-    if precision < 32:
-        return apply("mul", _as_float(leading, element), cast(as_tensor(2.0**-precision), element))
-    # Two halves, because processors convert vectors of 32-bit integers only; their sum is exact.
-    high = _as_float(apply("right_shift", leading, np.uint64(27)), element)
-    low = _as_float(apply("bitwise_and", leading, np.uint64((1 << 27) - 1)), element)
-    return apply("mul", apply("add", apply("mul", high, 2.0**27), low), 2.0**-precision)
-
-
-def _as_float(whole: Tensor, element: DType) -> Tensor:
-    """A number below 2**31."""
-    return cast(cast(whole, DTYPES["i32"]), element)
+    if element.name == "bf16":
+        return cast(_fraction(apply("bitwise_and", bits, np.uint64(0xFF << 56)), DTYPES["f32"]), element)
+    if element.bits < 64:
+        bits = cast(apply("right_shift", bits, np.uint64(64 - element.bits)), DTYPES[f"u{element.bits}"])
+    return apply("fraction", bits)
 
 
 def _uniform(numbers: Tensor, seed: Tensor, element: DType) -> Tensor:

@@ -25,6 +25,7 @@ from .graph import Graph, Loc
 from .jumps import MADE
 from .masked import Masked
 from .numpy_dispatch import library_function
+from .numpy_functions.grids import INDEXED
 from .staged_source import factory_of, global_names
 from .staging_ast import RUNTIME
 from .staging_builtins import REPLACED, staging_error
@@ -147,13 +148,13 @@ class Runtime:
     def captured(self, name: str, value: Any) -> Any:
         """A global or closure variable: a fact; arrays become hidden arguments."""
         self.captures.take(self._root(name, value), (self.function, name))
-        return require().capture(value) if isinstance(value, np.ndarray) else value
+        return require().capture(value) if isinstance(value, np.ndarray) else INDEXED.get(id(value), value)
 
     def attribute(self, owner: Any, name: str) -> Any:
         """An attribute: of what is outside the function a fact; arrays become hidden arguments."""
         value = self.captures.attribute(owner, name)
         captured = isinstance(value, np.ndarray) and not isinstance(owner, (Tensor, np.ndarray))
-        return require().capture(value) if captured else value
+        return require().capture(value) if captured else INDEXED.get(id(value), value)
 
     def changed(self, owner: Any, what: str) -> Any:
         """The object of which an attribute or element is assigned."""

@@ -1,4 +1,7 @@
-"""Random bits by counting: no state, so element `i` has the same bits for any number of threads and any device."""
+"""Random bits by counting, without a state: element `i` has the same ones for any number of threads and any device.
+
+What turns such bits into numbers in [0, 1) stands beside them.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +12,7 @@ import numpy as np
 
 from ..registry import Map, op
 from ..scalar import ScalarBuilder, Value
-from ..types import DTYPES
+from ..types import DTYPES, DType
 
 U64 = DTYPES["u64"]
 LOW = (1 << 32) - 1
@@ -51,3 +54,45 @@ class Philox(Map):
             product = first * np.uint64(MULTIPLIER)
             first, second = (product >> word) ^ key ^ second, product & LOW
         return (np.asarray(first | second << word).astype(arrays[0].dtype),)
+
+
+#: The float whose numbers are made of whole numbers of so many bits, and how many leading bits it takes.
+FRACTIONS = {8: ("f16", 8), 16: ("f16", 11), 32: ("f32", 24), 64: ("f64", 53)}
+
+
+def _fraction(x: Any) -> Any:
+    """In NumPy, by exact steps."""
+    bits = np.asarray(x).dtype.itemsize * 8
+    name, precision = FRACTIONS[bits]
+    leading = np.right_shift(x, bits - precision).astype(DTYPES[name].numpy)
+    return leading * leading.dtype.type(2.0**-precision)
+
+
+@op
+class Fraction(Map):
+    """The leading bits of an unsigned number over what they count to, in [0, 1): as many as a float has, exactly.
+
+    The float is as wide as the number: f64 of u64, f32 of u32, f16 of u16 and u8.
+    """
+
+    numpy = staticmethod(_fraction)
+    dtypes = frozenset({"uint"})
+    cost = 6.0
+
+    @classmethod
+    def result_dtype(cls, operand: DType) -> DType:
+        return DTYPES[FRACTIONS[operand.bits][0]]
+
+    @classmethod
+    def scalar(cls, b: ScalarBuilder, *xs: Value) -> Value:
+        (x,) = xs
+        element, precision = cls.result_dtype(x.dtype), FRACTIONS[x.dtype.bits][1]
+        leading, scale = x >> x.dtype.bits - precision, 2.0**-precision
+        if x.dtype.bits < 64:
+            wide = element.computes_in
+            return b.cast(b.cast(b.cast(leading, DTYPES["i32"]), wide) * scale, element)
+        # Processors convert vectors of 32-bit integers only.  As the low bits of 2**52 and of 2**84 the halves are
+        # floats already, and their sum without what they were added to is exact.
+        low = b.bitcast(leading & LOW | 0x4330 << 48, element)
+        high = b.bitcast(leading >> 32 | 0x4530 << 48, element)
+        return ((high - (2.0**84 + 2.0**52)) + low) * scale

@@ -23,12 +23,12 @@ class Cumsum(Scan):
     @classmethod
     def identity(cls, element: DType) -> tuple[float | int | bool, ...]:
         # What -0.0 is added to does not change, -0.0 included; 0.0 + -0.0 is 0.0.
-        return (-0.0,) if element.is_float else (0,)
+        return tuple(-0.0 if state.is_float else 0 for state in cls.fold().states(element))
 
     @classmethod
     def finish(cls, b: ScalarBuilder, states: tuple[Value, ...], element: DType, exclusive: bool) -> tuple[Value, ...]:
-        if exclusive and element.is_float:
-            states = (states[0] + 0.0,)  # the sum of no elements is 0.0
+        if exclusive and element.part.is_float:
+            states = tuple(state + 0.0 for state in states)  # the sum of no elements is 0.0
         return super().finish(b, states, element, exclusive)
 
 

@@ -145,8 +145,7 @@ def _renamed(
         return operand
 
     guard = instruction.guard
-    return replace(
-        instruction,
-        operands=tuple(map(moved, instruction.operands)),
-        guard=Register(guard.number + base, guard.bits) if guard is not None else None,
+    return instruction.moved(
+        tuple(map(moved, instruction.operands)),
+        Register(guard.number + base, guard.bits) if guard is not None else None,
     )

@@ -126,19 +126,6 @@ def _odd_fma(a: Array, b: Array, c: Array) -> Array:
     return _odd_add(a * b, c)
 
 
-def _fma_single(a: Array, b: Array, c: Array) -> Array:
-    """Nearest f32: the f64 sum rounds as the exact one does unless it lies half way or below the normal numbers."""
-    total = a.astype(np.float64) * b + c
-    near = total.astype(np.float32)
-    doubtful = (total.view(np.uint64) & np.uint64(0x1FFFFFFF)) == np.uint64(0x10000000)
-    small = np.abs(near) < np.float32(2.4e-38)
-    if np.count_nonzero(small):
-        doubtful |= small & (total != 0)
-    if np.count_nonzero(doubtful):
-        near[doubtful] = fma(*(np.broadcast_to(v, near.shape)[doubtful] for v in (a, b, c)))
-    return near
-
-
 _NEAREST: dict[str, Compute] = {
     "add": np.add, "sub": np.subtract, "mul": np.multiply, "div": np.divide, "sqrt": np.sqrt, "fma": fma,
     "rcp": np.reciprocal,
@@ -159,7 +146,7 @@ def arithmetic(name: str, type_: Type, mode: str) -> Compute:
         odd = _TO_ODD[name]
         return lambda *a: encode_float(odd(*(decode_float(x, type_).astype(_F64) for x in a)), type_, mode)
     if mode == "rn" and (type_.bits > 16 or name != "fma"):
-        return _fma_single if name == "fma" and type_.bits == 32 else _NEAREST[name]
+        return _NEAREST[name]
     if type_.bits < 64:
         odd = _TO_ODD[name]
         signed = _zero_sign if mode == "rm" and name in ("add", "sub", "fma") else _as_is

@@ -70,7 +70,9 @@ class _Parser:
         self.tokens.append("")
         self.lines.append(line)
         self.at = 0
-        self.files: dict[int, str] = {}
+        #: Compilers write them behind the functions whose lines refer to them.
+        following = zip(self.tokens, self.tokens[1:], self.tokens[2:])
+        self.files = {n: name.strip('"') for word, n, name in following if word == ".file"}
         self.place = ""
         self.out = Module()
         self.function: Function | None = None
@@ -136,8 +138,8 @@ class _Parser:
 
     def file(self) -> None:
         self.expect(".file")
-        number = self.integer()
-        self.files[number] = self.take().strip('"')
+        self.integer()
+        self.take()
         while self.accept(","):
             self.integer()
 
@@ -324,7 +326,7 @@ class _Parser:
         """``.loc 1 12 5`` with ``, function_name LABEL, inlined_at 1 3 4`` or without; it ends with its line."""
         line = self.lines[self.at]
         self.expect(".loc")
-        file, number = self.integer(), self.integer()
+        file, number = self.take(), self.integer()
         while self.lines[self.at] == line and self.peek():
             self.at += 1
         self.place = f"{self.files.get(file, f'file {file}')}:{number}" if number else ""
@@ -344,9 +346,8 @@ class _Parser:
             operands.append(self.operand())
             if self.peek() != ";":
                 self.expect(",")
-        text = " ".join(self.tokens[start : self.at - 1]).replace(" ,", ",")
-        text = re.sub(r"(?<=[\[({@!|]) | (?=[\])}|])", "", text)
-        return Instruction(opcode, tuple(modifiers), tuple(operands), line, self.place, text, guard, negated)
+        tokens = tuple(self.tokens[start : self.at - 1])
+        return Instruction(opcode, tuple(modifiers), tuple(operands), line, self.place, tokens, guard, negated)
 
     # Operands
 

@@ -201,13 +201,13 @@ class _Maker:
 
     def decode(self, block: BasicBlock) -> tuple[int, int]:
         """Fill in the closures; the registers read before they are written, and those that are written, as bit sets."""
-        read = written = 0
+        read: set[int] = set()
+        written: set[int] = set()
         for instruction in block.instructions:
             d = self.decoded(instruction, block)
-            uses = sum(1 << i for i in d.reads if i < len(self.pool.widths))
-            read |= uses & ~written
+            read |= d.reads - written
             if instruction.guard is None:
-                written |= sum(1 << i for i in d.writes)
+                written |= d.writes
             block.classes[TABLE[instruction.opcode].class_of(instruction)] += 1
             if d.gathers >= 0:
                 block.gathers = d.gathers
@@ -215,10 +215,11 @@ class _Maker:
         assert ending is not None
         if block.end is not None:
             block.classes[TABLE[block.end.opcode].class_of(block.end)] += 1
-        read |= sum(1 << i for i in ending.sources if i < len(self.pool.widths)) & ~written
+        read |= set(ending.sources) - written
         if ending.meeting is not None and ending.meeting.target >= 0:
-            written |= 1 << ending.meeting.target
-        return read, written
+            written.add(ending.meeting.target)
+        constants = len(self.pool.widths)
+        return sum(1 << i for i in read if i < constants), sum(1 << i for i in written)
 
     def decoded(self, instruction: Instruction, block: BasicBlock) -> Decoding:
         row = TABLE.get(instruction.opcode)

@@ -6,6 +6,7 @@ nested scopes only around calls and inline PTX.  What an instruction means is no
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
@@ -84,7 +85,7 @@ Operand = Register | Immediate | Special | Symbol | Negated | Vector | Pair | Ad
 class Instruction:
     """One statement: ``@guard opcode.modifiers operands;``.
 
-    `place` is the user's ``file:line``, `text` the statement as PTX.
+    `place` is the user's ``file:line``, `tokens` the statement as it was read.
     """
 
     opcode: str
@@ -92,9 +93,21 @@ class Instruction:
     operands: tuple[Operand, ...]
     line: int
     place: str
-    text: str
+    tokens: tuple[str, ...]
     guard: Register | None = None
     guard_negated: bool = False
+
+    @property
+    def text(self) -> str:
+        """The statement as PTX."""
+        spaced = " ".join(self.tokens).replace(" ,", ",")
+        return re.sub(r"(?<=[\[({@!|]) | (?=[\])}|])", "", spaced)
+
+    def moved(self, operands: tuple[Operand, ...], guard: Register | None) -> Instruction:
+        """The same with other registers and names."""
+        return Instruction(
+            self.opcode, self.modifiers, operands, self.line, self.place, self.tokens, guard, self.guard_negated
+        )
 
 
 @dataclass(frozen=True)

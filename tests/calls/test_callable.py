@@ -224,3 +224,26 @@ def test_calls_from_a_coroutine_and_a_deep_stack():
         return module_level(X) if n == 0 else deep(n - 1)
 
     np.testing.assert_array_equal(deep(sys.getrecursionlimit() // 2), X * 2)
+
+
+@pytest.mark.parametrize(
+    ("given", "hint"),
+    [
+        (np.sin, "not <ufunc 'sin'>: write lambda x: sin(x)"),
+        (np.sum, "write lambda x: sum(x)"),
+        (functools.partial(np.add, 1), "write a lambda that calls it"),
+        ([].append, "write lambda x: append(x)"),
+        (3, "not 3: write a lambda"),
+    ],
+)
+def test_only_python_functions_are_compiled(given: Any, hint: str):
+    with pytest.raises(TypeError, match=r"txc\.jit compiles a Python function, not ") as caught:
+        txc.jit(given)
+    assert hint in str(caught.value)
+
+
+def test_a_jitted_function_is_jitted_anew():
+    once = txc.jit(lambda x: x + 1)
+    again = txc.jit(once, threads=1)
+    assert again is not once and again.compile_options.threads == 1
+    np.testing.assert_array_equal(again(np.ones(3)), [2, 2, 2])

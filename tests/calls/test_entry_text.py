@@ -111,7 +111,9 @@ def test_loops_multiply_the_work_whichever_way_they_run(monkeypatch):
         return x
 
     sizes = {"x.0": 10, "x.1": 20, "$n": 100}
-    weight = made(monkeypatch, np.sin, X)[0].work.terms[0][1]
+    alone = made(monkeypatch, lambda x: np.sin(x), X)[0].work
+    assert alone is not None
+    weight = alone.terms[0][1]
     for function in (up, down):
         work = made(monkeypatch, function, X, 50)[0].work
         assert work is not None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -13,6 +14,7 @@ import txc
 from txc.compiler.c_signature import ExportError
 from txc.compiler.cli import main
 from txc.compiler.codegen.named_targets import named_target
+from txc.compiler.codegen.writer import EmitError
 from txc.compiler.export import export_graph
 from txc.compiler.frontend.declared import declared_graph
 
@@ -133,7 +135,6 @@ def test_the_command_writes_what_c_needs(tmp_path: Path):
         (["--emit=obj", "-o", "/nowhere/x"], "cannot write /nowhere/x.o: No such file or directory"),
         (["--emit=loops", "-o", "/nowhere/x"], "cannot write /nowhere/x: No such file or directory"),
         (["--emit=ptx", "--target=aarch64"], "--emit=ptx is for the target nvptx64, not aarch64"),
-        (["--emit=ptx"], "no PTX of softmax: memory of scope 'arena' inside a kernel: its temporaries are block"),
         (["--emit=obj", "--target=nvptx64"], "C calls no code of nvptx64 (sm_90a)"),
         (["--emit=so", "--target=wasm32", "-o", "x"], "wasm32 has no shared libraries"),
         (["--emit=asm", "--target=aarch64", "--cpu=m0"], "LLVM does not know a part of aarch64-unknown-linux-gnu (m0)"),
@@ -144,6 +145,23 @@ def test_the_command_writes_what_c_needs(tmp_path: Path):
 def test_wrong_options_are_explained(arguments: list[str], text: str, capsys: pytest.CaptureFixture[str]):
     assert main([str(SOFTMAX), *arguments]) == 1
     assert text in capsys.readouterr().err
+
+
+def test_a_function_that_becomes_no_ptx(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]):
+    def refuse(module: object) -> None:
+        raise EmitError("loop.load outside of a kernel: the host touches no elements")
+
+    monkeypatch.setattr("txc.compiler.pipeline.outline", refuse)
+    assert main([str(SOFTMAX), "--emit=ptx"]) == 1
+    said = capsys.readouterr().err
+    assert "no PTX of softmax: loop.load outside of a kernel" in said and "docs/operations.md says which" in said
+
+
+def test_ptx_of_loops_has_the_plan_that_launches_its_kernels(capsys: pytest.CaptureFixture[str]):
+    assert main([str(SOFTMAX), "--emit=ptx"]) == 0
+    text = capsys.readouterr().out
+    kernel = re.search(r"\.visible \.entry (softmax_k\d+)\(", text)
+    assert kernel is not None and f"launch {kernel[1]} with" in text
 
 
 @pytest.mark.parametrize(

@@ -145,7 +145,11 @@ MADE: dict[str, Any] = {
     "linspace": lambda xp: (xp.linspace(0, 1, 5), xp.linspace(2, 3, 4, endpoint=False, dtype=xp.float32)),
     "eye": lambda xp: (xp.eye(3), xp.eye(2, 4, k=1, dtype=xp.int64)),
     "asarray": lambda xp: (xp.asarray([[1, 2], [3, 4]]), xp.asarray(2.0), xp.asarray([True], dtype=xp.uint8)),
-    "meshgrid": lambda xp: (xp.meshgrid(xp.arange(3), xp.arange(2)), xp.meshgrid(xp.arange(3), indexing="ij")),
+    "meshgrid": lambda xp: (
+        xp.meshgrid(xp.arange(3), xp.arange(2)),
+        xp.meshgrid(xp.arange(3), indexing="ij"),
+        xp.meshgrid(),
+    ),
 }
 
 
@@ -175,6 +179,7 @@ def test_a_tensor_knows_its_namespace():
     assert x.__array_namespace__(api_version="2025.12") is xp
     assert xp.__array_api_version__ == "2025.12"
     assert x.to_device(x.device) is x
+    assert xp.__array_namespace_info__().devices() == ("cpu",)
     with pytest.raises(ValueError, match=r"txc has the array API 2025\.12 and before, not '1999.1'"):
         x.__array_namespace__(api_version="1999.1")
     for refused in (lambda: x.to_device("cuda:0"), lambda: xp.zeros(2, device="tpu"), lambda: xp.finfo(xp.int8)):

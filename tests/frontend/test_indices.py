@@ -216,14 +216,41 @@ def test_a_compiled_function_stores_into_tensors_from_outside():
     np.testing.assert_array_equal(np.asarray(t), expected)
 
 
-def test_lazy_tensors():
-    t = txc.asarray(X.copy())
+@pytest.mark.parametrize("in_memory", [False, True])
+def test_lazy_tensors(in_memory: bool):
+    t = txc.asarray(X.copy()) * 1
+    if in_memory:
+        np.asarray(t)  # computed: its elements are in memory from now on
     t[I] = 3.0
     np.add.at(t, (I, 0), 1.0)  # pyright: ignore[reportArgumentType]
     expected = X.copy()
     expected[I] = 3.0
     np.add.at(expected, (I, 0), 1.0)  # pyright: ignore[reportArgumentType]
     np.testing.assert_array_equal(np.asarray(t), expected)
+
+
+def test_lazy_tensors_outside_a_compiled_function():
+    t = txc.asarray(X.copy()) * 1
+
+    @txc.jit
+    def f(v):
+        t[I] = v
+        return t.sum()
+
+    expected = X.copy()
+    for v in (2.0, 3.0):
+        expected[I] = v
+        assert f(np.full((), v)) == pytest.approx(expected.sum())
+        np.testing.assert_array_equal(np.asarray(t), expected)
+
+
+@pytest.mark.parametrize("true", [False, True])
+def test_masks_of_rank_0(true: bool):
+    t = txc.asarray(np.array(2.0))
+    np.asarray(t)
+    t[txc.asarray(true)] = 3.0
+    assert float(t) == (3.0 if true else 2.0)
+    assert t[txc.asarray(true)].shape == (int(true),)
 
 
 def test_column_major():

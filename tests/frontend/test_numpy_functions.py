@@ -62,6 +62,10 @@ CASES: dict[str, tuple[Any, Any]] = {
     "stack": (lambda x: (np.stack([x, x], -1), np.stack((x, x + 1), axis=1)), X),
     "vstack": (lambda x: (np.vstack([x, x]), np.hstack([x, x]), np.dstack([x, x]), np.column_stack([x, x])), V),
     "dstack": (lambda x: (np.vstack([x, x]), np.hstack([x, x]), np.dstack([x, x]), np.column_stack([x, x])), X),
+    "sums of a dtype": (
+        lambda x: (np.sum(x, dtype=np.uint8), np.prod(x, 0, np.int16), np.cumsum(x, dtype=np.int8)),
+        np.arange(250, 258).reshape(2, 4).astype(np.uint16),
+    ),
     "concatenate dtype": (lambda x: np.concatenate([x, x], axis=None, dtype=np.float32), X),
     "append": (lambda x: (np.append(x, x), np.append(x, x, axis=0)), X),
     "block": (lambda x: np.block([[x, x], [x, x + 1]]), X),
@@ -113,7 +117,13 @@ CASES: dict[str, tuple[Any, Any]] = {
     "vector_norm": (lambda x: (np.linalg.vector_norm(x), np.linalg.vector_norm(x, axis=(0, 1), ord=3)), T),
     "matrix_norm": (lambda x: (np.linalg.matrix_norm(x), np.linalg.matrix_norm(x, ord=1, keepdims=True)), T),
     "matrix_power": (lambda x: (np.linalg.matrix_power(x, 5), np.linalg.matrix_power(x, 0)), S),
-    "multi_dot": (lambda x: np.linalg.multi_dot([x, x.T, x]), X),
+    "multi_dot": (
+        lambda x: (
+            np.linalg.multi_dot([x, x.T, x]), np.linalg.multi_dot([x[0], x.T, x]), np.linalg.multi_dot([x, x[0]]),
+            np.linalg.multi_dot([x[0], x.T, x, x[1]]),
+        ),
+        X,
+    ),
     # Differences.
     "diff": (lambda x: (np.diff(x, prepend=0, append=x[:, :2]), np.diff(x, 0), np.diff(x, axis=0, prepend=1)), X),
     "diff of bools": (lambda x: np.diff(x), B),
@@ -123,11 +133,42 @@ CASES: dict[str, tuple[Any, Any]] = {
     "gradient uneven 1": (lambda x: np.gradient(x, np.array([0.0, 1, 3, 4]), axis=0), X),
     "trapezoid": (lambda x: (np.trapezoid(x), np.trapezoid(x, dx=0.5, axis=0), np.trapezoid(x, [0, 1, 3, 4, 6])), X),
     "interp": (lambda x: (np.interp(x, [-1, 0, 2], [3, 1, 5]), np.interp(x, [-1, 1], [0, 1], left=-7, right=7)), X),
+    "interp period": (
+        lambda x: (np.interp(x, [3.0, 0.5, 1.25], [1, 2, 4.0], period=2), np.interp(x, [0, 0.25], [1, 5], period=-1.5)),
+        X,
+    ),
+    "correlate": (
+        lambda x: [np.correlate(a, b, m) for m in ("full", "same", "valid") for a, b in ((x, x[1:4]), (x[:2], x))],
+        V,
+    ),
+    "correlate complex": (lambda x: (np.correlate(x[0], x[1, :3], "full"), np.correlate(x[0, :2], x[1], "same")), C),
     "unwrap": (lambda x: (np.unwrap(x * 4), np.unwrap(x * 4, axis=0, period=3), np.unwrap(x, 4.0)), X),
     # Padding.
     "pad modes": (lambda x: [np.pad(x, ((1, 2), (3, 2)), m) for m in ("edge", "reflect", "symmetric", "wrap")], X),
     "pad far": (lambda x: [np.pad(x, (7, 12), m) for m in ("edge", "reflect", "symmetric", "wrap")], V),
     "pad constants": (lambda x: np.pad(x, ((1, 0), (2, 1)), constant_values=((1, 2), (3, 4))), X),
+    "pad by a statistic": (
+        lambda x: [np.pad(x, ((1, 2), (3, 0)), m) for m in ("maximum", "minimum", "mean", "median")],
+        X,
+    ),
+    "pad by a statistic of some": (
+        lambda x: (
+            np.pad(x, ((1, 2), (3, 0)), "mean", stat_length=2),
+            np.pad(x, 2, "maximum", stat_length=((1, 2), (9, 3))),
+        ),
+        X,
+    ),
+    "pad ints by a mean": (lambda x: (np.pad(x, 2, "mean"), np.pad(x, 1, "median", stat_length=3)), I),
+    "pad by ramps": (
+        lambda x: (
+            np.pad(x, 3, "linear_ramp"),
+            np.pad(x, ((1, 4), (2, 0)), "linear_ramp", end_values=((1, 2), (3, 4))),
+        ),
+        X,
+    ),
+    "pad ints by ramps": (lambda x: np.pad(x, 3, "linear_ramp", end_values=20), I),
+    "pad turned": (lambda x: [np.pad(x, ((1, 2), (3, 4)), m, reflect_type="odd") for m in ("reflect", "symmetric")], X),
+    "pad turned far": (lambda x: [np.pad(x, (7, 12), m, reflect_type="odd") for m in ("reflect", "symmetric")], V),
     "pad a dict": (lambda x: np.pad(x, {-1: (1, 2)}), X),
     # Single elements.
     "isclose": (lambda x: (np.isclose(x, x + 1e-9), np.isclose(x, x[::-1], equal_nan=True), np.allclose(x, x)), N),
@@ -149,6 +190,14 @@ CASES: dict[str, tuple[Any, Any]] = {
     "round ints": (lambda x: (np.round(x, 2), np.round(x, -1)), I),
     "clip": (lambda x: (np.clip(x, min=0), np.clip(x, max=0.5), np.clip(x, x[0], 1), np.clip(x, None, 1)), X),
     "select": (lambda x: np.select([x > 1, x > 0], [x, x * 2], default=7), X),
+    "piecewise": (
+        lambda x: (
+            np.piecewise(x, [x < 0, x > 1], [-1, lambda v: v * 2]),
+            np.piecewise(x[0], x[0] > 0, [lambda v, k: v * k, 3], 2.0),
+        ),
+        X,
+    ),
+    "piecewise ints": (lambda x: np.piecewise(x, [x > 3, x > 5], [2.9, -1.5, 7]), I),
     "choose": (lambda x: np.choose(abs(x) % 3, [x, x * 2, -x]), I),
     "isin": (lambda x: (np.isin(x, [1, 2, 3]), np.isin(x, x[0], invert=True)), I),
     "real imag": (lambda x: (np.real(x), np.imag(x), np.isreal(x), np.angle(x, deg=True)), C),
@@ -166,6 +215,8 @@ CASES: dict[str, tuple[Any, Any]] = {
         X,
     ),
     "put_along_axis": (lambda x: np.put_along_axis(x, x.argmax(1, keepdims=True), 0, axis=1), X),
+    "put": (lambda x: (np.put(x, [3, -1, 7], [1, 2]), np.put(x, [[33, 21]], 5.0, mode="wrap"))[1], X),
+    "put clip": (lambda x: np.put(x[1], [99, 0], [1, 2], "clip"), X),
     "putmask": (lambda x: np.putmask(x, x > 0, 3), X),
     # Arguments of ufuncs.
     "ufunc dtype": (lambda x: (np.add(x, 1, dtype=np.float32), np.sqrt(x * x, dtype=np.float32)), X),
@@ -207,13 +258,23 @@ def created_coordinates(n):
     return np.indices((n, 2)), *np.indices((2, n), sparse=True)
 
 
+def created_grids(n):
+    i, j = np.mgrid[0:n, 1 : n + 1 : 2]
+    return i, j, np.mgrid[1:n], np.mgrid[0:n, 0:1:3j], np.mgrid[0:2, 0:3], *np.ogrid[0:n, 0:3]
+
+
+def created_rows(n):
+    x = np.arange(n) * 0.5
+    return np.r_[x, 0, 1:n, [1.0, 2.0]], np.c_[x, x * 2, np.ones((n, 2))], np.r_[0:1:3j, x], np.r_[1:3, 7]
+
+
 def created_arrays(n):
     return np.array([n, 2.0]), np.array([[n, 1]], dtype=np.float32, ndmin=3)
 
 
 CREATED = [
     created_filled, created_matrices, created_ranges, created_spaces, created_powers, created_coordinates,
-    created_arrays,
+    created_arrays, created_grids, created_rows,
 ]  # fmt: skip
 
 
@@ -229,11 +290,16 @@ def test_creation_of_a_size_known_at_run_time(f):
 
 REFUSED = [
     (lambda x: np.busday_count(x, x), "np.busday_count is not supported"),
-    (lambda x: np.pad(x, 1, "linear_ramp"), "np.pad does not take mode='linear_ramp'"),
+    (lambda x: np.pad(x, 1, lambda *a: None), "np.pad does not take mode=<function"),
     (lambda x: np.pad(x, 1, "edge", constant_values=3), "np.pad does not take 'constant_values' with mode='edge'"),
-    (lambda x: np.pad(x, 1, "reflect", reflect_type="odd"), "np.pad does not take reflect_type='odd' here"),
+    (lambda x: np.pad(x, 1, "reflect", reflect_type="up"), "np.pad: reflect_type is 'even' or 'odd', not 'up'"),
+    (lambda x: np.pad(x, 1, "mean", stat_length=0), "a stat_length of 0 leaves nothing to take the mean of"),
     (lambda x: np.nan_to_num(x, foo=1), "unexpected keyword argument 'foo'"),
-    (lambda x: np.interp(x, [0, 1], [2, 3], period=4), "np.interp does not take period=4 here"),
+    (lambda x: np.interp(x, [0, 1], [2, 3], period=0), "np.interp: the period is not 0"),
+    (lambda x: np.linalg.multi_dot([x]), "np.linalg.multi_dot needs at least two arrays"),
+    (lambda x: np.linalg.multi_dot([x, x[0], x]), "takes matrices, and vectors at its ends, not f64["),
+    (lambda x: np.piecewise(x, [x > 0], [1, 2, 3]), "with 1 conditions, 1 or 2 functions are expected"),
+    (lambda x: np.put(x, [0], 1.0, mode="other"), "np.put does not take mode='other'"),
     (lambda x: np.cov(x, fweights=[1, 2]), "np.cov does not take weights here"),
     (lambda x: np.linalg.norm(x, 3), "np.linalg.norm does not take ord=3 for matrices"),
     (lambda x: np.concatenate([x, x], dtype=np.int8), "casting f64 to i8 is not 'same_kind'"),

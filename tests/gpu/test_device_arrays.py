@@ -64,6 +64,29 @@ def test_stores_into_an_array_on_the_device() -> None:
         txc.jit(move, device="ptx-sim")(square, square)
 
 
+def test_results_that_go_to_an_array_on_the_device() -> None:
+    function = txc.jit(centred, device="ptx-sim")
+    expected = txc.jit(centred)(X)
+    x, out = txc.to_device(X, "ptx-sim"), txc.to_device(np.zeros_like(X), "ptx-sim")
+    rows, total = function(x, out=(out, None))
+    assert rows is out and isinstance(total, DeviceArray)
+    np.testing.assert_array_equal(out.numpy(), expected[0])
+    other = txc.to_device(np.zeros_like(X), "ptx-sim")
+    assert isinstance(function(X, out=(other, None))[1], np.generic | np.ndarray)
+    np.testing.assert_array_equal(other.numpy(), expected[0])
+    host = np.zeros_like(X)
+    function(x, out=(host, None))
+    np.testing.assert_array_equal(host, expected[0])
+    with pytest.raises(TypeError, match="out= of centred, result 0, is on ptx-sim, and centred runs on cpu"):
+        txc.jit(centred)(X, out=(out, None))
+    with pytest.raises(
+        ValueError, match=r"out= of centred is on ptx-sim and would have to be copied to: pass an array"
+    ):
+        function(x, out=(x, None))
+    with pytest.raises(ValueError, match=r"out= of centred has shape \(9,\), the result has \(7, 9\)"):
+        function(x, out=(txc.to_device(X[0], "ptx-sim"), None))
+
+
 def test_memory_goes_back_with_the_last_reference() -> None:
     device = gpu_device("ptx-sim")
     freed: list[int] = []

@@ -37,15 +37,21 @@ def test_examples_of_eigen(device: str, name: str) -> None:
         seeds.check(made, example)
 
 
-@pytest.mark.parametrize(("device", "number"), on_gpus(range(len(tensure.EXAMPLES)), 40))
+@pytest.mark.parametrize(("device", "number"), on_gpus(list(range(len(tensure.EXAMPLES))), 40))
 def test_examples_of_tensure(device: str, number: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TXC_DEVICE", device)
-    tensure.test_example(*tensure.EXAMPLES[number], "f4" if number % 2 else "f8", monkeypatch)
+    program, expected = tensure.EXAMPLES[number]
+    tensure.test_example(program, expected, "f4" if number % 2 else "f8", monkeypatch)
+
+
+def example_of_the_notes() -> None:
+    """Its product of 1024×1024 matrices with smaller ones: that one takes the simulator minutes."""
+    graph.test_the_example_of_the_notes(n=40)
 
 
 #: Of the tests of graphs those that run one.
 SESSIONS: list[Callable[[], None]] = [
-    graph.test_the_example_of_the_notes,
+    example_of_the_notes,
     graph.test_several_outputs,
     graph.test_any_tensor_can_be_fed_and_what_is_not_needed_is_not_run,
     graph.test_fetches_keep_their_structure,

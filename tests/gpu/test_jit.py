@@ -184,6 +184,15 @@ def test_errors_name_kernel_and_line(monkeypatch: pytest.MonkeyPatch) -> None:
     )
 
 
+def test_equal_functions_have_lines_of_their_own() -> None:
+    def again(x: Any, w: Any) -> Any:
+        return np.sqrt(x * x + 1) * w
+
+    for f in (smooth, again):
+        profile = txc.jit(f, device="ptx-sim").profile(X, X[0])
+        assert profile.kernels[0].place == f"{__file__}:{f.__code__.co_firstlineno + 1}"
+
+
 def test_memory_is_given_back(monkeypatch: pytest.MonkeyPatch) -> None:
     held: set[int] = set()
     allocate, free = PtxSimulator.allocate, PtxSimulator.free

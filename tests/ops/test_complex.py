@@ -7,17 +7,21 @@ from typing import Any
 import numpy as np
 import pytest
 
+import txc
 from txc.compiler.bisect import differing
 from txc.compiler.facts import StrideFact
 from txc.compiler.frontend.apply import apply
-from txc.dialects.registry import OPS, Map
+from txc.dialects.registry import OPS, Map, Scan
 from txc.dialects.types import DTYPES
 
-from .test_generated import ANY_STRIDES, LAYOUTS, PACKED, Program
+from .test_generated import ANY_STRIDES, BY_FUNCTION, LAYOUTS, PACKED, Program
 
 SHAPES = [(5, 19), (7, 33), (0, 4), (1, 1)]
 COMPLEX = ("c64", "c128")
-MAPS = [op for op in OPS.values() if issubclass(op, Map) and "complex" in op.dtypes and op.name not in ("cast", "pow")]
+MAPS = [
+    op for op in OPS.values()
+    if issubclass(op, Map) and "complex" in op.dtypes and op.name not in {"cast", "pow", *BY_FUNCTION}
+]  # fmt: skip
 #: Bitwise NumPy's: no rounding, or the same roundings in the same order.
 EXACT = {
     "add", "sub", "negate", "positive", "real", "imag", "conjugate", "equal", "not_equal", "logical_and", "logical_or",
@@ -114,6 +118,45 @@ def test_fold(which: str) -> None:
             off = np.abs(got.astype(np.clongdouble) - exact)
             assert got.dtype == x.dtype
             assert (np.isnan(exact) | (off <= 3 * (count + 1) * eps * size)).all(), f"{which} of {name} along {axis}"
+
+
+@pytest.mark.parametrize("which", ["cumsum", "cumprod"])
+def test_scan(which: str) -> None:
+    cases = [(name, axis, exclusive) for name in COMPLEX for axis in (0, 1) for exclusive in (False, True)]
+    op = OPS[which]
+    assert issubclass(op, Scan)
+    with Program(which) as program:
+        for name, axis, exclusive in cases:
+            x = program.input(numbers(name, (5, 19), 0), ANY_STRIDES)
+            program.outputs.append(apply(op, x, axis=axis, exclusive=exclusive))
+    executable = program.compile()
+    for seed, shape in enumerate([(5, 19), (3, 2100), (1, 1), (0, 3)]):
+        given = [np.exp(1j * np.angle(numbers(name, shape, seed))).astype(DTYPES[name].numpy) for name, *_ in cases]
+        results = [executable(given, (), threads) for threads in (1, 2)]
+        assert differing(results[0], results[1]) is None
+        for x, (name, axis, exclusive), got in zip(given, cases, results[0], strict=True):
+            exact = op.numpy(x, axis=axis, dtype=np.clongdouble)
+            if exclusive:
+                start = np.full([1 if d == axis else n for d, n in enumerate(shape)], which == "cumprod", x.dtype)
+                exact = np.concatenate([start, exact], axis)[: shape[0] if axis == 0 else None, : shape[1]]
+            eps = float(np.finfo(np.real(x).dtype).eps)
+            count = np.arange(1, shape[axis] + 1).reshape((-1, 1) if axis == 0 else (1, -1))
+            assert got.dtype == x.dtype
+            assert (np.abs(got - exact) <= 3 * (count + 1) * eps * count).all(), f"{which} of {name} along {axis}"
+
+
+def test_stores_at_indices() -> None:
+    i = np.array([0, 2, 2])
+    z, v = numbers("c128", (4, 3), 1, False), numbers("c128", (3, 3), 2, False)
+
+    def f(z: Any, v: Any, i: Any) -> Any:
+        stored, added = z.copy(), z.copy()
+        stored[i] = v
+        np.add.at(added, (slice(None), i), v[0])  # pyright: ignore[reportArgumentType]
+        return stored, added
+
+    for got, expected in zip(txc.jit(f)(z, v, i), f(z, v, i), strict=True):
+        np.testing.assert_array_equal(got, expected)
 
 
 def test_contractions() -> None:

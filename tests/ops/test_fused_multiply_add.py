@@ -1,4 +1,4 @@
-"""The emulated `fma` and the casts that must round once, against exact rational arithmetic."""
+"""`fma` of arrays and the casts that must round once, against exact rational arithmetic."""
 
 from __future__ import annotations
 

@@ -29,6 +29,17 @@ def test_philox_gives_the_published_answers(counter: Any, key: int, expected: An
     np.testing.assert_array_equal(txc.jit(lambda c, k: c.philox(k))(*operands), joined(expected))
 
 
+def test_fractions_are_exact_in_the_leading_bits() -> None:
+    rng = np.random.default_rng(0)
+    for kind, element, precision in (("u1", "f2", 8), ("u2", "f2", 11), ("u4", "f4", 24), ("u8", "f8", 53)):
+        bits, last = np.dtype(kind).itemsize * 8, np.iinfo(kind).max
+        x = np.concatenate([np.array([0, 1, last // 2, last], kind), rng.integers(0, last, 500, kind, endpoint=True)])
+        expected = np.array([int(v) >> bits - precision for v in x], "f8") / 2.0**precision
+        got = txc.jit(lambda x: x.fraction())(x)
+        assert got.dtype == element
+        np.testing.assert_array_equal(got, expected)
+
+
 MOMENTS = {"uniform": (0.5, 1 / 12), "normal": (0.0, 1.0)}
 
 

@@ -104,9 +104,9 @@ def from_dlpack(x: Any, /, *, device: Any = None, copy: bool | None = None) -> T
         return asarray(found, copy=True) if copy else TensorMap(found)
 
 
-def meshgrid(*arrays: Any, indexing: str = "xy") -> list[Tensor]:
+def meshgrid(*arrays: Any, indexing: str = "xy") -> tuple[Tensor, ...]:
     with located():
-        return list(creating.meshgrid(*arrays, indexing=indexing)) if arrays else []
+        return creating.meshgrid(*arrays, indexing=indexing)
 
 
 def tril(x: Any, /, *, k: int = 0) -> Tensor:

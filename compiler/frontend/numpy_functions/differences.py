@@ -10,6 +10,7 @@ from ....dialects.registry import OpError
 from .. import methods
 from ..apply import apply, as_tensor, cast
 from ..tensor import Tensor
+from .indexing import inside
 from .joining import concatenate
 from .table import handles
 
@@ -128,9 +129,21 @@ def trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1) -> Any:
 
 
 @handles(np.interp)
-def interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None) -> Any:
-    """Piecewise linear interpolation at increasing `xp`; every pair of a point and a node is compared."""
+def interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, period: Any = None) -> Any:
+    """Piecewise linear interpolation at increasing `xp`; every pair of a point and a node is compared.
+
+    With a `period` the nodes may stand in any order, and nothing lies to the left or right of them.
+    """
     x, xp, fp = cast_all("f64", x, xp, fp)
+    if period is not None:
+        if not isinstance(period, Tensor) and period == 0:
+            raise OpError("np.interp: the period is not 0", code="TX0240")
+        period, left, right = abs(period), None, None
+        x, xp = x % period, xp % period
+        order = apply("argsort", xp)
+        xp, fp = inside(xp, order), inside(fp, order)
+        xp = concatenate([xp[-1:] - period, xp, xp[:1] + period])
+        fp = concatenate([fp[-1:], fp, fp[:1]])
     count = methods.reduce("sum", apply("greater_equal", methods.expand_dims(x, x.ndim), xp), -1)
     low = apply("clip", count - 1, 0, xp.shape[0] - 2)
     x0, x1, y0, y1 = (apply("take", t, low + i, axis=0) for t in (xp, fp) for i in (0, 1))

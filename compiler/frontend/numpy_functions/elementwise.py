@@ -9,7 +9,7 @@ import numpy as np
 
 from ....dialects.registry import OpError
 from .. import methods
-from ..apply import apply, as_tensor, cast, common_dtype
+from ..apply import apply, as_tensor, cast, common_dtype, truth
 from ..tensor import Tensor
 from .creating import full
 from .table import handles, into
@@ -32,6 +32,29 @@ def select(condlist: Sequence[Any], choicelist: Sequence[Any], default: Any = 0)
     result = default
     for condition, choice in reversed(list(zip(condlist, choicelist))):
         result = apply("select", condition, choice, result)
+    return result
+
+
+@handles(np.piecewise)
+def piecewise(x: Any, condlist: Any, funclist: Sequence[Any], *args: Any, **kw: Any) -> Any:
+    """Of several conditions that are true the last one decides; a function is computed for all of `x`.
+
+    Where there is one entry more in `funclist` than there are conditions, it is for the rest; else that is 0.
+    """
+    x = as_tensor(x)
+    several = isinstance(condlist, (list, tuple)) or condlist.ndim > x.ndim
+    conditions = [as_tensor(c) for c in (condlist if several else [condlist])]
+    count = len(conditions)
+    if len(funclist) not in (count, count + 1):
+        text = f"np.piecewise: with {count} conditions, {count} or {count + 1} functions are expected"
+        raise OpError(text, f"there are {len(funclist)}", "TX0240")
+
+    def branch(f: Any) -> Tensor:
+        return cast(as_tensor(f(x, *args, **kw) if callable(f) else f), x.element)
+
+    result = branch(funclist[count]) if len(funclist) > count else full(x.shape, 0, x.dtype)
+    for condition, f in zip(conditions, funclist):
+        result = apply("select", truth(condition), branch(f), result)
     return result
 
 

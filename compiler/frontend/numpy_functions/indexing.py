@@ -71,6 +71,23 @@ def put_along_axis(arr: Any, indices: Any, values: Any, axis: Any) -> None:
     scatter(_along("put_along_axis", arr, as_tensor(indices), axis), values)
 
 
+@handles(np.put)
+def put(a: Any, ind: Any, v: Any, mode: str = "raise") -> None:
+    """Stores into the elements of `a` counted in row-major order; fewer values than places are repeated."""
+    if mode not in ("raise", "clip", "wrap"):
+        raise OpError(f"np.put does not take mode={mode!r}", "raise, clip or wrap", "TX0240")
+    places: Any
+    values: Any
+    flat, places, values = methods.reshape(a, -1), methods.ravel(as_tensor(ind)), methods.ravel(as_tensor(v))
+    if mode == "clip":
+        places = np.clip(places, 0, flat.shape[0] - 1)
+    elif mode == "wrap":
+        places = apply("remainder", places, flat.shape[0])
+    if values.dims[0] is not places.dims[0]:
+        values = np.resize(values, places.shape)
+    scatter(Places(flat, [0], [places], 0, RAISE if mode == "raise" else None), values)
+
+
 @handles(np.bincount)
 def bincount(x: Any, /, weights: Any = None, minlength: Any = 0) -> Any:
     """Counts, or sums of weights, of the numbers below `minlength`; those from there on are left out.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import string
 from typing import Any
 
 import numpy as np
@@ -11,9 +12,10 @@ from .. import methods
 from ..apply import apply, as_tensor
 from ..creation import eye
 from ..tensor import Tensor
+from .einsum import einsum
 from .factorisations import inv, svdvals
 from .products import matmul, outer
-from .table import handles
+from .table import handles, into
 
 __all__ = ["matrix_norm", "norm", "vector_norm"]
 
@@ -100,12 +102,19 @@ def matrix_power(a: Any, n: int) -> Any:
 
 
 @handles(np.linalg.multi_dot)
-def multi_dot(arrays: Any) -> Any:
-    """Products from left to right; the order of multiplication is not optimised."""
-    product = as_tensor(arrays[0])
-    for other in arrays[1:]:
-        product = matmul(product, other)
-    return product
+def multi_dot(arrays: Any, *, out: Any = None) -> Any:
+    """Products in an order that costs little: see `einsum` for what it is chosen by."""
+    tensors = [as_tensor(a) for a in arrays]
+    if len(tensors) < 2:
+        raise OpError("np.linalg.multi_dot needs at least two arrays", code="TX0133")
+    ranks = [t.ndim for t in tensors]
+    if not {ranks[0], ranks[-1]} <= {1, 2} or set(ranks[1:-1]) - {2}:
+        listed = ", ".join(str(t.user_type) for t in tensors)
+        raise OpError(f"np.linalg.multi_dot takes matrices, and vectors at its ends, not {listed}", code="TX0103")
+    letters = [string.ascii_letters[i : i + 2] for i in range(len(tensors))]
+    letters[0], letters[-1] = letters[0][-ranks[0] :], letters[-1][: ranks[-1]]
+    ends = letters[0][: ranks[0] - 1] + letters[-1][1:]
+    return into(out, einsum(f"{','.join(letters)}->{ends}", *tensors))
 
 
 @handles(np.linalg.outer)

@@ -1,4 +1,7 @@
-"""np.pad: constants are a view with guards; the other modes pick elements by their place along one axis at a time."""
+"""np.pad: constants are a view with guards; the other modes go along one axis at a time.
+
+They pick elements by their place, continue in even steps, or repeat a statistic of what is at the edge.
+"""
 
 from __future__ import annotations
 
@@ -9,35 +12,59 @@ import numpy as np
 from ....dialects.registry import OpError
 from .. import methods
 from ..apply import apply, as_tensor, cast
-from ..creation import arange
+from ..creation import arange, linspace
 from ..tensor import Tensor
 from .joining import concatenate
 from .table import handles
 
 __all__ = ["pad"]
 
-_PLACES = ("edge", "reflect", "symmetric", "wrap")
-_OF_MODE = {"constant": "constant_values", "reflect": "reflect_type", "symmetric": "reflect_type"}
+#: The parameters that a mode has, beside the widths, with what they are where nothing is said.
+_PARAMETERS: dict[str, dict[str, Any]] = {
+    "constant": {"constant_values": 0}, "empty": {}, "edge": {}, "wrap": {},
+    "reflect": {"reflect_type": "even"}, "symmetric": {"reflect_type": "even"}, "linear_ramp": {"end_values": 0},
+    "maximum": {"stat_length": None}, "mean": {"stat_length": None}, "median": {"stat_length": None},
+    "minimum": {"stat_length": None},
+}  # fmt: skip
 
 
 @handles(np.pad)
 def pad(
-    array: Any, pad_width: Any, mode: str = "constant", *, constant_values: Any = None, reflect_type: Any = None
-) -> Any:
-    """NumPy's pad in the modes constant, edge, reflect, symmetric, wrap and empty (zeros)."""
+    array: Any, pad_width: Any, mode: str = "constant", *,
+    constant_values: Any = None, end_values: Any = None, reflect_type: Any = None, stat_length: Any = None,
+) -> Any:  # fmt: skip
+    """NumPy's pad, in all its modes but functions; ``empty`` pads with zeros.
+
+    One axis after another: what is padded along one is part of what the next one sees, as in NumPy.
+    """
     array = as_tensor(array)
-    for name, given in (("constant_values", constant_values), ("reflect_type", reflect_type)):
-        if given is not None and _OF_MODE.get(mode) != name:
+    known = _PARAMETERS.get(mode) if isinstance(mode, str) else None
+    if known is None:
+        raise OpError(f"np.pad does not take mode={mode!r}", f"it takes {', '.join(_PARAMETERS)}", "TX0240")
+    given = {
+        "constant_values": constant_values, "end_values": end_values, "reflect_type": reflect_type,
+        "stat_length": stat_length,
+    }  # fmt: skip
+    for name, value in given.items():
+        if name not in known and value is not None:
             raise OpError(f"np.pad does not take {name!r} with mode={mode!r}", code="TX0240")
-    if reflect_type not in (None, "even"):
-        raise OpError(f"np.pad does not take reflect_type={reflect_type!r} here", "even is taken", "TX0240")
     widths = _pairs(pad_width, array.ndim)
-    if mode == "empty" or mode == "constant":
-        return _constant(array, widths, _pairs(0 if constant_values is None else constant_values, array.ndim))
-    if mode not in _PLACES:
-        raise OpError(f"np.pad does not take mode={mode!r}", f"it takes constant, {', '.join(_PLACES)}", "TX0240")
+    values = {name: usual if given[name] is None else given[name] for name, usual in known.items()}
+    if mode in ("constant", "empty"):
+        return _constant(array, widths, _pairs(values.get("constant_values", 0), array.ndim))
+    if values.get("reflect_type", "even") not in ("even", "odd"):
+        raise OpError(f"np.pad: reflect_type is 'even' or 'odd', not {values['reflect_type']!r}", code="TX0240")
     for axis, (before, after) in enumerate(widths):
-        array = _extended(array, axis, before, after, mode)
+        if isinstance(before, int) and isinstance(after, int) and before == after == 0:
+            continue
+        if mode == "linear_ramp":
+            array = _ramp(array, axis, (before, after), _pairs(values["end_values"], array.ndim)[axis])
+        elif "stat_length" in values:
+            array = _statistic(array, axis, (before, after), mode, _pairs(values["stat_length"], array.ndim)[axis])
+        elif values.get("reflect_type") == "odd":
+            array = _turned(array, axis, before, after, mode)
+        else:
+            array = _extended(array, axis, before, after, mode)
     return array
 
 
@@ -82,8 +109,6 @@ def _run_time(value: Any) -> bool:
 def _extended(x: Tensor, axis: int, before: Any, after: Any, mode: str) -> Tensor:
     """`x` padded along one axis by its own elements."""
     size = x.shape[axis]
-    if isinstance(before, int) and isinstance(after, int) and before == after == 0:
-        return x
     place = arange(-before, size + after)
     if mode == "edge":
         place = apply("clip", place, 0, size - 1)
@@ -98,3 +123,55 @@ def _extended(x: Tensor, axis: int, before: Any, after: Any, mode: str) -> Tenso
         place = apply("cwise_min", place, period - place)
         place = apply("cwise_min", place, size - 1)
     return apply("take", x, place, axis=axis)
+
+
+def _along(x: Tensor, axis: int, part: slice) -> Tensor:
+    return x[(slice(None),) * axis + (part,)]
+
+
+def _turned(x: Tensor, axis: int, before: Any, after: Any, mode: str) -> Tensor:
+    """`x` padded along one axis by its reflections, each turned about the element that it meets (``odd``).
+
+    A period further on everything is higher by twice the difference of the ends.
+    """
+    size = x.shape[axis]
+    period = apply("cwise_max", 2 * size - 2, 1) if mode == "reflect" else as_tensor(2 * size)
+    place = arange(-before, size + after)
+    within = place % period
+    mirror = (period if mode == "reflect" else period - 1) - within
+    inside = within < size
+    found = apply("take", x, apply("cwise_min", apply("select", inside, within, mirror), size - 1), axis=axis)
+    first, last = _along(x, axis, slice(0, 1)), _along(x, axis, slice(-1, None))
+    shape = [-1 if i == axis else 1 for i in range(x.ndim)]
+    inside, periods = methods.reshape(inside, shape), methods.reshape(place // period, shape)
+    found = apply("select", inside, found, 2 * last - found) + cast(periods, x.element) * (2 * (last - first))
+    return apply("concatenate", _along(found, axis, slice(0, before)), x,
+                 _along(found, axis, slice(before + size, None)), axis=axis)  # fmt: skip
+
+
+def _ramp(x: Tensor, axis: int, widths: tuple[Any, Any], ends: tuple[Any, Any]) -> Tensor:
+    """`x` between even steps from its edges to `ends`."""
+    size = x.shape[axis]
+    first, last = (methods.squeeze(_along(x, axis, slice(at, at + 1)), axis) for at in (0, size - 1))
+    before, after = (
+        linspace(as_tensor(end), edge, width, endpoint=False, dtype=x.dtype, axis=axis)
+        for end, edge, width in zip(ends, (first, last), widths)
+    )
+    return concatenate([before, x, np.flip(after, axis)], axis)
+
+
+def _statistic(x: Tensor, axis: int, widths: tuple[Any, Any], mode: str, lengths: tuple[Any, Any]) -> Tensor:
+    """`x` between a statistic of its first elements and one of its last; a length of None takes all."""
+    function: Any = {"maximum": np.max, "minimum": np.min, "mean": np.mean, "median": np.median}[mode]
+    parts = []
+    for length, width, part in zip(lengths, widths, ("first", "last")):
+        if length is not None and length < 1:
+            raise OpError(f"np.pad: a stat_length of {length} leaves nothing to take the {mode} of", code="TX0240")
+        chosen = slice(None) if length is None else slice(0, length) if part == "first" else slice(-length, None)
+        value = function(_along(x, axis, chosen), axis=axis, keepdims=True)
+        if x.element.is_integer:
+            value = apply("rint", value) if value.element.is_float else value
+        shape = list(x.shape)
+        shape[axis] = width
+        parts.append(methods.broadcast(cast(value, x.element), shape))
+    return concatenate([parts[0], x, parts[1]], axis)

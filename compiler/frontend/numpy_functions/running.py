@@ -55,6 +55,19 @@ def convolve(a: Any, v: Any, mode: str = "full") -> Any:
     return apply("convolve", apply("pad", a, pairs=around), apply("reverse", v, flags=(True,)), dims=(0,))
 
 
+@handles(np.correlate)
+def correlate(a: Any, v: Any, mode: str = "valid") -> Any:
+    """NumPy's: where `v` is the longer one, the result with the two exchanged, reversed and conjugated."""
+    a, v = as_tensor(a), as_tensor(v)
+    if a.ndim != 1 or v.ndim != 1:
+        raise OpError(f"np.correlate takes vectors, got {a.user_type} and {v.user_type}", code="TX0120")
+    if table().decide(a.dims[0], "<", v.dims[0], "np.correlate") is True:
+        found = apply("reverse", correlate(v, a, mode), flags=(True,))
+        return apply("conjugate", found) if found.element.is_complex else found
+    v = apply("conjugate", v) if v.element.is_complex else v
+    return convolve(a, apply("reverse", v, flags=(True,)), mode)
+
+
 @handles(np.lib.stride_tricks.sliding_window_view)
 def sliding_window_view(
     x: Any, window_shape: Any, axis: Any = None, *, subok: Any = False, writeable: Any = False

@@ -1,0 +1,106 @@
+"""Rows loaded once: what several nests of a row read of memory outside gets a copy in memory of the row's own."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from xdsl.dialects.builtin import ArrayAttr
+from xdsl.ir import Block, SSAValue
+
+from ..dialects import kernel, loop
+from ..dialects.attributes import BufferInfo, map_attr, scalar_type
+from ..dialects.dims import Dim, Sym, packed_strides, sym
+from ..dialects.index_map import IndexMap
+from .loop_writer import buffer_info
+
+__all__ = ["in_place", "with_rows_loaded_once"]
+
+
+@dataclass(frozen=True)
+class _Use:
+    """An input of a nest, by its number, that is read at places which each are one iterator."""
+
+    nest: int
+    number: int
+    exprs: tuple[Dim, ...]
+    #: The extents of the iterators within a row, by iterator.
+    extents: tuple[tuple[Sym, Dim], ...]
+
+
+def with_rows_loaded_once(nests: Sequence[kernel.GenericOp], shared: int) -> list[kernel.GenericOp]:
+    """Copies of the nests of a row with `shared` outer iterators, behind nests that load what several of them read."""
+    made = [nest.clone() for nest in nests]
+    stored = {v for nest in nests for v in nest.outs}
+    loads: list[kernel.GenericOp] = []
+    for value in dict.fromkeys(v for nest in nests for v in nest.ins):
+        uses = _uses(nests, shared, value)
+        if (
+            value in stored
+            or len(uses) < 2
+            or any(u.exprs != uses[0].exprs or u.extents != uses[0].extents for u in uses)
+        ):
+            continue
+        load = _load(nests[0].extents.data[:shared], value, uses[0])
+        loads.append(load)
+        own = {s for s, _ in uses[0].extents}
+        for use in uses:
+            nest = made[use.nest]
+            nest.operands[use.number] = load.outs[0]
+            index = IndexMap(nest.extents.data, tuple(e for e in use.exprs if e.symbol in own))
+            maps = list(nest.in_maps.data)
+            maps[use.number] = map_attr(index)
+            nest.attributes["in_maps"] = ArrayAttr(maps)
+    return [*loads, *made]
+
+
+def _uses(nests: Sequence[kernel.GenericOp], shared: int, value: SSAValue) -> list[_Use]:
+    """The inputs of the nests that are elements of a row of a value."""
+    found: list[_Use] = []
+    for at, nest in enumerate(nests):
+        operands = list(zip(nest.ins, nest.maps_in()))[: len(nest.ins) - nest.n_post]
+        for number, (used, index) in enumerate(operands):
+            symbols = [e.symbol for e in index.exprs]
+            if used is not value or index.guards or None in symbols or len(set(symbols)) < len(symbols):
+                continue
+            extents = {Sym(f"d{i}"): e for i, e in enumerate(nest.extents.data)}
+            own = tuple((s, extents[s]) for s in symbols if s in extents and int(s.name[1:]) >= shared)
+            if own and all(s in extents for s in symbols):
+                found.append(_Use(at, number, index.exprs, own))
+    return found
+
+
+def _load(outer: tuple[Dim, ...], value: SSAValue, use: _Use) -> kernel.GenericOp:
+    """The nest that copies a row of a value."""
+    dims = tuple(extent for _, extent in use.extents)
+    renamed = {s: sym(f"d{len(outer) + i}") for i, (s, _) in enumerate(use.extents)}
+    extents = (*outer, *dims)
+    info = buffer_info(value)
+    row = loop.AllocOp(BufferInfo(info.dtype, dims, packed_strides(dims)), 0, "thread")
+    body = Block(arg_types=[scalar_type(info.dtype)])
+    body.add_op(kernel.YieldOp(body.args[0]))
+    source = IndexMap(extents, tuple(e.substitute(renamed) for e in use.exprs))
+    target = IndexMap(extents, tuple(renamed.values()))
+    return kernel.GenericOp([value], [row.result], extents, [source], [target], body, [])
+
+
+def in_place(nests: Sequence[kernel.GenericOp], rows: Sequence[SSAValue]) -> dict[SSAValue, SSAValue]:
+    """Rows that can take the place of another one, and which: maps that read it last, each element where they store."""
+    found: dict[SSAValue, SSAValue] = {}
+    for at, nest in enumerate(nests):
+        if nest.is_reduction or len(nest.outs) != 1 or nest.outs[0] not in rows:
+            continue
+        (out,), (where,) = nest.outs, nest.maps_out()
+        later = {v for other in nests[at + 1 :] for v in other.ins} | _read(nests[at:])
+        for value, index in zip(nest.ins, nest.maps_in()):
+            alone = all(m.exprs == where.exprs and not m.guards for v, m in zip(nest.ins, nest.maps_in()) if v is value)
+            if value in rows and value is not out and value not in later and alone and index.exprs == where.exprs:
+                if value.type == out.type and value not in found.values():
+                    found[out] = value
+                    break
+    return found
+
+
+def _read(nests: Sequence[kernel.GenericOp]) -> set[SSAValue]:
+    """What bodies read at places of their own."""
+    return {op.source for nest in nests for op in nest.walk() if isinstance(op, kernel.ReadOp)}

@@ -1,0 +1,175 @@
+"""What NVIDIA's assembler says of the PTX of every schedule: that it assembles, and which kernels spill registers.
+
+`docs/gpu.md` lists those that may, each with its reason; here they are assembled too, and no others may spill.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import re
+import shutil
+import subprocess
+from collections.abc import Callable
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import txc
+from txc.compiler.codegen.machine import gpu_target
+from txc.compiler.options import Options
+from txc.compiler.pipeline import run_stages
+
+PAGE = Path(__file__).parents[2] / "docs" / "gpu.md"
+CPUS = ("sm_80", "sm_90a")
+
+
+@lru_cache(maxsize=1)
+def ptxas() -> str | None:
+    """The assembler: on the path, or in NVIDIA's package."""
+    found = shutil.which("ptxas")
+    if found is None:
+        try:
+            package = importlib.util.find_spec("nvidia.cuda_nvcc")
+        except ModuleNotFoundError:
+            package = None
+        for folder in package.submodule_search_locations or () if package is not None else ():
+            if (binary := Path(folder) / "bin" / "ptxas").exists():
+                found = str(binary)
+    return found
+
+
+needs_ptxas = pytest.mark.skipif(ptxas() is None, reason="no ptxas: neither on the path nor in nvidia-cuda-nvcc")
+
+
+def map_of_vectors(x: Any) -> Any:
+    return np.where(x > 0, np.sqrt(x * x + 1), np.exp(-x)) * x
+
+
+def map_of_halves(x: Any) -> Any:
+    return (x * 2 + 1).astype(np.float16)
+
+
+def transpose(x: Any) -> Any:
+    return x.T + 1
+
+
+def sum_of_rows(x: Any) -> Any:
+    return x.sum(axis=1)
+
+
+def sum_of_short_rows(x: Any) -> Any:
+    return x[:, :512].sum(axis=1)
+
+
+def sum_of_columns(x: Any) -> Any:
+    return x.sum(axis=0)
+
+
+def sum_of_all(x: Any) -> Any:
+    return x.sum()
+
+
+def largest_of_rows(x: Any) -> Any:
+    return np.argmax(x, axis=1)
+
+
+def softmax(x: Any) -> Any:
+    e = np.exp(x - x.max(axis=1, keepdims=True))
+    return e / e.sum(axis=1, keepdims=True)
+
+
+def product(x: Any) -> Any:
+    return np.maximum(x @ x.T + 1, 0)
+
+
+def product_of_doubles(x: Any) -> Any:
+    return (x.astype(np.float64) * 2) @ x.T
+
+
+def running_sum(x: Any) -> Any:
+    return np.cumsum(x, axis=0)
+
+
+def running_sum_of_rows(x: Any) -> Any:
+    return np.cumsum(x, axis=1)
+
+
+def taken_and_stored(x: Any) -> Any:
+    at = np.array([1, 0, 3])
+    x[at] = x[at[::-1]] * 2
+    np.add.at(x, at, 1)
+    return x
+
+
+def loops(x: Any) -> Any:
+    for i in range(x.shape[0]):
+        x[i] += x[:, 0].max()
+    while x[0, 0] < 9:
+        x = x * 2
+    return x
+
+
+def drawn(x: Any) -> Any:
+    return x + txc.random.normal((7, 5), seed=1)
+
+
+def transform_of_any_length(x: Any) -> Any:
+    return np.fft.fft(x, axis=1)
+
+
+def sorted_rows(x: Any) -> Any:
+    return np.argsort(x, axis=1)
+
+
+def long_functions(x: Any) -> Any:
+    return x.bessel_i0e(), x.astype(np.float64).digamma()
+
+
+def solved(x: Any) -> Any:
+    return np.linalg.solve(x @ x.T, x)
+
+
+FUNCTIONS = [
+    map_of_vectors, map_of_halves, transpose, sum_of_rows, sum_of_short_rows, sum_of_columns, sum_of_all,
+    largest_of_rows, softmax, product, product_of_doubles, running_sum, running_sum_of_rows, taken_and_stored, loops,
+    drawn, transform_of_any_length, sorted_rows, long_functions, solved,
+]  # fmt: skip
+
+
+def assembled(f: Callable[[Any], Any], cpu: str, folder: Path) -> dict[str, int]:
+    """The bytes that each kernel of a function spills, stores and loads together."""
+    graph = txc.jit(f).graph(np.ones((7, 5), np.float32))
+    stages = run_stages(graph, Options.of(), target=gpu_target(cpu), stop_after="asm")
+    assert stages.ptx is not None
+    source = folder / f"{f.__name__}.ptx"
+    source.write_text(stages.ptx, encoding="utf-8")
+    command = [str(ptxas()), f"-arch={cpu}", "-v", str(source), "-o", str(folder / "kernels.cubin")]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    found: dict[str, int] = {}
+    for name, _, rest in re.findall(r"entry function '(\S+)' for '(\w+)'\n(.*?) bytes spill loads", done.stderr, re.S):
+        stores, loads = re.search(r"(\d+) bytes spill stores, (\d+)$", rest).groups()  # type: ignore[union-attr]
+        found[name] = int(stores) + int(loads)
+    assert len(found) == stages.ptx.count(".visible .entry")
+    return found
+
+
+def listed() -> set[str]:
+    """The functions here that may spill, as the page says."""
+    text = PAGE.read_text(encoding="utf-8")
+    section = text[text.index("### Kernels that spill registers") :]
+    return set(re.findall(r"^\| `(\w+)` \|", section, re.M))
+
+
+def test_the_list_is_of_functions_that_are_assembled() -> None:
+    assert listed() < {f.__name__ for f in FUNCTIONS}
+
+
+@needs_ptxas
+@pytest.mark.parametrize("f", FUNCTIONS, ids=lambda f: f.__name__)
+def test_it_assembles_without_spills(f: Callable[[Any], Any], tmp_path: Path) -> None:
+    spills = {cpu: {k: n for k, n in assembled(f, cpu, tmp_path).items() if n} for cpu in CPUS}
+    assert f.__name__ in listed() or not any(spills.values()), f"spills of {f.__name__}: {spills}"
