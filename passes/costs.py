@@ -180,6 +180,14 @@ class Costs:
         """
         return int(self.machine.cache3) // 4
 
+    def streams(self, operations: float) -> bool:
+        """Whether what a body of so many operations writes may go past the caches.
+
+        Light ones only, of which `copies` writes whole lines at once: those that arithmetic cuts into pieces take
+        longer than reading them first (`benchmarks/NOTES.md`), and what waits for arithmetic does not wait for memory.
+        """
+        return operations <= self.machine.registers / 2
+
     # Registers
 
     def copies(self, operations: float, chain: float) -> int:

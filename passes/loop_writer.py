@@ -180,6 +180,7 @@ class LoopWriter:
         Of several results none goes past the caches: going from one to the other and back costs more than it saves.
         """
         may_stream = self.streams and in_order and not nest.is_reduction and len(nest.outs) == 1
+        may_stream = may_stream and self.costs.streams(operations_and_chain(nest.body.block.ops)[0])
         for value, out, index in zip(values, nest.outs, nest.maps_out()):
             past = may_stream and self.only_written(out, nest)
             streaming = self.costs.streaming_bytes if past else 0
