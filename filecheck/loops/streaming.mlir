@@ -46,3 +46,18 @@ kernel.yield %b, %a : f32, f32 }, {  }, {  }) {extents = #tx.dims<"n">,
 parallel = 1 : i64, post = 0 : i64, in_maps = [#tx.map<"(d0: n) -> (d0)">], out_maps = [#tx.map<"(d0: n) -> (d0)">, #tx.map<"(d0: n) -> (d0)">],
 operandSegmentSizes = array<i32: 1, 2>} : (!loop.buffer<"f32[n] by [1]">, !loop.buffer<"f32[n] by [1]">, !loop.buffer<"f32[n] by [1]">) -> ()
 func.return }
+
+// Arithmetic between the stores would leave lines in pieces.
+// CHECK: @heavy
+// CHECK: loop.store
+// CHECK-NOT: streaming
+// CHECK: return
+func.func @heavy(%x: !loop.buffer<"f32[n] by [1]">, %y: !loop.buffer<"f32[n] by [1]">) attributes {tx.symbols = #tx.dims<"n">, tx.arena = #tx.dim<"0">,
+tx.thread_arena = #tx.dim<"0">} {
+
+"kernel.generic"(%x, %y) ({ ^bb0(%a: f32):
+%b = math.exp %a : f32
+kernel.yield %b : f32 }, {  }, {  }) {extents = #tx.dims<"n">,
+parallel = 1 : i64, post = 0 : i64, in_maps = [#tx.map<"(d0: n) -> (d0)">], out_maps = [#tx.map<"(d0: n) -> (d0)">],
+operandSegmentSizes = array<i32: 1, 1>} : (!loop.buffer<"f32[n] by [1]">, !loop.buffer<"f32[n] by [1]">) -> ()
+func.return }
