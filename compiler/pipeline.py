@@ -224,13 +224,16 @@ def compile_graph(
     strides: Sequence[tuple[Dim, ...] | None] = (),
     watch: Watch | None = None,
     signature: CallSignature | None = None,
+    machine: Machine | None = None,
 ) -> Compiled:
-    """Compile for this machine, load, and say how to call it.  Errors as of `run_stages`.
+    """Compile for this machine, load, and say how to call it.  `machine` and errors as of `run_stages`.
 
     With a `signature` the object also has an entry for calls from Python, or `CodeSpec.by_python` says why not.
     """
     entry = _EntryMaker(graph, signature, options or Options.of())
-    stages = run_stages(graph, options, strides=strides, watch=watch, completed=entry.complete)
+    stages = run_stages(
+        graph, options, strides=strides, watch=watch, machine=machine, completed=entry.complete
+    )  # fmt: skip
     assert stages.module is not None and stages.object is not None
     name = function_of(stages.module).sym_name.data
     code = code_of(graph, stages.module)._replace(
