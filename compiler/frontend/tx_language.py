@@ -422,12 +422,12 @@ class Evaluator:
         self.fail(node, f"there is no attribute {attr!r}", "call methods with parentheses", "TX0537")
 
     def call(self, node: ast.Call) -> Any:
-        arguments = [self.value(a) for a in node.args]
+        arguments = [self.argument(a) for a in node.args]
         keywords: dict[str, Any] = {}
         for k in node.keywords:
             if k.arg is None:
                 self.fail(k.value, "** is not part of the language", "write name=value", "TX0531")
-            keywords[k.arg] = self.value(k.value)
+            keywords[k.arg] = self.argument(k.value)
         if isinstance(node.func, ast.Attribute):
             owner = node.func.value
             if isinstance(owner, ast.Name) and owner.id in NAMESPACES and owner.id not in self.names:
@@ -461,6 +461,13 @@ class Evaluator:
         if issubclass(decl, Composite):
             return call(decl, arguments, keywords)
         return Tensor.apply(decl, *arguments, **keywords)
+
+    def argument(self, node: ast.expr) -> Any:
+        """What a call is given: a value, or a function of the file, for what takes functions of scalars."""
+        if isinstance(node, ast.Name) and node.id not in self.names and node.id in self.module.functions:
+            f = self.module.functions[node.id]
+            return lambda *given: self.inline(node, f, [*given], {})
+        return self.value(node)
 
     def namespaced(self, node: ast.Attribute, package: str) -> Callable[..., Any]:
         """A public function of a package of functions."""

@@ -37,7 +37,7 @@ def test_examples_of_eigen(device: str, name: str) -> None:
         seeds.check(made, example)
 
 
-@pytest.mark.parametrize(("device", "number"), on_gpus(list(range(len(tensure.EXAMPLES))), 40))
+@pytest.mark.parametrize(("device", "number"), on_gpus(list(range(len(tensure.EXAMPLES)))))
 def test_examples_of_tensure(device: str, number: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TXC_DEVICE", device)
     program, expected = tensure.EXAMPLES[number]

@@ -14,7 +14,10 @@ ROW, COL, BOTH = ("row",), ("col",), ("row", "col")
 
 
 class Example(NamedTuple):
-    """`inputs`: declared type and values (nested lists); `body`: lines of a function of them; `result`: its type."""
+    """`inputs`: declared type and values (nested lists); `body`: lines of a function of them; `result`: its type.
+
+    `helpers` are functions that the body names, with types as `.tx` has them.
+    """
 
     section: str
     inputs: dict[str, tuple[str, Any]]
@@ -22,6 +25,7 @@ class Example(NamedTuple):
     result: str
     printed: str
     layouts: tuple[str, ...] = BOTH
+    helpers: str = ""
 
 
 A = ("i32[2, 3]", [[0, 100, 200], [300, 400, 500]])
@@ -40,6 +44,7 @@ CUBE = (
 )
 ONES = ("f32[2, 3]", [[1, 1, 1], [1, 1, 1]])
 PATCHED = ("f32[3, 4]", [[0, 1, 2, 3], [4, 5, 6, 7], [8, 9, 10, 11]])
+HALVES = ("f32[2, 3]", [[0, -0.5, -1], [0.5, 1.5, 2.0]])
 COUNTED = ("i32[2, 3]", [[1, 2, 3], [4, 5, 6]])
 
 EXAMPLES: dict[str, Example] = {
@@ -57,8 +62,13 @@ EXAMPLES: dict[str, Example] = {
         "a.chip(0, 0)[...] = row\nreturn a", "i32[2, 3]", "10 20 30\n1000 1000 1000",
     ),
     "data": Example("data", {"a": ("f32[3, 4]", [[0] * 4] * 3)}, "a[0, 0] = 123.45\nreturn a[0, 0]", "f32", "123.45"),
-    "map": Example(
+    "map_row": Example(
         "TensorMap", {"a": ("f32[3, 4]", [[0, 1, 2, 3], [4, 5, 6, 7], [8, 9, 10, 11]])}, "return a[1, 2]", "f32", "6",
+        ROW,
+    ),
+    "map_col": Example(
+        "TensorMap", {"a": ("f32[3, 4]", [[0, 3, 6, 9], [1, 4, 7, 10], [2, 5, 8, 11]])}, "return a[1, 2]", "f32", "7",
+        COL,
     ),
     # Operations
     "constant": Example(
@@ -75,6 +85,15 @@ EXAMPLES: dict[str, Example] = {
     ),
     "isnan": Example("isnan", {"a": ("f32[3]", [1, float("nan"), 3])}, "return a.isnan()", "bool[3]", "0 1 0"),
     "scale": Example("operator*", {"a": COUNTED}, "return a * 2", "i32[2, 3]", "2 4 6\n8 10 12"),
+    "unary_expr": Example(
+        "unaryExpr", {"a": HALVES}, "return a.unary_expr(my_func)", "f32[2, 3]", "0.5 0 0.5\n1 2 2.5",
+        helpers="def my_func(el: f32) -> f32:\n    return abs(el + 0.5)\n",
+    ),
+    "unary_expr_functor": Example(
+        "unaryExpr", {"a": HALVES}, "return a.unary_expr(normalized_clamp)", "f32[2, 3]", "0.5 0.25 0\n0.75 1 1",
+        helpers="def normalized_clamp(x: f32) -> f32:\n    if x < -1.0:\n        return 0.0\n    if x > 1.0:\n"
+        "        return 1.0\n    return (x + 1.0) / 2.0\n",
+    ),
     "cwise_max": Example(
         "cwiseMax", {"a": A, "b": ("i32[2, 3]", [[-1, -2, 300], [-4, 555, -6]])}, "return a.cwise_max(b)", "i32[2, 3]",
         "0 100 300\n300 555 500",
@@ -114,6 +133,12 @@ EXAMPLES: dict[str, Example] = {
     "sum_of_all": Example("reduction along all dimensions", {"a": CUBE}, "return a.sum()", "f32", "276"),
     "argmax": Example(
         "argmax", {"a": ("f32[2, 3]", [[1, 4, 8], [3, 4, 2]])}, "return a.argmax(0)", "i64[3]", "1 0 0"
+    ),
+    "argmax_flat_col": Example(
+        "argmax", {"a": ("f32[2, 3]", [[1, 4, 8], [3, 4, 2]])}, "return a.argmax()", "i64", "4", COL
+    ),
+    "argmax_flat_row": Example(
+        "argmax", {"a": ("f32[2, 3]", [[1, 4, 8], [3, 4, 2]])}, "return a.argmax()", "i64", "2", ROW
     ),
     "trace": Example(
         "trace", {"a": ("i32[2, 2, 3]", [[[1, 2, 3], [4, 5, 6]], [[7, 8, 9], [10, 11, 12]]])},

@@ -21,7 +21,7 @@ _files = itertools.count()
 def python_function(name: str, example: Example) -> Any:
     """The example's body as a Python function with source, as `jit` needs it."""
     body = "".join(f"    {line}\n" for line in example.body.splitlines())
-    text = f"def {name}({', '.join(example.inputs)}):\n{body}"
+    text = f"{example.helpers}\n\ndef {name}({', '.join(example.inputs)}):\n{body}"
     filename = f"<example {name} {next(_files)}>"
     linecache.cache[filename] = (len(text), None, text.splitlines(keepends=True), filename)
     scope: dict[str, Any] = {k: d.numpy for k, d in DTYPES.items()}
@@ -33,7 +33,7 @@ def tx_function(name: str, example: Example, layout: str, device: str) -> Any:
     """The example as a function of a `.tx` file."""
     parameters = ", ".join(f"{k}: {declared(kind, layout)}" for k, (kind, _) in example.inputs.items())
     body = "".join(f"    {line}\n" for line in example.body.splitlines())
-    text = f"def {name}({parameters}) -> {declared(example.result, layout)}:\n{body}"
+    text = f"{example.helpers}\n\ndef {name}({parameters}) -> {declared(example.result, layout)}:\n{body}"
     return txc.compile_source(text, device=device).function(name)
 
 
