@@ -21,7 +21,7 @@ from ..dialects import kernel, loop
 from ..dialects.attributes import BufferInfo
 from ..dialects.body_builder import BodyBuilder
 from ..dialects.butterflies import RADICES, Pair, butterfly, turn
-from ..dialects.dims import Dim, dim, minimum, packed_strides
+from ..dialects.dims import Dim, dim, maximum, minimum, packed_strides
 from ..dialects.index_map import product, unravel
 from ..dialects.scalar import ComplexValue, Value
 from ..dialects.types import DTYPES, DType
@@ -175,7 +175,8 @@ class _Fft:
 
     def _transforms(self, code: Code) -> None:
         count, body, start = self.outer * self.groups, code.inner(), self.writer.fresh()
-        step = 8 if self.bluestein is not False else 1
+        # Each piece of Bluestein's transforms makes the filter of its own, so pieces are few.
+        step = maximum(8, minimum(64, count // 8)) if self.bluestein is not False else dim(1)
         with body.for_(start - self.flag, minimum(count, start + step)) as (one, row):
             self._one(one, row, start)
         body.block.add_op(loop.YieldOp())
