@@ -29,12 +29,13 @@ from txc.compiler.devices import SIMULATOR, gpu_device, parse_device
 from . import programs
 from .gpu_peers import PEERS, Peer, available
 
-__all__ = ["FAMILIES", "Family", "Row", "main"]
+__all__ = ["FAMILIES", "Family", "Row", "main", "measure"]
 
 #: Arrays of a workload are as many sets as it takes to be so large together: no cache of a GPU holds them.
 ROTATED_BYTES = 512 << 20
 #: A sample takes at least so long, and there are so many.
 SAMPLE_SECONDS, SAMPLES = 0.05, 7
+_SHORT = {"float32": "f32", "float16": "f16", "bfloat16": "bf16"}
 #: Results are compared with NumPy's to this, relative to the largest of them.
 TOLERANCES = {"float32": 2e-5, "float16": 2e-2, "bfloat16": 1e-1}
 
@@ -199,7 +200,8 @@ def _seconds(calls: Sequence[Callable[[], Any]], wait: Callable[[], None], simul
     return float(np.median(samples))
 
 
-def _measure(family: Family, device: str, peers: Mapping[str, Peer], copy: float | None, seed: int) -> Row:
+def measure(family: Family, device: str, peers: Mapping[str, Peer], copy: float | None, seed: int) -> Row:
+    """What comes out where txc and its peers take turns; `copy` is the bandwidth of the device's own copy, if known."""
     simulated = device == SIMULATOR
     size = family.small if simulated else family.size
     arrays = _Arrays(family, size, seed, simulated)
@@ -224,7 +226,7 @@ def _measure(family: Family, device: str, peers: Mapping[str, Peer], copy: float
 
 
 def _row(family: Family, size: tuple[int, ...], seconds: Mapping[str, float], copy: float | None, problem: str) -> Row:
-    shown = f"{'×'.join(map(str, size))} {family.dtype[0]}{_dtype(family.dtype).itemsize * 8}"
+    shown = f"{'×'.join(map(str, size))} {_SHORT[family.dtype]}"
     if problem:
         return Row(family.name, shown, seconds, "", None, family.goal, family.against, problem)
     mine, share = seconds["txc"], None
@@ -280,7 +282,10 @@ def _parser() -> argparse.ArgumentParser:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command; its exit status."""
     args = _parser().parse_args(arguments)
-    device = parse_device(args.device).name
+    try:
+        device = parse_device(args.device).name
+    except txc.OptionError as error:
+        raise SystemExit(f"{error}") from None
     if device == "cpu":
         raise SystemExit("python -m benchmarks measures the CPU; name a GPU here, --device cuda:0")
     simulated, status = device == SIMULATOR, 0
@@ -297,7 +302,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     rows = []
     for family in FAMILIES:
         if not args.family or family.name in args.family:
-            rows.append(_measure(family, device, peers, copy, args.seed))
+            rows.append(measure(family, device, peers, copy, args.seed))
             print(rows[-1], flush=True)
     if args.json is not None:
         report = {"device": device, "copy": copy, "rows": [{**vars(row), "seconds": dict(row.seconds)} for row in rows]}

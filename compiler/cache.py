@@ -28,7 +28,9 @@ if TYPE_CHECKING:
     from .frontend.graph import Graph
     from .gpu.plan import Plan
 
-__all__ = ["CodeKey", "SourceLookup", "code_key", "explain_miss", "load_code", "open_cache", "publish_code"]
+__all__ = [
+    "CodeKey", "SourceLookup", "code_key", "explain_miss", "load_code", "open_cache", "publish_code", "tuning_key",
+]  # fmt: skip
 
 #: Versions of one function for the same facts, which differ in what they demand of sizes.
 _MOST_VARIANTS = 8
@@ -66,26 +68,35 @@ def open_cache() -> tuple[Store | None, str]:
 
 
 def code_key(
-    graph: Graph, facts: Sequence[Any], options: Options, parameters: Sequence[Any] | None = None
-) -> CodeKey | None:
+    graph: Graph, facts: Sequence[Any], options: Options, parameters: Sequence[Any] | None = None,
+    figures: Sequence[tuple[str, float]] = (),
+) -> CodeKey | None:  # fmt: skip
     """The key of a graph's machine code; None where the cache is not used, or the code has debug information.
 
-    `parameters` are those of the Python function for whose calls the code has an entry.
+    `parameters` are those of the Python function for whose calls the code has an entry, `figures` what a search found.
     """
     if options.debug or open_cache()[0] is None:
         return None
-    parts = {"kind": "code", "function": graph.name, "graph": graph.key(), "facts": repr(tuple(facts))}
-    parts["parameters"] = repr(parameters)
+    parts = {"parameters": repr(parameters), "figures": repr(tuple(figures))}
     if options.lines:
         parts["lines"] = digest_plain(tuple(str(node.loc) for node in graph.walk()))
-    return _key("code", {**parts, **_options(options)})
+    return _key("code", {**_program(graph, facts), **parts, **_options(options)})
+
+
+def tuning_key(graph: Graph, facts: Sequence[Any], options: Options, threads: int) -> CodeKey:
+    """The key of what a search found for a graph, on so many threads."""
+    return _key("tuning", {**_program(graph, facts), "threads": str(threads), **_options(options)})
+
+
+def _program(graph: Graph, facts: Sequence[Any]) -> dict[str, str]:
+    return {"function": graph.name, "graph": graph.key(), "facts": repr(tuple(facts))}
 
 
 def _options(options: Options) -> dict[str, str]:
-    fastmath, passes, _, donate, most, _ = options.compiled
+    fastmath, passes, _, donate, most, _, autotune = options.compiled
     entry = knobs.NATIVE_ENTRY.get() is not False and not native_layout.problem()
     made = f"fastmath={sorted(fastmath)} passes={passes!r} entry={entry} donate={donate} temporaries={most}"
-    return {"options": made, "gpu": options.gpu}
+    return {"options": made, "gpu": options.gpu, "autotune": str(autotune)}
 
 
 def _key(kind: str, parts: dict[str, str]) -> CodeKey:

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from .call_parameters import Parameter
     from .captured import Captured
     from .frontend.graph import Graph
+    from .tuning import Tuned
 
 __all__ = [
     "Jitted", "Lowered", "compiled", "evaluate_graph", "jit", "packed", "stages_of", "strides_of", "structured",
@@ -50,23 +51,28 @@ def compiled(graph: Graph, facts: Sequence[StrideFact], options: Options) -> Exe
 
 
 def _compiled(
-    graph: Graph, facts: Sequence[StrideFact], options: Options, parameters: tuple[Parameter, ...] | None = None
-) -> tuple[Executable, CodeKey | None]:
-    """And what other processes look it up by.  With the Python function's `parameters` it may have an entry."""
+    graph: Graph, facts: Sequence[StrideFact], options: Options, parameters: tuple[Parameter, ...] | None = None,
+    found: Tuned | None = None,
+) -> tuple[Executable, CodeKey | None]:  # fmt: skip
+    """And what other processes look it up by.  With the Python function's `parameters` it may have an entry.
+
+    `found`: by which constants a search found the program fastest.
+    """
     places = tuple(node.loc for node in graph.walk()) if options.lines else ()
-    key = (graph.key(), graph.name, tuple(facts), options.compiled, parameters, places)
+    key = (graph.key(), graph.name, tuple(facts), options.compiled, parameters, places, found and found.figures)
     with _code_lock:
-        found = _code.get(key)
-        if found is None:
-            found = _code[key] = _loaded_or_made(graph, facts, options, parameters)
-    code, native, kept = found
+        made = _code.get(key)
+        if made is None:
+            made = _code[key] = _loaded_or_made(graph, facts, options, parameters, found)
+    code, native, kept = made
     return Executable(Signature.of(graph), code, native), kept
 
 
 def _loaded_or_made(
-    graph: Graph, facts: Sequence[StrideFact], options: Options, parameters: tuple[Parameter, ...] | None
-) -> tuple[CodeSpec, Code, CodeKey | None]:
-    key = code_key(graph, facts, options, parameters)
+    graph: Graph, facts: Sequence[StrideFact], options: Options, parameters: tuple[Parameter, ...] | None,
+    found: Tuned | None,
+) -> tuple[CodeSpec, Code, CodeKey | None]:  # fmt: skip
+    key = code_key(graph, facts, options, parameters, found.figures if found else ())
     cached = None if key is None else load_code(key, options.device)
     if cached is not None:
         return cached.code, cached.native, key
@@ -81,18 +87,22 @@ def _loaded_or_made(
     from .pipeline import compile_graph
 
     signature = None if parameters is None else CallSignature(parameters, tuple(facts))
-    made = compile_graph(graph, options, strides=strides_of(graph, facts), signature=signature)
+    machine = found.machine() if found else None
+    made = compile_graph(graph, options, strides=strides_of(graph, facts), signature=signature, machine=machine)
     executable, machine_code = made.executable, made.stages.object
     if key is not None and machine_code is not None:
         publish_code(key, executable.code, machine_code)
     return executable.code, executable.native, key
 
 
-def stages_of(graph: Graph, facts: Sequence[StrideFact], options: Options, watch: Any) -> Any:
+def stages_of(
+    graph: Graph, facts: Sequence[StrideFact], options: Options, watch: Any, found: Tuned | None = None
+) -> Any:
     """The `pipeline.Stages` of a compilation that `watch` looks at; nothing is taken from a cache, nor kept."""
     from .pipeline import run_stages
 
-    return run_stages(graph, options, strides=strides_of(graph, facts), watch=watch)
+    machine = found.machine() if found else None
+    return run_stages(graph, options, strides=strides_of(graph, facts), watch=watch, machine=machine)
 
 
 def strides_of(graph: Graph, facts: Sequence[StrideFact]) -> list[Any]:
@@ -272,7 +282,7 @@ class Jitted(NativeCallable):
         """A new version for a call, in which the `fixed` sizes are numbers; what its code is kept by."""
         graph, captured, facts = self._trace(call, fixed)
         parameters, reason = self._parameters(call, graph)
-        executable, code = _compiled(graph, facts, self._options, parameters)
+        executable, code = _compiled(graph, facts, self._options, parameters, self._tuned(call, graph, facts))
         if reason:
             executable.code = executable.code._replace(entry="", by_python=reason)
         version = Version(executable, captured, call, fixed)
@@ -294,6 +304,16 @@ class Jitted(NativeCallable):
 
             donate(traced.graph, facts, self._options.donate)
         return checked(traced.graph), [*traced.captured], facts
+
+    def _tuned(self, call: Call, graph: Graph, facts: Sequence[StrideFact]) -> Tuned | None:
+        """By which constants the program is fastest, where that is asked for: known, or searched for with this call."""
+        if not self._options.autotune:
+            return None
+        from .tuning import tuned
+
+        signature = Signature.of(graph)
+        arrays, integers = call.arrays(signature), call.integers(signature)
+        return tuned(graph, facts, strides_of(graph, facts), self._options, arrays, integers)
 
     def _parameters(self, call: Call, graph: Graph) -> tuple[tuple[Parameter, ...] | None, str]:
         """The parameters for a native entry, or why there is to be none."""
@@ -384,11 +404,15 @@ class Jitted(NativeCallable):
         return direct
 
     def lower(self, *args: Any, **kwargs: Any) -> Lowered:
-        """Every stage of the compilation for these arguments, as text; nothing is run."""
+        """Every stage of the compilation for these arguments, as text; nothing is run (but by a search: `autotune`)."""
         from .watch import Watch
 
-        graph, _, facts = self._trace(self._bind(args, kwargs))
-        return Lowered(stages_of(graph, facts, self._options, Watch(keep_text=True)))
+        call = self._bind(args, kwargs)
+        graph, _, facts = self._trace(call)
+        found = self._tuned(call, graph, facts)
+        if found is not None:
+            found.remark(graph.name)
+        return Lowered(stages_of(graph, facts, self._options, Watch(keep_text=True), found))
 
     def graph(self, *args: Any, **kwargs: Any) -> Graph:
         """The expression graph for these arguments."""
@@ -471,10 +495,11 @@ class Lowered:
 def jit(function: Callable[..., Any] | None = None, **options: Any) -> Any:
     """Compile a function of NumPy code: ``@txc.jit`` or ``@txc.jit(device="cpu:4")``.
 
-    Options: `device` (``"cpu"``, ``"cpu:N"``, ``"cuda:N"``, ``"ptx-sim"``), `threads`, `fastmath` (a set of rewrites to
-    allow), `passes` (options of passes as text), `debug` (True: debug information for gdb), `donate` (names of
-    parameters whose arrays may become results: `donation.py`), `max_temp_bytes` (a call that needs more of temporaries
-    is an error that says what for).
+    Options: `device` (``"cpu"``, ``"cpu:N"``, ``"cuda:N"``, ``"ptx-sim"``), `threads`, `fastmath` (rewrites to allow:
+    ``{"reassoc"}`` lets the matrix units of a GPU order their sums), `passes` (options of passes as text), `debug`
+    (True: debug information for gdb), `donate` (names of parameters whose arrays may become results: `donation.py`),
+    `max_temp_bytes` (a call that needs more of temporaries is an error that says what for),
+    `autotune` (True: search around the cost model at the first call: `tuning.py`).
     OptionError for others, TypeError for what is no Python function.  The result is called like the function; arrays
     give arrays, lazy tensors give lazy tensors.
     """

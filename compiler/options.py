@@ -19,6 +19,7 @@ class Options(NamedTuple):
 
     With `debug` the code says for debuggers which of the user's lines it comes from.  `donate` names parameters
     (`donation.py`).  A call that needs more than `max_temp_bytes` of temporaries is an error (None: there is no limit).
+    With `autotune` code is made for the constants of the cost model by which the first call was fastest (`tuning.py`).
     """
 
     threads: int = 0
@@ -28,6 +29,7 @@ class Options(NamedTuple):
     donate: tuple[str, ...] = ()
     max_temp_bytes: int | None = None
     device: str = CPU.name
+    autotune: bool = False
 
     @staticmethod
     def of(base: Options | None = None, **given: Any) -> Options:
@@ -51,8 +53,9 @@ class Options(NamedTuple):
             given["threads"] = _threads(given["threads"])
         if "fastmath" in given:
             given["fastmath"] = _fastmath(given["fastmath"])
-        if "debug" in given and not isinstance(given["debug"], bool):
-            raise OptionError(f"debug must be True or False, not {given['debug']!r}")
+        for flag in ("debug", "autotune"):
+            if flag in given and not isinstance(given[flag], bool):
+                raise OptionError(f"{flag} must be True or False, not {given[flag]!r}")
         if "donate" in given:
             given["donate"] = _donate(given["donate"])
         if "max_temp_bytes" in given:
@@ -60,12 +63,15 @@ class Options(NamedTuple):
         if base is None:
             device = knobs.DEVICE.get()
             base = Options(device.threads, passes=knobs.PASSES.get(), debug=knobs.GDB.get(), device=device.name)
-        return base._replace(**given)
+        made = base._replace(**given)
+        if made.autotune and made.device != CPU.name:
+            raise OptionError(f"autotune=True of {made.device!r}: the search is one for the CPU")
+        return made
 
     @property
     def compiled(self) -> tuple[Any, ...]:
         """The part that compiled code depends on; the number of threads is not in it."""
-        return self.fastmath, self.passes, self.debug, self.donate, self.max_temp_bytes, self.device
+        return self.fastmath, self.passes, self.debug, self.donate, self.max_temp_bytes, self.device, self.autotune
 
     @property
     def lines(self) -> bool:

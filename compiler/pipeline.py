@@ -124,7 +124,8 @@ def run_stages(
     run.passes("canonical", CanonicalizePass)
     run.passes("layout", LayoutSwapPass)
     run.passes("evals", EvalInsertionPass)
-    run.passes("fused", FusionPass, has_fma=target.has_fma, locations=options.debug)
+    units = target.has_matrix_units and "reassoc" in options.fastmath
+    run.passes("fused", FusionPass, has_fma=target.has_fma, locations=options.debug, matrix_units=units)
     run.passes("buffers", BufferizePass)
     work = work_of(function_of(run.module_now())) if run.reaches("obj") and run.reaches("buffers") else None
     if target.is_gpu:
@@ -223,13 +224,16 @@ def compile_graph(
     strides: Sequence[tuple[Dim, ...] | None] = (),
     watch: Watch | None = None,
     signature: CallSignature | None = None,
+    machine: Machine | None = None,
 ) -> Compiled:
-    """Compile for this machine, load, and say how to call it.  Errors as of `run_stages`.
+    """Compile for this machine, load, and say how to call it.  `machine` and errors as of `run_stages`.
 
     With a `signature` the object also has an entry for calls from Python, or `CodeSpec.by_python` says why not.
     """
     entry = _EntryMaker(graph, signature, options or Options.of())
-    stages = run_stages(graph, options, strides=strides, watch=watch, completed=entry.complete)
+    stages = run_stages(
+        graph, options, strides=strides, watch=watch, machine=machine, completed=entry.complete
+    )  # fmt: skip
     assert stages.module is not None and stages.object is not None
     name = function_of(stages.module).sym_name.data
     code = code_of(graph, stages.module)._replace(

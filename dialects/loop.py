@@ -24,7 +24,7 @@ from xdsl.irdl import (
     var_operand_def,
     var_result_def,
 )
-from xdsl.traits import IsTerminator, Pure
+from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
 from .attributes import (
@@ -41,68 +41,19 @@ from .attributes import (
     scalar_type,
     string_attr,
 )
-from .dims import Dim, Sym, dim
+from .dims import Dim, dim
+from .loop_base import Ranged, YieldOp, expect_yield, integer, parallel_around, range_attributes
+from .loop_matrix import MatrixFoldOp
 from .order import Order
 
 __all__ = [
     "LOOP", "AllocOp", "BarrierOp", "BindOp", "BufferInfo", "ClockOp", "ForOp", "IfOp", "IndexOp", "LoadOp",
-    "ParallelOp", "ReduceOp", "ScanOp", "StoreOp", "WhileOp", "YieldOp",
+    "MatrixFoldOp", "ParallelOp", "ReduceOp", "ScanOp", "StoreOp", "WhileOp", "YieldOp",
 ]  # fmt: skip
 
 
-def integer(value: int) -> IntegerAttr:
-    """The attribute of a number of lanes, threads, …"""
-    return IntegerAttr(value, i64)
-
-
 @irdl_op_definition
-class YieldOp(IRDLOperation):
-    """Ends a region: the next iteration's carried values, a reduction's element, a branch's results."""
-
-    name = "loop.yield"
-    values = var_operand_def()
-    traits = traits_def(IsTerminator())
-    assembly_format = "($values^ `:` type($values))? attr-dict"
-
-    def __init__(self, *values: SSAValue):
-        Operation.__init__(self, operands=values)
-
-
-class _Ranged(IRDLOperation):
-    """Shared by ops with an iterator: ``iv`` from ``lower`` (inclusive) to ``upper`` (exclusive) by ``step``."""
-
-    iv = attr_def(StringAttr)
-    lower = attr_def(DimAttr)
-    upper = attr_def(DimAttr)
-    step = attr_def(DimAttr)
-
-    @property
-    def symbol(self) -> Sym:
-        return Sym(self.iv.data)
-
-    @property
-    def block(self) -> Block:
-        return self.regions[0].block
-
-    def _verify_range(self) -> None:
-        for name, expr in (("lower", self.lower.data), ("upper", self.upper.data), ("step", self.step.data)):
-            if self.symbol in expr.symbols():
-                raise VerifyException(f"'{name}' mentions the loop's own iterator {self.symbol}")
-        if self.step.data.const is not None and self.step.data.const <= 0:
-            raise VerifyException(f"'step' must be positive, not {self.step.data}")
-
-
-def _range(iv: str, lower: Dim | int, upper: Dim | int, step: Dim | int) -> dict[str, Attribute]:
-    return {
-        "iv": string_attr(iv),
-        "lower": dim_attr(dim(lower)),
-        "upper": dim_attr(dim(upper)),
-        "step": dim_attr(dim(step)),
-    }
-
-
-@irdl_op_definition
-class ParallelOp(_Ranged):
+class ParallelOp(Ranged):
     """Independent iterations; ``grain`` of them make one chunk.  ``kind``:
 
     ``cpu_thread``: by a pool's threads.  ``gpu_block``: by the blocks of a grid, each of ``threads`` threads with
@@ -136,7 +87,10 @@ class ParallelOp(_Ranged):
         shared: Dim | int = 0,
         zeros: Sequence[Dim] = (),
     ):
-        attributes = _range(iv, lower, upper, step) | {"kind": string_attr(kind), "grain": dim_attr(dim(grain))}
+        attributes = range_attributes(iv, lower, upper, step) | {
+            "kind": string_attr(kind),
+            "grain": dim_attr(dim(grain)),
+        }
         if threads:
             attributes["threads"] = integer(threads)
         if shared != 0:
@@ -156,7 +110,7 @@ class ParallelOp(_Ranged):
         return dim(0) if self.shared is None else self.shared.data
 
     def verify_(self) -> None:
-        self._verify_range()
+        self.verify_range()
         kind = self.kind.data
         if kind not in self.KINDS:
             raise VerifyException(f"'kind' is one of {', '.join(self.KINDS)}, not {kind!r}")
@@ -165,27 +119,19 @@ class ParallelOp(_Ranged):
                 raise VerifyException("a gpu_block has 'threads', 1 to 1024")
         elif self.threads is not None or self.shared is not None or self.zeros is not None:
             raise VerifyException(f"'threads', 'shared' and 'zeros' are of a gpu_block, not of a {kind}")
-        around = _parallel_around(self)
+        around = parallel_around(self)
         if kind in _AROUND and around not in _AROUND[kind]:
             place = f"in a {around}" if around else "in none"
             raise VerifyException(f"a {kind} loop stands in a {' or '.join(_AROUND[kind])}, not {place}")
-        _expect_yield(self, 0, ())
+        expect_yield(self, 0, ())
 
 
 #: What the kinds of a GPU stand in.
 _AROUND = {"gpu_warp": ("gpu_block",), "gpu_thread": ("gpu_block", "gpu_warp")}
 
 
-def _parallel_around(op: Operation) -> str:
-    """The kind of the innermost parallel loop around an op; empty where there is none, or no function yet."""
-    parent = op.parent_op()
-    while parent is not None and not isinstance(parent, ParallelOp):
-        parent = parent.parent_op()
-    return parent.kind.data if parent is not None else ""
-
-
 @irdl_op_definition
-class ForOp(_Ranged):
+class ForOp(Ranged):
     """A loop.  With ``vector`` and ``unroll`` (product > 1) its iterations are independent and run as lanes.
 
     Without lanes, iterations run in order and may carry values (`inits`, block arguments, yield, results).  With
@@ -213,7 +159,7 @@ class ForOp(_Ranged):
         unroll: int = 1,
         until: bool = False,
     ):
-        attributes = _range(iv, lower, upper, step) | {"vector": integer(vector), "unroll": integer(unroll)}
+        attributes = range_attributes(iv, lower, upper, step) | {"vector": integer(vector), "unroll": integer(unroll)}
         if until:
             attributes["until"] = UnitAttr()
         Operation.__init__(
@@ -229,7 +175,7 @@ class ForOp(_Ranged):
         return self.vector.value.data * self.unroll.value.data
 
     def verify_(self) -> None:
-        self._verify_range()
+        self.verify_range()
         types = tuple(v.type for v in self.inits)
         if self.lanes > 1 and types:
             raise VerifyException("a loop with lanes carries no values; use loop.reduce")
@@ -241,11 +187,11 @@ class ForOp(_Ranged):
             raise VerifyException("'vector' and 'unroll' are at least 1")
         if tuple(a.type for a in self.block.args) != types or tuple(r.type for r in self.outs) != types:
             raise VerifyException("initial values, block arguments and results must have the same types")
-        _expect_yield(self, 0, types if self.until is None else (*types, IntegerType(1)))
+        expect_yield(self, 0, types if self.until is None else (*types, IntegerType(1)))
 
 
 @irdl_op_definition
-class ReduceOp(_Ranged):
+class ReduceOp(Ranged):
     """An ordered fold over ``lower <= iv < upper`` (step 1) with `len(identity)` states (see `dialects.order`).
 
     Region 0 yields an element's states (with an ``fma`` order: two factors); region 1 merges ``(older…, newer…)``.
@@ -276,7 +222,7 @@ class ReduceOp(_Ranged):
         vector: int = 1,
         cooperative: bool = False,
     ):
-        attributes = _range(iv, lower, upper, 1) | {
+        attributes = range_attributes(iv, lower, upper, 1) | {
             "order": order_attr(order),
             "identity": ArrayAttr(identity),
             "vector": integer(vector),
@@ -287,14 +233,14 @@ class ReduceOp(_Ranged):
 
     def block_bytes(self, threads: int) -> int:
         """The block memory in which the warps of a block of so many threads hand each other what they fold."""
-        around = _parallel_around(self)
+        around = parallel_around(self)
         if self.cooperative is None or around != "gpu_block" or threads <= 32:
             return 0
         return sum(-(-threads // 32 * scalar_dtype(out.type).bytes // 16) * 16 for out in self.outs)
 
     def verify_(self) -> None:
-        self._verify_range()
-        if self.cooperative is not None and _parallel_around(self) not in ("gpu_block", "gpu_warp"):
+        self.verify_range()
+        if self.cooperative is not None and parallel_around(self) not in ("gpu_block", "gpu_warp"):
             raise VerifyException("a cooperative fold stands in a gpu_block or gpu_warp, whose threads share it")
         types = tuple(r.type for r in self.outs)
         if len(self.identity.data) != len(types) or not types:
@@ -302,14 +248,14 @@ class ReduceOp(_Ranged):
         order = self.order.data
         if order.product and len(types) != 1:
             raise VerifyException(f"an order with {order.product} has one state")
-        _expect_yield(self, 0, types * 2 if order.product else types)
+        expect_yield(self, 0, types * 2 if order.product else types)
         if tuple(a.type for a in self.merge.block.args) != types * 2:
             raise VerifyException("the merge region takes the older states, then the newer")
-        _expect_yield(self, 1, types)
+        expect_yield(self, 1, types)
 
 
 @irdl_op_definition
-class ScanOp(_Ranged):
+class ScanOp(Ranged):
     """The partial results of an ordered fold over ``lower <= iv < upper`` (step 1), which starts from `inits`.
 
     Region 0 yields an element's states; region 1 merges ``(older…, newer…)``; region 2 takes the states at each
@@ -341,7 +287,10 @@ class ScanOp(_Ranged):
         identity: Sequence[Attribute],
         exclusive: bool = False,
     ):
-        attributes = _range(iv, lower, upper, 1) | {"order": order_attr(order), "identity": ArrayAttr(identity)}
+        attributes = range_attributes(iv, lower, upper, 1) | {
+            "order": order_attr(order),
+            "identity": ArrayAttr(identity),
+        }
         if exclusive:
             attributes["exclusive"] = UnitAttr()
         Operation.__init__(
@@ -353,7 +302,7 @@ class ScanOp(_Ranged):
         )
 
     def verify_(self) -> None:
-        self._verify_range()
+        self.verify_range()
         types = tuple(v.type for v in self.inits)
         if len(self.identity.data) != len(types) or not types or tuple(r.type for r in self.outs) != types:
             raise VerifyException("one initial value, one identity and one result a state, and at least one state")
@@ -362,7 +311,7 @@ class ScanOp(_Ranged):
         for region, (given, yielded) in enumerate((((), types), (types * 2, types), (types, ()))):
             if tuple(a.type for a in self.regions[region].block.args) != given:
                 raise VerifyException(f"region {region} of {self.name} takes ({', '.join(map(str, given))})")
-            _expect_yield(self, region, yielded)
+            expect_yield(self, region, yielded)
 
 
 class _Access(IRDLOperation):
@@ -514,8 +463,8 @@ class IfOp(IRDLOperation):
         Operation.__init__(self, operands=[condition], regions=[Region(then), Region(otherwise)])
 
     def verify_(self) -> None:
-        _expect_yield(self, 0, ())
-        _expect_yield(self, 1, ())
+        expect_yield(self, 0, ())
+        expect_yield(self, 1, ())
 
 
 @irdl_op_definition
@@ -530,8 +479,8 @@ class WhileOp(IRDLOperation):
         Operation.__init__(self, regions=[Region(condition), Region(body)])
 
     def verify_(self) -> None:
-        _expect_yield(self, 0, (IntegerType(1),))
-        _expect_yield(self, 1, ())
+        expect_yield(self, 0, (IntegerType(1),))
+        expect_yield(self, 1, ())
 
 
 @irdl_op_definition
@@ -560,23 +509,11 @@ class ClockOp(IRDLOperation):
             raise VerifyException(f"times are stored in a buffer of i64 of rank 1, not in {self.buffer.type}")
 
 
-def _expect_yield(op: Operation, region: int, types: Sequence[Attribute]) -> None:
-    last = op.regions[region].block.last_op
-    if not isinstance(last, YieldOp):
-        raise VerifyException(f"region {region} of {op.name} must end in loop.yield")
-    found = tuple(v.type for v in last.values)
-    if found != tuple(types):
-        raise VerifyException(
-            f"region {region} of {op.name} must yield "
-            f"({', '.join(map(str, types))}), not ({', '.join(map(str, found))})"
-        )
-
-
 LOOP = Dialect(
     "loop",
     [
-        AllocOp, BarrierOp, BindOp, ClockOp, ForOp, IfOp, IndexOp, LoadOp, ParallelOp, ReduceOp, ScanOp, StoreOp,
-        WhileOp, YieldOp,
+        AllocOp, BarrierOp, BindOp, ClockOp, ForOp, IfOp, IndexOp, LoadOp, MatrixFoldOp, ParallelOp, ReduceOp, ScanOp,
+        StoreOp, WhileOp, YieldOp,
     ],
     [BufferType],
 )  # fmt: skip

@@ -11,6 +11,9 @@ have no fused multiply-add, the product is rounded and then combined.  Either wa
 ``free``: the operation is exact (integers, min, max, and, or), so any order gives the same bits.
 ``serial``: one element after another, the first of them combined with the identity, which may then be any value: most
 scans along outer dims, and folds by functions of users.
+``unit<block, fma>``: sums of products by the matrix units of a GPU, a block of products at a time, which a unit adds to
+the sum so far in an order of its own; the reference adds them in f64 and rounds once.  Equal on one target for any
+schedule, and no more than that.
 ``prefix<block, lanes>`` is for scans only.  A run of ``lanes`` elements is scanned by doubling: for s = 1, 2, 4, … lane
 ``l`` becomes the merge of lane ``l - s`` (of the identity where there is none) and lane ``l``.  Within a block the runs
 are chained: a run's prefixes are merged with the last one of the run before (at first the identity).  Blocks are
@@ -23,12 +26,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-__all__ = ["CHAIN_FMA", "FREE", "SERIAL", "Order", "parse_order", "scan_order", "sum_order"]
+__all__ = ["CHAIN_FMA", "FREE", "SERIAL", "UNIT", "Order", "parse_order", "scan_order", "sum_order"]
 
 
 @dataclass(frozen=True)
 class Order:
-    """`kind` is ``tree``, ``chain``, ``free``, ``serial`` or ``prefix``.
+    """`kind` is ``tree``, ``chain``, ``free``, ``serial``, ``unit`` or ``prefix``.
 
     `product` is ``fma``, ``mul_add``, or empty where none is folded.
     """
@@ -48,6 +51,7 @@ class Order:
 FREE = Order("free")
 SERIAL = Order("serial")
 CHAIN_FMA = Order("chain", 512, 1, "fma")
+UNIT = Order("unit", 16, 1, "fma")
 
 
 def sum_order(bits: int, innermost: bool) -> Order:
@@ -76,12 +80,12 @@ def parse_order(text: str) -> Order:
         order = Order("tree", numbers[0], numbers[1], product)
     elif kind == "prefix" and len(words) == len(numbers) == 2 and not product:
         order = Order("prefix", numbers[0], numbers[1])
-    elif kind == "chain" and len(words) == len(numbers) == 1:
-        order = Order("chain", numbers[0], 1, product)
+    elif kind in ("chain", "unit") and len(words) == len(numbers) == 1:
+        order = Order(kind, numbers[0], 1, product)
     else:
         raise ValueError(
-            f"{text!r} is not an order: free, serial, tree<block, lanes[, product]>, chain<block[, product]> or "
-            "prefix<block, lanes>, where product is fma or mul_add"
+            f"{text!r} is not an order: free, serial, tree<block, lanes[, product]>, chain<block[, product]>, "
+            "unit<block, fma> or prefix<block, lanes>, where product is fma or mul_add"
         )
     if (
         order.block & (order.block - 1)

@@ -14,12 +14,12 @@ from typing import Any
 import numpy as np
 from xdsl.context import Context
 from xdsl.dialects import func
-from xdsl.dialects.builtin import ModuleOp
-from xdsl.ir import Block, Operation, SSAValue
+from xdsl.dialects.builtin import IntegerAttr, ModuleOp, StringAttr
+from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.passes import ModulePass
 
 from ..dialects import tx
-from ..dialects.attributes import ir_tensor, tensor_of
+from ..dialects.attributes import DimAttr, DimsAttr, DTypeAttr, MapAttr, ir_tensor, tensor_of
 from ..dialects.dims import Dim, Sym, dim, expand_mods, iterator
 from ..dialects.index_map import IndexMap
 from ..dialects.registry import Map
@@ -28,6 +28,7 @@ from ..dialects.types import TensorType, as_literal
 __all__ = ["CanonicalizePass"]
 
 MAX_SWEEPS = 8
+_NO_NUMBERS = (IntegerAttr, StringAttr, DimAttr, DimsAttr, MapAttr, DTypeAttr)
 
 #: The value that an op may be replaced by, or None.
 Rule = Callable[[tx.TxOp, "_Sweep"], SSAValue | None]
@@ -75,13 +76,8 @@ class _Sweep:
         # One memory for two values to be stored into would have to be copied.
         if not self.cse or op.decl.name == "empty":
             return
-        attributes = tuple(sorted((k, v) for k, v in op.attributes.items() if k != "loc"))
-        key = (
-            type(op),
-            tuple(op.operands),
-            tuple((k, hash(v), str(v)) for k, v in attributes),
-            tuple(r.type for r in op.results),
-        )
+        attributes = tuple((k, v, _signs(v)) for k, v in sorted(op.attributes.items()) if k != "loc")
+        key = (type(op), tuple(op.operands), attributes, tuple(r.type for r in op.results))
         same = known.setdefault(key, op)
         if same is not op and any(r.uses.get_length() for r in op.results):
             for mine, theirs in zip(op.results, same.results):
@@ -98,6 +94,11 @@ class _Sweep:
         assert block is not None
         block.insert_op_before(made, like)
         return made.results[0]
+
+
+def _signs(attribute: Attribute) -> str:
+    """What tells attributes apart that hold numbers and are equal: -0.0 and 0.0 are different literals."""
+    return "" if isinstance(attribute, _NO_NUMBERS) else str(attribute)
 
 
 def _remove_dead(block: Block) -> bool:

@@ -48,7 +48,7 @@ def _values(nest: kernel.GenericOp) -> tuple[SSAValue, SSAValue] | None:
         return None
     last, order = nest.body.block.last_op, nest.order.data
     assert isinstance(last, kernel.YieldOp)
-    if order.kind == "chain" and order.product:
+    if order.kind in ("chain", "unit") and order.product:
         return last.values[0], last.values[1]
     product = last.values[0].owner
     sum_ = nest.merge.block.first_op

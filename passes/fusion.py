@@ -33,6 +33,7 @@ from ..dialects.types import DTYPES, DType
 from .costs import Costs
 from .demand_order import demand_order
 from .epilogue import end_of_epilogue, turned
+from .matrix_units import use_matrix_units
 from .nest_builder import NestBuilder, is_inlined
 from .rows import group_rows
 from .siblings import merge_siblings
@@ -45,7 +46,8 @@ class FusionPass(ModulePass):
     """tx ops to kernels.  `rows` and `siblings` switch the two kinds of grouping off, `maps` all fusion of maps.
 
     `has_fma` says whether scalar bodies may hold fused multiply-adds: a fact of the target.  With `locations` their ops
-    say which of the user's lines they come from, as debug information needs; a nest has but one line.
+    say which of the user's lines they come from, as debug information needs; a nest has but one line.  `matrix_units`
+    lets contractions of f16 and bf16 have the order of a GPU's matrix units.
     """
 
     name = "tx-fuse"
@@ -54,10 +56,13 @@ class FusionPass(ModulePass):
     siblings: bool = True
     has_fma: bool = True
     locations: bool = False
+    matrix_units: bool = False
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for function in [f for f in op.body.block.ops if isinstance(f, func.FuncOp)]:
             fuse(function, self)
+            if self.matrix_units:
+                use_matrix_units(function)
 
 
 def fuse(function: func.FuncOp, options: FusionPass) -> None:

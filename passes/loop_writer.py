@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from xdsl.dialects import arith, func
-from xdsl.dialects.builtin import IntegerAttr
+from xdsl.dialects.builtin import FloatAttr, IntegerAttr
 from xdsl.ir import Block, Operation, Region, SSAValue
 
 from ..dialects import kernel, loop
@@ -216,6 +216,17 @@ class LoopWriter:
             block.add_op(there)
             (value,) = self._copy(op.merge, [there.result, value], where, block, _yielded(op.merge))
         block.add_op(loop.StoreOp(value, op.base, index, guards))
+
+    def identity(self, nest: kernel.GenericOp, block: Block) -> list[SSAValue]:
+        """Constants for the states that a fold or scan starts from, appended to the block."""
+        assert nest.identity is not None
+        found: list[SSAValue] = []
+        for value in nest.identity.data:
+            assert isinstance(value, (IntegerAttr, FloatAttr))
+            made = arith.ConstantOp.create(result_types=[value.type], properties={"value": value})
+            block.add_op(made)
+            found.append(made.results[0])
+        return found
 
     def combine(self, nest: kernel.GenericOp, states: Sequence[SSAValue], block: Block) -> list[SSAValue]:
         """The nest's `merge` of older and newer states, appended to the block."""

@@ -185,7 +185,8 @@ class _Contraction:
     def _pack(self, block: Block, packed: SSAValue, first: Dim, last: Dim) -> None:
         """``packed[b - first, p, kk, j] = right[p * panel + j, b * depth + kk]`` for the blocks `first` to `last`.
 
-        Several panels at once, so that a row of the right operand is read in pieces of more than a cache line.
+        Several panels at once, so that a row of the right operand is read in pieces of more than a cache line.  Where
+        it is contiguous along K instead, as many places of K side by side as lanes, to be transposed in registers.
         """
         group, number, panel, kk, j = (self.writer.fresh() for _ in range(5))
         body = Block()
@@ -194,12 +195,15 @@ class _Contraction:
         body.add_ops([loop.StoreOp(value, packed, [number - first, panel, kk, j]), loop.YieldOp()])
         columns = minimum(self.n - panel * self.panel, self.panel)
         depth = minimum(self.k - number * self.depth, self.depth)
-        made = loop.ForOp(str(j), 0, columns, body, vector=self.width, unroll=self.copies)
-        panels = (panel, group, minimum(self.panels, group + PANELS_PACKED))
-        for iterator, lower, upper in (panels, (kk, dim(0), depth), (number, first, last)):
+        across = self._contiguous_along_k(1)
+        made = loop.ForOp(str(j), 0, columns, body, vector=self.width, unroll=1 if across else self.copies)
+        panels = (panel, group, minimum(self.panels, group + PANELS_PACKED), 1)
+        depths = (kk, dim(0), depth, self.width if across else 1)
+        inner_loops = (depths, panels) if across else (panels, depths)
+        for iterator, lower, upper, unroll in (*inner_loops, (number, first, last, 1)):
             inner = Block()
             inner.add_ops([made, loop.YieldOp()])
-            made = loop.ForOp(str(iterator), lower, upper, inner)
+            made = loop.ForOp(str(iterator), lower, upper, inner, unroll=unroll)
         outer = Block()
         outer.add_ops([made, loop.YieldOp()])
         block.add_op(self._shared(group, self.panels, outer, step=PANELS_PACKED))
@@ -217,7 +221,7 @@ class _Contraction:
         height_here = minimum(self.m - start, height)
         tiles = (height_here + (self.rows - 1)) // self.rows
         deep = Block()
-        left = None if self._reads_left_in_place() else self._pack_left(deep, start, height_here, number)
+        left = None if self._contiguous_along_k(0) else self._pack_left(deep, start, height_here, number)
         body = Block()
         total = self._chain(body, left, packed, (tile, r, row), (number - first, panel, j), number)
         if sums is None:
@@ -246,10 +250,10 @@ class _Contraction:
         block.add_ops([value, loop.BindOp(value.result, str(symbol))])
         return symbol
 
-    def _reads_left_in_place(self) -> bool:
-        """Whether the left factor is just an element of memory that is contiguous along K."""
+    def _contiguous_along_k(self, factor: int) -> bool:
+        """Whether the left (0) or the right factor (1) is just an element of memory that is contiguous along K."""
         for argument, walk in zip(self.nest.body.block.args, accesses(self.nest)):
-            if argument is self.factors.values[0]:
+            if argument is self.factors.values[factor]:
                 step = walk.step(Sym(f"d{self.nest.n_parallel}"))
                 return not walk.guarded and step is not None and step.const == 1
         return False

@@ -13,6 +13,7 @@ from xdsl.dialects import func
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Block, Operation
 from xdsl.passes import ModulePass
+from xdsl.utils.exceptions import PassFailedException
 
 from ..dialects import kernel
 from ..dialects.dims import Dim, Sym
@@ -105,6 +106,8 @@ class CpuSchedule(ScheduleWalk):
         )
 
     def _nest(self, nest: kernel.GenericOp, block: Block, done: dict[Sym, Dim], serial: bool) -> None:
+        if nest.order is not None and nest.order.data.kind == "unit":
+            raise PassFailedException(f"the order {nest.order.data} is that of a GPU's matrix units")
         before = block.last_op
         if not nest.is_reduction:
             schedule_map(self.writer, nest, block, self.lanes, done, serial)

@@ -20,12 +20,14 @@ from ..dialects.dims import dim
 from .contraction import factors_of
 from .costs import Costs
 from .loop_writer import LoopWriter
+from .matrix_units import narrow_factors
 from .schedule_cpu import CpuSchedule
 from .schedule_gpu_contract import schedule_gpu_contraction
 from .schedule_gpu_map import Grid, schedule_gpu_map
 from .schedule_gpu_reduce import schedule_gpu_reduction, takes_reduction
 from .schedule_gpu_rows import schedule_gpu_rows, takes_rows
 from .schedule_gpu_threads import write_as_threads
+from .schedule_gpu_units import schedule_gpu_units
 from .schedule_map import Lanes
 from .schedule_walk import ScheduleWalk
 
@@ -59,7 +61,11 @@ class GpuSchedule(ScheduleWalk):
         if isinstance(op, kernel.GenericOp) and not op.is_reduction:
             schedule_gpu_map(self.writer, op, block, self.grid)
         elif isinstance(op, kernel.GenericOp) and (factors := factors_of(op)) is not None:
-            schedule_gpu_contraction(self.writer, op, factors, block)
+            narrow = narrow_factors(op) if op.order is not None and op.order.data.kind == "unit" else None
+            if narrow is not None:
+                schedule_gpu_units(self.writer, op, factors, narrow, block)
+            else:
+                schedule_gpu_contraction(self.writer, op, factors, block)
         elif isinstance(op, kernel.GenericOp) and takes_reduction(op):
             schedule_gpu_reduction(self.writer, op, block, self.grid)
         elif isinstance(op, kernel.RowsOp) and takes_rows(op):

@@ -8,7 +8,7 @@ column are brought in again, and what does not exist is not stored.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from xdsl.dialects import arith
@@ -24,7 +24,7 @@ from .contraction import Factors
 from .gpu_loops import gpu_block, gpu_threads
 from .loop_writer import LoopWriter, accesses, bound, either
 
-__all__ = ["schedule_gpu_contraction"]
+__all__ = ["along_k", "point_of_contraction", "schedule_gpu_contraction"]
 
 #: Elements along K of a piece.
 DEPTH = 8
@@ -168,10 +168,10 @@ class _Contraction:
             (self.factors.values[0], self.left, self.row, self.m, self.factors.left),
             (self.factors.values[1], self.right, self.column, self.n, self.factors.right),
         ):
-            along_k = self._along_k(value, which)
+            along = along_k(self.nest, which)
             for copy in range(self.tile.size * DEPTH // (SIDE * SIDE)):
                 element = self.thread + copy * SIDE * SIDE
-                if along_k:
+                if along:
                     beside, k = element // DEPTH, element % DEPTH
                 else:
                     beside, k = element % self.tile.size, element // self.tile.size
@@ -186,20 +186,8 @@ class _Contraction:
         for value, memory, place in found:
             block.add_op(loop.StoreOp(value, memory, [start // DEPTH % 2, *place]))
 
-    def _along_k(self, value: SSAValue, which: Sequence[int]) -> bool:
-        """Whether an operand is contiguous along K rather than along its own last iterator."""
-        k, own = Sym(f"d{self.nest.n_parallel}"), Sym(f"d{which[-1]}")
-        used = [w for w in accesses(self.nest)[: len(self.nest.ins) - self.nest.n_post] if w.step(own) is not None]
-        mine = [w for w in used if (step := w.step(own)) is not None and step.terms]
-        return any((step := w.step(k)) is not None and step.const == 1 for w in mine)
-
     def _point(self, row: Dim, column: Dim, k: Dim) -> dict[Sym, Dim]:
-        extents = self.nest.extents.data
-        point = {**self.batch, Sym(f"d{self.nest.n_parallel}"): k}
-        for iterators, linear in ((self.factors.left, row), (self.factors.right, column)):
-            for i, place in zip(iterators, unravel(linear, [extents[i] for i in iterators])):
-                point[Sym(f"d{i}")] = place
-        return point
+        return point_of_contraction(self.nest, self.factors, self.batch, row, column, k)
 
     def _identity(self, block: Block) -> SSAValue:
         assert self.nest.identity is not None
@@ -208,3 +196,23 @@ class _Contraction:
         made = arith.ConstantOp.create(result_types=[value.type], properties={"value": value})
         block.add_op(made)
         return made.results[0]
+
+
+def along_k(nest: kernel.GenericOp, which: Sequence[int]) -> bool:
+    """Whether the operand with these iterators is contiguous along K rather than along its own last iterator."""
+    k, own = Sym(f"d{nest.n_parallel}"), Sym(f"d{which[-1]}")
+    walks = accesses(nest)[: len(nest.ins) - nest.n_post]
+    mine = [w for w in walks if (step := w.step(own)) is not None and step.terms]
+    return any((step := w.step(k)) is not None and step.const == 1 for w in mine)
+
+
+def point_of_contraction(
+    nest: kernel.GenericOp, factors: Factors, batch: Mapping[Sym, Dim], row: Dim, column: Dim, k: Dim
+) -> dict[Sym, Dim]:
+    """Where the iterators of a contraction stand at a row and a column of its results and an element along K."""
+    extents = nest.extents.data
+    point = {**batch, Sym(f"d{nest.n_parallel}"): k}
+    for iterators, linear in ((factors.left, row), (factors.right, column)):
+        for i, place in zip(iterators, unravel(linear, [extents[i] for i in iterators])):
+            point[Sym(f"d{i}")] = place
+    return point

@@ -17,7 +17,7 @@ from ..dialects.attributes import BufferInfo
 from ..dialects.dims import Dim, Sym, dim, minimum, packed_strides
 from ..dialects.index_map import product, unravel
 from .gpu_loops import gpu_block, gpu_threads, in_lanes
-from .loop_writer import LoopWriter, accesses, bound, buffer_info
+from .loop_writer import LoopWriter, accesses, bound, buffer_info, either
 from .schedule_map import Group, point_of
 
 __all__ = ["Turned", "schedule_gpu_tiles", "turned_inputs"]
@@ -72,30 +72,61 @@ def schedule_gpu_tiles(
     places = [bound(writer, body, p) for p in rest] if others else []
     tiles, size = _tiles(nest, turned, body)
 
-    def point(along: Dim, beside: Dim) -> dict[Sym, Dim]:
-        return point_of([*others, inner, across], [*places, along, beside])
-
-    thread, copy, load = writer.fresh(), writer.fresh(), Block()
-    high, low = copy * ROWS + thread // TILE, thread % TILE
-    # At the edges what is last comes again: it is there, and nobody asks for it.
-    here = point(minimum(column + high, inner.extent - 1), minimum(row + low, across.extent - 1))
-    for i, tile in tiles.items():
-        value = writer.operand(nest, i, here, load)
-        load.add_op(loop.StoreOp(value, tile, [high, low]))
-    body.add_ops([_phase(thread, copy, load), loop.BarrierOp()])
-
-    thread, copy, store = writer.fresh(), writer.fresh(), Block()
-    high, low = copy * ROWS + thread // TILE, thread % TILE
-    loads = {i: loop.LoadOp(tile, [low, high]) for i, tile in tiles.items()}
-    store.add_ops(loads.values())
-    writer.within = (inner.extent - 1 - column - low, across.extent - 1 - row - high)
-    there = point(column + low, row + high)
-    given = {i: made.result for i, made in loads.items()}
-    writer.store(nest, writer.body(nest, there, store, given), there, store)
-    writer.within = ()
-    body.add_op(_phase(thread, copy, store))
+    tile = _Tile(writer, nest, tiles, column, row, inner, across, others, places)
+    within = minimum(inner.extent - column, across.extent - row) - (TILE - 1)
+    either(body, within, lambda b: tile.write(b, whole=True), lambda b: tile.write(b, whole=False))
     count = product([g.extent for g in others]) * along_tiles * across_tiles
     block.add_op(gpu_block(number, count, body, TILE * ROWS, shared=size))
+
+
+@dataclass(frozen=True)
+class _Tile:
+    """One tile, from `column` of the inner group and `row` of the one across on, at `places` of the others."""
+
+    writer: LoopWriter
+    nest: kernel.GenericOp
+    tiles: dict[int, SSAValue]
+    column: Dim
+    row: Dim
+    inner: Group
+    across: Group
+    others: Sequence[Group]
+    places: Sequence[Dim]
+
+    def write(self, block: Block, whole: bool) -> None:
+        """Its loads, a barrier, its stores; of one that is not `whole` only what is there."""
+        self._load(block, whole)
+        block.add_op(loop.BarrierOp())
+        self._store(block, whole)
+
+    def _point(self, along: Dim, beside: Dim) -> dict[Sym, Dim]:
+        return point_of([*self.others, self.inner, self.across], [*self.places, along, beside])
+
+    def _load(self, block: Block, whole: bool) -> None:
+        thread, copy, body = self.writer.fresh(), self.writer.fresh(), Block()
+        high, low = copy * ROWS + thread // TILE, thread % TILE
+        along, beside = self.column + high, self.row + low
+        if not whole:  # what is last comes again: it is there, and nobody asks for it
+            along, beside = minimum(along, self.inner.extent - 1), minimum(beside, self.across.extent - 1)
+        for i, tile in self.tiles.items():
+            value = self.writer.operand(self.nest, i, self._point(along, beside), body)
+            body.add_op(loop.StoreOp(value, tile, [high, low]))
+        block.add_op(_phase(thread, copy, body))
+
+    def _store(self, block: Block, whole: bool) -> None:
+        writer, nest = self.writer, self.nest
+        thread, copy, body = writer.fresh(), writer.fresh(), Block()
+        high, low = copy * ROWS + thread // TILE, thread % TILE
+        loads = {i: loop.LoadOp(tile, [low, high]) for i, tile in self.tiles.items()}
+        body.add_ops(loads.values())
+        along, beside = self.column + low, self.row + high
+        if not whole:
+            writer.within = (self.inner.extent - 1 - along, self.across.extent - 1 - beside)
+        there = self._point(along, beside)
+        given = {i: made.result for i, made in loads.items()}
+        writer.store(nest, writer.body(nest, there, body, given), there, body)
+        writer.within = ()
+        block.add_op(_phase(thread, copy, body))
 
 
 def _tiles(nest: kernel.GenericOp, turned: Turned, block: Block) -> tuple[dict[int, SSAValue], Dim]:

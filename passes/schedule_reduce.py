@@ -8,11 +8,15 @@ from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from ..dialects import kernel, loop
 from ..dialects.attributes import BufferInfo, scalar_dtype
+from ..dialects.body_builder import BodyBuilder
 from ..dialects.dims import Dim, Sym, dim, minimum, sym
 from ..dialects.order import Order
 from .loop_writer import Access, LoopWriter, accesses, body_cost
 from .row_panels import panels_of
 from .schedule_map import Group, Lanes, choose_lanes, groups_of, point_of
+
+#: Scalar ops of a fold that is written step by step.
+LONGEST_STEPS = 128
 
 __all__ = ["fold", "fold_partials", "lanes_across", "schedule_reduction", "state_types"]
 
@@ -32,7 +36,10 @@ def schedule_reduction(
     point = {**done, **point_of(groups, iterators)}
     body = Block()
     width = 1 if across else choose_lanes(lanes, _entering(nest, walks), 1)[0]
-    states = fold(writer, nest, body, point, dim(0), nest.extents.data[-1], width)
+    if across and _steps(nest):
+        states = _step_by_step(writer, nest, body, point)
+    else:
+        states = fold(writer, nest, body, point, dim(0), nest.extents.data[-1], width)
     writer.finish(nest, states, point, body)
     if not groups:
         for op in list(body.ops):
@@ -86,8 +93,11 @@ def _side_by_side(writer: LoopWriter, nest: kernel.GenericOp, walks: list[Access
     What is contiguous along the fold comes as tiles, each of which needs all registers.
     """
     k, inner = Sym(f"d{nest.n_parallel}"), group.symbols[-1]
-    if any(_contiguous(w, k) and not _contiguous(w, inner) for w in _entering(nest, walks)):
+    if any(_contiguous(w, k) and _strides(w, inner) for w in _entering(nest, walks)):
         return writer.costs.tiles
+    steps = _steps(nest)
+    if steps:
+        return max(1, min(writer.costs.side_by_side // width, LONGEST_STEPS * 2 // (steps * body_cost(nest))))
     return writer.costs.accumulators(body_cost(nest) * len(state_types(nest)), width)
 
 
@@ -111,6 +121,12 @@ def _order(nest: kernel.GenericOp) -> Order:
 def _contiguous(walk: Access, symbol: Sym) -> bool:
     step = walk.step(symbol)
     return step is not None and step.const == 1
+
+
+def _strides(walk: Access, symbol: Sym) -> bool:
+    """Whether an operand moves along an iterator, by more than an element."""
+    step = walk.step(symbol)
+    return step is None or (step.const != 1 and bool(step.terms))
 
 
 def _entering(nest: kernel.GenericOp, walks: list[Access]) -> list[Access]:
@@ -168,6 +184,30 @@ def fold(
     )  # fmt: skip
     block.add_op(made)
     return list(made.outs)
+
+
+def _steps(nest: kernel.GenericOp) -> int:
+    """The elements of a fold whose steps are written one by one, so that their places are constants; 0 of others."""
+    extent, order = nest.extents.data[-1].const, _order(nest)
+    in_a_row = order.lanes == 1 and (order.kind in ("free", "serial") or (extent or 0) <= order.block)
+    return extent if extent and in_a_row and extent * body_cost(nest) <= LONGEST_STEPS else 0
+
+
+def _step_by_step(
+    writer: LoopWriter, nest: kernel.GenericOp, block: Block, point: dict[Sym, Dim]
+) -> list[SSAValue]:  # fmt: skip
+    """The states of a fold of few elements, without a loop."""
+    states = writer.identity(nest, block)
+    b, product = BodyBuilder(block, has_fma=_order(nest).product == "fma"), _order(nest).product
+    for number in range(_steps(nest)):
+        element = writer.body(nest, {**point, Sym(f"d{nest.n_parallel}"): dim(number)}, block)
+        if product:
+            dtype = scalar_dtype(states[0].type)
+            x, y, total = (b.wrap(v, dtype) for v in (*element, *states))
+            states = [b.fma(x, y, total).ref]
+        else:
+            states = writer.combine(nest, [*states, *element], block)
+    return states
 
 
 def fold_partials(

@@ -10,8 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from xdsl.dialects import arith
-from xdsl.dialects.builtin import FloatAttr, IntegerAttr
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from ..dialects import kernel, loop
@@ -76,18 +74,6 @@ def _around(
     return [made]
 
 
-def _identity(nest: kernel.GenericOp, block: Block) -> list[SSAValue]:
-    """Constants for the states that the scan starts from."""
-    assert nest.identity is not None
-    found: list[SSAValue] = []
-    for value in nest.identity.data:
-        assert isinstance(value, (IntegerAttr, FloatAttr))
-        made = arith.ConstantOp.create(result_types=[value.type], properties={"value": value})
-        block.add_op(made)
-        found.append(made.results[0])
-    return found
-
-
 def _state_types(nest: kernel.GenericOp) -> list[Attribute]:
     args = list(nest.merge.block.args)
     return [a.type for a in args[: len(args) // 2]]
@@ -99,7 +85,7 @@ def _is_exclusive(nest: kernel.GenericOp) -> bool:
 
 def _row(writer: LoopWriter, nest: kernel.GenericOp, block: Block, point: dict[Sym, Dim]) -> None:
     """The whole scan at one place of the other iterators."""
-    _scan(writer, nest, block, point, dim(0), nest.extents.data[-1], _identity(nest, block), True)
+    _scan(writer, nest, block, point, dim(0), nest.extents.data[-1], writer.identity(nest, block), True)
 
 
 def _scan(
@@ -141,7 +127,7 @@ def _in_pieces(writer: LoopWriter, nest: kernel.GenericOp, block: Block) -> None
     types = _state_types(nest)
     starts = [writer.allocate(block, _line(t, stretch // size + 1)) for t in types]
     start = Block()
-    for value, buffer in zip(_identity(nest, block), starts):
+    for value, buffer in zip(writer.identity(nest, block), starts):
         block.add_op(loop.StoreOp(value, buffer, [dim(stretch // size)]))
 
     def piece(stores: bool) -> Operation:
@@ -151,7 +137,7 @@ def _in_pieces(writer: LoopWriter, nest: kernel.GenericOp, block: Block) -> None
             inner.add_ops(loads)
             inits = [load.result for load in loads]
         else:
-            inits = _identity(nest, inner)
+            inits = writer.identity(nest, inner)
         first = begin + number * size
         ends = _scan(writer, nest, inner, {}, first, minimum(extent, first + size), inits, stores)
         if not stores:
@@ -191,7 +177,7 @@ def _chain(writer: LoopWriter, nest: kernel.GenericOp, block: Block, point: dict
     newer = writer.combine(nest, [*older, *writer.body(nest, here, body)], body)
     writer.finish(nest, older if _is_exclusive(nest) else newer, here, body)
     body.add_op(loop.YieldOp(*newer))
-    block.add_op(loop.ForOp(str(k), 0, nest.extents.data[-1], body, inits=_identity(nest, block)))
+    block.add_op(loop.ForOp(str(k), 0, nest.extents.data[-1], body, inits=writer.identity(nest, block)))
 
 
 def _in_bands(
@@ -219,7 +205,7 @@ def _in_bands(
         return loop.ForOp(str(column), band, stop, body, vector=width, unroll=unroll)
 
     start = Block()
-    for value, buffer in zip(_identity(nest, start), states):
+    for value, buffer in zip(writer.identity(nest, start), states):
         start.add_op(loop.StoreOp(value, buffer, [column - band]))
     step = Block()
     loads = [loop.LoadOp(buffer, [column - band]) for buffer in states]

@@ -85,6 +85,11 @@ class CudaDevice:
     def _drop(self, address: int) -> None:
         self._allocations.pop(address).free()
 
+    @property
+    def used(self) -> int:
+        """Bytes that calls and arrays hold now."""
+        return self._pool.used
+
     def allocate(self, size: int) -> int:
         with self.current():
             return self._pool.take(size)

@@ -15,9 +15,9 @@ from xdsl.ir import Operation, SSAValue
 
 from ...dialects.attributes import BufferType
 from ...dialects.dims import Call, Dim, Sym
-from ...dialects.loop import AllocOp, BarrierOp, ClockOp, ForOp, ParallelOp, ReduceOp, StoreOp
+from ...dialects.loop import AllocOp, BarrierOp, ClockOp, ForOp, MatrixFoldOp, ParallelOp, ReduceOp, StoreOp
 from .function import symbols_of
-from .gpu_reduce import CooperativeWriter
+from .gpu_matrix import MatrixWriter
 from .gpu_team import WARP
 from .lanes import Reg
 from .llvm_streaming import alignment_of
@@ -34,7 +34,7 @@ def _is_shared(op: Operation) -> bool:
     return isinstance(op, ReduceOp) and op.cooperative is not None
 
 
-class GpuKernel(CooperativeWriter):
+class GpuKernel(MatrixWriter):
     """A function with one nest of blocks, as a kernel."""
 
     def __init__(self, module: object, name: str):
@@ -62,6 +62,8 @@ class GpuKernel(CooperativeWriter):
         self.put("ret void")
         threads = {p.n_threads for p in op.walk() if isinstance(p, ParallelOp) and p.kind.data == "gpu_block"}
         bounds = f'"nvvm.maxntid"="{max(threads)}"' if threads else ""
+        if any(isinstance(inner, MatrixFoldOp) for inner in op.walk()):
+            bounds += ' "nvvm.minctasm"="2"'  # or ptxas keeps to 64 registers for sm_90, and spills
         self.finish("ptx_kernel void", ", ".join(parameters), bounds)
 
     def unknown_symbol(self, symbol: Sym) -> str:
@@ -157,6 +159,9 @@ class GpuKernel(CooperativeWriter):
     def other(self, op: Operation) -> None:
         if isinstance(op, BarrierOp):
             self.barrier()
+        elif isinstance(op, MatrixFoldOp):
+            self._know(op)
+            self.matrix_fold(op)
         elif isinstance(op, ClockOp):
             self.clock(op)
         else:
@@ -181,7 +186,7 @@ class GpuKernel(CooperativeWriter):
         self._know(op)
         super().for_loop(op)
 
-    def _know(self, op: ParallelOp | ForOp) -> None:
+    def _know(self, op: ParallelOp | ForOp | MatrixFoldOp) -> None:
         """What an iterator is a multiple of; in lanes, that of the first of them."""
         step = op.lanes if isinstance(op, ForOp) and op.lanes > 1 else self.divisor(op.step.data)
         if isinstance(op, ForOp) and op.lanes > 1:
@@ -201,13 +206,18 @@ class GpuKernel(CooperativeWriter):
         for mono, coeff in expr.terms:
             whole = self.divisors.get(Dim.of_terms({mono: 1}), 1) if mono else 1
             for atom in mono:
-                known = self.divisors.get(Dim.of_terms({(atom,): 1}), 1)
+                known = self._divisor_of(atom)
                 rest = list(mono)
                 rest.remove(atom)
                 others = self.divisors.get(Dim.of_terms({tuple(rest): 1}), 1) if rest else 1
                 whole = max(whole, known * others)
             total = gcd(total, coeff * whole)
         return total
+
+    def _divisor_of(self, atom: Sym | Call) -> int:
+        if isinstance(atom, Call) and atom.fn in ("min", "max"):
+            return gcd(self.divisor(atom.a), self.divisor(atom.b))
+        return self.divisors.get(Dim.of_terms({(atom,): 1}), 1)
 
     def row_alignment(self, base: str, storage: str, offset: Dim) -> int:
         """Buffers start at multiples of `WIDEST`, unless their first element is not the first in memory."""

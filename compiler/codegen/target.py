@@ -43,6 +43,11 @@ class Target:
         return self.arch == "nvptx64"
 
     @property
+    def has_matrix_units(self) -> bool:
+        """Whether warps multiply matrices of f16 and bf16 by ``mma.sync`` m16n8k16: GPUs from ``sm_80`` on."""
+        return self.is_gpu and int("0" + "".join(c for c in self.cpu if c.isdigit())) >= 80
+
+    @property
     def pointer_bits(self) -> int:
         return 32 if self.arch == "wasm32" else 64
 

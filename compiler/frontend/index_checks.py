@@ -202,7 +202,9 @@ _MOVING = ("cast", "expand", "reshape", "shuffle", "slice", "strided_slice", "ch
 
 
 def _surely_inside(index: Value, size: Dim) -> bool:
-    """Whether an index counts the elements of a dim of that size, or is a position that was found among them."""
+    """Whether an index counts the elements of a dim of that size, is a position found there, or has no elements."""
+    if any(d.const == 0 for d in index.type.dims):
+        return True
     node = index.node
     while node.op is not None and node.op.name in _MOVING:
         node = node.operands[0].node

@@ -14,11 +14,12 @@ import numpy as np
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Block, Operation, SSAValue
 
-from ...dialects.loop import BarrierOp, ForOp, IfOp, ParallelOp, ReduceOp, ScanOp, WhileOp
+from ...dialects.dims import Dim, sym
+from ...dialects.loop import BarrierOp, ForOp, IfOp, MatrixFoldOp, ParallelOp, ReduceOp, ScanOp, WhileOp
 from .bodies import InterpretError, literal
 from .frame import Frame, naming
 from .memory import Arena, evaluate
-from .order import fold, scan
+from .order import fold, scan, unit_sum
 from .program import enter, function_of
 
 __all__ = ["run"]
@@ -75,6 +76,8 @@ def _op(frame: Frame, op: Operation) -> None:
                     _block(inner, region.block)
         case WhileOp():
             _while(frame, op)
+        case MatrixFoldOp():
+            _matrix_fold(frame, op)
         case BarrierOp():
             pass  # every op here runs for all threads before the next op does
         case _:
@@ -82,7 +85,7 @@ def _op(frame: Frame, op: Operation) -> None:
                 raise InterpretError("does not belong to the stage loops")
 
 
-def _bounds(frame: Frame, op: ParallelOp | ForOp | ReduceOp | ScanOp) -> tuple[Any, Any, int]:
+def _bounds(frame: Frame, op: ParallelOp | ForOp | ReduceOp | ScanOp | MatrixFoldOp) -> tuple[Any, Any, int]:
     """Lower and upper bound (arrays where they differ between points of the batch) and step."""
     lower, upper, step = (evaluate(e.data, frame.env) for e in (op.lower, op.upper, op.step))
     if np.ndim(step) or step <= 0:
@@ -214,6 +217,37 @@ def _fold(frame: Frame, op: ReduceOp, lower: Any, count: int) -> tuple[Array, ..
 
     identity = [literal(i) for i in op.identity.data]
     return fold(op.order.data, count, element, combine, identity, frame.batch, frame.scalars.fma)
+
+
+def _matrix_fold(frame: Frame, op: MatrixFoldOp) -> None:
+    lower, upper, step = _bounds(frame, op)
+    rows, columns = op.shape
+    total = np.zeros((rows, columns, *frame.batch), np.float32)
+
+    def at(first: int, second: int) -> tuple[Frame, Dim, Dim]:
+        inner = frame.fork(batch=(first, second, *frame.batch))
+        places = sym("..row"), sym("..column")
+        for place, size, above in zip(places, (first, second), (1, 0)):
+            assert place.symbol is not None
+            inner.env[place.symbol] = np.arange(size).reshape((size, *(1,) * (above + len(frame.batch))))
+        return inner, *places
+
+    def piece(buffer: SSAValue, size: int, turned: bool) -> Array:
+        """The elements, along `step` first."""
+        inner, k, place = at(step, size)
+        found = inner.load(buffer, (op.half.data, k, place) if turned else (op.half.data, place, k))
+        return np.broadcast_to(found, (step, size, *frame.batch))
+
+    for t in range(_longest(lower, upper, step)):
+        inner = frame.fork()
+        inner.env[op.symbol] = frame.env[op.symbol] = lower + t * step
+        _block(inner, op.body.block)
+        a = piece(op.left, rows, op.left_turned is not None)
+        b = piece(op.right, columns, op.right_turned is not None)
+        for k in range(0, step, op.DEPTH):
+            total = unit_sum(a[k : k + op.DEPTH, :, None], b[k : k + op.DEPTH, None], total)
+    inner, row, column = at(rows, columns)
+    inner.store(op.sums, (row, column), total)
 
 
 def _scan(frame: Frame, op: ScanOp) -> None:

@@ -9,7 +9,7 @@ import numpy as np
 
 from ...dialects.order import Order
 
-__all__ = ["States", "fold", "scan"]
+__all__ = ["States", "fold", "scan", "unit_sum"]
 
 Array = np.ndarray[Any, Any]
 States = tuple[Array, ...]
@@ -35,6 +35,8 @@ def fold(
     (two factors where `order.product`), broadcastable to ``(n, *batch)``.  `combine(older, newer)` merges states of
     equal shape.  `fma(a, b, accumulator)` is needed where it is `fma`.  Without elements the result is the identity.
     """
+    if order.kind == "unit":
+        return (_by_unit(order, count, element, batch),)
     if order.kind == "free":
         order = _FREE
     elif order.kind == "serial":
@@ -63,6 +65,23 @@ def fold(
         if rest:
             total.add(_fold_blocks(order, first + whole * order.block, 1, rest, enter, combine, identity, batch))
     return total.result() or tuple(np.broadcast_to(np.asarray(i), batch) for i in identity)
+
+
+def _by_unit(order: Order, count: int, element: Callable[[Array], Sequence[Any]], batch: tuple[int, ...]) -> Array:
+    total = np.zeros(batch, np.float32)
+    for first in range(0, count, order.block):
+        ks = np.arange(first, min(count, first + order.block)).reshape((-1, *(1,) * len(batch)))
+        a, b = (np.broadcast_to(np.asarray(e), (len(ks), *batch)) for e in element(ks))
+        total = unit_sum(a, b, total)
+    return total
+
+
+def unit_sum(a: Array, b: Array, total: Array) -> Array:
+    """What a matrix unit makes of the products of `a` and `b` along their first axis and the sum so far, in f32."""
+    found = total.astype(np.float64)
+    for x, y in zip(a, b, strict=True):
+        found = found + x.astype(np.float64) * y.astype(np.float64)
+    return found.astype(np.float32)
 
 
 def _fold_blocks(

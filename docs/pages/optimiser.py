@@ -33,6 +33,11 @@ commutes and re-orders.
 calibrate` measures them, a module carries what differs (`tx.machine`), and they are part of the keys of the cache.
 Sizes that are no facts are taken to be 512.
 
+`jit(autotune=True)` searches around them (`compiler/tuning.py`): at the first call it scales one constant after the
+other, compiles where that changes the loops, runs both forms in turns on the call's own arguments, and takes what is
+5% faster. What was found is kept in the cache folder for the graph, its facts and the number of threads;
+`f.explain(…)` prints each trial. Results are the same bits, as of every other machine (`tests/calls/test_autotune.py`).
+
 | constant | usual | what it decides |
 |---|---|---|
 """

@@ -32,14 +32,15 @@ def centred(x: Any) -> Any:
 
 #: Threads of a block meet in the second kernel of `centred`: the one for rows that do not fit into a warp's registers.
 LONG_ROWS = np.random.default_rng(0).standard_normal((4, 1500)).astype(np.float32)
-MEETING = r"(st\.shared[^\n]*\n(?:[^\n]*\n)*?)(\s*bar\.sync\s+0;)"
-DIVERGES = r"""\1\2 { .reg .pred %low; .reg .b32 %me; mov.u32 %me, %tid.x; setp.lt.u32 %low, %me, 32;
-    @%low bar.sync 0; }"""
+MEETING = r"(st\.shared[^\n]*\n(?:[^\n]*\n)*?)\s*bar\.sync\s+0;"
+#: In front of a kernel's end, where no later barrier is there for the others to meet at.
+DIVERGES = r"""
+    { .reg .pred %low; .reg .b32 %me; mov.u32 %me, %tid.x; setp.lt.u32 %low, %me, 32; @%low bar.sync 0; }\1"""
 
 PLANTED: dict[str, tuple[Callable[..., Any], str, str, str]] = {
     "a store out of bounds": (smooth, r"(st\.global\S*\s+\[%rd\d+)\S*\]", r"\1+1048576]", "out of bounds: "),
     "a missing barrier": (centred, MEETING, r"\1", "shared-memory race: "),
-    "a divergent barrier": (centred, MEETING, DIVERGES, "divergent barrier: 32 of 256 threads"),
+    "a divergent barrier": (centred, r"(\n\s*ret;)", DIVERGES, "divergent barrier: 32 of 256 threads"),
     "an unwritten read": (centred, r"\n\s*(?:@%p\d+ )?st\.shared[^\n]*", "", "read of never-written memory: "),
     "a misaligned vector": (
         smooth, r"(ld\.global\S*\.v\d\S*\s+\{[^}]*\}, \[%rd\d+)\S*\]", r"\1+4]", "misaligned vector access: ",

@@ -8,6 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from txc.runtime.ptx_simulator import PtxModule, PtxSimulator
+
 BASE = 1 << 40
 
 
@@ -117,6 +119,50 @@ class FakeDriver:
         return Module(self)
 
 
+class SimulatedDriver(FakeDriver):
+    """A driver whose GPU of compute capability 9.0 is the PTX simulator: kernels do what they are to do."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.gpu = PtxSimulator(1 << 28)
+
+    def mem_alloc(self, size: int) -> Any:
+        assert self.depth, "no context is current"
+        self.log.append(("allocate", size))
+        return SimulatedAllocation(self.gpu, self.gpu.allocate(size))
+
+    def memcpy_htod_async(self, address: int, array: np.ndarray, stream: Any) -> None:
+        self.gpu.write(address, array)
+
+    def memcpy_dtoh_async(self, array: np.ndarray, address: int, stream: Any) -> None:
+        self.gpu.read(address, array)
+
+    def module_from_buffer(self, text: bytes, message_handler: Callable[[bool, str, str], None]) -> Any:
+        message_handler(True, "", "")
+        return SimulatedModule(self, self.gpu.load(text.decode().removesuffix("\0")))
+
+
+@dataclass
+class SimulatedAllocation:
+    gpu: PtxSimulator
+    address: int
+
+    def __int__(self) -> int:
+        return self.address
+
+    def free(self) -> None:
+        self.gpu.free(self.address)
+
+
+@dataclass
+class SimulatedModule:
+    driver: SimulatedDriver
+    module: PtxModule
+
+    def get_function(self, name: str) -> Any:
+        return SimulatedFunction(self.driver, name, self.module)
+
+
 @dataclass
 class Context:
     driver: FakeDriver
@@ -126,6 +172,9 @@ class Context:
 
     def pop(self) -> None:
         self.driver.depth -= 1
+
+    def synchronize(self) -> None:
+        assert self.driver.depth, "no context is current"
 
 
 @dataclass
@@ -187,3 +236,12 @@ class Function:
     def prepared_async_call(self, grid: Any, block: Any, stream: Any, *arguments: int, shared_size: int) -> None:
         assert self.driver.depth and isinstance(stream, Stream) and len(arguments) == len(self.kinds)
         self.driver.log.append(("launch", self.name, grid, block, shared_size, arguments))
+
+
+@dataclass
+class SimulatedFunction(Function):
+    module: PtxModule
+
+    def prepared_async_call(self, grid: Any, block: Any, stream: Any, *arguments: int, shared_size: int) -> None:
+        super().prepared_async_call(grid, block, stream, *arguments, shared_size=shared_size)
+        self.module.launch(self.name, grid, block, shared_size, arguments)

@@ -1,0 +1,110 @@
+"""Whole calls on ``cuda:0`` where the driver is a stand-in that runs kernels on the simulator."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+
+import txc
+from txc.compiler import devices
+from txc.compiler.devices import gpu_device
+from txc.runtime import cuda
+from txc.runtime.cuda_device import CudaDevice
+
+from ..runtime.fake_cuda import FakeDriver, SimulatedDriver
+
+X = np.random.default_rng(0).standard_normal((7, 33)).astype(np.float32)
+
+
+def centred(x: Any) -> Any:
+    return x - x.mean(axis=0), (x @ x.T).sum()
+
+
+@pytest.fixture
+def driver(monkeypatch: pytest.MonkeyPatch) -> Iterator[SimulatedDriver]:
+    """The driver that PyCUDA is for the length of a test."""
+    made = SimulatedDriver()
+    found_with(monkeypatch, made)
+    yield made
+    cuda.open_device.cache_clear()
+
+
+def found_with(monkeypatch: pytest.MonkeyPatch, driver: Any) -> None:
+    monkeypatch.setitem(sys.modules, "pycuda", None if driver is None else SimpleNamespace(driver=driver))
+    monkeypatch.setitem(sys.modules, "pycuda.driver", driver)
+    monkeypatch.setattr(devices, "_gpus", {})
+    monkeypatch.setattr("txc.compiler.jit._code", {})
+    cuda.open_device.cache_clear()
+
+
+def test_a_call_of_numpys_arrays(driver: SimulatedDriver) -> None:
+    function, expected = txc.jit(centred, device="cuda:0"), txc.jit(centred)(X)
+    logs = []
+    for _ in range(2):
+        start = len(driver.log)
+        for got, wanted in zip(function(X), expected, strict=True):
+            np.testing.assert_array_equal(got, wanted)
+        logs.append(driver.log[start:])
+    first, second = ([entry[:3] for entry in log if entry[0] == "launch"] for log in logs)
+    assert first == second != []
+    assert "allocate" not in {entry[0] for entry in logs[1]}, "the second call has the memory of the first"
+    device = gpu_device("cuda:0")
+    assert isinstance(device, CudaDevice) and device.used == 0 and driver.depth == 0
+
+
+def test_arrays_that_stay_there(driver: SimulatedDriver) -> None:
+    function = txc.jit(centred, device="cuda")
+    x = txc.to_device(X, "cuda:0")
+    rows, total = function(x)
+    np.testing.assert_array_equal(rows.numpy(), txc.jit(centred)(X)[0])
+    interface = rows.__cuda_array_interface__
+    assert interface["version"] == 3 and interface["shape"] == X.shape and interface["data"] == (rows.address, False)
+
+    class Theirs:
+        """As CuPy's arrays show themselves."""
+
+        @property
+        def __cuda_array_interface__(self) -> dict[str, Any]:
+            return {**interface, "strides": None}
+
+    again, _ = function(Theirs())
+    np.testing.assert_array_equal(again.numpy(), function(rows)[0].numpy())
+    assert total.device == "cuda:0" and repr(txc.devices()["cuda:0"]) == "'Fake GPU 0, 1024 MiB'"
+
+
+def test_a_profile_measures_time(driver: SimulatedDriver) -> None:
+    profile = txc.jit(centred, device="cuda:0").profile(X, repeats=3)
+    assert profile.repeats == 3 and all(k.measured["µs"] == 2000 * k.launches for k in profile.kernels)
+
+
+@pytest.mark.parametrize(
+    ("driver", "reason"),
+    [
+        (None, "PyCUDA is not installed: pip install 'txc[cuda]'"),
+        (
+            FakeDriver(capabilities=[]),
+            "the NVIDIA driver finds no GPU; CUDA_VISIBLE_DEVICES says which of them it shows",
+        ),
+        (FakeDriver(version=11080), "the NVIDIA driver is one for CUDA 11.8, and the PTX that txc makes needs one"),
+        (FakeDriver(busy="the device is busy"), "Fake GPU 0 is there and cannot be used now: the device is busy"),
+        (FakeDriver(capabilities=[(7, 0)]), "its compute capability is 7.0, and txc makes PTX for 7.5 and later"),
+    ],
+    ids=["no PyCUDA", "no GPU", "an old driver", "a busy device", "an old GPU"],
+)
+def test_a_device_that_cannot_be_used_is_an_error(monkeypatch: pytest.MonkeyPatch, driver: Any, reason: str) -> None:
+    found_with(monkeypatch, driver)
+    for attempt in (
+        lambda: txc.jit(centred, device="cuda:0"),
+        lambda: txc.jit(centred).options(device="cuda:0"),
+        lambda: (txc.asarray(X) + 1).eval(device="cuda:0"),
+        lambda: txc.to_device(X, "cuda:0"),
+        lambda: txc.device("cuda:0").__enter__(),
+    ):
+        with pytest.raises(txc.OptionError) as caught:
+            attempt()
+        assert str(caught.value).startswith(f"there is no device 'cuda:0' here: {reason}")

@@ -1,0 +1,125 @@
+"""Contractions of f16 and bf16 by matrix units, where `fastmath` allows their order of sums."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+import pytest
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.utils.exceptions import PassFailedException, VerifyException
+
+import txc
+from txc.compiler.codegen.machine import gpu_target
+from txc.compiler.interpret import loops
+from txc.compiler.interpret.kernel import run as run_kernels
+from txc.compiler.options import Options
+from txc.compiler.pipeline import Stages, run_stages
+from txc.dialects.loop import MatrixFoldOp, ParallelOp
+from txc.dialects.order import UNIT, parse_order
+
+RNG = np.random.default_rng(12)
+FREELY = frozenset({"reassoc"})
+
+
+def drawn(shape: tuple[int, ...], kind: Any) -> np.ndarray:
+    return RNG.standard_normal(shape).astype(kind)
+
+
+def product(a: Any, b: Any) -> Any:
+    return a @ b
+
+
+def of_transposed(a: Any, b: Any) -> Any:
+    return np.maximum(a.T @ b.T, 0)
+
+
+def staged(f: Callable[..., Any], *arrays: np.ndarray, cpu: str = "sm_80", stop: str = "asm", **options: Any) -> Stages:
+    graph = txc.jit(f).graph(*arrays)
+    return run_stages(graph, Options.of(**options), target=gpu_target(cpu), stop_after=stop)
+
+
+@pytest.mark.parametrize("kind", [np.float16, ml_dtypes.bfloat16], ids=["f16", "bf16"])
+@pytest.mark.parametrize("sizes", [(40, 48, 24), (130, 70, 17), (3, 0, 2)], ids=str)
+def test_products(kind: Any, sizes: tuple[int, int, int]) -> None:
+    """As near to the product in f64 as a rounded sum in f32 is."""
+    m, k, n = sizes
+    for f, shapes in ((product, [(m, k), (k, n)]), (of_transposed, [(k, m), (n, k)])):
+        arrays = [drawn(s, kind) for s in shapes]
+        found = txc.jit(f, device="ptx-sim", fastmath=FREELY)(*arrays)
+        expected = f(*(a.astype(np.float64) for a in arrays))
+        assert found.dtype == np.dtype(kind) and found.shape == expected.shape
+        bits = 11 if kind == np.float16 else 8
+        ulp = np.ldexp(1.0, np.frexp(expected)[1] - bits)
+        assert np.all(np.abs(found.astype(np.float64) - expected) <= 0.51 * ulp + 1e-5)
+
+
+def test_stacks_and_what_is_fused() -> None:
+    def f(a: Any, b: Any, c: Any) -> Any:
+        return np.tanh((a * 2) @ b) * c
+
+    arrays = [drawn(s, np.float16) for s in ((3, 33, 16), (3, 16, 40), (33, 40))]
+    stages = staged(f, *arrays, fastmath=FREELY)
+    assert stages.ptx is not None and "mma.sync" in stages.ptx
+    expected = f(*(a.astype(np.float32) for a in arrays))
+    found = txc.jit(f, device="ptx-sim", fastmath=FREELY)(*arrays)
+    np.testing.assert_allclose(found.astype(np.float32), expected, rtol=3e-3, atol=3e-3)
+
+
+def test_every_stage_gives_the_bits_of_the_simulator() -> None:
+    a, b = drawn((37, 50), np.float16), drawn((50, 21), np.float16)
+    expected = txc.jit(product, device="ptx-sim", fastmath=FREELY)(a, b)
+    for stop, run in (("buffers", run_kernels), ("loops", loops.run)):
+        module = staged(product, a, b, stop=stop, fastmath=FREELY).module
+        assert module is not None
+        out = np.zeros(expected.shape, np.float16)
+        run(module, [a, b, out], {})
+        np.testing.assert_array_equal(out.view(np.uint16), expected.view(np.uint16), err_msg=stop)
+
+
+def folds(module: ModuleOp | None) -> list[MatrixFoldOp]:
+    assert module is not None
+    return [op for op in module.walk() if isinstance(op, MatrixFoldOp)]
+
+
+def test_only_where_it_is_allowed() -> None:
+    half, single = drawn((8, 8), np.float16), drawn((8, 8), np.float32)
+    assert folds(staged(product, half, half, stop="loops", fastmath=FREELY).module)
+    assert not folds(staged(product, half, half, stop="loops").module), "the order of the program is kept"
+    assert not folds(staged(product, half, half, stop="loops", fastmath=FREELY, cpu="sm_75").module)
+    assert not folds(staged(product, single, single, stop="loops", fastmath=FREELY).module)
+    assert not folds(staged(product, half, half[:, 0].copy(), stop="loops", fastmath=FREELY).module), "a vector"
+    np.testing.assert_array_equal(
+        txc.jit(product, device="ptx-sim")(half, half), txc.jit(product, fastmath=FREELY)(half, half)
+    )
+
+
+def test_a_cpu_has_none() -> None:
+    half = drawn((8, 8), np.float16)
+    with pytest.raises(PassFailedException, match="the order unit<16, fma> is that of a GPU's matrix units"):
+        txc.jit(product, passes="tx-fuse{matrix-units=true}")(half, half)
+
+
+def test_the_order_is_written_and_read() -> None:
+    assert str(UNIT) == "unit<16, fma>" and parse_order(str(UNIT)) == UNIT
+
+
+def test_what_a_matrix_fold_is_checked_for() -> None:
+    module = staged(product, drawn((8, 8), np.float16), drawn((8, 8), np.float16), stop="loops", fastmath=FREELY).module
+    fold = folds(module)[0]
+    fold.verify_()
+    left, rows, parent = fold.left, fold.rows, fold.parent_op()
+    fold.operands[0] = fold.sums
+    with pytest.raises(VerifyException, match="pieces are both of f16 or both of bf16, sums of f32, not f32, f16, f32"):
+        fold.verify_()
+    fold.operands[0] = left
+    fold.attributes["rows"] = type(rows)(24, rows.type)
+    with pytest.raises(VerifyException, match="rows and columns are multiples of 32, the step of 16"):
+        fold.verify_()
+    fold.attributes["rows"] = rows
+    assert isinstance(parent, ParallelOp)
+    fold.detach()
+    with pytest.raises(VerifyException, match="a matrix fold stands in a gpu_block"):
+        fold.verify_()
