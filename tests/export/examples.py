@@ -44,6 +44,7 @@ CASES: dict[str, Any] = {
     "gelu.gelu_tanh": lambda: (_normal(40, 19),),
     "gelu.gelu": lambda: (_normal(40, 19),),
     "heat.heat": lambda: (_positive(30, 37), 0.2, 7),
+    "k_means.k_means": lambda: (_positive(3, 40), _positive(3, 4), 3),
     "layer_norm.layer_norm": lambda: (_normal(60, 33), _normal(33), _normal(33), 1e-5),
     "mlp.layer": lambda: (_normal(33, 64), _normal(64, 20), _normal(20)),
     "mlp.mlp": lambda: (_normal(30, 64), *_weights()),

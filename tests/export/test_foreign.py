@@ -21,7 +21,7 @@ from txc.compiler.interpret import kernel as kernel_level
 from txc.compiler.jit import compiled
 from txc.compiler.options import Options
 from txc.compiler.pipeline import run_stages
-from txc.dialects.registry import OPS, Map, Reduction
+from txc.dialects.registry import OPS, REQUIRED, Map, Reduction
 from txc.dialects.types import DTYPES
 
 from .examples import CASES, case
@@ -64,7 +64,7 @@ def without_fma(made: Exported, arguments: Sequence[Any], folder: Path) -> list[
 
 
 def every_op(name: str) -> Graph:
-    """All maps and reductions of a dtype without parameters, each an output."""
+    """All maps and reductions of a dtype that need no parameters, each an output."""
     with Trace(f"every_op_of_{name}") as trace:
         n = trace.table.declare("n")
         given = [trace.tensor_input(f"x{i}", name, (n, 4)) for i in range(3)]
@@ -72,7 +72,9 @@ def every_op(name: str) -> Graph:
         made: list[Any] = []
         kind = DTYPES[name].kind
         for op in OPS.values():
-            if issubclass(op, Map) and op.name != "cast" and kind in (op.dtypes or {kind}):
+            if any(param.default is REQUIRED for param in op.params.values()):
+                continue
+            if issubclass(op, Map) and kind in (op.dtypes or {kind}):
                 made.append(apply(op.name, *([flags, *given[1:]] if op.name == "select" else given[: op.arity])))
             elif issubclass(op, Reduction) and kind in (op.dtypes or {kind}):
                 results = apply(op.name, given[0], dims=(1,))
