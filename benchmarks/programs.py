@@ -18,6 +18,10 @@ def add(a, b):
     return a + b
 
 
+def sum_and_difference(a, b):
+    return a + b, a - b
+
+
 def add_three(a, b, c):
     return a + b + c
 

@@ -21,7 +21,7 @@ from ..dialects import kernel, loop
 from ..dialects.attributes import BufferInfo
 from ..dialects.body_builder import BodyBuilder
 from ..dialects.butterflies import RADICES, Pair, butterfly, turn
-from ..dialects.dims import Dim, dim, minimum, packed_strides
+from ..dialects.dims import Dim, dim, maximum, minimum, packed_strides
 from ..dialects.index_map import product, unravel
 from ..dialects.scalar import ComplexValue, Value
 from ..dialects.types import DTYPES, DType
@@ -36,6 +36,8 @@ I64 = DTYPES["i64"]
 ROWS_FROM = 32
 #: Radices whose first pass runs in vectors at any length; the others are first in few lengths.
 FIRST = (8, 4, 3, 5)
+#: Vectors of neighbouring transforms that are read and written together: so many cache lines in a row.
+TOGETHER = 4
 #: Cells of a thread: what is left of the length, s, and which half of the scratch memory holds the data.
 LEFT, SPAN, HALF = 0, 1, 2
 
@@ -68,14 +70,15 @@ class _Fft:
         inner = product(self.after)
         short = self.n.const is not None and self.n.const < ROWS_FROM
         self.along_rows = inner.const == 1 and not short
-        #: Transforms that run side by side, and the groups of them in a row of what lies inside the dim.
+        #: Transforms that run side by side.
         self.v = 1 if self.along_rows else self.width
         if inner.const == 1 and short:
             self.before, self.after = (), self.before
             inner = product(self.after)
         self.inner, self.outer = inner, product(self.before)
-        self.groups = (inner + (self.v - 1)) // self.v
         self.moved = axis == len(info.dims) - 1 and short
+        #: Which of the vectors of transforms that are in scratch memory together the code being written is about.
+        self.member = dim(0)
         n = self.n.const
         rest = n
         for prime in (2, 3, 5, 7):
@@ -88,6 +91,11 @@ class _Fft:
         code = Code(self.writer, block, self.op.params["has_fma"])
         longest = self._longest()
         self.length, self.flag = self._lengths(code)
+        # Vectors of transforms that come and go together (of Bluestein's, which need more memory, each alone), the
+        # transforms that these are, and the groups of them in a row of what lies inside the dim.
+        self.together = dim(1) if self.v == 1 or self.moved else TOGETHER - self.flag * (TOGETHER - 1)
+        self.side = self.together * self.v
+        self.groups = (self.inner + (self.side - 1)) // self.side
         table = BufferInfo(self.part, (dim(2), longest), packed_strides((dim(2), longest)))
         self.table = self.writer.allocate(block, table)
         self._fill(code, self.table, self.length, self.length, lambda k: k)
@@ -100,7 +108,8 @@ class _Fft:
             self._fill(code, self.chirp, self.flag * self.n, self.n * 2, lambda k: k * k % (self.n * 2))
         # Side by side, the parts of a place share a cache line, so that places a power of two apart evict nothing.
         data = (dim(2), longest) if self.v == 1 else (longest, dim(2), dim(self.v))
-        halves = (dim(2), *data)
+        most = 1 if self.together.const == 1 else TOGETHER
+        halves = (dim(most), dim(2), *data)
         self.scratch = self.writer.allocate(block, BufferInfo(self.part, halves, packed_strides(halves)), "thread")
         if self.bluestein is not False:
             self.filter = self.writer.allocate(block, BufferInfo(self.part, data, packed_strides(data)), "thread")
@@ -166,19 +175,22 @@ class _Fft:
 
     def _transforms(self, code: Code) -> None:
         count, body, start = self.outer * self.groups, code.inner(), self.writer.fresh()
-        step = 8 if self.bluestein is not False else 1
+        # Each piece of Bluestein's transforms makes the filter of its own, so pieces are few.
+        step = maximum(8, minimum(64, count // 8)) if self.bluestein is not False else dim(1)
         with body.for_(start - self.flag, minimum(count, start + step)) as (one, row):
             self._one(one, row, start)
         body.block.add_op(loop.YieldOp())
         costs = self.writer.costs
-        grain = costs.grain(self.n * (self.v * 4), costs.unit)
+        grain = costs.grain(self.n * self.side * 4, costs.unit)
         code.block.add_op(loop.ParallelOp(str(start), 0, count, body.block, step=step, grain=grain))
 
     def _one(self, code: Code, row: Dim, start: Dim) -> None:
         """One transform; that before the `start` of a chunk is of Bluestein's filter."""
         if self.bluestein is False:
             self._enter(code, row, None)
-            self._passes(code)
+            with self._members(code, self._count(row)) as c:
+                self._begin(c, 0)
+                self._passes(c)
             self._leave(code, row, None)
             return
         b = code.b
@@ -188,28 +200,52 @@ class _Fft:
             lambda c: self._enter(c, row, None),
             lambda c: c.if_(first, self._enter_filter, lambda c: self._enter(c, row, self.chirp)),
         )
-        phases = self.flag * minimum(row - start + 1, 1) + 1
-        with code.for_(0, phases) as (c, phase):
-            self._passes(c)
-            after_first = c.b.index(phase).equals(0) & c.b.index(self.flag).differs(0)
-            filtering = c.b.index(row - start) < 0
-            c.if_(
-                after_first,
-                lambda c: c.if_(filtering, self._keep_filter, self._apply_filter),
-                _nothing,
-            )
+        real = minimum(row - start + 1, 1)
+        with self._members(code, (self._count(row) - 1) * real + 1) as each:
+            self._begin(each, 0)
+            with each.for_(0, self.flag * real + 1) as (c, phase):
+                self._passes(c)
+                after_first = c.b.index(phase).equals(0) & c.b.index(self.flag).differs(0)
+                filtering = c.b.index(row - start) < 0
+                c.if_(
+                    after_first,
+                    lambda c: c.if_(filtering, self._keep_filter, self._apply_filter),
+                    _nothing,
+                )
         code.if_(
             plain,
             lambda c: self._leave(c, row, None),
             lambda c: c.if_(first, _nothing, lambda c: self._leave(c, row, self.chirp)),
         )
 
+    def _count(self, row: Dim) -> Dim:
+        """The vectors of transforms that a row has: fewer at the end of what lies inside the dim."""
+        if self.together.const == 1:
+            return dim(1)
+        left = self.inner - row % self.groups * self.side
+        return minimum(self.together, (left + (self.v - 1)) // self.v)
+
+    def _together(self, chirp: SSAValue | None) -> int:
+        """`together` of transforms with a chirp or without, as a number."""
+        return 1 if chirp is not None or self.together.const == 1 else TOGETHER
+
+    @contextmanager
+    def _members(self, code: Code, count: Dim) -> Iterator[Code]:
+        """A loop over vectors of transforms; what it contains is about one of them."""
+        if count.const == 1:
+            yield code
+            return
+        with code.for_(0, count) as (inner, member):
+            self.member = member
+            yield inner
+            self.member = dim(0)
+
     def _place(self, row: Dim, j: Dim, lane: Dim) -> tuple[list[Dim], list[Dim]]:
         """The index of an element of a transform in the operand, and the guards that say whether it is there."""
         if self.along_rows:
             return [*unravel(row, self.before), j, *(dim(0) for _ in self.after)], []
-        outer, inside = row // self.groups, row % self.groups * self.v + lane
-        around = [*unravel(outer, self.before)]
+        inside = row % self.groups * self.side + self.member * self.v + lane
+        around = [*unravel(row // self.groups, self.before)]
         guards = [] if (self.inner.const or 1) % self.v == 0 and self.inner.const else [self.inner - 1 - inside]
         if self.moved:
             return [*unravel(inside, self.after), j], guards
@@ -235,10 +271,10 @@ class _Fft:
 
     def _put(self, code: Code, half: Dim | int, at: Dim, lane: Dim, z: Pair) -> None:
         for part in (0, 1):
-            code.store(z[part], self.scratch, [dim(half), *self._part(part, at, lane)])
+            code.store(z[part], self.scratch, [self.member, dim(half), *self._part(part, at, lane)])
 
     def _get(self, code: Code, half: Dim, at: Dim, lane: Dim) -> Pair:
-        return self._pair(code, self.scratch, [[half, *self._part(part, at, lane)] for part in (0, 1)])
+        return self._pair(code, self.scratch, [[self.member, half, *self._part(part, at, lane)] for part in (0, 1)])
 
     def _factor(self, code: Code, table: SSAValue, at: Dim) -> Pair:
         return self._pair(code, table, [[dim(part), at] for part in (0, 1)])
@@ -256,17 +292,41 @@ class _Fft:
 
     def _enter(self, code: Code, row: Dim, chirp: SSAValue | None) -> None:
         """The operand to scratch memory; with a chirp times that, and zeros behind."""
-        with self._elements(code, self.n) as (c, j, lane):
+
+        def move(c: Code, j: Dim, lane: Dim, is_there: bool) -> None:
             index, guards = self._place(row, j, lane)
-            z = c.load(self.x, index, guards)
+            z = c.load(self.x, index, () if is_there else guards)
             assert isinstance(z, ComplexValue)
             pair = self._swapped((z.re, z.im))
             if chirp is not None:
                 pair = times(c.b, pair, self._factor(c, chirp, j))
             self._put(c, 0, j, lane, pair)
+
+        self._cross(code, row, self._together(chirp), move)
         if chirp is not None:
             self._zeros(code, self.n, self.length)
-        self._begin(code, 0)
+
+    def _cross(self, code: Code, row: Dim, together: int, move: Callable[[Code, Dim, Dim, bool], None]) -> None:
+        """``move(block, position, lane, is_there)`` for all elements of a row's transforms, neighbours in a row."""
+        if self.v == 1:
+            with self._elements(code, self.n) as (c, j, lane):
+                move(c, j, lane, True)
+            return
+
+        def all_of(code: Code, members: Dim | int, copies: int, is_there: bool) -> None:
+            with code.for_(0, self.n) as (middle, j), middle.for_(0, members, 1, copies) as (each, member):
+                with each.for_(0, self.v, self.width) as (c, lane):
+                    self.member = member
+                    move(c, j, lane, is_there)
+                    self.member = dim(0)
+
+        left = self.inner - row % self.groups * self.side
+        whole = code.b.index(left) >= code.b.index(self.side)
+        code.if_(
+            whole,
+            lambda c: all_of(c, together, together, True),
+            lambda c: all_of(c, self._count(row), 1, False),
+        )
 
     def _zeros(self, code: Code, lower: Dim, upper: Dim) -> None:
         with self._elements(code, upper, lower) as (c, j, lane):
@@ -280,7 +340,6 @@ class _Fft:
             re, im = self._factor(c, self.chirp, j)
             self._put(c, 0, j, lane, (re, -im))
             self._put(c, 0, (self.length - j) % self.length, lane, (re, -im))
-        self._begin(code, 0)
 
     def _keep_filter(self, code: Code) -> None:
         half = self._half(code)
@@ -300,13 +359,16 @@ class _Fft:
 
     def _leave(self, code: Code, row: Dim, chirp: SSAValue | None) -> None:
         half = self._half(code)
-        with self._elements(code, self.n) as (c, j, lane):
+
+        def move(c: Code, j: Dim, lane: Dim, is_there: bool) -> None:
             pair = self._get(c, half, j, lane)
             if chirp is not None:
                 pair = times(c.b, (pair[1], pair[0]), self._factor(c, chirp, j))
             re, im = self._swapped(pair)
             index, guards = self._place(row, j, lane)
-            c.store(c.b.complex_of(re, im), self.y, index, guards)
+            c.store(c.b.complex_of(re, im), self.y, index, () if is_there else guards)
+
+        self._cross(code, row, self._together(chirp), move)
 
     # Passes
 

@@ -147,3 +147,22 @@ def test_every_stage_gives_the_same_bits(shape: tuple[int, int]):
 def test_errors(function: Any, message: str):
     with pytest.raises(TxcError, match=message):
         txc.jit(function)(numbers((2, 4), np.complex64))
+
+
+@pytest.mark.parametrize("n", [12, 11])
+@pytest.mark.parametrize("static", [True, False])
+def test_neighbours_do_not_matter(n: int, static: bool) -> None:
+    """Columns come and go by several vectors; the last ones are fewer, and each has the bits that it has alone."""
+    rng = np.random.default_rng(4)
+
+    def along_columns(x: Any) -> Any:
+        return np.fft.fft(x.reshape(n, x.shape[1]) if static else x, axis=0)
+
+    compiled = txc.jit(along_columns, threads=2)
+    alone = txc.jit(along_columns, threads=1)
+    for m in (1, 7, 31, 32, 33, 70):
+        x = (rng.standard_normal((n, m)) + 1j * rng.standard_normal((n, m))).astype(np.complex64)
+        got = compiled(x)
+        np.testing.assert_allclose(got, np.fft.fft(x, axis=0), atol=1e-5)
+        for k in {0, m // 2, m - 1}:
+            np.testing.assert_array_equal(got[:, k : k + 1], alone(np.ascontiguousarray(x[:, k : k + 1])))
