@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import inspect
+import re
+from pathlib import Path
 from typing import Any
 
 import array_api_strict as strict
@@ -92,6 +94,17 @@ def test_elementwise(name):
     run()
 
 
+def _of_definite(xp: Any, square: Any) -> tuple[Any, ...]:
+    """Factorisations of a well conditioned matrix; of those with free signs the product, which has none."""
+    m = square + 9.0 * xp.eye(square.shape[0])
+    (w, v), (q, r), (u, s, vh) = xp.linalg.eigh(m), xp.linalg.qr(m), xp.linalg.svd(m)
+    return (
+        xp.linalg.cholesky(m), xp.linalg.det(m), xp.linalg.inv(m), *xp.linalg.slogdet(m), xp.linalg.solve(m, m + 1.0),
+        xp.linalg.eigvalsh(m), xp.linalg.svdvals(m), xp.linalg.pinv(m), xp.linalg.matrix_rank(m),
+        xp.matmul(v * w, v.mT), xp.matmul(q, r), xp.matmul(u * s, vh),
+    )  # fmt: skip
+
+
 #: A call of a namespace on one array of rank 2 or 3.
 CALLS: dict[str, Any] = {
     **{f"{n} axis": (lambda xp, x, n=n: getattr(xp, n)(x, axis=-1, keepdims=True)) for n in (
@@ -122,6 +135,22 @@ CALLS: dict[str, Any] = {
     "fft": lambda xp, x: (
         xp.fft.fft(xp.astype(x, xp.complex128), n=4), xp.fft.ifftn(xp.astype(x, xp.complex128)), xp.fft.fftshift(x),
         xp.fft.fftfreq(5, d=0.5)),
+    "fft of complex": lambda xp, x: (
+        xp.fft.ifft(xp.astype(x, xp.complex128)), xp.fft.fftn(xp.astype(x, xp.complex128)),
+        xp.fft.hfft(xp.astype(x, xp.complex128)), xp.fft.irfft(xp.astype(x, xp.complex128)),
+        xp.fft.irfftn(xp.astype(x, xp.complex128)), xp.fft.ifftshift(x), xp.fft.rfftfreq(5, d=0.5)),
+    "fft of real": lambda xp, x: (
+        xp.fft.rfft(xp.astype(x, xp.float64)), xp.fft.rfftn(xp.astype(x, xp.float64)),
+        xp.fft.ihfft(xp.astype(x, xp.float64))),
+    "sorted": lambda xp, x: (
+        xp.sort(x), xp.sort(x, axis=0, descending=True), xp.argsort(x), xp.argsort(x, axis=0, descending=True),
+        xp.searchsorted(xp.sort(x[0, ...]), x[0, ...])),
+    "sets": lambda xp, x: (
+        xp.unique_values(x), *xp.unique_counts(x), *xp.unique_inverse(x), *xp.unique_all(x)),
+    "spelled twice": lambda xp, x: (
+        xp.linalg.matmul(x, x.mT), xp.linalg.matrix_transpose(x), xp.linalg.tensordot(x, x, axes=([1], [1])),
+        xp.linalg.vecdot(x, x)),
+    "factorisations": lambda xp, x: _of_definite(xp, xp.matmul(xp.astype(x, xp.float64), xp.astype(x, xp.float64).mT)),
     "operators": lambda xp, x: (x + 1, 2 * x, x - x, x @ x.mT, x == x, x[0, ...], x[..., ::-1]),
     "cast": lambda xp, x: (xp.astype(x, xp.float64), xp.astype(x, xp.bool), xp.full_like(x, 1)),
 }  # fmt: skip
@@ -156,6 +185,39 @@ MADE: dict[str, Any] = {
 @pytest.mark.parametrize("name", MADE)
 def test_creation(name):
     same(MADE[name](xp), MADE[name](strict))
+
+
+#: What has no values to compare, or has tests of its own above and below.
+NOT_DRAWN = {
+    **dict.fromkeys(("empty", "empty_like"), "any values"),
+    **dict.fromkeys(("e", "inf", "nan", "newaxis", "pi"), "constants"),
+    **dict.fromkeys(("float16", "int16", "uint16", "uint64"), "dtypes: test_dtypes_are_those_of_the_standard"),
+    "broadcast_shapes": "no arrays: test_broadcast_shapes",
+}
+#: What array-api-strict has and txc has not.
+MISSING = {"linalg.eig", "linalg.eigvals"}
+
+
+def test_every_function_is_drawn_or_listed():
+    """What is compared is what the texts above call; every name of the namespace is among it or has its reason."""
+    text = Path(__file__).read_text(encoding="utf-8")
+    known = {*array_api.names()} - {*array_api.EXTENSIONS}
+    called = {n for n in known if n in elementwise.__all__ or re.search(rf"\bxp\.{n}\b|\"{n}\"", text)}
+    assert {n for n in known if n not in called} <= {*NOT_DRAWN}
+    standard = {n for n in strict.__all__ if not n.startswith("_") and "flags" not in n and n not in ("Device",)}
+    for extension in array_api.EXTENSIONS:
+        names = {n for n in getattr(strict, extension).__all__}
+        assert {n for n in names if f"xp.{extension}.{n}(" not in text} <= {n.split(".")[1] for n in MISSING}
+        assert {f"{extension}.{n}" for n in names if not hasattr(array_api.EXTENSIONS[extension], n)} <= MISSING
+    assert {n for n in standard - known - {*array_api.EXTENSIONS} if n[0].islower()} == set()
+
+
+def test_broadcast_shapes():
+    assert xp.broadcast_shapes((2, 1), (3,), ()) == strict.broadcast_shapes((2, 1), (3,), ())
+
+
+def test_constants():
+    assert (xp.e, xp.inf, xp.pi, xp.newaxis) == (strict.e, strict.inf, strict.pi, None) and np.isnan(xp.nan)
 
 
 def test_dtypes_are_those_of_the_standard():

@@ -2,7 +2,8 @@
 
 An op that is added to the registry is tested here without a line of its own, unless it has parameters.  One compiled
 function an op holds all its cases: each dtype packed (called for several sizes, 0 and 1 among them) and with strides
-that are known only at run time (called for Fortran order, steps and negative strides).
+that are known only at run time (called for Fortran order, steps, negative strides and repeated rows).  `COUNTED` says
+how many cases that makes, for `test_generated_cases.py`.
 """
 
 from __future__ import annotations
@@ -31,12 +32,14 @@ SHAPE = (5, 19)
 ANY_STRIDES: StrideFact = ("strides", "s", "s")
 PACKED: StrideFact = ("packed",)
 
-#: Arrays of any strides, made from a packed one: the same values elsewhere in memory.
+#: Arrays of any strides and rank, made from a packed one: the same values elsewhere in memory.
 LAYOUTS: dict[str, Callable[[np.ndarray], np.ndarray]] = {
-    "fortran": lambda a: np.asfortranarray(a),
-    "strided": lambda a: _inside(a, (2, 3)),
-    "negative": lambda a: np.ascontiguousarray(a[::-1, ::-1])[::-1, ::-1],
+    "fortran": lambda a: np.array(a, order="F"),
+    "strided": lambda a: _inside(a, (2, 3) * a.ndim),
+    "negative": lambda a: np.flip(np.array(np.flip(a), order="C")),
 }
+#: With one that repeats its first row: the only strides of 0 that arrays have.
+ALL_LAYOUTS = {**LAYOUTS, "repeated": lambda a: np.broadcast_to(a[:1], a.shape) if a.ndim else a}
 
 SPECIAL = (0.0, -0.0, 1.0, -1.0, 0.5, -2.5, 1e-40, np.inf, -np.inf, np.nan, 3e38, -7e4)
 
@@ -44,7 +47,7 @@ SPECIAL = (0.0, -0.0, 1.0, -1.0, 0.5, -2.5, 1e-40, np.inf, -np.inf, np.nan, 3e38
 def _inside(a: np.ndarray, steps: Sequence[int]) -> np.ndarray:
     """The values of `a` in a larger array, some elements apart."""
     roomy = np.zeros([n * s for n, s in zip(a.shape, steps)], a.dtype)
-    view = roomy[tuple(slice(None, None, s) for s in steps)]
+    view = roomy[(..., *(slice(None, None, s) for _, s in zip(a.shape, steps)))]
     view[...] = a
     return view
 
@@ -121,8 +124,17 @@ MAP_PARAMETERS: dict[str, list[dict[str, Any]]] = {
 }
 
 
-def map_cases(op: type[Map]) -> list[tuple[str, dict[str, Any]]]:
-    return [(name, attrs) for name in dtypes_of(op) for attrs in MAP_PARAMETERS.get(op.name, [{}])]
+MapCases = list[tuple[str, dict[str, Any]]]
+
+
+def map_cases(op: type[Map]) -> tuple[MapCases, MapCases]:
+    """Dtypes and parameters for packed operands, and those for operands of any strides."""
+    cases = [(name, attrs) for name in dtypes_of(op) for attrs in MAP_PARAMETERS.get(op.name, [{}])]
+    # Long bodies are functions of their own, to which layouts mean nothing.
+    return cases, [c for c in cases if c[1] == cases[0][1] and (op.cost < OUTLINED or c == cases[-1])]
+
+
+MAP_SHAPES = [SHAPE, (7, 33), (6, 11), (9, 18), (0, 4), (3, 0), (1, 1)]
 
 
 def draw(op: type[Map], name: str, shape: Sequence[int], seed: int) -> list[np.ndarray]:
@@ -133,18 +145,15 @@ def draw(op: type[Map], name: str, shape: Sequence[int], seed: int) -> list[np.n
 
 @pytest.mark.parametrize("op", MAPS, ids=lambda op: op.name)
 def test_map(op: type[Map]) -> None:
-    cases = map_cases(op)
-    # Long bodies are functions of their own, to which layouts mean nothing.
-    plain = [c for c in cases if c[1] == cases[0][1] and (op.cost < OUTLINED or c == cases[-1])]
+    cases, plain = map_cases(op)
     with Program(op.name) as program:
         for fact in (PACKED, ANY_STRIDES):
             for name, attrs in cases if fact == PACKED else plain:
                 inputs = [program.input(a, fact) for a in draw(op, name, SHAPE, 0)]
                 program.outputs.append(apply(op, *inputs, **attrs))
     executable = program.compile()
-    shapes = [SHAPE, (7, 33), (0, 4), (3, 0), (1, 1)]
-    for seed, shape in enumerate(shapes):
-        layout = list(LAYOUTS.values())[seed % len(LAYOUTS)]
+    for seed, shape in enumerate(MAP_SHAPES):
+        layout = list(ALL_LAYOUTS.values())[seed % len(ALL_LAYOUTS)]
         operands = [(c, draw(op, c[0], shape, 10 * seed)) for c in cases]
         moved = [(c, [layout(a) for a in draw(op, c[0], shape, 10 * seed + 5)]) for c in plain]
         everything = [*operands, *moved]
@@ -215,20 +224,27 @@ def at(arrays: list[np.ndarray], difference: Any) -> list[Any]:
 TAME = {"maximum_fast", "minimum_fast", "prod"}
 
 
-@pytest.mark.parametrize("op", REDUCTIONS, ids=lambda op: op.name)
-def test_reduction(op: type[Reduction]) -> None:
+def reduction_cases(op: type[Reduction]) -> list[tuple[str, tuple[int, ...], StrideFact]]:
     dims = [(1,), (0,), (0, 1)]
-    cases = [
+    return [
         (n, d, f) for f in (PACKED, ANY_STRIDES) for n in dtypes_of(op) for d in (dims if f == PACKED else dims[:1])
     ]
+
+
+def reduction_shapes(op: type[Reduction]) -> list[tuple[int, int]]:
+    return [SHAPE, (70, 67), (1, 1), (6, 35), *([(0, 3), (3, 0), (0, 0)] if op.empty else [])]
+
+
+@pytest.mark.parametrize("op", REDUCTIONS, ids=lambda op: op.name)
+def test_reduction(op: type[Reduction]) -> None:
+    cases = reduction_cases(op)
     with Program(op.name) as program:
         for name, axes, fact in cases:
             made = apply(op, program.input(values(name, SHAPE, 0, (-2, 2), False), fact), dims=axes)
             program.outputs.extend(made if isinstance(made, tuple) else (made,))
     executable = program.compile()
-    shapes = [SHAPE, (70, 67), (1, 1), *([(0, 3), (3, 0), (0, 0)] if op.empty else [])]
-    for seed, shape in enumerate(shapes):
-        layout = list(LAYOUTS.values())[seed % len(LAYOUTS)]
+    for seed, shape in enumerate(reduction_shapes(op)):
+        layout = list(ALL_LAYOUTS.values())[seed % len(ALL_LAYOUTS)]
         domain = (0.5, 1.5) if op.name == "prod" else (-40, 40)
         packed = [
             values(n, shape, 7 * seed + i, domain, bool(seed % 2) and op.name not in TAME)
@@ -267,21 +283,27 @@ def check_reduction(
     assert (close | same).all(), f"{what}: {got[0]} is not {expected}"
 
 
+def scan_cases(op: type[Scan]) -> list[tuple[str, int, bool, StrideFact]]:
+    return [
+        (n, axis, exclusive, f) for f in (PACKED, ANY_STRIDES) for n in dtypes_of(op.fold()) for axis, exclusive in
+        (((1, False), (0, True), (1, True), (0, False)) if f == PACKED else ((1, True), (0, False)))
+    ]  # fmt: skip
+
+
+SCAN_SHAPES = [SHAPE, (70, 67), (1, 1), (6, 35), (0, 3), (3, 0)]
+
+
 @pytest.mark.parametrize("op", SCANS, ids=lambda op: op.name)
 def test_scan(op: type[Scan]) -> None:
     """Bitwise where the order does not matter, else within what any order of n roundings can lose."""
-    fold = op.fold()
-    cases = [
-        (n, axis, exclusive, f) for f in (PACKED, ANY_STRIDES) for n in dtypes_of(fold) for axis, exclusive in
-        (((1, False), (0, True), (1, True), (0, False)) if f == PACKED else ((1, True), (0, False)))
-    ]  # fmt: skip
+    fold, cases = op.fold(), scan_cases(op)
     with Program(op.name) as program:
         for name, axis, exclusive, fact in cases:
             x = program.input(values(name, SHAPE, 0, (-2, 2), False), fact)
             program.outputs.append(apply(op, x, axis=axis, exclusive=exclusive))
     executable = program.compile()
-    for seed, shape in enumerate([SHAPE, (70, 67), (1, 1), (0, 3), (3, 0)]):
-        layout = list(LAYOUTS.values())[seed % len(LAYOUTS)]
+    for seed, shape in enumerate(SCAN_SHAPES):
+        layout = list(ALL_LAYOUTS.values())[seed % len(ALL_LAYOUTS)]
         domain = (0.5, 1.5) if fold.name == "prod" else (-40, 40)
         special = bool(seed % 2) and fold.name not in TAME
         packed = [values(n, shape, 7 * seed + i, domain, special) for i, (n, *_) in enumerate(cases)]
@@ -351,18 +373,25 @@ def resolved(given: dict[str, Any], shape: Sequence[Any]) -> dict[str, Any]:
     return {**given, "dims": tuple({"rows": shape[0], "columns": shape[1]}.get(d, d) for d in given["dims"])}
 
 
-@pytest.mark.parametrize("op", [v for v in VIEWS if v.name not in OTHER_VIEWS], ids=lambda op: op.name)
-def test_view(op: type[View]) -> None:
-    # Every dtype in both layouts; further parameters for one dtype of each width, which is all a view sees of it.
+def view_cases(op: type[View]) -> list[tuple[str, dict[str, Any], StrideFact]]:
+    """Every dtype in both layouts; further parameters for one dtype of each width, which is all a view sees of it."""
     first, *rest = VIEW_PARAMETERS[op.name]
     cases = [(n, first, f) for n in DTYPES for f in (PACKED, ANY_STRIDES)]
-    cases += [(n, p, f) for n in ("bool", "i16", "f32", "f64") for p in rest for f in (PACKED, ANY_STRIDES)]
+    return cases + [(n, p, f) for n in ("bool", "i16", "f32", "f64") for p in rest for f in (PACKED, ANY_STRIDES)]
+
+
+PARAMETRISED_VIEWS = [v for v in VIEWS if v.name not in OTHER_VIEWS]
+
+
+@pytest.mark.parametrize("op", PARAMETRISED_VIEWS, ids=lambda op: op.name)
+def test_view(op: type[View]) -> None:
+    cases = view_cases(op)
     with Program(op.name) as program:
         for name, given, fact in cases:
             x = program.input(values(name, SHAPE, 0, (-9, 9), False), fact)
             program.outputs.append(apply(op, x, **resolved(given, x.shape)))
     executable = program.compile()
-    for seed, layout in enumerate(LAYOUTS.values()):
+    for seed, layout in enumerate(ALL_LAYOUTS.values()):
         packed = [values(n, SHAPE, seed + i, (-9, 9), True) for i, (n, _, _) in enumerate(cases)]
         arrays = [a if f == PACKED else layout(a) for a, (_, _, f) in zip(packed, cases)]
         for x, (name, given, _), got in zip(arrays, cases, executable(arrays), strict=True):
@@ -450,3 +479,12 @@ def test_every_fact_gives_the_same() -> None:
                                     apply("sum", t), apply("argmax", t)]  # fmt: skip
             results.append(program.compile()([a]))
         assert differing(*results) is None, name
+
+
+#: How many comparisons of one result with its meaning the tests above make, by family.
+COUNTED = {
+    "map": sum(len(cases) for op in MAPS for cases in map_cases(op)) * len(MAP_SHAPES),
+    "reduction": sum(len(reduction_cases(op)) * len(reduction_shapes(op)) for op in REDUCTIONS),
+    "scan": sum(len(scan_cases(op)) for op in SCANS) * len(SCAN_SHAPES),
+    "view": sum(len(view_cases(op)) for op in PARAMETRISED_VIEWS) * len(ALL_LAYOUTS),
+}
