@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import math
+import weakref
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -33,8 +34,11 @@ class DeviceArray:
     """
 
     def __init__(self, device: GpuDevice, address: int, form: np.ndarray, keep: Any = None, owned: bool = False):
-        self._device, self._keep, self._owned, self.address = device, keep, owned, address
+        self._device, self._keep, self.address = device, keep, address
         self.shape, self.dtype, self.strides = form.shape, form.dtype, form.strides
+        if owned:
+            # Not `__del__`: at the interpreter's end the device may be gone before the last arrays.
+            weakref.finalize(self, device.free, address).atexit = False
 
     @staticmethod
     def empty(device: GpuDevice, like: np.ndarray) -> DeviceArray:
@@ -67,10 +71,6 @@ class DeviceArray:
         form = np.lib.stride_tricks.as_strided(np.empty(1, dtype), shape, strides)
         device.wait_for_others()
         return DeviceArray(device, address, form, keep=other)
-
-    def __del__(self) -> None:
-        if self._owned:
-            self._device.free(self.address)
 
     @property
     def device(self) -> str:

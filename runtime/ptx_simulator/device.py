@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import weakref
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 
 import numpy as np
@@ -88,6 +89,8 @@ class PtxModule:
         self.dynamic_align = 1
         variables: dict[str, tuple[str, int]] = {}
         self._owned: list[int] = []
+        # Not `__del__`: at the interpreter's end there may be nothing left that it needs.
+        weakref.finalize(self, _free_all, device, self._owned).atexit = False
         open_ended = []
         for variable in module.variables.values():
             if variable.space == "shared":
@@ -119,10 +122,6 @@ class PtxModule:
         data = (variable.data or b"").ljust(variable.size, b"\0")
         self.device.write(address, np.frombuffer(data, np.uint8))
         return address
-
-    def __del__(self) -> None:
-        for address in self._owned:
-            self.device.free(address)
 
     def launch(
         self,
@@ -199,3 +198,8 @@ def _packed(program: Program, arguments: Sequence[int]) -> bytes:
         data.extend(b"\0" * (-len(data) % parameter.align))
         data.extend((int(value) & ((1 << 8 * parameter.size) - 1)).to_bytes(parameter.size, "little"))
     return bytes(data)
+
+
+def _free_all(device: PtxSimulator, addresses: Iterable[int]) -> None:
+    for address in addresses:
+        device.free(address)

@@ -88,12 +88,14 @@ def test_results_that_go_to_an_array_on_the_device() -> None:
 
 
 def test_memory_goes_back_with_the_last_reference() -> None:
-    device = gpu_device("ptx-sim")
     freed: list[int] = []
-    x = txc.to_device(X, "ptx-sim")
-    address, free = x.address, device.free
     with pytest.MonkeyPatch.context() as patch:
+        device = gpu_device("ptx-sim")
+        free = device.free
         patch.setattr(device, "free", lambda a: (freed.append(a), free(a)))
+        x = txc.to_device(X, "ptx-sim")
+        address = x.address
+        assert freed == []
         del x
     assert freed == [address]
 
