@@ -37,8 +37,8 @@ SWITCHES: dict[str, Switch] = {
 }
 #: Families in which some part or other matters.
 FAMILIES = (
-    "add", "chain", "exp-chain", "black-scholes", "softmax-rows", "layer-norm", "mean-variance", "broadcast-exp",
-    "transposed-add",
+    "add", "sum-difference", "chain", "exp-chain", "black-scholes", "softmax-rows", "layer-norm", "mean-variance",
+    "broadcast-exp", "transposed-add",
 )  # fmt: skip
 
 

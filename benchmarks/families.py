@@ -144,6 +144,9 @@ FAMILIES: dict[str, Family] = dict(
         _family("copy", programs.copy, _maps(1), flops=lambda n: 0.0),
         _family("add", programs.add, _maps(2), flops=lambda n: n),
         _family("add-three", programs.add_three, _maps(3), flops=lambda n: 2 * n),
+        _family(
+            "sum-difference", programs.sum_and_difference, _maps(2), elements=lambda n: 4.0 * n, flops=lambda n: 2 * n
+        ),
         _family("chain", programs.chain, _maps(2), flops=lambda n: 10.0 * n, positive=True),
         _family(
             "tensure-mutation", programs.tensure_mutation, _FOLDED, shapes=lambda n, m: [(n, m)] * 2,

@@ -18,6 +18,10 @@ def add(a, b):
     return a + b
 
 
+def sum_and_difference(a, b):
+    return a + b, a - b
+
+
 def add_three(a, b, c):
     return a + b + c
 
@@ -276,7 +280,7 @@ def k_means(points, centres):
             nearest = np.where(distance < best, j, nearest)
             best = np.minimum(distance, best)
         total, sizes = np.zeros_like(centres), np.zeros(count)
-        np.add.at(total, (slice(None), nearest), points)
+        np.add.at(total, (slice(None), nearest), points)  # pyright: ignore[reportArgumentType]
         np.add.at(sizes, nearest, 1.0)
         centres = total / np.maximum(sizes, 1.0)
     return centres

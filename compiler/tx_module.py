@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..dialects.registry import OpError
+from ..runtime.device_array import is_device_array
 from .diagnostics import TxcError
 from .executable import GuardFailure
 from .facts import separate, stride_fact, walkable
@@ -125,6 +126,12 @@ class CompiledTx:
             if number.ndim or (number.dtype.kind not in "biuf" and number.dtype != p.type.dtype.numpy):
                 raise TxcError(f"{self.__name__} takes {p.name}: a number ({p.type}), got {value!r}", code="TX0551")
             return number.astype(p.type.dtype.numpy)
+        if is_device_array(value):
+            raise TxcError(
+                f"{self.__name__} takes {p.name}: {p.type}, got an array on a GPU",
+                hint="functions of .tx files take arrays of the host, and copy them: pass x.numpy()",
+                code="TX0551",
+            )
         array = walkable(np.asarray(value))
         if array.dtype != p.type.dtype.numpy or array.ndim != len(p.type.dims):
             shape = "×".join(map(str, array.shape)) or "rank 0"

@@ -119,6 +119,7 @@ EXAMPLES: dict[str, Callable[[Any], Any]] = {
     "constant": lambda x: x + 1,
     "dim": lambda x: x * x.shape[0],
     "iota": lambda x: x * txc.arange(x.shape[1]),
+    "fraction": lambda x: x + txc.random.uniform((4, 6), seed=1).astype(x.dtype),
     "philox": lambda x: x + txc.random.uniform((4, 6), seed=1).astype(x.dtype),
     "sort": lambda x: np.sort(x, axis=1),
     "argsort": lambda x: np.argsort(x, axis=1),

@@ -17,7 +17,7 @@ def k_means(points, centres, rounds):
             nearest = np.where(distance < best, j, nearest)
             best = np.minimum(distance, best)
         total, sizes = np.zeros_like(centres), np.zeros(count)
-        np.add.at(total, (slice(None), nearest), points)
+        np.add.at(total, (slice(None), nearest), points)  # pyright: ignore[reportArgumentType]
         np.add.at(sizes, nearest, 1.0)
         centres = total / np.maximum(sizes, 1.0)
     return centres

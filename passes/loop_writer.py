@@ -175,9 +175,13 @@ class LoopWriter:
     def store(
         self, nest: kernel.GenericOp, values: Sequence[SSAValue], point: Point, block: Block, in_order: bool = True
     ) -> None:
-        """The nest's stores; `in_order` says that neighbouring places are written one after another."""
+        """The nest's stores; `in_order` says that neighbouring places are written one after another.
+
+        Of several results none goes past the caches: going from one to the other and back costs more than it saves.
+        """
+        may_stream = self.streams and in_order and not nest.is_reduction and len(nest.outs) == 1
         for value, out, index in zip(values, nest.outs, nest.maps_out()):
-            past = self.streams and in_order and not nest.is_reduction and self.only_written(out, nest)
+            past = may_stream and self.only_written(out, nest)
             streaming = self.costs.streaming_bytes if past else 0
             if past and listening():
                 self._remark_streaming(nest, out)

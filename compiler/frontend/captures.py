@@ -7,6 +7,7 @@ compiled, and never again.
 
 from __future__ import annotations
 
+import random
 import types
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -24,6 +25,11 @@ __all__ = ["Captures", "Root", "is_library"]
 #: What is no fact: what modules, classes and libraries hold is taken as it is.
 _FIXED = (types.ModuleType, type, types.BuiltinFunctionType, np.ufunc)
 _LIBRARIES = ("numpy", "txc", "scipy", "math")
+#: Modules whose functions are about the moment of the call, with what to do instead.
+_ONCE = {
+    "time": "read the clock", "datetime": "read the clock", "_datetime": "read the clock", "warnings": "warn",
+    "_warnings": "warn", "logging": "write to the log",
+}  # fmt: skip
 _CHANGES = frozenset("append extend insert pop popitem remove clear update setdefault add discard sort reverse".split())
 
 
@@ -101,9 +107,15 @@ class Captures:
         owner = getattr(called, "__self__", None)
         if isinstance(owner, (list, dict, set)) and called.__name__ in _CHANGES:
             self.refuse_change(owner, f"{called.__name__}()")
-        if isinstance(owner, (np.random.Generator, np.random.RandomState)):
+        if isinstance(owner, (np.random.Generator, np.random.RandomState, random.Random)):
             raise staging_error(
                 f"{called.__name__}() draws random numbers while the function is compiled, the same for every call",
                 "draw them outside and pass them as an argument",
+                "TX0321",
+            )
+        if (module := getattr(owner if isinstance(owner, type) else called, "__module__", None)) in _ONCE:
+            raise staging_error(
+                f"{module}.{called.__name__}() would be called once, while the function is compiled",
+                f"{_ONCE[module]} outside the compiled function",
                 "TX0321",
             )

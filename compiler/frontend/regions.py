@@ -227,7 +227,11 @@ def for_(
             raise OpError("range() arg 3 must not be zero", code="TX0293")
         upwards = facts.settle(0, "<", by, "the step of a range")
         if upwards is None:
-            raise OpError(f"the step {by} of a range varies with a loop: its sign is not known", code="TX0293")
+            raise OpError(
+                f"the step {by} of a range varies with a loop: its sign is not known",
+                "loop over the number of steps, and compute the position",
+                "TX0293",
+            )
         # Loops of the IR run upwards: one that runs down counts its iterations.
         first, scale = dim(0), dim(1)
         if not upwards:

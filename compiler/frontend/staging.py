@@ -19,6 +19,7 @@ import numpy as np
 from ...dialects.dims import sym
 from ..argument import Argument
 from ..captured import MISSING, Captured, cell_content
+from ..diagnostics import TxcError
 from .captures import Captures, Root, is_library
 from .functional import FUNCTIONAL
 from .graph import Graph, Loc
@@ -28,7 +29,7 @@ from .numpy_dispatch import library_function
 from .numpy_functions.grids import INDEXED
 from .staged_source import factory_of, global_names
 from .staging_ast import RUNTIME
-from .staging_builtins import REPLACED, staging_error
+from .staging_builtins import REPLACED, as_text, staging_error
 from .staging_iteration import Elements, StagedIterable, StagedRange
 from .symint import SymInt, is_integer
 from .tensor import Tensor
@@ -73,7 +74,11 @@ def trace_function(
         for symbol, size in fixed.items():
             trace.table.equate(sym(symbol), size, "calls kept having it")
         bound = inspect.BoundArguments(inspect.signature(function), values)  # pyright: ignore[reportArgumentType]
-        result = stage(function, runtime)(*bound.args, **bound.kwargs)
+        try:
+            result = stage(function, runtime)(*bound.args, **bound.kwargs)
+        except RecursionError:
+            text = "calls are nested too deeply while the function is staged: both branches of an `if` on a tensor are"
+            raise TxcError(text, _head_of(function), "write a loop instead of a recursion", "TX0322") from None
         refuse_undefined(result, function)
         return Traced(trace.finish(result), list(runtime.captures.facts.values()))
 
@@ -81,11 +86,16 @@ def trace_function(
 def refuse_undefined(result: Any, function: Callable[..., Any]) -> None:
     """TxcError where a part of the result has no value."""
     if isinstance(result, (Undefined, Masked)):
-        code = function.__code__
-        loc = Loc(code.co_filename, code.co_firstlineno, 0, 0, function.__name__)
+        loc = _head_of(function)
         raise result.error(loc) if isinstance(result, Undefined) else result.no_result(loc)
     for part in result.values() if isinstance(result, dict) else result if isinstance(result, (tuple, list)) else ():
         refuse_undefined(part, function)
+
+
+def _head_of(function: Callable[..., Any]) -> Loc:
+    """The line on which a function begins."""
+    code = function.__code__
+    return Loc(code.co_filename, code.co_firstlineno, 0, 0, function.__name__)
 
 
 def _symbolic(trace: Trace, argument: Argument, captures: Captures) -> Any:
@@ -156,8 +166,15 @@ class Runtime:
         captured = isinstance(value, np.ndarray) and not isinstance(owner, (Tensor, np.ndarray))
         return require().capture(value) if captured else INDEXED.get(id(value), value)
 
+    def text(self, value: Any) -> Any:
+        """A value in an f-string."""
+        return as_text(value)
+
     def changed(self, owner: Any, what: str) -> Any:
         """The object of which an attribute or element is assigned."""
+        if isinstance(owner, Tensor) and what.startswith("the attribute ") and what.split()[-1] not in ("real", "imag"):
+            hint = "x = x.reshape(…)" if what.endswith(" shape") else "keep it in a variable of its own"
+            raise staging_error(f"{what} of a tensor is not assigned", hint, "TX0322")
         return self.captures.refuse_change(owner, what)
 
     def take_all(self) -> None:

@@ -264,7 +264,17 @@ class _Stager(ast.NodeTransformer):
     def globals_of(body: Sequence[ast.stmt]) -> set[str]:
         return {n for s in body for w in ast.walk(s) if isinstance(w, (ast.Global, ast.Nonlocal)) for n in w.names}
 
+    def visit_Global(self, node: ast.Global) -> Any:
+        text = (
+            f"global {', '.join(node.names)} is not staged: it would be assigned once, while the function is compiled"
+        )
+        raise NotStaged(node, text, "return the new value")
+
     # Expressions
+
+    def visit_FormattedValue(self, node: ast.FormattedValue) -> Any:
+        node.value = self.call("text", node.value, self.visit(node.value))
+        return node
 
     def visit_IfExp(self, node: ast.IfExp) -> Any:
         parts = [self.visit(node.test), _lambda(self.visit(node.body)), _lambda(self.visit(node.orelse))]

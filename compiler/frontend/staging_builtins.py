@@ -16,7 +16,7 @@ from .staging_iteration import StagedRange, staged_enumerate, staged_reversed, s
 from .symint import SymInt
 from .tensor import Tensor
 
-__all__ = ["REPLACED", "staging_error"]
+__all__ = ["REPLACED", "as_text", "staging_error"]
 
 
 def staging_error(message: str, hint: str, code: str) -> TxcError:
@@ -38,11 +38,26 @@ def _range(*args: Any) -> StagedRange:
 
 
 def _print(*values: Any, **_: Any) -> None:
-    if any(isinstance(v, (Tensor, SymInt)) for v in values):
-        raise staging_error(
-            "print of a tensor is not compiled", "return the value, or print outside the function", "TX0317"
-        )
-    print(*values, **_)
+    tensors = any(isinstance(v, (Tensor, SymInt)) for v in values)
+    text = (
+        "print of a tensor is not compiled" if tensors else "print is not compiled: it would print once, not each call"
+    )
+    raise staging_error(text, "return the value, or print outside the function", "TX0317")
+
+
+def as_text(value: Any) -> Any:
+    """A value of which the text is asked; an error for a tensor."""
+    if isinstance(value, Tensor):
+        text = f"the text of a {value.user_type} is asked, whose value is known only when the compiled function runs"
+        raise staging_error(text, "return the value, and format it outside the function", "TX0317")
+    return value
+
+
+def _text_by(plain: Any) -> Callable[..., Any]:
+    def made(value: Any = "", *rest: Any, **named: Any) -> Any:
+        return plain(as_text(value), *rest, **named)
+
+    return made
 
 
 def _len(value: Any) -> Any:
@@ -99,6 +114,9 @@ REPLACED: dict[Any, Any] = {f: _creation(f) for f in CREATION} | {
     zip: staged_zip,
     reversed: staged_reversed,
     print: _print,
+    str: _text_by(str),
+    repr: _text_by(repr),
+    format: _text_by(format),
     len: _len,
     float: _float,
     int: _int,

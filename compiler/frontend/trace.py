@@ -184,7 +184,11 @@ class Trace:
         """Put a node into the open block."""
         for v in node.operands:
             if v.node.block is not None and v.node.block not in self.blocks:
-                raise OpError("a value made inside a loop or branch is used outside it", code="TX0204")
+                raise OpError(
+                    "a value made inside a loop or branch is used outside it",
+                    "store it into an array or a variable that is made before; lists do not grow in loops",
+                    "TX0204",
+                )
         node.block = self.block
         return node.results
 

@@ -490,7 +490,7 @@ class Evaluator:
             self.fail(node.func, f"a tensor has no method {name!r}", nearest(name, known), "TX0540")
         return found(*arguments, **keywords)
 
-    def inline(self, node: ast.Call, f: TxFunction, arguments: list[Any], keywords: dict[str, Any]) -> Any:
+    def inline(self, node: ast.expr, f: TxFunction, arguments: list[Any], keywords: dict[str, Any]) -> Any:
         """A call of another function of the file: its body here, with sizes unified with its declared types."""
         if f.name in self.calls:
             self.fail(node, f"{f.name} calls itself", "recursion is not part of the language", "TX0541")

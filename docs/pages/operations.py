@@ -25,10 +25,12 @@ FOLDER = Path(__file__).parents[1]
 HEADER = """# Operations of Eigen's Tensor module
 
 Written by `docs/generate.py` from `docs/eigen_names.toml` and the registry; do not edit. *Accuracy* is in units in the
-last place (`accuracy.md` has what was measured). *cpu*: all listed dtypes, by the test named last. *PTX*: the element
-types among {kinds} for which the op compiles to PTX for `sm_90` (`docs/gpu_support.json`); that is what the PTX
-simulator (`ptx-sim`) and CUDA devices run. A dash: it is no computation of its own, or there is no PTX of it.
+last place (`accuracy.md` has what was measured). *cpu*: all listed dtypes, by the test named last. *ptx-sim*: the
+element types among {kinds} for which the op compiles to PTX for `sm_90` (`docs/gpu_support.json`), which the simulator
+runs (`tests/gpu`). *cuda*: the same PTX; this column says what is emitted for a device, the ops were not run on one for
+it. A dash: it is no computation of its own, or there is no PTX of it.
 """
+COLUMNS = ("name", "meaning", "dtypes", "accuracy", "cpu", "ptx-sim", "cuda", "test")
 #: The generated test of a family, where a name states none of its own.
 TESTS = {
     "map": "ops/test_generated.py::test_map",
@@ -48,9 +50,7 @@ def page() -> str:
     support = json.loads((FOLDER / "gpu_support.json").read_text(encoding="utf-8"))
     made = [HEADER.format(kinds=", ".join(support["kinds"]))]
     for group, names in eigen_names().items():
-        made.append(
-            f"\n## {group}\n\n| name | meaning | dtypes | accuracy | cpu | PTX | test |\n|---|---|---|---|---|---|---|"
-        )
+        made.append(f"\n## {group}\n\n| {' | '.join(COLUMNS)} |\n{'|---' * len(COLUMNS)}|")
         for name, entry in names.items():
             cells = (f"`{name}`", *_named(name, entry, support["ops"]), f"`tests/{proof(name, entry)}`")
             made.append("| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |")
@@ -61,11 +61,12 @@ def _named(name: str, entry: dict[str, Any], support: dict[str, list[str]]) -> t
     """Meaning, dtypes, accuracy and the back ends of a name."""
     if entry.get("dtype"):
         element = DTYPES[name]
-        return f"{element.kind}, {element.bits} bits", name, "", "yes", "–"
+        return f"{element.kind}, {element.bits} bits", name, "", "yes", "–", "–"
     if "means" in entry or "of" in entry:
-        return entry.get("means") or _docstring(entry["of"]), "any", "", "yes", "–"
+        return entry.get("means") or _docstring(entry["of"]), "any", "", "yes", "–", "–"
     op = OPS[entry.get("op", name)]
-    return summary(op), dtypes(op), accuracy(op), "yes", ", ".join(support[op.name]) or "–"
+    kinds = ", ".join(support[op.name]) or "–"
+    return summary(op), dtypes(op), accuracy(op), "yes", kinds, f"{kinds} (not run)" if support[op.name] else "–"
 
 
 def proof(name: str, entry: dict[str, Any]) -> str:

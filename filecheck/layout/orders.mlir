@@ -1,5 +1,6 @@
 // RUN: tx-opt %s -p tx-swap-layout | filecheck %s
 // RUN: tx-opt %s -p 'tx-swap-layout{keep-results=true}' | filecheck %s --check-prefix=KEEP
+// RUN: tx-opt %s -p "tx-swap-layout{swap=false}" | filecheck %s --check-prefix=KEEP
 
 // A map of transposed operands is stored transposed.
 // CHECK-LABEL: @both

@@ -9,6 +9,7 @@
 // CHECK: {iv = "i0", lower = #tx.dim<"i1">, upper = #tx.dim<"min(i1 + 16384, m*n)">, step = #tx.dim<"1">, vector = 8 : i64, unroll = 4 : i64}
 // CHECK: {iv = "i1", lower = #tx.dim<"0">, upper = #tx.dim<"m*n">, step = #tx.dim<"16384">, kind = "cpu_thread"
 // CHECK-NOT: loop.for
+// CHECK: return
 func.func @f(%x: !loop.buffer<"f32[n, m] by [m, 1]">, %y: !loop.buffer<"f32[n, m] by [m, 1]">) attributes {tx.symbols = #tx.dims<"n, m">, tx.arena = #tx.dim<"0">,
 tx.thread_arena = #tx.dim<"0">} {
 
@@ -17,4 +18,19 @@ tx.thread_arena = #tx.dim<"0">} {
 kernel.yield %b : f32 }, {  }, {  }) {extents = #tx.dims<"n, m">,
 parallel = 2 : i64, post = 0 : i64, in_maps = [#tx.map<"(d0: n, d1: m) -> (d0, d1)">], out_maps = [#tx.map<"(d0: n, d1: m) -> (d0, d1)">],
 operandSegmentSizes = array<i32: 1, 1>} : (!loop.buffer<"f32[n, m] by [m, 1]">, !loop.buffer<"f32[n, m] by [m, 1]">) -> ()
+func.return }
+
+// Rows with gaps between them stay apart: threads divide the rows, lanes go along each.
+// CHECK: @gaps
+// CHECK: loop.load %x {index = #tx.dims<"i0, i1">}
+// CHECK: {iv = "i1", {{.*}} upper = #tx.dim<"m">, step = #tx.dim<"1">, vector = 8 : i64, unroll = 4 : i64}
+// CHECK: {iv = "i0", {{.*}} upper = #tx.dim<"n">, step = #tx.dim<"1">, kind = "cpu_thread"
+func.func @gaps(%x: !loop.buffer<"f32[n, m] by [$s, 1]">, %y: !loop.buffer<"f32[n, m] by [m, 1]">) attributes {tx.symbols = #tx.dims<"n, m, $s">, tx.arena = #tx.dim<"0">,
+tx.thread_arena = #tx.dim<"0">} {
+
+"kernel.generic"(%x, %y) ({ ^bb0(%a: f32):
+%b = arith.addf %a, %a : f32
+kernel.yield %b : f32 }, {  }, {  }) {extents = #tx.dims<"n, m">,
+parallel = 2 : i64, post = 0 : i64, in_maps = [#tx.map<"(d0: n, d1: m) -> (d0, d1)">], out_maps = [#tx.map<"(d0: n, d1: m) -> (d0, d1)">],
+operandSegmentSizes = array<i32: 1, 1>} : (!loop.buffer<"f32[n, m] by [$s, 1]">, !loop.buffer<"f32[n, m] by [m, 1]">) -> ()
 func.return }

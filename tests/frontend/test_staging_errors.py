@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import math
+import random
+import time
+import warnings
 from typing import Any
 
 import numpy as np
@@ -103,7 +107,135 @@ def tuple_or_not(x):
     return x
 
 
+def asserts(x):
+    assert x.sum() > 0
+    return x
+
+
+def raises_in_a_loop(x):
+    for i in range(x.shape[0]):
+        if x[i, 0] > 100:
+            raise ValueError("large")
+    return x
+
+
+def raises_in_the_other_branch(x):
+    if x.sum() < 0:
+        return x
+    else:
+        raise ValueError
+
+
+def tries(x):
+    try:
+        y = 1 / x
+    except ZeroDivisionError:
+        y = x
+    return y
+
+
+def cleans_up(x):
+    try:
+        x = x + 1
+    finally:
+        x = x * 2
+    return x
+
+
+def prints_a_word(x):
+    print("here")
+    return x
+
+
+def prints_text(x):
+    text = f"{x.sum():.2f}"
+    return x, text
+
+
+def makes_text(x):
+    return x, str(x)
+
+
+def makes_a_representation(x):
+    return x, repr(x.sum())
+
+
+def yields(x):
+    yield x
+
+
+def sets_a_global(x):
+    global X
+    X = x
+    return x
+
+
+def recurs(x):
+    if x.sum() > 100:
+        return x
+    return recurs(x + 1)
+
+
+def assigns_a_shape(x):
+    x.shape = 12
+    return x
+
+
+def grows_a_list(x):
+    found = []
+    for i in range(x.shape[0]):
+        found.append(x[i].sum())
+    return np.array(found)
+
+
+def reads_the_clock(x):
+    return x * time.time()
+
+
+def warns(x):
+    warnings.warn("once", stacklevel=1)
+    return x
+
+
+def draws(x):
+    return x * random.random()
+
+
+def deletes(x):
+    del x[0]
+    return x
+
+
+def opens(x):
+    with open(__file__) as file:
+        return x * len(file.name)
+
+
+def a_mathematical_function(x):
+    return math.sin(x[0, 0])
+
+
 ERRORS = [
+    (asserts, (X,), "assert depends on a tensor"),
+    (raises_in_a_loop, (X,), "if … raise depends on a tensor"),
+    (raises_in_the_other_branch, (X,), "if … raise depends on a tensor"),
+    (tries, (X,), "try is not staged: what a tensor's values are raises no error in compiled code"),
+    (cleans_up, (X,), "try is not staged"),
+    (prints_a_word, (X,), "print is not compiled: it would print once, not each call"),
+    (prints_text, (X,), "the text of a f64[] is asked"),
+    (makes_text, (X,), "the text of a f64[x.0, x.1] is asked"),
+    (makes_a_representation, (X,), "the text of a f64[] is asked"),
+    (yields, (X,), "a generator is not staged"),
+    (sets_a_global, (X,), "global X is not staged"),
+    (recurs, (X,), "calls are nested too deeply while the function is staged"),
+    (assigns_a_shape, (X,), "the attribute shape of a tensor is not assigned"),
+    (grows_a_list, (X,), "a value made inside a loop or branch is used outside it"),
+    (reads_the_clock, (X,), "time.time() would be called once, while the function is compiled"),
+    (warns, (X,), "warn() would be called once, while the function is compiled"),
+    (draws, (X,), "random() draws random numbers while the function is compiled"),
+    (deletes, (X,), "del of an element is not staged"),
+    (opens, (X,), "with TextIOWrapper is not staged"),
+    (a_mathematical_function, (X,), "float() needs the value of a tensor"),
     (prints, (X,), "print of a tensor is not compiled"),
     (shrinks, (X, 3), "an index needs the value of a tensor"),
     (condition_stores_outside, (X,), "the condition of while stores into a tensor that is used outside it"),
@@ -125,5 +257,5 @@ ERRORS = [
 def test_errors(f: Any, arguments: tuple[Any, ...], text: str):
     with pytest.raises(TxcError) as caught:
         txc.jit(f)(*arguments)
-    assert text in str(caught.value)
+    assert text in str(caught.value) and caught.value.hint
     assert f"in {f.__name__}" in str(caught.value) and __file__ in str(caught.value)

@@ -112,6 +112,12 @@ def test_the_wrong_place() -> None:
         np.asarray(x, copy=False)
 
 
+def test_functions_of_tx_files_take_arrays_of_the_host() -> None:
+    module = txc.compile_source("def f(x: f64[n, m]) -> f64[n, m]:\n    return x + 1")
+    with pytest.raises(ValueError, match=r"f takes x: f64\[n, m\], got an array on a GPU"):
+        module.f.options(device="ptx-sim")(txc.to_device(X, "ptx-sim"))
+
+
 class Others:
     """An array of another library in the simulator's memory, described as CUDA's are."""
 
