@@ -67,7 +67,7 @@ def same_on(device: str, program: Program, calls: list[list[np.ndarray]]) -> Non
 
 @pytest.mark.parametrize(("device", "op"), on_gpus(MAPS))
 def test_map(device: str, op: type[Map]) -> None:
-    cases = dtypes_on(device, op, map_cases(op))
+    cases = dtypes_on(device, op, map_cases(op)[0])
     with Program(op.name) as program:
         for i, (name, attrs) in enumerate(cases):
             fact = (PACKED, ANY_STRIDES)[i % 2]
