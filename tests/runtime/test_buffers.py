@@ -1,7 +1,10 @@
 """Recycled memory of results: used again when nothing refers to it, never before; bounded."""
 
 import os
+import subprocess
+import sys
 import threading
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -10,7 +13,7 @@ from numpy._core.multiarray import get_handler_name
 import txc
 from txc.runtime import buffers
 from txc.runtime.buffers import empty, kept_bytes
-from txc.runtime.buffers_ir import CLASSES, HEADER
+from txc.runtime.buffers_ir import CLASSES
 from txc.runtime.loader import can_load
 
 pytestmark = pytest.mark.skipif(not can_load(b"\x7fELF"), reason="needs our loader")
@@ -27,12 +30,38 @@ def nothing_kept(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("TXC_BUFFER_CACHE_MB", "64")
 
 
-def test_huge_pages_are_a_wish_that_can_be_left_out(monkeypatch):
-    monkeypatch.setenv("TXC_HUGE_PAGES", "0")
-    plain = empty((2 * MB,), F32)
-    monkeypatch.delenv("TXC_HUGE_PAGES")
-    wished = empty((3 * MB,), F32)
-    assert (address(wished) - HEADER) % (2 * MB) == 0 != (address(plain) - HEADER) % (2 * MB)
+#: What the kernel knows of the memory of a result: the process is fresh, so no block is used again.
+ASKS_FOR_HUGE_PAGES = """
+import numpy as np
+from txc.runtime.buffers import empty
+
+place = empty((1 << 22,), np.dtype("f4")).ctypes.data + (1 << 22)
+inside = False
+for line in open("/proc/self/smaps"):
+    first, _, last = line.split()[0].partition("-")
+    if last:
+        inside = int(first, 16) <= place < int(last, 16)
+    elif inside and line.startswith("VmFlags:"):
+        print("hg" in line.split())
+"""
+
+
+def kernel_tells() -> bool:
+    maps = Path("/proc/self/smaps")
+    return Path("/sys/kernel/mm/transparent_hugepage").exists() and maps.exists() and "VmFlags:" in maps.read_text()
+
+
+@pytest.mark.skipif(not kernel_tells(), reason="this kernel has no huge pages, or does not say where")
+@pytest.mark.parametrize(("given", "asked"), [("", "True"), ("1", "True"), ("0", "False"), ("false", "False")])
+def test_huge_pages_are_a_wish_that_can_be_left_out(given, asked):
+    environment = {**os.environ, "TXC_HUGE_PAGES": given}
+    done = subprocess.run(
+        [sys.executable, "-c", ASKS_FOR_HUGE_PAGES], env=environment, text=True, capture_output=True, check=True
+    )
+    assert done.stdout.split() == [asked]
+
+
+def test_wishes_that_are_neither_yes_nor_no(monkeypatch):
     monkeypatch.setenv("TXC_HUGE_PAGES", "few")
     with pytest.raises(ValueError, match="TXC_HUGE_PAGES must be 0, 1, false or true, not 'few'"):
         empty((MB,), F32)

@@ -22,7 +22,7 @@ array scalar scalar_array matrix zeros ones filled sample_rand_int sample_unifor
 same_data equals is_array rank dimensionality shape is_scalar is_vec is_matrix dimension_count row_count column_count
 ecount scalar_to_number to_number to_int eseq array_to_vector broadcast broadcast_like
 add sub mul div negate pow abs log log10 sqrt min max cos sin tan acos asin atan cosh tanh sinh
-add_ sub_ mul_ div_ pow_ abs_ log_ log10_ sqrt_ cos_ sin_ tan_ acos_ asin_ atan_ cosh_ tanh_ sinh_
+add_ sub_ mul_ div_ negate_ pow_ abs_ min_ max_ log_ log10_ sqrt_ cos_ sin_ tan_ acos_ asin_ atan_ cosh_ tanh_ sinh_
 eq ne gt lt ge le eq_ ne_ gt_ lt_ ge_ le_ mmul outer_product emax emin esum emean estdev
 sum_along max_along min_along argmax_along argmin_along submatrix select_range select_axis_range
 slices rows columns partition_along join_along stack reshape permute permute_ add_dimension transpose emap emap_indexed
