@@ -44,6 +44,7 @@ def _info(store: Any, _: Any) -> int:
         "code": "graphs",
         "source": "Python functions",
         "runtime": "parts of the runtime",
+        "tuning": "searches",
     }.items():
         print(f"         {sum(e.name.startswith(f'{kind}-') for e in entries)} {what}")
     print("every key depends on")

@@ -14,6 +14,7 @@ import pytest
 
 import txc
 from txc.compiler import tuning
+from txc.compiler.cli import main
 from txc.compiler.options import OptionError
 from txc.runtime.loader import can_load
 
@@ -81,10 +82,12 @@ def test_nothing_is_taken_that_is_not_faster(monkeypatch: pytest.MonkeyPatch):
 
 
 @pytest.mark.skipif(not can_load(b"\x7fELF"), reason="there is no cache")
-def test_what_was_found_is_kept(monkeypatch: pytest.MonkeyPatch):
+def test_what_was_found_is_kept(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]):
     judge(monkeypatch, faster=True)
     txc.jit(softmax, autotune=True)(X)
     (before,) = tuning._found.values()
+    assert main(["cache", "info"]) == 0
+    assert "         1 searches\n" in capsys.readouterr().out
 
     def search(self: Any) -> tuning.Tuned:
         raise AssertionError("searched again")

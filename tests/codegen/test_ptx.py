@@ -5,12 +5,9 @@ Where a `ptxas` is found (on the path, or NVIDIA's package of it) it assembles w
 
 from __future__ import annotations
 
-import importlib.util
 import re
-import shutil
 import subprocess
 from collections.abc import Callable
-from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +18,8 @@ import pytest
 import txc
 from txc.compiler.codegen.machine import make_target
 from txc.compiler.pipeline import run_stages
+
+from .ptxas import needs_ptxas, ptxas
 
 TARGET = make_target("nvptx64-nvidia-cuda", "sm_90", "+ptx80")
 DTYPES = [np.float32, np.float64, np.float16, ml_dtypes.bfloat16]
@@ -55,24 +54,6 @@ def ptx_of(function: Callable[..., Any], kind: Any) -> str:
     ptx = run_stages(graph, stop_after="ptx", target=TARGET).ptx
     assert ptx is not None
     return ptx
-
-
-@lru_cache(maxsize=1)
-def ptxas() -> str | None:
-    """The assembler: on the path, or in NVIDIA's package."""
-    found = shutil.which("ptxas")
-    if found is None:
-        try:
-            package = importlib.util.find_spec("nvidia.cuda_nvcc")
-        except ModuleNotFoundError:
-            package = None
-        for folder in package.submodule_search_locations or () if package is not None else ():
-            if (binary := Path(folder) / "bin" / "ptxas").exists():
-                found = str(binary)
-    return found
-
-
-needs_ptxas = pytest.mark.skipif(ptxas() is None, reason="no ptxas: neither on the path nor in nvidia-cuda-nvcc-cu12")
 
 
 def test_a_map_runs_on_blocks_and_threads() -> None:

@@ -5,12 +5,9 @@
 
 from __future__ import annotations
 
-import importlib.util
 import re
-import shutil
 import subprocess
 from collections.abc import Callable
-from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -22,26 +19,10 @@ from txc.compiler.codegen.machine import gpu_target
 from txc.compiler.options import Options
 from txc.compiler.pipeline import run_stages
 
+from ..codegen.ptxas import needs_ptxas, ptxas
+
 PAGE = Path(__file__).parents[2] / "docs" / "gpu.md"
 CPUS = ("sm_80", "sm_90a")
-
-
-@lru_cache(maxsize=1)
-def ptxas() -> str | None:
-    """The assembler: on the path, or in NVIDIA's package."""
-    found = shutil.which("ptxas")
-    if found is None:
-        try:
-            package = importlib.util.find_spec("nvidia.cuda_nvcc")
-        except ModuleNotFoundError:
-            package = None
-        for folder in package.submodule_search_locations or () if package is not None else ():
-            if (binary := Path(folder) / "bin" / "ptxas").exists():
-                found = str(binary)
-    return found
-
-
-needs_ptxas = pytest.mark.skipif(ptxas() is None, reason="no ptxas: neither on the path nor in nvidia-cuda-nvcc")
 
 
 def map_of_vectors(x: Any) -> Any:
