@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-import threading
+from _thread import RLock, allocate_lock  # as `threading` has them, without the rest of that module
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -46,8 +46,8 @@ class Device(NamedTuple):
 CPU = Device("cpu")
 _here: ContextVar[Device | None] = ContextVar("txc device", default=None)
 _gpus: dict[str, GpuDevice] = {}
-_opening = threading.Lock()
-_locks: dict[str, threading.RLock] = {}
+_opening = allocate_lock()
+_locks: dict[str, RLock] = {}
 
 
 def devices() -> dict[str, str]:
@@ -87,9 +87,9 @@ def gpu_device(name: str) -> GpuDevice:
     return found
 
 
-def device_lock(name: str) -> threading.RLock:
+def device_lock(name: str) -> RLock:
     """What a call holds while it uses a GPU, which has one queue."""
-    return _locks.setdefault(name, threading.RLock())
+    return _locks.setdefault(name, RLock())
 
 
 def _opened(name: str) -> GpuDevice:
