@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from xdsl.ir import Block, Operation
 
 from ..dialects import kernel, loop
-from ..dialects.dims import Dim, Sym, dim, linear_in, maximum, minimum
+from ..dialects.dim_rules import linear_in
+from ..dialects.dims import Dim, Sym, dim, maximum, minimum
 from .loop_writer import Access, LoopWriter, accesses
 
 __all__ = ["Group", "Lanes", "choose_lanes", "groups_of", "point_of", "schedule_map"]

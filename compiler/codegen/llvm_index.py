@@ -10,7 +10,8 @@ from functools import lru_cache
 from typing import Any
 
 from ...dialects.attributes import BufferInfo
-from ...dialects.dims import Call, Dim, Sym, dim, expand_mods, linear_in, simplify
+from ...dialects.dim_rules import expand_mods, linear_in, simplify
+from ...dialects.dims import Call, Dim, Sym, dim
 from ...dialects.types import DTYPES
 from .lanes import Lane, Reg, copies, union, width_of
 from .writer import EmitError, Module, Writer, vector_type

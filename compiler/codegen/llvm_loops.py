@@ -10,7 +10,8 @@ from xdsl.dialects.builtin import StringAttr
 from xdsl.ir import Block, Operation, SSAValue
 
 from ...dialects.attributes import BufferInfo
-from ...dialects.dims import Dim, Sym, constant_bound, dim, linear_in
+from ...dialects.dim_rules import constant_bound, linear_in
+from ...dialects.dims import Dim, Sym, dim
 from ...dialects.kernel import CallOp
 from ...dialects.loop import (
     AllocOp,

@@ -6,21 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from txc.dialects.dims import (
-    Dim,
-    Sym,
-    bounds_over,
-    constant_bound,
-    dim,
-    expand_mods,
-    iterator,
-    linear_in,
-    maximum,
-    minimum,
-    parse_dim,
-    simplify,
-    sym,
-)
+from txc.dialects.dim_rules import bounds_over, constant_bound, expand_mods, linear_in, simplify
+from txc.dialects.dims import Dim, Sym, dim, iterator, maximum, minimum, parse_dim, sym
 
 NAMES = ("n", "m", "x.0", "$s")
 
