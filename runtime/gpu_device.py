@@ -7,11 +7,11 @@ knows only this.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 import numpy as np
 
-__all__ = ["DeviceError", "GpuDevice", "GpuModule"]
+__all__ = ["DeviceError", "GpuDevice", "GpuGraph", "GpuModule", "KernelLaunch"]
 
 
 class DeviceError(RuntimeError):
@@ -30,6 +30,18 @@ class DeviceError(RuntimeError):
         super().__init__(f"{known}: {what}" if known else what)
 
 
+class KernelLaunch(NamedTuple):
+    """A kernel's name, blocks of the grid, threads of a block, bytes of dynamic shared memory, and its arguments:
+    addresses and 64-bit integers in the kernel's order.
+    """
+
+    kernel: str
+    grid: tuple[int, int, int]
+    block: tuple[int, int, int]
+    shared: int
+    arguments: Sequence[int]
+
+
 class GpuModule(Protocol):
     """Kernels of one PTX text, ready to be launched."""
 
@@ -41,11 +53,26 @@ class GpuModule(Protocol):
         shared: int,
         arguments: Sequence[int],
     ) -> None:
-        """Queue a launch behind what the device was given before.
+        """Queue a launch (the fields of a `KernelLaunch`) behind what the device was given before.
 
-        `shared` is in bytes of dynamic shared memory; `arguments` are addresses and 64-bit integers in the kernel's
-        order.  Raises DeviceError, at the latest in `synchronize`.
+        Raises DeviceError, at the latest in `synchronize`.
         """
+        ...
+
+    def record(self, launches: Sequence[KernelLaunch]) -> GpuGraph:
+        """Launches of kernels that were launched before, one after the other, as one thing to launch; nothing runs."""
+        ...
+
+
+class GpuGraph(Protocol):
+    """Recorded launches."""
+
+    def change(self, position: int, launch: KernelLaunch) -> None:
+        """Let later launches of the graph have this one, of the same kernel, at a position."""
+        ...
+
+    def launch(self) -> None:
+        """Queue all of them.  Raises DeviceError, at the latest in `synchronize`."""
         ...
 
 

@@ -13,10 +13,11 @@ import pytest
 import txc
 from txc.compiler import devices
 from txc.compiler.devices import gpu_device
-from txc.runtime import cuda
+from txc.runtime import cuda, cuda_library
 from txc.runtime.cuda_device import CudaDevice
+from txc.runtime.gpu_device import DeviceError
 
-from ..runtime.fake_cuda import FakeDriver, SimulatedDriver
+from ..runtime.fake_cuda import FakeDriver, FakeLibrary, SimulatedDriver
 
 X = np.random.default_rng(0).standard_normal((7, 33)).astype(np.float32)
 
@@ -30,6 +31,7 @@ def driver(monkeypatch: pytest.MonkeyPatch) -> Iterator[SimulatedDriver]:
     """The driver that PyCUDA is for the length of a test."""
     made = SimulatedDriver()
     found_with(monkeypatch, made)
+    monkeypatch.setattr(cuda_library, "load", lambda: FakeLibrary(made))
     yield made
     cuda.open_device.cache_clear()
 
@@ -75,6 +77,60 @@ def test_arrays_that_stay_there(driver: SimulatedDriver) -> None:
     again, _ = function(Theirs())
     np.testing.assert_array_equal(again.numpy(), function(rows)[0].numpy())
     assert total.device == "cuda:0" and repr(txc.devices()["cuda:0"]) == "'Fake GPU 0, 1024 MiB'"
+
+
+def test_launches_that_come_again_are_a_graph(driver: SimulatedDriver) -> None:
+    function, expected = txc.jit(centred, device="cuda:0"), txc.jit(centred)
+    done: list[list[Any]] = []
+
+    def call(x: np.ndarray) -> None:
+        start = len(driver.log)
+        for got, wanted in zip(function(x), expected(x), strict=True):
+            np.testing.assert_array_equal(got, wanted)
+        done.append([e[0] for e in driver.log[start:] if e[0] != "allocate"])
+
+    for x in (X, X, X, X[:5], X[:5]):
+        call(x)
+    n = len(done[0])
+    assert n > 1
+    launches = ["launch"] * n
+    assert done[:3] == [launches, ["graph", "replay", *launches], ["replay", *launches]]
+    # Other sizes have other grids and arguments, and the same kernels.
+    changes = done[3][: done[3].index("replay")]
+    assert changes and set(changes) == {"change"} and done[3][len(changes) :] == ["replay", *launches]
+    assert done[4] == ["replay", *launches]
+    text = function.explain(X)
+    assert text.count("launched as one graph from the second such call on") == 1
+
+
+def test_launches_that_depend_on_what_the_host_reads(driver: SimulatedDriver) -> None:
+    def halved(x: Any) -> Any:
+        while x.sum() > 1:
+            x = x / 2 - x.mean()
+        return x
+
+    function = txc.jit(halved, device="cuda:0")
+    for _ in range(3):
+        np.testing.assert_array_equal(function(abs(X)), txc.jit(halved)(abs(X)))
+    assert "replay" not in {entry[0] for entry in driver.log}
+    assert "launched one by one: what is launched depends on " in function.explain(X)
+    single = txc.jit(lambda x: x + 1, device="cuda:0")
+    for _ in range(3):
+        single(X)
+    assert "launched one by one: there is one launch" in single.explain(X)
+
+
+def test_a_graph_that_the_driver_does_not_make(driver: SimulatedDriver) -> None:
+    function = txc.jit(centred, device="cuda:0")
+    function(X)
+    device = gpu_device("cuda:0")
+    assert isinstance(device, CudaDevice)
+    library = FakeLibrary(driver)
+    library.refuses["cuGraphInstantiateWithFlags"] = 801
+    device.__dict__["library"] = cuda_library.CudaLibrary(library)
+    with pytest.raises(DeviceError, match="cuGraphInstantiateWithFlags: operation not supported"):
+        function(X)
+    assert driver.log[-1] == ("destroy", "graph") and driver.depth == 0 and device.used == 0
 
 
 def test_a_profile_measures_time(driver: SimulatedDriver) -> None:
