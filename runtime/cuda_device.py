@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import threading
 import weakref
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import cached_property
@@ -52,6 +53,8 @@ class CudaDevice:
         self._allocations: dict[int, Any] = {}
         self._pool = DevicePool(self._new, self._drop, driver.MemoryError, self.name)
         self._lock = threading.RLock()
+        #: What kernels may still use, each with an event that comes after them.
+        self._held: deque[tuple[Any, object]] = deque()
         #: Kernels launched since it was last known that all went well.
         self._pending: dict[str, None] = {}
         self._process = os.getpid()
@@ -163,6 +166,27 @@ class CudaDevice:
         with self.current():
             self.stream.synchronize()
             self._pending.clear()
+            self._held.clear()
+
+    @property
+    def stream_handle(self) -> int:
+        return self.stream.handle
+
+    def wait_for(self, stream: int) -> None:
+        with self.current():
+            self.library.let_wait(self.stream.handle, stream)
+
+    def let_wait(self, stream: int) -> None:
+        with self.current():
+            self.library.let_wait(stream, self.stream.handle)
+
+    def keep_until_done(self, thing: object) -> None:
+        with self.current():
+            while self._held and self._held[0][0].query():
+                self._held.popleft()
+            done = self.driver.Event()
+            done.record(self.stream)
+            self._held.append((done, thing))
 
     def wait_for_others(self) -> None:
         with self.current():

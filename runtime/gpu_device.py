@@ -109,8 +109,25 @@ class GpuDevice(Protocol):
         """Assemble PTX.  Raises DeviceError for a text that the device does not take."""
         ...
 
+    @property
+    def stream_handle(self) -> int:
+        """CUDA's stream behind the queue, as other libraries are told of it."""
+        ...
+
+    def wait_for(self, stream: int) -> None:
+        """What is queued from now on waits for what another library queued on a stream of its own until now."""
+        ...
+
+    def let_wait(self, stream: int) -> None:
+        """What is queued on another library's stream from now on waits for what was queued here until now."""
+        ...
+
+    def keep_until_done(self, thing: object) -> None:
+        """Hold a reference at least until what was queued until now is done."""
+        ...
+
     def wait_for_others(self) -> None:
-        """Wait until what other libraries of this process queued on the device is done."""
+        """Wait until what other libraries of this process queued on the device, on whatever stream, is done."""
         ...
 
     def synchronize(self) -> None:

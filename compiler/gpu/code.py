@@ -94,6 +94,9 @@ class GpuCode:
                     self.device.synchronize()
             except DeviceError as error:
                 raise self._placed(error) from error
+            for array in arrays:
+                if isinstance(array, OnDevice):
+                    array.owner.used()
             for i, array in enumerate(arrays):
                 if i >= inputs or i in self.code.written:
                     call.fetch(addresses[i], array)

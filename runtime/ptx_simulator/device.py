@@ -55,8 +55,18 @@ class PtxSimulator:
     def load(self, ptx: str) -> PtxModule:
         return PtxModule(self, parse(ptx))
 
-    def wait_for_others(self) -> None:
+    stream_handle = 0
+
+    def wait_for(self, stream: int) -> None:
         """No other library has memory here."""
+
+    let_wait = wait_for
+
+    def keep_until_done(self, thing: object) -> None:
+        """Launches have ended when they return."""
+
+    def wait_for_others(self) -> None:
+        """As `wait_for`."""
 
     def synchronize(self) -> None:
         """Launches have ended when they return."""

@@ -38,6 +38,8 @@ class FakeDriver:
     memory: dict[int, np.ndarray] = field(default_factory=dict)
     depth: int = 0
     streams: int = 0
+    idle: bool = True
+    waits_of_context: int = 0
     #: The launches of the stream that is captured, by its handle.
     captured: dict[int, list[Captured]] = field(default_factory=dict)
 
@@ -181,6 +183,7 @@ class Context:
 
     def synchronize(self) -> None:
         assert self.driver.depth, "no context is current"
+        self.driver.waits_of_context += 1
 
 
 @dataclass
@@ -204,6 +207,9 @@ class Event:
 
     def synchronize(self) -> None:
         pass
+
+    def query(self) -> bool:
+        return self.driver.idle
 
     def time_since(self, other: Any) -> float:
         return 2.0
