@@ -26,6 +26,7 @@ from .schedule_gpu_contract import schedule_gpu_contraction
 from .schedule_gpu_map import Grid, schedule_gpu_map
 from .schedule_gpu_reduce import schedule_gpu_reduction, takes_reduction
 from .schedule_gpu_rows import schedule_gpu_rows, takes_rows
+from .schedule_gpu_scan import schedule_gpu_scan, takes_scan
 from .schedule_gpu_threads import write_as_threads
 from .schedule_gpu_units import schedule_gpu_units
 from .schedule_map import Lanes
@@ -70,10 +71,15 @@ class GpuSchedule(ScheduleWalk):
             schedule_gpu_reduction(self.writer, op, block, self.grid)
         elif isinstance(op, kernel.RowsOp) and takes_rows(op):
             schedule_gpu_rows(self.writer, op, block, self.grid)
+        elif isinstance(op, kernel.GenericOp) and takes_scan(op):
+            schedule_gpu_scan(self.writer, op, block, lambda rows: self._as_threads(op, rows))
         else:
-            loops = Block()
-            CpuSchedule(self.writer, AS_THREADS).kernel(op, loops)
-            write_as_threads(self.writer, loops, block)
+            self._as_threads(op, block)
+
+    def _as_threads(self, op: Operation, block: Block) -> None:
+        loops = Block()
+        CpuSchedule(self.writer, AS_THREADS).kernel(op, loops)
+        write_as_threads(self.writer, loops, block)
 
     def other(self, op: Operation, block: Block) -> None:
         if isinstance(op, loop.AllocOp) and op.scope.data == "thread":

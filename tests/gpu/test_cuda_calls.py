@@ -198,9 +198,9 @@ def test_memory_that_is_given_by_dlpack(driver: SimulatedDriver) -> None:
     del taken
     assert device.used < before
     y = txc.to_device(X, "cuda:0")
-    for refused in ({"copy": True}, {"dl_device": (1, 0)}):
+    for refused in (lambda: y.__dlpack__(copy=True), lambda: y.__dlpack__(dl_device=(1, 0))):
         with pytest.raises(BufferError, match="an array on cuda:0 is given away where it is, without a copy"):
-            y.__dlpack__(**refused)
+            refused()
     with pytest.raises(BufferError, match="an array on ptx-sim is none of CUDA's"):
         txc.to_device(X, "ptx-sim").__dlpack__()
 
