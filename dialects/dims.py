@@ -11,6 +11,7 @@ argument).  Nothing here imports xDSL or NumPy; `evaluate` works on ints and on 
 from __future__ import annotations
 
 import ast
+import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import Any, ClassVar, TypeAlias
@@ -30,6 +31,7 @@ __all__ = [
     "minimum",
     "packed_strides",
     "parse_dim",
+    "period",
     "simplify",
     "sym",
 ]
@@ -176,6 +178,9 @@ class Dim:
             return whole
         if whole.terms:
             return whole + rest // other
+        inner = _only_call(self)
+        if inner is not None and inner.fn == "//" and (inner.b.const or 0) > 0 and (other.const or 0) > 0:
+            return inner.a // (inner.b * other)
         return _of_atom(Call("//", self, other))
 
     def __rfloordiv__(self, other: DimLike) -> Dim:
@@ -320,6 +325,19 @@ def _atom_bounds(atom: Atom, symbol: Sym, first: Dim, last: Dim) -> tuple[Dim, D
     return (a[0] // atom.b, a[1] // atom.b) if atom.fn == "//" else (dim(0), dim(atom.b - 1))
 
 
+def period(expr: Dim, symbol: Sym) -> int:
+    """A number of steps of `symbol` after which an expression goes on as it began, but for a multiple of that number.
+
+    1 where it is linear in the symbol or divides it by no constant.
+    """
+    found = 1
+    for mono, _ in expr.terms:
+        for atom in mono:
+            if isinstance(atom, Call) and atom.fn in ("//", "%") and symbol in atom.a.symbols():
+                found = math.lcm(found, period(atom.a, symbol) * max(1, atom.b.const or 1))
+    return found
+
+
 def linear_in(expr: Dim, symbols: Iterable[Sym]) -> tuple[dict[Sym, Dim], Dim] | None:
     """``(coefficients, rest)`` with ``expr == sum(coefficient * symbol) + rest`` and no listed symbol left in either.
 
@@ -381,6 +399,9 @@ def simplify(expr: Dim, extents: Mapping[Sym, Dim]) -> Dim:
                 return b if atom.fn == "min" else a
             return minimum(a, b) if atom.fn == "min" else maximum(a, b)
         whole, rest = _split_divisible(a, b)
+        if b.const is not None and b.const > 0:
+            turns = dict(rest.terms).get((), 0) // b.const
+            whole, rest = whole + turns, rest - turns * b
         if _bounded_nonneg(rest, extents) and _bounded_nonneg(b - 1 - rest, extents):
             return whole if atom.fn == "//" else rest
         return a // b if atom.fn == "//" else a % b
@@ -432,6 +453,14 @@ def _split_divisible(a: Dim, b: Dim) -> tuple[Dim, Dim]:
         else:
             rest[mono] = coeff
     return Dim.of_terms(whole), Dim.of_terms(rest)
+
+
+def _only_call(expr: Dim) -> Call | None:
+    """The call that an expression is, where it is just one."""
+    if len(expr.terms) == 1 and expr.terms[0][1] == 1 and len(expr.terms[0][0]) == 1:
+        atom = expr.terms[0][0][0]
+        return atom if isinstance(atom, Call) else None
+    return None
 
 
 def _evaluate_atom(atom: Atom, env: Mapping[Sym, Any]) -> Any:
