@@ -174,6 +174,9 @@ class Dim:
             return whole
         if whole.terms:
             return whole + rest // other
+        inner = _only_call(self)
+        if inner is not None and inner.fn == "//" and (inner.b.const or 0) > 0 and (other.const or 0) > 0:
+            return inner.a // (inner.b * other)
         return of_atom(Call("//", self, other))
 
     def __rfloordiv__(self, other: DimLike) -> Dim:
@@ -295,6 +298,14 @@ def split_divisible(a: Dim, b: Dim) -> tuple[Dim, Dim]:
         else:
             rest[mono] = coeff
     return Dim.of_terms(whole), Dim.of_terms(rest)
+
+
+def _only_call(expr: Dim) -> Call | None:
+    """The call that an expression is, where it is just one."""
+    if len(expr.terms) == 1 and expr.terms[0][1] == 1 and len(expr.terms[0][0]) == 1:
+        atom = expr.terms[0][0][0]
+        return atom if isinstance(atom, Call) else None
+    return None
 
 
 def _evaluate_atom(atom: Atom, env: Mapping[Sym, Any]) -> Any:
