@@ -7,13 +7,14 @@ polynomial for every a (`benchmarks/minimax.py`: ``erf`` and ``erfc``).
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 import numpy as np
 
 from ..float_format import coefficients, two_product
 from ..registry import Map, op
 from ..scalar import ScalarBuilder, Value
-from .exponential import exp
+from .exponential import exp, exp_inside
 
 #: ``erf(x)/x - 1`` over ``x*x <= 1``.
 NEAR32 = (
@@ -50,15 +51,13 @@ def near(b: ScalarBuilder, x: Value) -> Value:
     return b.fma(x, b.polynomial(x * x, coefficients(x, NEAR32, NEAR64)), x)
 
 
-def complement(b: ScalarBuilder, a: Value) -> Value:
-    """``erfc(a)`` for ``a >= 0``."""
-    limit = 28.0 if a.dtype.bits == 64 else 11.0
-    # Beyond the limit it is 0; a NaN stays.
+def complement(b: ScalarBuilder, a: Value, limit: float, power: Callable[[ScalarBuilder, Value], Value]) -> Value:
+    """``erfc(min(a, limit))`` for ``a >= 0``, a NaN staying one; `power` is e to what lies above ``-limit**2``."""
     bounded = b.minimum(b.constant(limit, a.dtype), a)
     t = (bounded - 4.0) / (bounded + 4.0)
     p = b.polynomial(t, coefficients(a, FAR32, FAR64)) / b.fma(bounded, 2.0, 1.0)
     square, lost = two_product(b, bounded, bounded)
-    return exp(b, -square) * b.fma(p, -lost, p)
+    return power(b, -square) * b.fma(p, -lost, p)
 
 
 def _erf(x: np.ndarray) -> np.ndarray:
@@ -81,7 +80,9 @@ class Erf(Map):
     def scalar(cls, b: ScalarBuilder, *xs: Value) -> Value:
         (x,) = xs
         a = abs(x)
-        return b.select(a < 1.0, near(b, x), b.copysign(1.0 - complement(b, a), x))
+        # Beyond the limit the result is 1 anyway, and up to it the power is a normal number.
+        far = 1.0 - complement(b, a, 26.0 if x.dtype.bits == 64 else 9.0, exp_inside)
+        return b.select(a < 1.0, near(b, x), b.copysign(far, x))
 
 
 def _erfc(x: np.ndarray) -> np.ndarray:
@@ -102,6 +103,6 @@ class Erfc(Map):
     @classmethod
     def scalar(cls, b: ScalarBuilder, *xs: Value) -> Value:
         (x,) = xs
-        far = complement(b, abs(x))
+        far = complement(b, abs(x), 28.0 if x.dtype.bits == 64 else 11.0, exp)  # beyond it is 0
         outer = b.select(x < 0.0, 2.0 - far, far)
         return b.select(abs(x) < 0.25, 1.0 - near(b, x), outer)
