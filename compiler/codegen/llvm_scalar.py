@@ -48,8 +48,9 @@ def _literal(value: float | int, dtype: DType) -> str:
 
 
 def _is_below(operand: str, limit: int) -> bool:
-    """Whether an operand is a literal of ``0 <= x < limit``."""
-    return operand.isdecimal() and int(operand) < limit
+    """Whether an operand is a literal of ``0 <= x < limit``, alone or in every lane."""
+    number = operand.rpartition(" ")[2][:-1] if operand.startswith("splat") else operand
+    return number.isdecimal() and int(number) < limit
 
 
 class ScalarWriter(Converter):
