@@ -118,8 +118,8 @@ def packed(graph: Graph) -> list[StrideFact]:
     return [("packed",) for i in graph.inputs if i.value is not None]
 
 
-def evaluate_graph(graph: Graph, integers: Sequence[int] = (), options: Options | None = None) -> list[np.ndarray]:
-    """Run a graph whose arrays are all captured: what a lazy expression becomes.
+def evaluate_graph(graph: Graph, options: Options | None = None) -> list[np.ndarray]:
+    """Run a graph whose arrays and ints are all known: what a lazy expression becomes.
 
     What it writes to an input is in the input's own array when this returns.
     """
@@ -130,6 +130,7 @@ def evaluate_graph(graph: Graph, integers: Sequence[int] = (), options: Options 
         device = device_here()
         options = Options.of()._replace(device=device.name, threads=device.threads)
     originals = [i.source for i in graph.inputs if i.kind != "int"]
+    integers = [i.source for i in graph.inputs if i.kind == "int"]
     arrays = [walkable(np.asarray(a)) for a in originals]
     executable = compiled(graph, [stride_fact(a) for a in arrays], options)
     arrays = separate(arrays, executable.written)
