@@ -25,7 +25,7 @@ from .devices import device_here, gpu_device
 from .executable import Code, CodeSpec, Executable, Prepared
 from .facts import StrideFact, describe, separate, stride_fact, walkable
 from .options import Options
-from .signature import ColumnOutput, Literal, Signature
+from .signature import ColumnOutput, Literal, Signature, like
 from .sizes import EVIDENCE, NO_LIMIT
 from .versions import NONE_FIXED, Ready, Version, describe_versions, why_not
 
@@ -537,4 +537,4 @@ def structured(structure: Any, outputs: list[np.ndarray], lazy: Any = None, plac
         return structure.value
     if isinstance(structure, dict):
         return {k: structured(v, outputs, lazy, places) for k, v in structure.items()}
-    return type(structure)(structured(v, outputs, lazy, places) for v in structure)
+    return like(structure, [structured(v, outputs, lazy, places) for v in structure])
