@@ -86,7 +86,10 @@ Terms: TypeAlias = tuple[tuple[Monomial, int], ...]
 
 
 class Dim:
-    """An interned integer expression in normal form: a sum of coefficient times a product of atoms."""
+    """An interned integer expression in normal form: a sum of coefficient times a product of atoms.
+
+    A division by zero stays one: maps of places have it where no element exists, for which nothing is computed.
+    """
 
     __slots__ = ("nonneg", "terms", "text")
     _interned: ClassVar[dict[Terms, Dim]] = {}
@@ -167,7 +170,7 @@ class Dim:
 
     def __floordiv__(self, other: DimLike) -> Dim:
         other = dim(other)
-        if other.const is not None and self.const is not None:
+        if other.const and self.const is not None:
             return dim(self.const // other.const)
         whole, rest = split_divisible(self, other)
         if not rest.terms:
@@ -184,7 +187,7 @@ class Dim:
 
     def __mod__(self, other: DimLike) -> Dim:
         other = dim(other)
-        if other.const is not None and self.const is not None:
+        if other.const and self.const is not None:
             return dim(self.const % other.const)
         _, rest = split_divisible(self, other)
         return of_atom(Call("%", rest, other)) if rest.terms else rest
