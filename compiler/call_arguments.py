@@ -161,9 +161,10 @@ def _argument(name: str, value: Any, call: Call) -> Argument:
         call.key.append(("complex",))
         return Argument(name, "scalar", np.asarray(value, np.complex128), weak="complex")
     if isinstance(value, (tuple, list)):
-        call.key.append((type(value).__name__, len(value)))
+        which = () if type(value) in (tuple, list) else (value_fact(type(value)),)
+        call.key.append((type(value).__name__, len(value), *which))
         items = [_argument(f"{name}.{i}", v, call) for i, v in enumerate(value)]
-        return Argument(name, type(value).__name__, items)
+        return Argument(name, "tuple" if isinstance(value, tuple) else "list", items, original=value)
     if isinstance(value, dict):
         call.key.append(("dict", *value))
         return Argument(name, "dict", {k: _argument(f"{name}.{k}", v, call) for k, v in value.items()})

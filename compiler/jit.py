@@ -26,7 +26,7 @@ from .executable import Code, CodeSpec, Executable
 from .facts import StrideFact, describe, separate, stride_fact, walkable
 from .on_device import for_the_user, results_on
 from .options import Options
-from .signature import ColumnOutput, Literal, Signature
+from .signature import ColumnOutput, Literal, Signature, like
 from .sizes import EVIDENCE, NO_LIMIT
 from .versions import NONE_FIXED, Ready, Version, describe_versions, why_not
 
@@ -119,8 +119,8 @@ def packed(graph: Graph) -> list[StrideFact]:
     return [("packed",) for i in graph.inputs if i.value is not None]
 
 
-def evaluate_graph(graph: Graph, integers: Sequence[int] = (), options: Options | None = None) -> list[np.ndarray]:
-    """Run a graph whose arrays are all captured: what a lazy expression becomes.
+def evaluate_graph(graph: Graph, options: Options | None = None) -> list[np.ndarray]:
+    """Run a graph whose arrays and ints are all known: what a lazy expression becomes.
 
     What it writes to an input is in the input's own array when this returns.
     """
@@ -131,6 +131,7 @@ def evaluate_graph(graph: Graph, integers: Sequence[int] = (), options: Options 
         device = device_here()
         options = Options.of()._replace(device=device.name, threads=device.threads)
     originals = [i.source for i in graph.inputs if i.kind != "int"]
+    integers = [i.source for i in graph.inputs if i.kind == "int"]
     arrays = [walkable(np.asarray(a)) for a in originals]
     executable = compiled(graph, [stride_fact(a) for a in arrays], options)
     arrays = separate(arrays, executable.written)
@@ -523,4 +524,4 @@ def structured(structure: Any, outputs: list[Any], lazy: Any = None, places: Con
         return structure.value
     if isinstance(structure, dict):
         return {k: structured(v, outputs, lazy, places) for k, v in structure.items()}
-    return type(structure)(structured(v, outputs, lazy, places) for v in structure)
+    return like(structure, [structured(v, outputs, lazy, places) for v in structure])
