@@ -6,6 +6,7 @@ how fast a result comes may change here, never the result: orders of arithmetic 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from xdsl.context import Context
@@ -19,8 +20,10 @@ from ..dialects.attributes import dim_attr
 from ..dialects.dims import dim
 from .contraction import factors_of
 from .costs import Costs
+from .kernel_figures import kernel_label
 from .loop_writer import LoopWriter
 from .matrix_units import narrow_factors
+from .remarks import recorded, remark
 from .schedule_cpu import CpuSchedule
 from .schedule_gpu_contract import schedule_gpu_contraction
 from .schedule_gpu_map import Grid, schedule_gpu_map
@@ -59,26 +62,48 @@ class GpuSchedule(ScheduleWalk):
     grid: Grid
 
     def kernel(self, op: Operation, block: Block) -> None:
+        name, why, write = self._schedule_of(op)
+        remark("grid", kernel_label(op), name, why, op=op)
+        write(block)
+
+    def _schedule_of(self, op: Operation) -> tuple[str, str, Callable[[Block], None]]:
+        """How a kernel is scheduled, in a word, why, and what writes it."""
+        writer, grid = self.writer, self.grid
         if isinstance(op, kernel.GenericOp) and not op.is_reduction:
-            schedule_gpu_map(self.writer, op, block, self.grid)
-        elif isinstance(op, kernel.GenericOp) and (factors := factors_of(op)) is not None:
+            return "map", "elements are independent", lambda block: schedule_gpu_map(writer, op, block, grid)
+        if isinstance(op, kernel.GenericOp) and (factors := factors_of(op)) is not None:
             narrow = narrow_factors(op) if op.order is not None and op.order.data.kind == "unit" else None
             if narrow is not None:
-                schedule_gpu_units(self.writer, op, factors, narrow, block)
-            else:
-                schedule_gpu_contraction(self.writer, op, factors, block)
-        elif isinstance(op, kernel.GenericOp) and takes_reduction(op):
-            schedule_gpu_reduction(self.writer, op, block, self.grid)
-        elif isinstance(op, kernel.RowsOp) and takes_rows(op):
-            schedule_gpu_rows(self.writer, op, block, self.grid)
-        elif isinstance(op, kernel.GenericOp) and takes_scan(op):
-            schedule_gpu_scan(self.writer, op, block, lambda rows: self._as_threads(op, rows))
-        else:
-            self._as_threads(op, block)
+                return (
+                    "matrix units", f"sums in the order {_order(op)}, which is theirs",
+                    lambda block: schedule_gpu_units(writer, op, factors, narrow, block),
+                )  # fmt: skip
+            return (
+                "contraction", f"sums of products, in the order {_order(op)}",
+                lambda block: schedule_gpu_contraction(writer, op, factors, block),
+            )  # fmt: skip
+        if isinstance(op, kernel.GenericOp) and takes_reduction(op):
+            return (
+                "fold", f"threads share the order {_order(op)}",
+                lambda block: schedule_gpu_reduction(writer, op, block, grid),
+            )  # fmt: skip
+        if isinstance(op, kernel.RowsOp) and takes_rows(op):
+            return (
+                "rows", "nests that share their rows, which fit a block",
+                lambda block: schedule_gpu_rows(writer, op, block, grid),
+            )  # fmt: skip
+        if isinstance(op, kernel.GenericOp) and takes_scan(op):
+            return (
+                "scan", f"a block for each block of the order {_order(op)}",
+                lambda block: schedule_gpu_scan(writer, op, block, lambda rows: self._as_threads(op, rows)),
+            )  # fmt: skip
+        why = "few can share it, so each does what a thread or lane of a CPU does"
+        return "threads", why, lambda block: self._as_threads(op, block)
 
     def _as_threads(self, op: Operation, block: Block) -> None:
         loops = Block()
-        CpuSchedule(self.writer, AS_THREADS).kernel(op, loops)
+        with recorded():  # what is said of a CPU's threads does not hold here
+            CpuSchedule(self.writer, AS_THREADS).kernel(op, loops)
         write_as_threads(self.writer, loops, block)
 
     def other(self, op: Operation, block: Block) -> None:
@@ -86,3 +111,7 @@ class GpuSchedule(ScheduleWalk):
             op.detach()  # the kernel that uses it says where it is
         else:
             super().other(op, block)
+
+
+def _order(op: kernel.GenericOp) -> str:
+    return str(op.order.data) if op.order is not None else ""

@@ -229,7 +229,7 @@ def test_launches_that_come_again_are_a_graph(driver: SimulatedDriver) -> None:
     assert text.count("launched as one graph from the second such call on") == 1
 
 
-def test_launches_that_depend_on_what_the_host_reads(driver: SimulatedDriver) -> None:
+def test_launches_that_are_made_one_by_one(driver: SimulatedDriver, monkeypatch: pytest.MonkeyPatch) -> None:
     def halved(x: Any) -> Any:
         while x.sum() > 1:
             x = x / 2 - x.mean()
@@ -240,6 +240,12 @@ def test_launches_that_depend_on_what_the_host_reads(driver: SimulatedDriver) ->
         np.testing.assert_array_equal(function(abs(X)), txc.jit(halved)(abs(X)))
     assert "replay" not in {entry[0] for entry in driver.log}
     assert "launched one by one: what is launched depends on " in function.explain(X)
+    monkeypatch.setenv("TXC_GPU_GRAPHS", "0")
+    function = txc.jit(centred, device="cuda:0")
+    for _ in range(3):
+        function(X)
+    assert "replay" not in {entry[0] for entry in driver.log}, "nobody wants graphs"
+    monkeypatch.delenv("TXC_GPU_GRAPHS")
     single = txc.jit(lambda x: x + 1, device="cuda:0")
     for _ in range(3):
         single(X)
