@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from math import gcd
 from typing import Any
 
 from xdsl.dialects import func, scf
@@ -10,7 +11,8 @@ from xdsl.dialects.builtin import StringAttr
 from xdsl.ir import Block, Operation, SSAValue
 
 from ...dialects.attributes import BufferInfo
-from ...dialects.dims import Dim, Sym, constant_bound, dim, linear_in
+from ...dialects.dim_rules import constant_bound, linear_in
+from ...dialects.dims import Dim, Sym, dim
 from ...dialects.kernel import CallOp
 from ...dialects.loop import (
     AllocOp,
@@ -176,14 +178,16 @@ class LoopWriter(MemoryWriter):
         *,
         trips: int | None = None,
         bound: Dim | None = None,
+        multiple: int = 1,
         until: bool = False,
     ) -> tuple[str, list[Reg]]:
         """A loop with `symbol` as its iterator, carrying `inits`; where it stopped, and the last carried values.
 
         With `until` the body gives a condition besides, the last value, which ends the loop.
-        `trips` is their number where known; `bound` the iterator's upper bound if the lower is not negative.
+        `trips` is their number where known; `bound` the iterator's upper bound if the lower is not negative, `multiple`
+        a number that divides the iterator.
         """
-        saved = self.symbols.get(symbol), self.bounds.get(symbol)
+        saved = self.symbols.get(symbol), self.bounds.get(symbol), self.multiples.get(symbol)
         if trips == 0:
             return lower, list(inits)
         before, first = self.block, list(inits)
@@ -207,6 +211,7 @@ class LoopWriter(MemoryWriter):
             self.bounds[symbol] = bound
         else:
             self.bounds.pop(symbol, None)
+        self.multiples[symbol] = multiple
         given = body(carried)
         last = [Reg(c.lanes, self.spread(r, c.lanes), r.dtype) for c, r in zip(carried, given)]
         self.frames.pop()
@@ -249,8 +254,8 @@ class LoopWriter(MemoryWriter):
         """Its registers as operands, constants spelled for its width."""
         return [self.lit(r, reg.width, llvm_type(reg.dtype)) for r in reg.regs]
 
-    def _restore(self, symbol: Sym, value: tuple[str, int] | None, bound: Dim | None) -> None:
-        for table, old in ((self.symbols, value), (self.bounds, bound)):
+    def _restore(self, symbol: Sym, value: tuple[str, int] | None, bound: Dim | None, multiple: int | None) -> None:
+        for table, old in ((self.symbols, value), (self.bounds, bound), (self.multiples, multiple)):
             if old is None:
                 table.pop(symbol, None)  # type: ignore[arg-type]
             else:
@@ -270,7 +275,7 @@ class LoopWriter(MemoryWriter):
         _, outs = self.counted(
             op.symbol, self.index(lower), self.index(upper), self.index(step),
             lambda carried: self.region(op.block, carried), inits, trips=trips if op.until is None else None,
-            bound=bound, until=op.until is not None,
+            bound=bound, multiple=gcd(self.multiple(lower), self.multiple(step)), until=op.until is not None,
         )  # fmt: skip
         self.values.update(zip(op.outs, outs))
 
@@ -324,9 +329,11 @@ class LoopWriter(MemoryWriter):
         def body(lane: Lane | None) -> Callable[[list[Reg]], list[Reg]]:
             return lambda _: self._in_lanes(op, lane)
 
+        multiple = gcd(self.multiple(lower), full)
         stopped, _ = self.counted(
-            symbol, start, main_end, str(full), body(Lane(symbol, width, unroll, depth)), trips=main_trips, bound=bound
-        )
+            symbol, start, main_end, str(full), body(Lane(symbol, width, unroll, depth)), trips=main_trips, bound=bound,
+            multiple=multiple,
+        )  # fmt: skip
         if full == 1 or (extent is not None and max(0, extent) % full == 0):
             return
         # What is left over of many copies is long: fewer go through most of it.  Short bodies afford a copy of their

@@ -9,7 +9,8 @@ from typing import Any
 from xdsl.ir import SSAValue
 
 from ...dialects.attributes import BufferInfo
-from ...dialects.dims import Dim, dim, linear_in, simplify, sym
+from ...dialects.dim_rules import linear_in, simplify
+from ...dialects.dims import Dim, dim, sym
 from ...dialects.loop import LoadOp, StoreOp
 from ...dialects.types import DTYPES, DType
 from .lanes import ComplexReg, Lane, Reg, copies, count_of, positions, union, width_of

@@ -16,7 +16,8 @@ from xdsl.dialects.builtin import FloatAttr, IntegerAttr
 from xdsl.ir import SSAValue
 
 from ...dialects.attributes import DimsAttr
-from ...dialects.dims import Dim, Sym, constant_bound, dim, linear_in, minimum, sym
+from ...dialects.dim_rules import constant_bound, linear_in
+from ...dialects.dims import Dim, Sym, dim, minimum, sym
 from ...dialects.loop import LoadOp, ReduceOp
 from ...dialects.types import DTYPES, DType
 from .binary_counter import BinaryCounter, stored_type

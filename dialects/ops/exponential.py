@@ -47,7 +47,7 @@ def exp_of(b: ScalarBuilder, r: Value) -> Value:
 
 
 def exp_inside(b: ScalarBuilder, x: Value) -> Value:
-    """`exp` of what is known to be at most 87 (f64: 708) in magnitude."""
+    """``exp(x)`` where ``2**n`` is a normal number."""
     shifted, n, high = reduce(b, x)
     return exp_of(b, b.fma(n, -ln2(x)[1], high)) * power_of_two(b, shifted)
 
