@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator, Mapping
 
 from .dims import Atom, Call, Dim, Monomial, Sym, dim, maximum, minimum, of_atom, split_divisible
 
-__all__ = ["bounds_over", "constant_bound", "divisors", "expand_mods", "linear_in", "simplify"]
+__all__ = ["bounds_over", "constant_bound", "divisors", "expand_mods", "linear_in", "period", "simplify"]
 
 
 def constant_bound(expr: Dim) -> int | None:
@@ -53,6 +54,19 @@ def _atom_bounds(atom: Atom, symbol: Sym, first: Dim, last: Dim) -> tuple[Dim, D
     if symbol in atom.b.symbols() or not atom.b.nonneg:
         return None
     return (a[0] // atom.b, a[1] // atom.b) if atom.fn == "//" else (dim(0), dim(atom.b - 1))
+
+
+def period(expr: Dim, symbol: Sym) -> int:
+    """A number of steps of `symbol` after which an expression goes on as it began, but for a multiple of that number.
+
+    1 where it is linear in the symbol or divides it by no constant.
+    """
+    found = 1
+    for mono, _ in expr.terms:
+        for atom in mono:
+            if isinstance(atom, Call) and atom.fn in ("//", "%") and symbol in atom.a.symbols():
+                found = math.lcm(found, period(atom.a, symbol) * max(1, atom.b.const or 1))
+    return found
 
 
 def linear_in(expr: Dim, symbols: Iterable[Sym]) -> tuple[dict[Sym, Dim], Dim] | None:
@@ -116,6 +130,9 @@ def simplify(expr: Dim, extents: Mapping[Sym, Dim]) -> Dim:
                 return b if atom.fn == "min" else a
             return minimum(a, b) if atom.fn == "min" else maximum(a, b)
         whole, rest = split_divisible(a, b)
+        if b.const is not None and b.const > 0:
+            turns = dict(rest.terms).get((), 0) // b.const
+            whole, rest = whole + turns, rest - turns * b
         if _bounded_nonneg(rest, extents) and _bounded_nonneg(b - 1 - rest, extents):
             return whole if atom.fn == "//" else rest
         return a // b if atom.fn == "//" else a % b

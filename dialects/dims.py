@@ -86,7 +86,10 @@ Terms: TypeAlias = tuple[tuple[Monomial, int], ...]
 
 
 class Dim:
-    """An interned integer expression in normal form: a sum of coefficient times a product of atoms."""
+    """An interned integer expression in normal form: a sum of coefficient times a product of atoms.
+
+    A division by zero stays one: maps of places have it where no element exists, for which nothing is computed.
+    """
 
     __slots__ = ("nonneg", "terms", "text")
     _interned: ClassVar[dict[Terms, Dim]] = {}
@@ -167,13 +170,16 @@ class Dim:
 
     def __floordiv__(self, other: DimLike) -> Dim:
         other = dim(other)
-        if other.const is not None and self.const is not None:
+        if other.const and self.const is not None:
             return dim(self.const // other.const)
         whole, rest = split_divisible(self, other)
         if not rest.terms:
             return whole
         if whole.terms:
             return whole + rest // other
+        inner = _only_call(self)
+        if inner is not None and inner.fn == "//" and (inner.b.const or 0) > 0 and (other.const or 0) > 0:
+            return inner.a // (inner.b * other)
         return of_atom(Call("//", self, other))
 
     def __rfloordiv__(self, other: DimLike) -> Dim:
@@ -181,7 +187,7 @@ class Dim:
 
     def __mod__(self, other: DimLike) -> Dim:
         other = dim(other)
-        if other.const is not None and self.const is not None:
+        if other.const and self.const is not None:
             return dim(self.const % other.const)
         _, rest = split_divisible(self, other)
         return of_atom(Call("%", rest, other)) if rest.terms else rest
@@ -295,6 +301,14 @@ def split_divisible(a: Dim, b: Dim) -> tuple[Dim, Dim]:
         else:
             rest[mono] = coeff
     return Dim.of_terms(whole), Dim.of_terms(rest)
+
+
+def _only_call(expr: Dim) -> Call | None:
+    """The call that an expression is, where it is just one."""
+    if len(expr.terms) == 1 and expr.terms[0][1] == 1 and len(expr.terms[0][0]) == 1:
+        atom = expr.terms[0][0][0]
+        return atom if isinstance(atom, Call) else None
+    return None
 
 
 def _evaluate_atom(atom: Atom, env: Mapping[Sym, Any]) -> Any:

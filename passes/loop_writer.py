@@ -305,7 +305,7 @@ class LoopWriter:
         elif isinstance(op, arith.CmpiOp) and self._is_certain(op):
             made = arith.ConstantOp.from_int_and_width(1, 1)
         elif isinstance(op, loop.IndexOp):
-            made = loop.IndexOp(op.expr.data.substitute(where))
+            made = loop.IndexOp(op.expr.data.substitute({s: expand_mods(e) for s, e in where.items()}))
         elif isinstance(op, loop.BindOp):
             fresh = sym(f"{kernel.BOUND}{next(self.counter)}.")
             where[Sym(op.symbol.data)] = fresh
