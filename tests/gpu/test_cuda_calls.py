@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import sys
 import weakref
 from collections.abc import Iterator
@@ -263,6 +264,45 @@ def test_a_graph_that_the_driver_does_not_make(driver: SimulatedDriver) -> None:
     with pytest.raises(DeviceError, match="cuGraphInstantiateWithFlags: operation not supported"):
         function(X)
     assert driver.log[-1] == ("destroy", "graph") and driver.depth == 0 and device.used == 0
+
+
+def test_a_call_that_there_is_no_memory_for_gives_back_what_it_took(driver: SimulatedDriver) -> None:
+    function = txc.jit(lambda x: (x + 1, np.concatenate([x] * 50)), device="cuda:0")
+    device = gpu_device("cuda:0")
+    assert isinstance(device, CudaDevice)
+    driver.room = 20_000
+    for x in (X, txc.to_device(X, "cuda:0")):
+        before = device.used
+        with pytest.raises(DeviceError, match=r"cuda:0 is out of memory: 46200 bytes were asked for, and txc holds"):
+            function(x)
+        gc.collect()
+        assert device.used == before and driver.depth == 0
+    driver.room = 1 << 30
+    np.testing.assert_array_equal(function(X)[1], np.concatenate([X] * 50))
+
+
+def test_a_kernel_that_fails_is_named_with_its_line(driver: SimulatedDriver) -> None:
+    def doubled(x: Any) -> Any:
+        return x * 2
+
+    function = txc.jit(doubled, device="cuda:0")
+    x = txc.to_device(X, "cuda:0")
+    function(x)
+    driver.fails_later = "an illegal memory access was encountered"
+    with pytest.raises(DeviceError) as caught:
+        function(X)
+    line = doubled.__code__.co_firstlineno + 1
+    assert str(caught.value).startswith("kernel doubled_k0, ") and f"test_cuda_calls.py:{line}: an ill" in str(
+        caught.value
+    )
+    np.testing.assert_array_equal(function(X), X * 2)
+
+
+def test_evaluation_in_another_thread(driver: SimulatedDriver) -> None:
+    made = [(txc.asarray(X) + i).eval_async(device="cuda:0") for i in range(3)]
+    for i, result in enumerate(made):
+        np.testing.assert_array_equal(np.asarray(result.result()), X + np.float32(i))
+    assert driver.depth == 0
 
 
 def test_a_profile_measures_time(driver: SimulatedDriver) -> None:
