@@ -21,15 +21,16 @@ from ..dialects.dims import dim
 from .contraction import factors_of
 from .costs import Costs
 from .kernel_figures import kernel_label
-from .loop_writer import LoopWriter
+from .loop_writer import LoopWriter, either
 from .matrix_units import narrow_factors
 from .remarks import recorded, remark
+from .row_staging import are_separable, separated
 from .schedule_cpu import CpuSchedule
 from .schedule_gpu_contract import schedule_gpu_contraction
 from .schedule_gpu_map import Grid, schedule_gpu_map
 from .schedule_gpu_reduce import schedule_gpu_reduction, takes_reduction
 from .schedule_gpu_rows import schedule_gpu_rows, takes_rows
-from .schedule_gpu_scan import schedule_gpu_scan, takes_scan
+from .schedule_gpu_scan import SHORT_ROW, schedule_gpu_scan, takes_scan
 from .schedule_gpu_threads import write_as_threads
 from .schedule_gpu_units import schedule_gpu_units
 from .schedule_map import Lanes
@@ -97,8 +98,20 @@ class GpuSchedule(ScheduleWalk):
                 "scan", f"a block for each block of the order {_order(op)}",
                 lambda block: schedule_gpu_scan(writer, op, block, lambda rows: self._as_threads(op, rows)),
             )  # fmt: skip
+        if isinstance(op, kernel.RowsOp) and any(map(takes_scan, op.nests)) and are_separable(op):
+            return "apart", "a scan's rows have threads of their own", lambda block: self._apart(op, block)
         why = "few can share it, so each does what a thread or lane of a CPU does"
         return "threads", why, lambda block: self._as_threads(op, block)
+
+    def _apart(self, op: kernel.RowsOp, block: Block) -> None:
+        """Nests one after another, where rows are long enough for that."""
+        longest = next(nest.extents.data[-1] for nest in op.nests if takes_scan(nest))
+
+        def apart(inner: Block) -> None:
+            for nest in separated(op, lambda info: self.writer.allocate(inner, info)):
+                self.kernel(nest, inner)
+
+        either(block, longest - SHORT_ROW, apart, lambda inner: self._as_threads(op, inner))
 
     def _as_threads(self, op: Operation, block: Block) -> None:
         loops = Block()

@@ -21,7 +21,7 @@ from .loop_writer import LoopWriter, accesses, bound, either
 from .schedule_map import groups_of, point_of
 from .schedule_reduce import state_types
 
-__all__ = ["schedule_gpu_scan", "takes_scan"]
+__all__ = ["SHORT_ROW", "schedule_gpu_scan", "takes_scan"]
 
 #: Threads of a block: few, so that many blocks are on their way while one thread of each goes along its chain.
 THREADS = 128
@@ -72,9 +72,7 @@ class _Scan:
     def _in_pieces(self, block: Block) -> None:
         writer, pieces = self.writer, (self.length + (self.size - 1)) // self.size
         dims = (self.results, pieces)
-        starts = [
-            writer.allocate(block, BufferInfo(scalar_dtype(t), dims, packed_strides(dims))) for t in self.types
-        ]
+        starts = [writer.allocate(block, BufferInfo(scalar_dtype(t), dims, packed_strides(dims))) for t in self.types]
 
         def grid(write: Callable[[_Piece, Sequence[Dim]], None]) -> None:
             number, body = writer.fresh(), Block()

@@ -48,6 +48,19 @@ def test_rows_with_gaps_and_what_comes_before_and_after(device: str) -> None:
     np.testing.assert_array_equal(txc.jit(f, device=device)(x, y), txc.jit(f)(x, y))
 
 
+@GPUS
+@pytest.mark.parametrize("shape", [(0, 80), (5, 30), (4, 100), (2, 3, 1100)], ids=str)
+def test_rows_that_a_scan_shares_with_others(device: str, shape: tuple[int, ...]) -> None:
+    def f(x: Any) -> Any:
+        sums = np.cumsum(x - x.mean(axis=-1, keepdims=True), axis=-1)
+        return sums / abs(sums).max(axis=-1, keepdims=True)
+
+    x = RNG.standard_normal(shape).astype("f4")
+    function = txc.jit(f, device=device)
+    np.testing.assert_array_equal(function(x), txc.jit(f)(x))
+    assert ": apart: a scan's rows have threads of their own" in function.explain(x)
+
+
 def test_a_long_row_is_read_twice_and_written_once() -> None:
     counts, _ = counts_of(running_sum, x := RNG.standard_normal(1 << 14).astype("f4"))
     totals, chain, scan = counts.values()
