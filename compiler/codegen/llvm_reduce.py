@@ -524,11 +524,10 @@ class ReduceWriter(LoopWriter):
 
         def counter(_: list[Reg]) -> list[Reg]:
             value = one_block()
-            waiting.push(self.ins(f"sdiv i64 {self.sub(self.symbols[first][0], start)}, {size}"), value)
-            return []
+            return waiting.push(self.ins(f"sdiv i64 {self.sub(self.symbols[first][0], start)}, {size}"), value)
 
-        self.counted(first, start, end, str(size), counter, trips=trips, bound=block_bound)
-        # What waits: a partial for each bit of the number of blocks, the smallest first.
+        _, youngest = self.counted(first, start, end, str(size), counter, initial, trips=trips, bound=block_bound)
+        # What waits: a partial for each bit of the number of blocks; the smallest came last.
         span = self.sub(end, start) if extent is None else str(extent)
         if span[0] == "%":
             rounded = self.ins(f"add i64 {span}, {size - 1}")
@@ -536,8 +535,11 @@ class ReduceWriter(LoopWriter):
             count = self.intrinsic("smax", "i64", "i64", [("i64", count), ("i64", "0")])
         else:
             count = str(trips)
+        lowest = self.intrinsic("cttz", "i64", "i64", [("i64", count), ("i1", "false")])
         left = self.ins(f"sub i64 64, {self._leading_zeros(count)}")
         level = Sym(f"{op.symbol.name}.level")
+        total = [Reg(r.lanes, self.constants(r), r.dtype) for r in self.merge(fold, youngest, initial)]
+        total = [Reg(fold.outer, self.spread(r, fold.outer), r.dtype) for r in total]
 
         def drain(value: list[Reg]) -> list[Reg]:
             here = self.symbols[level][0]
@@ -552,7 +554,7 @@ class ReduceWriter(LoopWriter):
             self.start(skip)
             return self.join(value, before, merged, last)
 
-        _, total = self.counted(level, "0", left, "1", drain, initial)
+        _, total = self.counted(level, self.add(lowest, "1"), left, "1", drain, total)
         return total
 
     def _leading_zeros(self, value: str) -> str:
