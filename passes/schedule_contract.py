@@ -270,12 +270,12 @@ class _Contraction:
         As many rows as the second cache holds, so that panels are read for few blocks of them; panels are shared out
         where that makes too few tasks, and then fewer rows.
         """
-        rows = self.row_tiles * self.rows
+        rows, wanted = self.row_tiles * self.rows, 1 if self.batch else TASKS
         blocks = self._named(block, maximum(1, (self.m + (rows - 1)) // rows))
         fewest = 1 if self._contiguous_along_k(0) else PANELS_A_PACKING
-        together = self._named(block, maximum(fewest, (self.panels * blocks + (TASKS - 1)) // TASKS))
+        together = self._named(block, maximum(fewest, (self.panels * blocks + (wanted - 1)) // wanted))
         groups = self._named(block, maximum(1, (self.panels + (together - 1)) // together))
-        blocks = self._named(block, maximum(blocks, (dim(TASKS) + (groups - 1)) // groups) * self.rows)
+        blocks = self._named(block, maximum(blocks, (dim(wanted) + (groups - 1)) // groups) * self.rows)
         height = self._named(block, maximum(1, (self.m + (blocks - 1)) // blocks) * self.rows)
         return height, together, groups, (self.m + (height - 1)) // height * groups
 
