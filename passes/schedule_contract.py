@@ -4,8 +4,9 @@ Panels of ``lanes * copies`` columns of the right operand are packed side by sid
 transpose, view or map of it is absorbed there).  Then threads take tasks, a block of rows by a group of panels: for
 each block of K and each panel (which stays in the first cache), tiles of `rows` by one panel run an FMA chain along K
 with all their sums in registers.  The left operand is read in place where its rows are contiguous along K; else each
-thread packs its rows into tiles of its own memory, run by run where they are contiguous in runs (the channels under
-each place of a window).
+thread packs its rows into tiles of its own memory: by vectors along K where all that it is computed from lies so (the
+quotients of a softmax), by vectors across rows (a transposed operand), run by run where they are contiguous in runs
+(the channels under each place of a window).
 
 Few rows, known when the loops run, are multiplied with the right operand where it is: packing would cost more than it
 saves.  Iterators of both factors (stacks of matrices) go to threads, and each worker does the above by itself.
@@ -23,7 +24,7 @@ from ..dialects.dim_rules import divisors, linear_in, simplify
 from ..dialects.dims import Dim, Sym, dim, maximum, minimum, packed_strides
 from ..dialects.index_map import product, unravel
 from .contraction import Factors
-from .loop_writer import LoopWriter, accesses, bound, buffer_info, either
+from .loop_writer import LoopWriter, accesses, bound, buffer_info, either, slice_of
 from .schedule_map import Lanes
 
 __all__ = ["schedule_contraction"]
@@ -302,8 +303,23 @@ class _Contraction:
     def _contiguous_along_k(self, factor: int) -> bool:
         return self._contiguous(factor, (self.nest.n_parallel,))
 
+    def _computed_along(self, iterator: int) -> bool:
+        """Whether all that the left factor is computed from is contiguous along an iterator, or stays where it is."""
+        needed = slice_of(self.factors.values[0])
+        steps: list[int | None] = []
+        for argument, walk in zip(self.nest.body.block.args, accesses(self.nest)):
+            if argument in needed:
+                step = walk.step(Sym(f"d{iterator}"))
+                steps.append(None if walk.guarded or step is None else step.const)
+        return 1 in steps and all(step in (0, 1) for step in steps)
+
     def _run(self) -> Dim | None:
-        """How many elements of the left factor are contiguous along K at a time, where it goes along several dims."""
+        """How many elements of the left factor are contiguous along K at a time.
+
+        All, if it is computed from what is; fewer where it is an element that goes along several dims.
+        """
+        if self._computed_along(self.nest.n_parallel):
+            return self.k
         k, number, place = Sym(f"d{self.nest.n_parallel}"), self.writer.fresh(), self.writer.fresh()
         for argument, value, index in zip(self.nest.body.block.args, self.nest.ins, self.nest.maps_in()):
             if argument is not self.factors.values[0]:
@@ -365,7 +381,7 @@ class _Contraction:
         value = self.writer.factor(self.nest, self.factors.values[0], point, body)
         body.add_ops([loop.StoreOp(value, packed, self._left_index(tile, r, kk)), loop.YieldOp()])
         tiles, depth = (height + (self.rows - 1)) // self.rows, minimum(self.k - number * self.depth, self.depth)
-        if self._contiguous(0, self.factors.left):
+        if len(self.factors.left) == 1 and self._computed_along(self.factors.left[0]):
             rows = minimum(self.m - first, self.rows_stored)
             made = loop.ForOp(str(r), 0, rows, body, vector=self.width, unroll=self.rows_stored // self.width)
         else:

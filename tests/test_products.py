@@ -15,6 +15,8 @@ turned = {
     "tn": txc.jit(lambda a, b: a.T @ b),
     "tt": txc.jit(lambda a, b: a.T @ b.T),
 }
+quotients = txc.jit(lambda a, s, b: (a / s) @ b)
+turned_quotients = txc.jit(lambda a, s, b: (a.T / s) @ b)
 
 
 def matrices(m: int, k: int, n: int, dtype: str) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
@@ -41,6 +43,15 @@ def test_few_rows_have_the_bits_of_the_rows_of_many(dtype: str) -> None:
     whole = plain(a, b)
     for rows in range(1, 9):
         np.testing.assert_array_equal(plain(a[:rows], b), whole[:rows])
+
+
+@pytest.mark.parametrize("turn", [False, True])
+@pytest.mark.parametrize("k", [3, 512, 530])
+def test_a_computed_left_operand_has_the_bits_of_one_in_memory(k: int, turn: bool) -> None:
+    a, b = matrices(13, k, 19, "f4")
+    scale = a[:, :1] + 2
+    got = turned_quotients(np.ascontiguousarray(a.T), scale, b) if turn else quotients(a, scale, b)
+    np.testing.assert_array_equal(got, plain(a / scale, b))
 
 
 @pytest.mark.parametrize("sizes", [(0, 3, 4), (3, 0, 4), (3, 4, 0), (40, 0, 4), (40, 4, 0), (0, 0, 0)])
