@@ -559,13 +559,28 @@ def asarray(
                 )
             return methods.copy(made) if copy and made is a else made
         if isinstance(a, (list, tuple)) and any(isinstance(x, Tensor) for x in _leaves(a)):
-            made = applying.as_tensor(a)
+            made = applying.as_tensor(_computed(a) if current() is None and _is_of_elements(a) else a)
             return made if element is None else methods.astype(made, element)
         array = np.array(a, None if element is None else element.numpy, copy=copy)
         if copy is False:
             return classes.TensorMap(array, layout=layout)
         made = applying.as_tensor(array.T if layout == "col" else array)
         return Tensor(made.value, layout=layout, boxed=True)
+
+
+def _is_of_elements(a: Any) -> bool:
+    """Whether nested lists are of tensors of rank 0 and one dtype: as many expressions as the array has elements."""
+    leaves = list(_leaves(a))
+    return all(isinstance(x, Tensor) and not x.ndim and x.element is leaves[0].element for x in leaves)
+
+
+def _computed(a: Any) -> np.ndarray:
+    """Nested lists of tensors as an array."""
+
+    def computed(x: Any) -> Any:
+        return [computed(v) for v in x] if isinstance(x, (list, tuple)) else np.asarray(x)[()]
+
+    return np.asarray(computed(a))
 
 
 def _leaves(a: Any) -> Iterator[Any]:
