@@ -70,6 +70,7 @@ class Tensor(Elements):
         "boxed",
         "layout",
         "memory",
+        "was_read",
         "weak",
     )
 
@@ -88,6 +89,8 @@ class Tensor(Elements):
         trace = current()
         self._home: Block | None = None if trace is None else trace.block
         self.layout, self.weak = layout, weak
+        #: Whether a view of it was computed while it had no memory.
+        self.was_read = False
         #: A rank-0 tensor that is an array and not a (immutable) NumPy scalar.
         self.boxed = boxed
 
