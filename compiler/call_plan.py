@@ -49,8 +49,8 @@ class OutputPlan:
     order: tuple[int, ...]
 
 
-#: The returned value: ``("buffer", i)``, ``("object", i)``, ``("tuple" or "list", parts)``, ``("dict", keys, parts)``,
-#: whose keys are numbers of objects, ``("named", class, parts)``, which has one for the class of a named tuple.
+#: The returned value: ``("buffer", i)``, ``("object", i)``, ``("tuple" or "list", parts)``, ``("dict", keys, parts)``
+#: with keys that are numbers of objects, ``("named", class, parts)`` with one for the class of a named tuple.
 Structure: TypeAlias = tuple[Any, ...]
 
 

@@ -14,7 +14,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from ...dialects.dims import Dim, Sym, dim, iterators, linear_in
+from ...dialects.dim_rules import linear_in
+from ...dialects.dims import Dim, Sym, dim, iterators
 from ...dialects.index_map import IndexMap, product
 from ...dialects.registry import OPS, Map, OpError
 from ...dialects.types import TensorType

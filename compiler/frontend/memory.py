@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.lib.stride_tricks import as_strided
 
-from ...dialects.dims import Dim, Sym, dim, linear_in
+from ...dialects.dim_rules import linear_in
+from ...dialects.dims import Dim, Sym, dim
 from ...dialects.index_map import IndexMap
 from ...dialects.registry import OPS, OpError
 from ...dialects.types import tensor_type
