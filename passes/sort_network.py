@@ -13,6 +13,7 @@ a binary search, so threads have equal work whatever the data are, and time does
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -21,20 +22,23 @@ from xdsl.ir import Block, SSAValue
 from ..dialects import kernel, loop
 from ..dialects.dims import Dim, dim, maximum, minimum
 from ..dialects.scalar import Value
-from ..dialects.types import DTYPES
+from ..dialects.types import DTYPES, DType
+from .costs import Costs
 from .loop_code import Code
 from .loop_writer import LoopWriter, buffer_info
 from .schedule_map import Lanes
 from .sort_keys import keys_of
 from .sort_rows import RowSort
 
-__all__ = ["SortByNetwork"]
+__all__ = ["SortByNetwork", "time_by_network"]
 
 I64 = DTYPES["i64"]
 #: Steps of a network whose rows are in registers at once: eight vectors, where the least machines have sixteen.
 STEPS = 3
 #: Pieces of merges that go side by side.
 BESIDE = 4
+#: What an element takes in a level of merges, in operations of vectors; in a step of a network it takes one.
+MERGE = 24
 
 
 @dataclass(frozen=True)
@@ -83,8 +87,7 @@ class SortByNetwork(RowSort):
         self.columns = self.width(self.key.dtype)
         #: Rows of a grid are a multiple of this.
         self.rows_step = max(1 << STEPS, self.columns)
-        #: Elements of a block at most: half of the second cache holds them.
-        self.block = 1 << (int(writer.costs.machine.cache2) // 2 // self.key.dtype.bytes).bit_length() - 1
+        self.block = block_elements(writer.costs, element)
 
     def emit(self, block: Block) -> None:
         """Batches of rows that fill a block, or one row of several blocks; in a batch all blocks are independent, then
@@ -224,7 +227,9 @@ class SortByNetwork(RowSort):
         with code.for_(0, width, width) as (c, column):
             held = [c.load(memory.grid, [row * width + column]) for row in rows]
             for a, b in comparators:
-                held[a], held[b] = c.b.minimum(held[a], held[b]), c.b.maximum(held[a], held[b])
+                x, y = held[a], held[b]
+                less = x < y
+                held[a], held[b] = c.b.select(less, x, y), c.b.select(less, y, x)
             for row, value in zip(rows, held, strict=True):
                 c.store(value, memory.grid, [row * width + column])
 
@@ -293,6 +298,19 @@ class SortByNetwork(RowSort):
         first = _bound(code, memory.whole * half + row.here * memory.span)
         counts = (memory.zeros, row.here * memory.cut.blocks, memory.cut.blocks)
         self.order_zeros(code, row.number, lambda c, i: c.load(memory.runs, [first + i]), *counts)
+
+
+def time_by_network(costs: Costs, element: DType, columns: int, n: float) -> float:
+    """Nanoseconds an element of rows of `n`."""
+    blocks = max(1.0, n / block_elements(costs, element))
+    bits = math.ceil(math.log2(max(2.0, n / blocks / columns)))
+    merges = math.ceil(math.log2(columns * blocks))
+    return costs.computing(bits * (bits + 1) / 2 + merges * MERGE, element.bits)
+
+
+def block_elements(costs: Costs, element: DType) -> int:
+    """Elements of a block at most, a power of two: half of the second cache holds them."""
+    return 1 << (int(costs.machine.cache2) // 2 // element.bytes).bit_length() - 1
 
 
 def _bound(code: Code, expr: Dim) -> Dim:
