@@ -27,7 +27,7 @@ from .costs import Costs
 from .loop_code import Code
 from .loop_writer import LoopWriter, buffer_info
 from .schedule_map import Lanes
-from .sort_keys import keys_of
+from .sort_keys import as_number, comparable_key, of_number
 from .sort_rows import RowSort
 
 __all__ = ["SortByNetwork", "time_by_network"]
@@ -57,7 +57,7 @@ class _Memory:
     """What a batch of rows is sorted in.
 
     The grid of one block; two copies of the runs of each row, taken in turns, a row's `span` elements long and all of
-    them `whole`; how many keys of each block are of zeros with a sign.
+    them `whole`; how many keys of each block are of zeros with a sign, and how many are NaN.
     """
 
     grid: SSAValue
@@ -65,6 +65,7 @@ class _Memory:
     span: Dim
     whole: Dim
     zeros: SSAValue
+    nans: SSAValue
     cut: _Cut
 
 
@@ -81,10 +82,12 @@ class SortByNetwork(RowSort):
 
     def __init__(self, writer: LoopWriter, op: kernel.ForeignOp, lanes: Lanes):
         element = buffer_info(op.ins[0]).dtype
-        keys = [key.signed for key in keys_of(element, op.params["descending"], True)]
-        super().__init__(writer, op, lanes, keys)
-        (self.key,) = keys
+        self.descending: bool = op.params["descending"]
+        self.key = comparable_key(element, self.descending)
+        super().__init__(writer, op, lanes, [self.key])
         self.columns = self.width(self.key.dtype)
+        #: Runs are of signed numbers.
+        self.number = DTYPES[f"i{self.key.dtype.bits}"]
         #: Rows of a grid are a multiple of this.
         self.rows_step = max(1 << STEPS, self.columns)
         self.block = block_elements(writer.costs, element)
@@ -113,10 +116,11 @@ class SortByNetwork(RowSort):
         rows = _bound(code, (n + (unit - 1)) // unit * self.rows_step)
         return _Memory(
             grid=self.allocate(code, self.key.dtype, grid, shared=False),
-            runs=self.allocate(code, self.key.dtype, span * batch * 2, shared=True),
+            runs=self.allocate(code, self.number, span * batch * 2, shared=True),
             span=_bound(code, span),
             whole=_bound(code, span * batch),
             zeros=self.allocate(code, I64, most * batch, shared=True),
+            nans=self.allocate(code, I64, most * batch, shared=True),
             cut=_Cut(block_bits, blocks, rows, _bits(code, cell, rows)),
         )
 
@@ -146,8 +150,8 @@ class SortByNetwork(RowSort):
         if self.key.negative_zero is not None:
             each(code, dim(1), self.n, lambda c, row, _: self._order_zeros(c, row, half, memory))
 
-    def _largest(self, code: Code) -> Value:
-        return code.b.constant((1 << self.key.bits - 1) - 1, self.key.dtype)
+    def _largest(self, code: Code, dtype: DType) -> Value:
+        return code.b.constant(math.inf if dtype.is_float else (1 << dtype.bits - 1) - 1, dtype)
 
     # Blocks
 
@@ -161,22 +165,43 @@ class SortByNetwork(RowSort):
         if key.negative_zero is not None:
             found = self.count_negative_zeros(code, lambda c, i: c.load(memory.grid, [i]), dim(0), count)
             code.store(found, memory.zeros, [row.here * cut.blocks + block])
+        if key.dtype.is_float:
+            nans = self._without_nans(code, count, memory)
+            code.store(nans, memory.nans, [row.here * cut.blocks + block])
         with code.for_(count, _power(code, cut.row_bits) * width, width) as (c, i):
-            c.store(self._largest(c), memory.grid, [i])
+            c.store(self._largest(c, key.dtype), memory.grid, [i])
         self._sort_columns(code, memory)
         length = _bound(code, cut.rows + width)
         first = _bound(code, row.here * memory.span + block * (length * width))
         with code.for_(0, cut.rows // width) as (some, number), some.for_(0, width, width) as (c, i):
             with c.for_(0, width, unroll=width) as (d, column):
                 value = d.load(memory.grid, [(number * width + i) * width + column])
-                d.store(value, memory.runs, [first + column * length + number * width + i])
+                d.store(as_number(d.b, value), memory.runs, [first + column * length + number * width + i])
         with code.for_(0, width) as (c, run):
             self._end_run(c, first + run * length + cut.rows, memory)
+
+    def _without_nans(self, code: Code, count: Dim, memory: _Memory) -> Value:
+        """How many keys of a block are NaN, which comparators do not order: infinity stands for them, and gets them
+        back when all is in order."""
+
+        def is_nan(c: Code, i: Dim) -> Value:
+            x = c.load(memory.grid, [i])
+            return x.differs(x)
+
+        def replace(c: Code) -> None:
+            stands = -math.inf if self.descending else math.inf
+            with c.for_(0, count, self.columns) as (d, i):
+                x = d.load(memory.grid, [i])
+                d.store(d.b.select(x.differs(x), d.b.constant(stands, x.dtype), x), memory.grid, [i])
+
+        found = self.count(code, is_nan, dim(0), count)
+        code.if_(found > 0, replace, lambda c: None)
+        return found
 
     def _end_run(self, code: Code, end: Dim, memory: _Memory) -> None:
         """The largest value behind a run."""
         with code.for_(0, self.columns, self.columns) as (c, i):
-            c.store(self._largest(c), memory.runs, [end + i])
+            c.store(self._largest(c, self.number), memory.runs, [end + i])
 
     def _sort_columns(self, code: Code, memory: _Memory) -> None:
         cut, whole = memory.cut, 1 << STEPS
@@ -292,7 +317,24 @@ class SortByNetwork(RowSort):
         size = memory.cut.rows * self.columns
         first = _bound(code, memory.whole * half + row.here * memory.span)
         with code.for_(block * size, minimum(self.n, block * size + size), self.columns) as (c, i):
-            c.store(back(c.b, c.load(memory.runs, [first + i])), out, self.place(row.number, i))
+            key = of_number(c.b, c.load(memory.runs, [first + i]), self.key.dtype)
+            c.store(back(c.b, key), out, self.place(row.number, i))
+        if self.key.dtype.is_float:
+            self._restore_nans(code, row, block * size, size, memory)
+
+    def _restore_nans(self, code: Code, row: _Row, start: Dim, size: Dim, memory: _Memory) -> None:
+        """NaN behind all other elements of a part, or before them."""
+        (out,), bits = self.op.outs, self.element.bits
+
+        def add(c: Code, block: Dim, sum_: Value) -> Value:
+            return sum_ + c.load(memory.nans, [row.here * memory.cut.blocks + block])
+
+        nans = code.bind(code.fold(0, memory.cut.blocks, code.b.constant(0, I64), add))
+        stop = minimum(self.n, start + size)
+        range_ = (start, minimum(stop, nans)) if self.descending else (maximum(start, self.n - nans), stop)
+        with code.for_(*range_) as (c, i):
+            nan = c.b.bitcast(c.b.constant((1 << bits - 1) - 1, DTYPES[f"u{bits}"]), self.element)
+            c.store(nan, out, self.place(row.number, i))
 
     def _order_zeros(self, code: Code, row: _Row, half: Dim, memory: _Memory) -> None:
         first = _bound(code, memory.whole * half + row.here * memory.span)
