@@ -91,6 +91,10 @@ class SortByNetwork(RowSort):
         #: Rows of a grid are a multiple of this.
         self.rows_step = max(1 << STEPS, self.columns)
         self.block = block_elements(writer.costs, element)
+        #: How many passes, of `STEPS` steps each, the rows that the first cache holds have from their first to their
+        #: last step.
+        row_bytes = self.columns * self.key.dtype.bytes
+        self.chunk_passes = int(math.log2(writer.costs.machine.cache1 / row_bytes)) // STEPS
 
     def emit(self, block: Block) -> None:
         """Batches of rows that fill a block, or one row of several blocks; in a batch all blocks are independent, then
@@ -204,13 +208,27 @@ class SortByNetwork(RowSort):
             c.store(self._largest(c, self.number), memory.runs, [end + i])
 
     def _sort_columns(self, code: Code, memory: _Memory) -> None:
+        """All columns of a grid.
+
+        As much as can be is done in chunks that the first cache holds: the first levels, and the last steps of others.
+        """
         cut, whole = memory.cut, 1 << STEPS
         with code.for_(0, cut.rows // whole) as (inner, group):
             self._step(inner, memory, [group * whole + i for i in range(whole)], _sorting(STEPS))
-        with code.for_(STEPS + 1, cut.row_bits + 1) as (inner, bits):
-            self._level(inner, bits, memory)
+        bits = self.chunk_passes * STEPS
+        chunk = 1 << bits
+        chunks = _bound(code, (cut.rows + (chunk - 1)) // chunk)
+        with code.for_(0, 2) as (outer, phase):
+            parts = _bound(outer, 1 + (1 - phase) * (chunks - 1))
+            with outer.for_(0, parts) as (part, number):
+                start = number * chunk
+                stop = _bound(part, minimum(cut.rows, start + chunk + cut.rows * phase))
+                lowest = STEPS + 1 + (bits - STEPS) * phase
+                highest = minimum(cut.row_bits, bits + cut.row_bits * phase)
+                with part.for_(lowest, highest + 1) as (inner, level):
+                    self._level(inner, level, start, stop, memory)
 
-    def _level(self, code: Code, bits: Dim, memory: _Memory) -> None:
+    def _level(self, code: Code, bits: Dim, start: Dim, stop: Dim, memory: _Memory) -> None:
         """Sorted columns of ``2**bits`` rows from halves that are sorted: what is left of all steps but the first few
         goes through registers `STEPS` at a time."""
         rest = _bound(code, (bits - 1) // STEPS)
@@ -218,33 +236,46 @@ class SortByNetwork(RowSort):
 
         def steps(c: Code, count: int) -> None:
             if count == STEPS:
-                self._mirror(c, bits, count, memory)
+                self._mirror(c, bits, count, start, stop, memory)
                 return
-            c.if_(first.equals(count), lambda d: self._mirror(d, bits, count, memory), lambda d: steps(d, count + 1))
+            c.if_(
+                first.equals(count),
+                lambda d: self._mirror(d, bits, count, start, stop, memory),
+                lambda d: steps(d, count + 1),
+            )
 
         steps(code, 1)
-        with code.for_(0, rest) as (inner, number):
-            distance = _power(inner, (rest - 1 - number) * STEPS)
-            self._clean(inner, distance, memory)
+        chunk = 1 << self.chunk_passes * STEPS
+        far = _bound(code, maximum(0, rest - self.chunk_passes))
+        chunks = _bound(code, (stop - start + (chunk - 1)) // chunk)
+        # First passes over all rows, then all others over each chunk.
+        with code.for_(0, 2) as (outer, phase):
+            parts = _bound(outer, 1 + phase * (chunks - 1))
+            with outer.for_(0, parts) as (part, number):
+                begin = _bound(part, start + number * chunk)
+                end = _bound(part, minimum(stop, begin + chunk + (1 - phase) * (stop - start)))
+                with part.for_(far * phase, far + (rest - far) * phase) as (inner, done):
+                    self._clean(inner, _power(inner, (rest - 1 - done) * STEPS), begin, end, memory)
 
-    def _mirror(self, code: Code, bits: Dim, steps: int, memory: _Memory) -> None:
+    def _mirror(self, code: Code, bits: Dim, steps: int, start: Dim, stop: Dim, memory: _Memory) -> None:
         """The first steps of a level: a row and its mirror image, then rows of the same half."""
-        rows, half = memory.cut.rows, 1 << steps - 1
+        half = 1 << steps - 1
         size, distance = _power(code, bits), _power(code, bits - steps)
         # Where there is no upper half, the lower one stays as it is.
-        blocks = code.bind(code.b.index(rows + (distance * half - 1)) >> code.b.index(bits))
+        blocks = code.bind(code.b.index(stop - start + (distance * half - 1)) >> code.b.index(bits))
         with code.for_(0, blocks) as (outer, block), outer.for_(0, distance) as (inner, i):
-            lower = [block * size + i + distance * j for j in range(half)]
-            upper = [block * size + (size - 1) - i - distance * j for j in range(half)]
+            lower = [start + block * size + i + distance * j for j in range(half)]
+            upper = [start + block * size + (size - 1) - i - distance * j for j in range(half)]
             self._step(inner, memory, lower + upper, _mirroring(half))
 
-    def _clean(self, code: Code, distance: Dim, memory: _Memory) -> None:
+    def _clean(self, code: Code, distance: Dim, start: Dim, stop: Dim, memory: _Memory) -> None:
         """`STEPS` further steps of a level, the last of rows that are `distance` apart."""
-        rows, whole = memory.cut.rows, 1 << STEPS
+        whole = 1 << STEPS
         size = distance * whole
-        with code.for_(0, (rows + (size - 1)) // size) as (outer, block):
-            with outer.for_(0, minimum(distance, rows - block * size)) as (inner, i):
-                self._step(inner, memory, [block * size + i + distance * j for j in range(whole)], _cleaning(whole))
+        with code.for_(0, (stop - start + (size - 1)) // size) as (outer, block):
+            first = start + block * size
+            with outer.for_(0, minimum(distance, stop - first)) as (inner, i):
+                self._step(inner, memory, [first + i + distance * j for j in range(whole)], _cleaning(whole))
 
     def _step(self, code: Code, memory: _Memory, rows: list[Dim], comparators: list[tuple[int, int]]) -> None:
         """Comparators of some rows: the lesser element goes to the first of each pair."""
