@@ -1,7 +1,8 @@
 """``@txc.jit``: from a call to the compiled version that fits it, compiling one where none does.
 
 A call is reduced to its facts (`facts.py`).  For each combination of facts there is a list of versions, each with the
-guards that its trace asked for; the first whose guards hold runs.  Equal graphs share machine code, whoever built them.
+guards that its trace asked for; the first whose guards hold runs.  Equal graphs share machine code, whoever built them
+(`graph_code.py`).
 """
 
 from __future__ import annotations
@@ -15,17 +16,17 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..runtime.device_array import DeviceArray, OnDevice
+from ..runtime.device_array import OnDevice
 from ..runtime.native_call import NativeCallable, Record, callable_directly, install, remove_all
 from ..runtime.native_layout import problem
 from . import knobs
-from .cache import SourceLookup, code_key, explain_miss, load_code, publish_code
+from .cache import SourceLookup, explain_miss
 from .call_arguments import Call, take_apart
-from .devices import device_here, gpu_device
-from .executable import Code, CodeSpec, Executable, Prepared
-from .facts import StrideFact, describe, separate, stride_fact, walkable
+from .facts import StrideFact, describe, separate, stride_fact
+from .graph_code import compiled_and_key, stages_of, strides_of
+from .on_device import for_the_user, results_on
 from .options import Options
-from .signature import ColumnOutput, Literal, Signature
+from .signature import ColumnOutput, Literal, Signature, like
 from .sizes import EVIDENCE, NO_LIMIT
 from .versions import NONE_FIXED, Ready, Version, describe_versions, why_not
 
@@ -36,108 +37,9 @@ if TYPE_CHECKING:
     from .frontend.graph import Graph
     from .tuning import Tuned
 
-__all__ = [
-    "Jitted", "Lowered", "compiled", "evaluate_graph", "jit", "packed", "stages_of", "strides_of", "structured",
-]  # fmt: skip
+__all__ = ["Jitted", "Lowered", "jit", "structured"]
 
-_code: dict[Any, tuple[CodeSpec, Code, CodeKey | None]] = {}
-_code_lock = allocate_lock()
 _install_lock = allocate_lock()
-
-
-def compiled(graph: Graph, facts: Sequence[StrideFact], options: Options) -> Executable:
-    """The graph's machine code, made or loaded once for equal graphs, facts and options."""
-    return _compiled(graph, facts, options)[0]
-
-
-def _compiled(
-    graph: Graph, facts: Sequence[StrideFact], options: Options, parameters: tuple[Parameter, ...] | None = None,
-    found: Tuned | None = None,
-) -> tuple[Executable, CodeKey | None]:  # fmt: skip
-    """And what other processes look it up by.  With the Python function's `parameters` it may have an entry.
-
-    `found`: by which constants a search found the program fastest.
-    """
-    places = tuple(node.loc for node in graph.walk()) if options.lines else ()
-    key = (graph.key(), graph.name, tuple(facts), options.compiled, parameters, places, found and found.figures)
-    with _code_lock:
-        made = _code.get(key)
-        if made is None:
-            made = _code[key] = _loaded_or_made(graph, facts, options, parameters, found)
-    code, native, kept = made
-    return Executable(Signature.of(graph), code, native), kept
-
-
-def _loaded_or_made(
-    graph: Graph, facts: Sequence[StrideFact], options: Options, parameters: tuple[Parameter, ...] | None,
-    found: Tuned | None,
-) -> tuple[CodeSpec, Code, CodeKey | None]:  # fmt: skip
-    key = code_key(graph, facts, options, parameters, found.figures if found else ())
-    cached = None if key is None else load_code(key, options.device)
-    if cached is not None:
-        return cached.code, cached.native, key
-    if options.gpu:
-        from .gpu.compile import compile_for_gpu
-
-        code, native = compile_for_gpu(graph, options, strides_of(graph, facts))
-        if key is not None:
-            publish_code(key, code, native.ptx.encode(), native.plan)
-        return code, native, key
-    from .call_parameters import CallSignature
-    from .pipeline import compile_graph
-
-    signature = None if parameters is None else CallSignature(parameters, tuple(facts))
-    machine = found.machine() if found else None
-    made = compile_graph(graph, options, strides=strides_of(graph, facts), signature=signature, machine=machine)
-    executable, machine_code = made.executable, made.stages.object
-    if key is not None and machine_code is not None:
-        publish_code(key, executable.code, machine_code)
-    return executable.code, executable.native, key
-
-
-def stages_of(
-    graph: Graph, facts: Sequence[StrideFact], options: Options, watch: Any, found: Tuned | None = None
-) -> Any:
-    """The `pipeline.Stages` of a compilation that `watch` looks at; nothing is taken from a cache, nor kept."""
-    from .pipeline import run_stages
-
-    machine = found.machine() if found else None
-    return run_stages(graph, options, strides=strides_of(graph, facts), watch=watch, machine=machine)
-
-
-def strides_of(graph: Graph, facts: Sequence[StrideFact]) -> list[Any]:
-    """The run-time strides of a graph's tensor inputs, as `pipeline.run_stages` takes them."""
-    from .strides import symbolic_strides
-
-    inputs = [i for i in graph.inputs if i.value is not None]
-    return [symbolic_strides(i.name, i.value.type.dims, f) for i, f in zip(inputs, facts, strict=True) if i.value]
-
-
-def packed(graph: Graph) -> list[StrideFact]:
-    """The facts of arrays that are all row-major, for a graph."""
-    return [("packed",) for i in graph.inputs if i.value is not None]
-
-
-def evaluate_graph(graph: Graph, integers: Sequence[int] = (), options: Options | None = None) -> list[np.ndarray]:
-    """Run a graph whose arrays are all captured: what a lazy expression becomes.
-
-    What it writes to an input is in the input's own array when this returns.
-    """
-    from .frontend.index_checks import checked
-
-    graph = checked(graph)
-    if options is None:
-        device = device_here()
-        options = Options.of()._replace(device=device.name, threads=device.threads)
-    originals = [i.source for i in graph.inputs if i.kind != "int"]
-    arrays = [walkable(np.asarray(a)) for a in originals]
-    executable = compiled(graph, [stride_fact(a) for a in arrays], options)
-    arrays = separate(arrays, executable.written)
-    outputs = executable(arrays, integers, options.threads)
-    for position in executable.written:
-        if arrays[position] is not originals[position]:
-            originals[position][...] = arrays[position]
-    return outputs
 
 
 @callable_directly
@@ -282,7 +184,7 @@ class Jitted(NativeCallable):
         """A new version for a call, in which the `fixed` sizes are numbers; what its code is kept by."""
         graph, captured, facts = self._trace(call, fixed)
         parameters, reason = self._parameters(call, graph)
-        executable, code = _compiled(graph, facts, self._options, parameters, self._tuned(call, graph, facts))
+        executable, code = compiled_and_key(graph, facts, self._options, parameters, self._tuned(call, graph, facts))
         if reason:
             executable.code = executable.code._replace(entry="", by_python=reason)
         version = Version(executable, captured, call, fixed)
@@ -336,7 +238,7 @@ class Jitted(NativeCallable):
         places = {} if out is None else _destinations(signature, out, self._options.device)
         direct = self._direct(version, ready, places) if places else {}
         if call.on_device:
-            direct = self._on_device(executable, ready.prepared, direct)
+            direct = results_on(self._options.device, executable, ready.prepared, direct)
         if executable.written:
             call.check_written(signature, executable.written, self._options.donate)
             arrays = separate(arrays, executable.written)
@@ -347,22 +249,7 @@ class Jitted(NativeCallable):
             if outputs[number] is not array:
                 array[...] = outputs[number]
                 outputs[number] = array
-        given: list[Any] = [o.owner if isinstance(o, OnDevice) else o for o in outputs]
-        return structured(signature.structure, given, None if places else call.lazy, places)
-
-    def _on_device(
-        self, executable: Executable, prepared: Prepared, direct: Mapping[int, np.ndarray]
-    ) -> dict[int, np.ndarray]:
-        """New arrays in the GPU's memory for the results that the user gave none for, by buffer."""
-        device, made = gpu_device(self._options.device), dict(direct)
-        for buffer, (shape, strides) in zip(executable.fresh, prepared.outputs, strict=True):
-            # What says whether an index was outside is read here, after the call.
-            for_the_caller = not (executable.signature.checks and buffer == executable.outputs[-1])
-            if buffer not in made and for_the_caller:
-                element = np.empty(1, executable.buffers[buffer].dtype)
-                form = np.lib.stride_tricks.as_strided(element, shape, [s * element.itemsize for s in strides])
-                made[buffer] = DeviceArray.empty(device, form).form()
-        return made
+        return structured(signature.structure, [*map(for_the_user, outputs)], None if places else call.lazy, places)
 
     def _check_temporaries(self, version: Version, call: Call, ready: Ready) -> None:
         """TxcError where the call needs more memory for temporaries than `max_temp_bytes`."""
@@ -520,10 +407,10 @@ def _python_function(function: Any) -> Callable[..., Any]:
     return function
 
 
-def structured(structure: Any, outputs: list[np.ndarray], lazy: Any = None, places: Container[int] = ()) -> Any:
+def structured(structure: Any, outputs: list[Any], lazy: Any = None, places: Container[int] = ()) -> Any:
     """The function's result in the form the user wrote: tensors of the class `lazy`, where there is one, else arrays.
 
-    Outputs in `places` stay arrays of rank 0, others become scalars.
+    Outputs in `places`, and those on a device, stay arrays of rank 0, others become scalars.
     """
     if structure is None:
         return None
@@ -531,9 +418,10 @@ def structured(structure: Any, outputs: list[np.ndarray], lazy: Any = None, plac
         array = outputs[structure]
         if lazy is not None:
             return lazy.holding(array, "col" if isinstance(structure, ColumnOutput) else "row")
-        return array if array.ndim or structure in places or isinstance(array, DeviceArray) else array[()]
+        is_scalar = isinstance(array, np.ndarray) and not array.ndim and structure not in places
+        return array[()] if is_scalar else array
     if isinstance(structure, Literal):
         return structure.value
     if isinstance(structure, dict):
         return {k: structured(v, outputs, lazy, places) for k, v in structure.items()}
-    return type(structure)(structured(v, outputs, lazy, places) for v in structure)
+    return like(structure, [structured(v, outputs, lazy, places) for v in structure])
