@@ -88,6 +88,7 @@ _COMPILED: dict[str, tuple[Callable[..., Any], Callable[[], list[Any]]]] = {
     "gelu": (programs.gelu, lambda: [_numbers(8, 16)]),
     "black-scholes-f32": (programs.black_scholes, lambda: [_numbers(16) for _ in range(3)]),
     "black-scholes-f64": (programs.black_scholes, lambda: [_numbers(16, dtype="f8") for _ in range(3)]),
+    "thousand-ops": (programs.thousand_ops, lambda: [_numbers(8, 16) for _ in range(2)]),
 }
 
 
@@ -107,7 +108,7 @@ def first_call(peer: str, name: str) -> Callable[[], Any]:
 def forget(peer: str) -> Callable[[], Any]:
     """A function that makes a peer forget what it compiled."""
     if peer == "txc":
-        return importlib.import_module("txc.compiler.jit")._code.clear
+        return importlib.import_module("txc.compiler.graph_code")._code.clear
     return importlib.import_module("jax").clear_caches
 
 

@@ -311,6 +311,18 @@ def fused_call(x, y):
     return x * 2 - y / 3
 
 
+def thousand_ops(x, y):
+    """1,072 operations, 24 of them tanh, folds and divisions by these: loops of short, known ranges are unrolled."""
+    for _ in range(8):
+        for _ in range(8):
+            for _ in range(4):
+                x = x * 0.5 + y
+                y = y - x * 0.25
+        x = np.tanh(x)
+        y = y / (np.abs(y).max(axis=1, keepdims=True) + 1.0)
+    return x + y
+
+
 def four_arrays(a, b, c, d):
     return a * b + c * d
 

@@ -47,11 +47,11 @@ class TxcError(OpError):
 
 
 class TxcIndexError(TxcError, IndexError):
-    """Of an index that the tensor does not have: what Python and NumPy raise `IndexError` for."""
+    """Of an index or axis that the tensor does not have: what Python and NumPy raise `IndexError` for."""
 
 
 #: The errors that are more than a ValueError, by code.
-_CLASSES: dict[str, type[TxcError]] = {"TX0250": TxcIndexError, "TX0251": TxcIndexError}
+_CLASSES: dict[str, type[TxcError]] = dict.fromkeys(("TX0103", "TX0250", "TX0251"), TxcIndexError)
 
 
 def user_loc() -> Loc | None:

@@ -237,6 +237,8 @@ def expand_dims(x: Tensor, axis: Any) -> Tensor:
     given = axis if isinstance(axis, (tuple, list)) else [axis]
     rank = x.ndim + len(given)
     at = {_axis(a, rank) for a in given}
+    if len(at) < len(given):
+        raise OpError(f"expand_dims: an axis is named twice in {tuple(given)}", code="TX0103")
     rest = iter(x.dims)
     return _reshaped(x, tuple(dim(1) if i in at else next(rest) for i in range(rank)), x.layout)
 

@@ -85,6 +85,19 @@ def test_swap_layout_moves_nothing():
     assert again.layout == "row" and again.value is x.value
 
 
+def test_an_axis_that_is_not_there_is_an_index_error_too():
+    """As NumPy's AxisError."""
+    for axis in (3, -4):
+        with pytest.raises(IndexError, match=f"axis {axis} is out of range for rank 3"):
+            np.expand_dims(asarray(X), axis)
+    with pytest.raises(ValueError, match=r"expand_dims: an axis is named twice in \(0, -4\)"):
+        np.expand_dims(asarray(X), (0, -4))
+
+
+def test_no_repeats_of_nothing():
+    assert np.asarray(np.repeat(asarray(X[:0, 0]), [])).shape == (0,)
+
+
 def test_mixed_layouts():
     with pytest.raises(TxcError) as caught:
         _ = asarray(X) + asarray(X, layout="col")

@@ -153,7 +153,7 @@ def repeat(a: Any, repeats: Any, axis: Any = None) -> Any:
     if is_integer(repeats):
         return methods.repeat_rows(a, repeats, axis)
     if isinstance(repeats, (tuple, list)) or not getattr(repeats, "ndim", 1):
-        numbers = np.asarray(repeats)
+        numbers = np.asarray(repeats, None if np.size(repeats) else np.intp)
         places = np.repeat(np.arange(numbers.size), numbers)
         return apply("take", a, as_tensor(places), axis=axis)
     raise OpError("np.repeat with a count for each element has a size known only at run time",
