@@ -261,7 +261,8 @@ def _merge(frame: Frame, op: MergeOp) -> None:
     if np.any(length % width):
         raise InterpretError(f"the length is {length}: it must be a multiple of {width}")
     at = sym("..at")
-    assert at.symbol is not None
+    symbol = at.symbol
+    assert symbol is not None
 
     for part in _parts(_longest(lower, upper, step), _POINTS // max(1, _volume(frame.batch))):
         inner = _axis(frame, op, lower, upper, step, part)
@@ -270,7 +271,7 @@ def _merge(frame: Frame, op: MergeOp) -> None:
         first, first_end, second, second_end, place = (frame.values[v] for v in _block(inner, op.body.block))
 
         def load(index: Array, inner: Frame = inner) -> Array:
-            inner.env[at.symbol] = index
+            inner.env[symbol] = index
             return inner.load(op.source, (at,))
 
         for end in (first_end, second_end):
@@ -279,7 +280,7 @@ def _merge(frame: Frame, op: MergeOp) -> None:
                 raise InterpretError(f"a run is followed by less than {width} elements of the largest value")
         for t in range(int(np.max(length))):
             x, y = load(np.minimum(first, first_end)), load(np.minimum(second, second_end))
-            inner.env[at.symbol] = place + t
+            inner.env[symbol] = place + t
             inner.store(op.target, (at,), np.where(x < y, x, y), ((op.length.data - 1) - t,))
             first, second = first + (x < y), second + (x >= y)
 
