@@ -1,8 +1,9 @@
 """Integer expressions over symbols: the sizes of tensors, loop bounds, strides and index maps.
 
 A `Dim` is an immutable, interned polynomial with integer coefficients.  Its atoms are symbols and the calls
-``a // b``, ``a % b``, ``min`` and ``max``, kept opaque.  Interning makes equality of normal forms object identity,
-so ``n*m - m`` and ``m*(n - 1)`` are the same object.  Division and remainder are Python's (they round down).
+``a // b``, ``a % b``, ``a ^ b`` (of bits), ``min`` and ``max``, kept opaque.  Interning makes equality of normal forms
+object identity, so ``n*m - m`` and ``m*(n - 1)`` are the same object.  Division and remainder are Python's (they round
+down).
 
 A symbol written ``n`` is never negative (a size or an iterator); one written ``$s`` may be (a stride, an `int`
 argument).  Nothing here imports xDSL or NumPy; `evaluate` works on ints and on integer arrays alike.
@@ -13,6 +14,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
+from math import gcd
 from typing import Any, ClassVar, TypeAlias
 
 __all__ = [
@@ -56,7 +58,7 @@ class Sym:
 
 
 class Call:
-    """An operation that stays opaque inside a polynomial: ``fn`` is one of ``// % min max``."""
+    """An operation that stays opaque inside a polynomial: ``fn`` is one of ``// % ^ min max``."""
 
     __slots__ = ("a", "b", "fn", "key", "nonneg")
     _interned: ClassVar[dict[tuple[str, Dim, Dim], Call]] = {}
@@ -172,10 +174,13 @@ class Dim:
         if other.const is not None and self.const is not None:
             return dim(self.const // other.const)
         whole, rest = _split_divisible(self, other)
-        if not rest.terms:
+        if not rest.terms or _is_remainder_below(rest, other):
             return whole
         if whole.terms:
             return whole + rest // other
+        common = _common_factor(rest, other)
+        if common > 1:
+            return _divided(rest, common) // _divided(other, common)
         return _of_atom(Call("//", self, other))
 
     def __rfloordiv__(self, other: DimLike) -> Dim:
@@ -186,7 +191,20 @@ class Dim:
         if other.const is not None and self.const is not None:
             return dim(self.const % other.const)
         _, rest = _split_divisible(self, other)
+        if _is_remainder_below(rest, other):
+            return rest
+        common = _common_factor(rest, other)
+        if common > 1 and rest.terms:
+            return _divided(rest, common) % _divided(other, common) * common
         return _of_atom(Call("%", rest, other)) if rest.terms else rest
+
+    def __xor__(self, other: DimLike) -> Dim:
+        other = dim(other)
+        if other.const is not None and self.const is not None:
+            return dim(self.const ^ other.const)
+        if self.const == 0 or other.const == 0:
+            return self + other
+        return _of_atom(Call("^", self, other))
 
     def evaluate(self, env: Mapping[Sym, Any]) -> Any:
         """Its value where each symbol has the value that `env` gives it; arrays broadcast."""
@@ -315,7 +333,7 @@ def _atom_bounds(atom: Atom, symbol: Sym, first: Dim, last: Dim) -> tuple[Dim, D
     if atom.fn in ("min", "max"):
         pick = minimum if atom.fn == "min" else maximum
         return pick(a[0], b[0]), pick(a[1], b[1])
-    if symbol in atom.b.symbols() or not atom.b.nonneg:
+    if atom.fn == "^" or symbol in atom.b.symbols() or not atom.b.nonneg:
         return None
     return (a[0] // atom.b, a[1] // atom.b) if atom.fn == "//" else (dim(0), dim(atom.b - 1))
 
@@ -380,6 +398,8 @@ def simplify(expr: Dim, extents: Mapping[Sym, Dim]) -> Dim:
             if _bounded_nonneg(a - b, extents):
                 return b if atom.fn == "min" else a
             return minimum(a, b) if atom.fn == "min" else maximum(a, b)
+        if atom.fn == "^":
+            return a ^ b
         whole, rest = _split_divisible(a, b)
         if _bounded_nonneg(rest, extents) and _bounded_nonneg(b - 1 - rest, extents):
             return whole if atom.fn == "//" else rest
@@ -434,6 +454,26 @@ def _split_divisible(a: Dim, b: Dim) -> tuple[Dim, Dim]:
     return Dim.of_terms(whole), Dim.of_terms(rest)
 
 
+def _is_remainder_below(a: Dim, b: Dim) -> bool:
+    """Whether `a` is a remainder by a constant that is at most the constant `b`, and so lies below that."""
+    atom = a.terms[0][0][0] if len(a.terms) == 1 and a.terms[0][1] == 1 and len(a.terms[0][0]) == 1 else None
+    if not isinstance(atom, Call) or atom.fn != "%" or atom.b.const is None or b.const is None:
+        return False
+    return 0 < atom.b.const <= b.const
+
+
+def _common_factor(a: Dim, b: Dim) -> int:
+    """The largest number that divides a positive constant `b` and every coefficient of `a`; 1 for any other `b`."""
+    if b.const is None or b.const <= 0:
+        return 1
+    return gcd(b.const, *(coeff for _, coeff in a.terms))
+
+
+def _divided(expr: Dim, by: int) -> Dim:
+    """An expression all of whose coefficients a number divides, divided by it."""
+    return Dim.of_terms({mono: coeff // by for mono, coeff in expr.terms})
+
+
 def _evaluate_atom(atom: Atom, env: Mapping[Sym, Any]) -> Any:
     if isinstance(atom, Sym):
         return env[atom]
@@ -442,6 +482,8 @@ def _evaluate_atom(atom: Atom, env: Mapping[Sym, Any]) -> Any:
         return a // b
     if atom.fn == "%":
         return a % b
+    if atom.fn == "^":
+        return a ^ b
     if isinstance(a, int) and isinstance(b, int):
         return min(a, b) if atom.fn == "min" else max(a, b)
     less = a < b
@@ -458,6 +500,7 @@ def _substitute_atom(atom: Atom, env: Mapping[Sym, Dim]) -> Dim:
 _FUNCTIONS: dict[str, Callable[[Dim, Dim], Dim]] = {
     "//": lambda a, b: a // b,
     "%": lambda a, b: a % b,
+    "^": lambda a, b: a ^ b,
     "min": minimum,
     "max": maximum,
 }
@@ -527,6 +570,8 @@ def _from_ast(node: ast.expr) -> Dim:
                     return a // b
                 case ast.Mod():
                     return a % b
+                case ast.BitXor():
+                    return a ^ b
         case ast.Call(func=ast.Name(id="min" | "max" as fn), args=[left, right]):
             return _FUNCTIONS[fn](_from_ast(left), _from_ast(right))
     raise ValueError("unsupported syntax")

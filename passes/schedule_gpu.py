@@ -20,7 +20,7 @@ from ..dialects.dims import dim
 from .contraction import factors_of
 from .costs import Costs
 from .loop_writer import LoopWriter
-from .matrix_units import narrow_factors
+from .matrix_units import held_factors
 from .schedule_cpu import CpuSchedule
 from .schedule_gpu_contract import schedule_gpu_contraction
 from .schedule_gpu_map import Grid, schedule_gpu_map
@@ -61,9 +61,10 @@ class GpuSchedule(ScheduleWalk):
         if isinstance(op, kernel.GenericOp) and not op.is_reduction:
             schedule_gpu_map(self.writer, op, block, self.grid)
         elif isinstance(op, kernel.GenericOp) and (factors := factors_of(op)) is not None:
-            narrow = narrow_factors(op) if op.order is not None and op.order.data.kind == "unit" else None
-            if narrow is not None:
-                schedule_gpu_units(self.writer, op, factors, narrow, block)
+            held = held_factors(op)
+            unit = held.unit(op.order.data) if held is not None and op.order is not None else None
+            if held is not None and unit is not None:
+                schedule_gpu_units(self.writer, op, factors, held, unit, block)
             else:
                 schedule_gpu_contraction(self.writer, op, factors, block)
         elif isinstance(op, kernel.GenericOp) and takes_reduction(op):

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Any
 
 import ml_dtypes
 import numpy as np
 import pytest
-from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.builtin import ModuleOp, StringAttr, UnitAttr
+from xdsl.ir import Attribute
 from xdsl.utils.exceptions import PassFailedException, VerifyException
 
 import txc
@@ -17,8 +19,9 @@ from txc.compiler.interpret import loops
 from txc.compiler.interpret.kernel import run as run_kernels
 from txc.compiler.options import Options
 from txc.compiler.pipeline import Stages, run_stages
-from txc.dialects.loop import MatrixFoldOp, ParallelOp
-from txc.dialects.order import UNIT, parse_order
+from txc.dialects.loop import AsyncCopyOp, MatrixFoldOp, ParallelOp
+from txc.dialects.loop_base import integer
+from txc.dialects.order import Order, parse_order
 
 RNG = np.random.default_rng(12)
 FREELY = frozenset({"reassoc"})
@@ -99,26 +102,41 @@ def test_only_where_it_is_allowed() -> None:
 def test_a_cpu_has_none() -> None:
     half = drawn((8, 8), np.float16)
     with pytest.raises(PassFailedException, match="the order unit<16, fma> is that of a GPU's matrix units"):
-        txc.jit(product, passes="tx-fuse{matrix-units=true}")(half, half)
+        txc.jit(product, passes="tx-fuse{matrix-units=f16}")(half, half)
 
 
 def test_the_order_is_written_and_read() -> None:
-    assert str(UNIT) == "unit<16, fma>" and parse_order(str(UNIT)) == UNIT
+    for order, text in ((Order("unit", 16, 1, "fma"), "unit<16, fma>"), (Order("unit", 32), "unit<32>")):
+        assert str(order) == text and parse_order(text) == order
 
 
 def test_what_a_matrix_fold_is_checked_for() -> None:
-    module = staged(product, drawn((8, 8), np.float16), drawn((8, 8), np.float16), stop="loops", fastmath=FREELY).module
-    fold = folds(module)[0]
+    """At stage `loops`, where a user may write one."""
+    half = drawn((8, 8), np.float16)
+    fold = folds(staged(product, half, half, stop="loops", fastmath=FREELY).module)[0]
+    copy = next(op for op in fold.walk() if isinstance(op, AsyncCopyOp))
     fold.verify_()
-    left, rows, parent = fold.left, fold.rows, fold.parent_op()
-    fold.operands[0] = fold.sums
-    with pytest.raises(VerifyException, match="pieces are both of f16 or both of bf16, sums of f32, not f32, f16, f32"):
-        fold.verify_()
-    fold.operands[0] = left
-    fold.attributes["rows"] = type(rows)(24, rows.type)
-    with pytest.raises(VerifyException, match="rows and columns are multiples of 32, the step of 16"):
-        fold.verify_()
-    fold.attributes["rows"] = rows
+    copy.verify_()
+    attributes, parent = dict(fold.attributes), fold.parent_op()
+
+    def refused(message: str, **changed: Attribute) -> None:
+        fold.attributes.update(changed)
+        with pytest.raises(VerifyException, match=re.escape(message)):
+            fold.verify_()
+        fold.attributes.clear()
+        fold.attributes.update(attributes)
+
+    refused("128 rows in tiles of 24: the tile is a multiple of 16", tile_rows=integer(24))
+    refused("there is no unit 'f17': f16, bf16, tf32", unit=StringAttr("f17"))
+    refused("the left pieces are f16[4, 1, 128, 8, 8], not f16[3, 1, 128, 8, 8]", stages=integer(4))
+    refused("the left pieces are bf16[3, 1, 128, 8, 8], not f16[3", unit=StringAttr("bf16"))
+    refused("pieces of tf32 are 32 long, from 0 on, not 64", unit=StringAttr("tf32"))
+    refused("warp groups of f16 have 64 rows, 16 a warp, and at most 256", warpgroup=UnitAttr())
+    fold.operands[2] = fold.left
+    refused("the sums of f16 are of f32, not of f16")
+    copy.attributes["elements"] = integer(16)
+    with pytest.raises(VerifyException, match="4, 8 or 16 bytes are copied at once, not 32"):
+        copy.verify_()
     assert isinstance(parent, ParallelOp)
     fold.detach()
     with pytest.raises(VerifyException, match="a matrix fold stands in a gpu_block"):
