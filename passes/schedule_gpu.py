@@ -39,16 +39,22 @@ AS_THREADS = Lanes(vector_bits=128)
 
 @dataclass(frozen=True)
 class ScheduleGpuPass(ModulePass):
-    """Kernels to grids.  `threads` of a block; `unroll` copies of a map's vectors (0: chosen by the body)."""
+    """Kernels to grids.  `threads` of a block; `unroll` copies of a map's vectors (0: chosen by the body).
+
+    `warpgroups`: matrix units that multiply for four warps together are there, and used where they can be.
+    """
 
     name = "tx-schedule-gpu"
     threads: int = 256
     unroll: int = 0
+    warpgroups: bool = False
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for function in [f for f in op.body.block.ops if isinstance(f, func.FuncOp)]:
             GpuSchedule(
-                LoopWriter(function, costs=Costs.of(function), streams=False), Grid(self.threads, self.unroll)
+                LoopWriter(function, costs=Costs.of(function), streams=False),
+                Grid(self.threads, self.unroll),
+                self.warpgroups,
             ).function(function)
             function.attributes["tx.thread_arena"] = dim_attr(dim(0))
 
@@ -56,6 +62,7 @@ class ScheduleGpuPass(ModulePass):
 @dataclass
 class GpuSchedule(ScheduleWalk):
     grid: Grid
+    warpgroups: bool
 
     def kernel(self, op: Operation, block: Block) -> None:
         if isinstance(op, kernel.GenericOp) and not op.is_reduction:
@@ -64,7 +71,7 @@ class GpuSchedule(ScheduleWalk):
             held = held_factors(op)
             unit = held.unit(op.order.data) if held is not None and op.order is not None else None
             if held is not None and unit is not None:
-                schedule_gpu_units(self.writer, op, factors, held, unit, block)
+                schedule_gpu_units(self.writer, op, factors, held, unit, block, self.warpgroups and unit.warpgroup)
             else:
                 schedule_gpu_contraction(self.writer, op, factors, block)
         elif isinstance(op, kernel.GenericOp) and takes_reduction(op):

@@ -29,12 +29,10 @@ from .schedule_map import Group
 
 __all__ = ["schedule_gpu_units"]
 
-#: Threads of a block; warps along the rows and along the columns of its tile.
-THREADS, WARPS = 256, (2, 4)
-#: Pieces of each operand in block memory at a time.
-STAGES = 3
-#: Results that are worth the larger tiles.
-LARGE = 1 << 20
+#: Threads of a block.
+THREADS = 256
+#: Larger tiles are for results that make at least so many of them: fewer would leave processors without work.
+TILES = 128
 #: Elements between rows of the sums, so that the rows that a warp stores begin in different banks.
 PAD = 8
 #: Vectors that a thread has on their way through registers.
@@ -44,16 +42,20 @@ SECTOR = 32
 
 
 def schedule_gpu_units(
-    writer: LoopWriter, nest: kernel.GenericOp, factors: Factors, held: HeldFactors, unit: MatrixUnit, block: Block
-) -> None:
-    """Grids for a contraction in the order of a unit."""
+    writer: LoopWriter, nest: kernel.GenericOp, factors: Factors, held: HeldFactors, unit: MatrixUnit, block: Block,
+    warpgroup: bool,
+) -> None:  # fmt: skip
+    """Grids for a contraction in the order of a unit, by `warpgroup` (four warps together) or warp by warp."""
     made = _Units(writer, nest, factors, held, unit)
-    zeros, (small, large) = made.aligned(), _tiles(unit)
+    zeros, (small, large) = made.aligned(), _tiles(unit, warpgroup)
 
     def vectors(inner: Block) -> None:
         assert zeros is not None
         either(
-            inner, made.m * made.n - LARGE, lambda b: made.write(b, large, zeros), lambda b: made.write(b, small, zeros)
+            inner,
+            made.m * made.n - TILES * large.rows * large.columns,
+            lambda b: made.write(b, large, zeros),
+            lambda b: made.write(b, small, zeros),
         )
 
     if zeros is None:
@@ -62,9 +64,29 @@ def schedule_gpu_units(
         either(block, 1 - sum(zeros, dim(0)), vectors, lambda b: made.write(b, small, None))
 
 
-def _tiles(unit: MatrixUnit) -> tuple[tuple[int, int], tuple[int, int]]:
-    """A block's rows and columns, for few results and for many: as many sums as its registers hold."""
-    return (64, 64), (128, 64 if DTYPES[unit.sums].bits > 32 else 128)
+@dataclass(frozen=True)
+class _Tile:
+    """A block's rows and columns of results, its warps along both, and pieces of each operand that it holds."""
+
+    rows: int
+    columns: int
+    warps: tuple[int, int] = (2, 4)
+    stages: int = 3
+    warpgroup: bool = False
+
+    @property
+    def of_warp(self) -> tuple[int, int]:
+        return self.rows // self.warps[0], self.columns // self.warps[1]
+
+
+def _tiles(unit: MatrixUnit, warpgroup: bool) -> tuple[_Tile, _Tile]:
+    """For few results and for many: as many sums as registers hold.
+
+    Products of warp groups still run when the next ones begin, so there is one more piece.
+    """
+    if warpgroup:
+        return _Tile(128, 64, (8, 1), 4, True), _Tile(128, 256, (8, 1), 4, True)
+    return _Tile(64, 64), _Tile(128, 64 if DTYPES[unit.sums].bits > 32 else 128)
 
 
 @dataclass(frozen=True)
@@ -112,10 +134,10 @@ class _Units:
             zeros.update(dict.fromkeys((*found, group.extent % self.vector)))
         return tuple(z for z in zeros if z is not dim(0))
 
-    def write(self, block: Block, tile: tuple[int, int], zeros: tuple[Dim, ...] | None) -> None:
+    def write(self, block: Block, tile: _Tile, zeros: tuple[Dim, ...] | None) -> None:
         """One grid; with vectors where `zeros` says what is aligned."""
         writer, number, body, unit = self.writer, self.writer.fresh(), Block(), self.unit
-        rows, columns = tile
+        rows, columns = tile.rows, tile.columns
         across, down = (self.n + (columns - 1)) // columns, (self.m + (rows - 1)) // rows
         column = bound(writer, body, number % across) * columns
         row = bound(writer, body, number // across % down) * rows
@@ -125,16 +147,17 @@ class _Units:
         sides: list[_Side] = []
         for side, (own, base, extent) in enumerate(((rows, row, self.m), (columns, column, self.n))):
             piece = Piece(unit, own, unit.turns and not self.along[side])
-            memory = _memory(body, unit.factors[side], (STAGES, *piece.shape), size)
-            size += STAGES * piece.bytes
+            memory = _memory(body, unit.factors[side], (tile.stages, *piece.shape), size)
+            size += tile.stages * piece.bytes
             sides.append(_Side(side, extent, self.along[side], piece, base, memory))
-            self._bring(fill, sides[side], start, batch, zeros is not None)
+            self._bring(fill, sides[side], start, start // unit.line % tile.stages, batch, zeros is not None)
         fill.add_op(loop.YieldOp())
         sums = _memory(body, unit.sums, (rows, columns + PAD), 0)
-        warp = rows // WARPS[0], columns // WARPS[1]
         left, right = sides
         buffers, pieces = (left.memory, right.memory, sums), (left.piece, right.piece)
-        body.add_op(loop.MatrixFoldOp(str(start), 0, self.k, fill, buffers, pieces, STAGES, warp))
+        body.add_op(
+            loop.MatrixFoldOp(str(start), 0, self.k, fill, buffers, pieces, tile.stages, tile.of_warp, tile.warpgroup)
+        )
         self._finish(body, sums, tile, (row, column), batch, 1 if zeros is None else self.finished)
         shared = max(size, rows * (columns + PAD) * DTYPES[unit.sums].bytes)
         grid = gpu_block(number, self.stack * across * down, body, THREADS, shared=shared, zeros=zeros or ())
@@ -142,8 +165,10 @@ class _Units:
 
     # Pieces of the operands
 
-    def _bring(self, block: Block, side: _Side, start: Dim, batch: dict[Sym, Dim], aligned: bool) -> None:
-        """The piece of one operand from `start` on along K, some elements a thread."""
+    def _bring(
+        self, block: Block, side: _Side, start: Dim, slot: Dim, batch: dict[Sym, Dim], aligned: bool
+    ) -> None:  # fmt: skip
+        """The piece of one operand from `start` on along K, as number `slot`, some elements a thread."""
         width = self.vector if aligned and (side.along or side.piece.turned) else 1
         thread, copy, lane = (self.writer.fresh() for _ in range(3))
         copies = side.piece.size * self.unit.line // width // THREADS
@@ -157,7 +182,6 @@ class _Units:
             here, k = minimum(side.base + beside, side.extent - 1), minimum(start + first, self.k - width)
         else:
             here, k = minimum(side.base + beside, side.extent - width), minimum(start + first, self.k - 1)
-        slot = start // self.unit.line % STAGES
 
         def at(offset: Dim) -> tuple[dict[Sym, Dim], list[Dim]]:
             """The point of the nest, and the place in block memory, of an element of the vector."""
@@ -211,12 +235,12 @@ class _Units:
         return buffer, index
 
     def _finish(
-        self, block: Block, sums: SSAValue, tile: tuple[int, int], base: tuple[Dim, Dim], batch: dict[Sym, Dim],
+        self, block: Block, sums: SSAValue, tile: _Tile, base: tuple[Dim, Dim], batch: dict[Sym, Dim],
         width: int,
     ) -> None:  # fmt: skip
         thread, copy, lane = (self.writer.fresh() for _ in range(3))
         vector, body = thread + copy * THREADS, Block()
-        rows, columns = tile
+        rows, columns = tile.rows, tile.columns
         down, across = vector // (columns // width), vector % (columns // width) * width
         total = loop.LoadOp(sums, [down, across + lane])
         body.add_op(total)

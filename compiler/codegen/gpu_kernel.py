@@ -28,8 +28,8 @@ from ...dialects.loop import (
 )
 from ...dialects.types import DTYPES
 from .function import symbols_of
-from .gpu_matrix import MatrixWriter
 from .gpu_team import WARP
+from .gpu_warpgroup import WarpgroupWriter
 from .lanes import Reg
 from .llvm_streaming import alignment_of
 from .writer import EmitError
@@ -45,7 +45,13 @@ def _is_shared(op: Operation) -> bool:
     return isinstance(op, ReduceOp) and op.cooperative is not None
 
 
-class GpuKernel(MatrixWriter):
+def _fills_registers(fold: MatrixFoldOp) -> bool:
+    """Whether a thread's sums are more than half of what it has where two blocks run side by side."""
+    rows, columns = fold.tile
+    return rows * columns // WARP > 64 or DTYPES[fold.unit.sums].bits > 32
+
+
+class GpuKernel(WarpgroupWriter):
     """A function with one nest of blocks, as a kernel."""
 
     def __init__(self, module: object, name: str):
@@ -74,8 +80,8 @@ class GpuKernel(MatrixWriter):
         threads = {p.n_threads for p in op.walk() if isinstance(p, ParallelOp) and p.kind.data == "gpu_block"}
         bounds = f'"nvvm.maxntid"="{max(threads)}"' if threads else ""
         if folds := [inner for inner in op.walk() if isinstance(inner, MatrixFoldOp)]:
-            wide = any(DTYPES[fold.unit.sums].bits > 32 for fold in folds)
-            bounds += f' "nvvm.minctasm"="{1 if wide else 2}"'  # or ptxas keeps to 64 registers for sm_90, and spills
+            # Without such a bound ptxas keeps to 64 registers for sm_90, and spills.
+            bounds += f' "nvvm.minctasm"="{1 if any(map(_fills_registers, folds)) else 2}"'
         self.finish("ptx_kernel void", ", ".join(parameters), bounds)
 
     def unknown_symbol(self, symbol: Sym) -> str:

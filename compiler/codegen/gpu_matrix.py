@@ -8,18 +8,16 @@ time; of wider granules a quarter is one element, which its thread loads.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from xdsl.ir import SSAValue
 
 from ...dialects.attributes import BufferInfo, BufferType
-from ...dialects.dims import Sym, dim
-from ...dialects.loop import AsyncCopyOp, MatrixFoldOp
+from ...dialects.loop import MatrixFoldOp
 from ...dialects.matrix_unit import LINE, MatrixUnit, Piece
 from ...dialects.types import DTYPES
-from .gpu_async import AsyncWriter
-from .lanes import Reg
+from .gpu_pipeline import PipelineWriter
 from .writer import EmitError, llvm_type
 
 __all__ = ["MatrixWriter"]
@@ -50,12 +48,11 @@ class _Operand:
         return self.offsets[granule], octet * OCTET * LINE
 
 
-class MatrixWriter(AsyncWriter):
+class MatrixWriter(PipelineWriter):
     """Adds the fold of matrix units."""
 
     def matrix_fold(self, op: MatrixFoldOp) -> None:
-        if not self.together or self.lanes or self.team != "block":
-            raise EmitError("a matrix fold where not all threads of the block are")
+        """By warps, each its tile of the sums."""
         down, across = op.warps
         if down * across * 32 != self.threads or down & (down - 1):
             raise EmitError(f"a matrix fold of {down} by {across} warps in a block of {self.threads} threads")
@@ -68,45 +65,8 @@ class MatrixWriter(AsyncWriter):
         def multiply(slot: str, regs: list[str]) -> list[str]:
             return self._multiply_pieces(op, left, right, slot, regs)
 
-        sums = self._pipeline(op, tile_rows * tile_columns // 32, multiply)
-        self._store_sums(op, row, column, sums)
-        self.barrier()
-
-    def _pipeline(
-        self, op: MatrixFoldOp, count: int, multiply: Callable[[str, list[str]], list[str]]
-    ) -> list[str]:  # fmt: skip
-        """The loop over K, with pieces on their way ahead of the products; `count` sums of each thread in the end."""
-        copies = any(isinstance(inner, AsyncCopyOp) for inner in op.walk())
-        ahead, line = op.n_stages - 1, op.unit.line
-        upper, sums = self.index(op.upper.data), DTYPES[op.unit.sums]
-        zero = "0.0" if sums.is_float else "0"
-
-        def fill(at: str) -> None:
-            """The pieces of the iteration at `at`, if there is one."""
-            end = self.add(at, "1")
-            self.declare("llvm.smin.i64", "i64", ["i64", "i64"])
-            end = self.ins(f"call i64 @llvm.smin.i64(i64 {end}, i64 {upper})")
-            self.counted(op.symbol, at, end, str(line), lambda _: self.region(op.block) or [], bound=op.upper.data)
-            if copies:
-                self.end_group()
-
-        def body(carried: list[Reg]) -> list[Reg]:
-            if copies:
-                self.wait_for_groups(ahead - 1)
-            self.barrier()
-            at = self.symbol(now)[0]
-            fill(self.add(at, str(ahead * line)))
-            slot = self.index(op.slot.substitute({op.symbol: dim(now.name)}))
-            found = multiply(slot, [self.constants(r)[0] for r in carried])
-            return [Reg((), [r], sums) for r in found]
-
-        now = Sym(f"{op.iv.data}.now")
-        for stage in range(ahead):
-            fill(str(stage * line))
-        zeros = [Reg((), [zero], sums) for _ in range(count)]
-        _, found = self.counted(now, "0", upper, str(line), body, zeros, bound=op.upper.data)
-        self.barrier()
-        return [self.constants(r)[0] for r in found]
+        sums = self.pipeline(op, tile_rows * tile_columns // 32, multiply)
+        self.store_sums(op, row, column, sums)
 
     # Operands
 
@@ -160,7 +120,7 @@ class MatrixWriter(AsyncWriter):
             pointer = self._moved(base, *operand.at(octet, granule))
             name = f"llvm.nvvm.ldmatrix.sync.aligned.m8n8.x4{'.trans' if operand.piece.turned else ''}.b16.p3"
             self.declare(name, FOUR, ["ptr addrspace(3)"])
-            regs = self._parts(self.ins(f"call {FOUR} @{name}(ptr addrspace(3) {pointer})"), FOUR)
+            regs = self.parts(self.ins(f"call {FOUR} @{name}(ptr addrspace(3) {pointer})"), FOUR)
             regs = [self._converted(r, unit) for r in regs]
             found += [[regs[0], regs[2]], [regs[1], regs[3]]]
         return found
@@ -213,13 +173,14 @@ class MatrixWriter(AsyncWriter):
         letters = [f"={unit.registers}"] * len(c) + [letter] * (len(a) + len(b)) + [unit.registers] * len(c)
         given = ", ".join([*(f"{word} {x}" for x in (*a, *b)), *(f"{scalar} {x}" for x in c)])
         kind = f"{{ {', '.join([scalar] * len(c))} }}"
-        return self._parts(self.ins(f'call {kind} asm "{text}", "{",".join(letters)}"({given}) convergent'), kind)
+        return self.parts(self.ins(f'call {kind} asm "{text}", "{",".join(letters)}"({given}) convergent'), kind)
 
-    def _parts(self, made: str, kind: str) -> list[str]:
+    def parts(self, made: str, kind: str) -> list[str]:
+        """The elements of a struct of that type."""
         return [self.ins(f"extractvalue {kind} {made}, {i}") for i in range(kind.count(",") + 1)]
 
-    def _store_sums(self, op: MatrixFoldOp, row: str, column: str, sums: Sequence[str]) -> None:
-        """From the registers of a warp, whose tile begins there, to block memory."""
+    def store_sums(self, op: MatrixFoldOp, row: str, column: str, sums: Sequence[str]) -> None:
+        """From the registers of a warp, whose tile begins there, to block memory, for all threads of the block."""
         info, across, lane = _info(op.sums), op.tile[1] // OCTET, self.lane_number()
         pitch, scalar = info.dims[-1].const, llvm_type(info.dtype)
         assert pitch is not None
@@ -233,6 +194,7 @@ class MatrixWriter(AsyncWriter):
             pair = self.ins(f"insertelement <2 x {scalar}> {pair}, {scalar} {sums[number + 1]}, i64 1")
             pointer = self.ins(f"getelementptr {scalar}, ptr {base}, i64 {(i * pitch + j) * OCTET}")
             self.put(f"store <2 x {scalar}> {pair}, ptr {pointer}, align {2 * info.dtype.bytes}")
+        self.barrier()
 
 
 def _info(buffer: SSAValue) -> BufferInfo:

@@ -48,6 +48,11 @@ class Target:
         return int("".join(c for c in self.cpu if c.isdigit()) or 0) if self.is_gpu else 0
 
     @property
+    def has_warpgroups(self) -> bool:
+        """Whether four warps multiply matrices together (``wgmma``): an instruction of ``sm_90a`` alone."""
+        return self.is_gpu and self.cpu == "sm_90a"
+
+    @property
     def pointer_bits(self) -> int:
         return 32 if self.arch == "wasm32" else 64
 

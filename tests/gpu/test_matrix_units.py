@@ -44,19 +44,57 @@ def staged(f: Callable[..., Any], *arrays: np.ndarray, cpu: str = "sm_80", stop:
     return run_stages(graph, Options.of(**options), target=gpu_target(cpu), stop_after=stop)
 
 
+def bytes_exactly(a: Any, b: Any) -> Any:
+    return a.astype(np.int32) @ b.astype(np.int32)
+
+
+def bytes_turned(a: Any, b: Any) -> Any:
+    return a.T.astype(np.int32) @ b.T.astype(np.int32)
+
+
+#: Matrix units warp by warp although there are those of four warps.
+WARPS = "tx-schedule-gpu{warpgroups=false}"
+SIZES = [(40, 48, 24), (130, 70, 17), (3, 0, 2)]
+
+
+@pytest.mark.parametrize("passes", ["", WARPS], ids=["wgmma", "mma"])
 @pytest.mark.parametrize("kind", [np.float16, ml_dtypes.bfloat16], ids=["f16", "bf16"])
-@pytest.mark.parametrize("sizes", [(40, 48, 24), (130, 70, 17), (3, 0, 2)], ids=str)
-def test_products(kind: Any, sizes: tuple[int, int, int]) -> None:
+@pytest.mark.parametrize("sizes", SIZES, ids=str)
+def test_products_of_halves(kind: Any, sizes: tuple[int, int, int], passes: str) -> None:
     """As near to the product in f64 as a rounded sum in f32 is."""
     m, k, n = sizes
     for f, shapes in ((product, [(m, k), (k, n)]), (of_transposed, [(k, m), (n, k)])):
         arrays = [drawn(s, kind) for s in shapes]
-        found = txc.jit(f, device="ptx-sim", fastmath=FREELY)(*arrays)
+        found = txc.jit(f, device="ptx-sim", fastmath=FREELY, passes=passes)(*arrays)
         expected = f(*(a.astype(np.float64) for a in arrays))
         assert found.dtype == np.dtype(kind) and found.shape == expected.shape
         bits = 11 if kind == np.float16 else 8
         ulp = np.ldexp(1.0, np.frexp(expected)[1] - bits)
         assert np.all(np.abs(found.astype(np.float64) - expected) <= 0.51 * ulp + 1e-5)
+
+
+@pytest.mark.parametrize("sizes", SIZES, ids=str)
+@pytest.mark.parametrize(
+    ("kind", "allowed", "error"), [(np.float32, "tf32", 2e-3), (np.float64, "reassoc", 1e-15)], ids=["tf32", "f64"]
+)
+def test_products_of_wider_factors(kind: Any, allowed: str, error: float, sizes: tuple[int, int, int]) -> None:
+    m, k, n = sizes
+    for f, shapes in ((product, [(m, k), (k, n)]), (of_transposed, [(k, m), (n, k)])):
+        arrays = [drawn(s, kind) for s in shapes]
+        made = txc.jit(f, device="ptx-sim", fastmath={allowed})
+        exact = f(*(a.astype(np.longdouble) for a in arrays))
+        most = f(*(np.abs(a).astype(np.longdouble) for a in arrays)) if f is product else f(*map(np.abs, arrays))
+        assert np.all(np.abs(made(*arrays) - exact) <= error * (most + 1))
+
+
+@pytest.mark.parametrize("passes", ["", WARPS], ids=["wgmma", "mma"])
+@pytest.mark.parametrize("kinds", [(np.int8, np.int8), (np.uint8, np.int8)], ids=["s8", "u8.s8"])
+def test_products_of_bytes_are_exact(kinds: tuple[Any, Any], passes: str) -> None:
+    """So nothing has to be allowed; sums that overflow 32 bits go round, as NumPy's do."""
+    for f, shapes in ((bytes_exactly, [(70, 33), (33, 20)]), (bytes_turned, [(128, 64), (64, 128)])):
+        arrays = [RNG.integers(np.iinfo(k).min, np.iinfo(k).max + 1, s).astype(k) for s, k in zip(shapes, kinds)]
+        found = txc.jit(f, device="ptx-sim", passes=passes)(*arrays)
+        np.testing.assert_array_equal(found, f(*arrays), strict=True)
 
 
 def test_stacks_and_what_is_fused() -> None:
