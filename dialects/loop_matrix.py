@@ -75,8 +75,8 @@ class MatrixFoldOp(Ranged):
     as ``[stages, *Piece.shape]``.  It runs up to ``stages - 1`` iterations ahead of the products, so it depends on
     nothing but its iterator.  Products along `step`, the pieces' whole length, are added to sums that begin at zero.
     In the end these are in `sums`, ``[rows, columns]`` of block memory, which may be that of the pieces; the fold puts
-    the barriers around all that.  Each warp has `tile` rows and columns of the sums; with `warpgroup` four warps together
-    multiply 64 rows by all columns, from block memory.
+    the barriers around all that.  Each warp has `tile` rows and columns of the sums; with `warpgroup` four warps
+    together multiply 64 rows by all columns, from block memory.
     """
 
     name = "loop.matrix_fold"

@@ -8,6 +8,7 @@ What lies beyond K is zero.  The sums come into block memory, from where threads
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from xdsl.ir import Block, BlockArgument, SSAValue
@@ -36,7 +37,7 @@ TILES = 128
 #: Elements between rows of the sums, so that the rows that a warp stores begin in different banks.
 PAD = 8
 #: Vectors that a thread has on their way through registers.
-IN_FLIGHT = 8
+IN_FLIGHT = 4
 #: Bytes that memory hands out together.
 SECTOR = 32
 
@@ -170,12 +171,10 @@ class _Units:
     ) -> None:  # fmt: skip
         """The piece of one operand from `start` on along K, as number `slot`, some elements a thread."""
         width = self.vector if aligned and (side.along or side.piece.turned) else 1
-        thread, copy, lane = (self.writer.fresh() for _ in range(3))
-        copies = side.piece.size * self.unit.line // width // THREADS
         source = self._source(side, width)
-        flight = copies if source is not None else min(copies, IN_FLIGHT)
-        turn = self.writer.fresh() if copies > flight else dim(0)
-        beside, first = self._share(side, thread + (turn * flight + copy) * THREADS, width)
+        vectors = side.piece.size * self.unit.line // width
+        number, wrap = self._numbered(vectors // THREADS, 1 if source is not None else IN_FLIGHT)
+        beside, first = self._share(side, number, width)
         # What is beyond the edges repeats what is there, and nobody asks for it; beyond K there are zeros.
         there = self.k - 1 - start - first
         if side.along:
@@ -191,13 +190,12 @@ class _Units:
             panel, line, granule, element = side.piece.place(beside, first)
             return point, [slot, panel, line, granule, element + offset]
 
-        body = Block()
+        body, lane = Block(), self.writer.fresh()
         if source is not None:
             buffer, index = source
             point, place = at(dim(0))
             exprs, guards = ([e.substitute(point) for e in part] for part in (index.exprs, index.guards))
-            body.add_ops([loop.AsyncCopyOp(buffer, exprs, [*guards, there], side.memory, place, width), loop.YieldOp()])
-            each = Block([loop.ForOp(str(copy), 0, copies, body)])
+            body.add_op(loop.AsyncCopyOp(buffer, exprs, [*guards, there], side.memory, place, width))
         else:
             point, place = at(lane)
             value = self.writer.factor(self.nest, self.held.values[side.number], point, body)
@@ -205,11 +203,23 @@ class _Units:
             code = BodyBuilder(body)
             kept = code.select(code.index(there) >= 0, code.wrap(value, dtype), code.constant(0, dtype))
             body.add_op(loop.StoreOp(code.ssa(kept), side.memory, place))
-            each = in_lanes(copy, in_lanes(lane, body, vector=width), unroll=flight)
-            if copies > flight:
-                each.add_op(loop.YieldOp())
-                each = Block([loop.ForOp(str(turn), 0, copies // flight, each)])
-        block.add_op(gpu_threads(thread, 0, THREADS, each))
+            body = in_lanes(lane, body, vector=width)
+        block.add_op(wrap(body))
+
+    def _numbered(self, each: int, flight: int) -> tuple[Dim, Callable[[Block], loop.ParallelOp]]:
+        """A number that runs over `each` times the threads, neighbours for neighbours, and the loops around a body.
+
+        So many of a thread's are lanes at a time, in `flight` together.
+        """
+        thread, turn, copy = (self.writer.fresh() for _ in range(3))
+        flight = min(each, flight)
+
+        def wrap(body: Block) -> loop.ParallelOp:
+            lanes = in_lanes(copy, body, unroll=flight)
+            lanes.add_op(loop.YieldOp())
+            return gpu_threads(thread, 0, THREADS, Block([loop.ForOp(str(turn), 0, each // flight, lanes)]))
+
+        return thread + (turn * flight + copy) * THREADS, wrap
 
     def _share(self, side: _Side, number: Dim, width: int) -> tuple[Dim, Dim]:
         """Beside and along K, the first element of a vector of the piece: neighbours in memory for neighbours."""
@@ -238,10 +248,10 @@ class _Units:
         self, block: Block, sums: SSAValue, tile: _Tile, base: tuple[Dim, Dim], batch: dict[Sym, Dim],
         width: int,
     ) -> None:  # fmt: skip
-        thread, copy, lane = (self.writer.fresh() for _ in range(3))
-        vector, body = thread + copy * THREADS, Block()
         rows, columns = tile.rows, tile.columns
-        down, across = vector // (columns // width), vector % (columns // width) * width
+        number, wrap = self._numbered(rows * columns // width // THREADS, IN_FLIGHT)
+        body, lane = Block(), self.writer.fresh()
+        down, across = number // (columns // width), number % (columns // width) * width
         total = loop.LoadOp(sums, [down, across + lane])
         body.add_op(total)
         row, column = base[0] + down, base[1] + across
@@ -249,8 +259,7 @@ class _Units:
         self.writer.within = (self.m - 1 - row, self.n - 1 - column)
         self.writer.finish(self.nest, [total.result], point, body)
         self.writer.within = ()
-        copies = rows * columns // width // THREADS
-        block.add_op(gpu_threads(thread, 0, THREADS, in_lanes(copy, in_lanes(lane, body, vector=width), unroll=copies)))
+        block.add_op(wrap(in_lanes(lane, body, vector=width)))
 
 
 def _memory(block: Block, dtype: str, shape: tuple[int, ...], offset: int) -> SSAValue:

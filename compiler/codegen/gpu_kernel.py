@@ -46,9 +46,8 @@ def _is_shared(op: Operation) -> bool:
 
 
 def _fills_registers(fold: MatrixFoldOp) -> bool:
-    """Whether a thread's sums are more than half of what it has where two blocks run side by side."""
-    rows, columns = fold.tile
-    return rows * columns // WARP > 64 or DTYPES[fold.unit.sums].bits > 32
+    """Whether a thread may need more than it has where two blocks run side by side."""
+    return fold.warpgroup is not None or DTYPES[fold.unit.sums].bits > 32
 
 
 class GpuKernel(WarpgroupWriter):

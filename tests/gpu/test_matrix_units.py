@@ -54,47 +54,64 @@ def bytes_turned(a: Any, b: Any) -> Any:
 
 #: Matrix units warp by warp although there are those of four warps.
 WARPS = "tx-schedule-gpu{warpgroups=false}"
+#: Vectors, edges, nothing to add.
 SIZES = [(40, 48, 24), (130, 70, 17), (3, 0, 2)]
+F64, TF32 = 1e-15, 2e-3
 
 
-@pytest.mark.parametrize("passes", ["", WARPS], ids=["wgmma", "mma"])
-@pytest.mark.parametrize("kind", [np.float16, ml_dtypes.bfloat16], ids=["f16", "bf16"])
-@pytest.mark.parametrize("sizes", SIZES, ids=str)
-def test_products_of_halves(kind: Any, sizes: tuple[int, int, int], passes: str) -> None:
+@pytest.mark.parametrize(
+    ("kind", "f", "passes"),
+    [
+        (np.float16, product, ""),
+        (np.float16, of_transposed, ""),
+        (np.float16, product, WARPS),
+        (np.float16, of_transposed, WARPS),
+        (ml_dtypes.bfloat16, product, ""),
+    ],
+)
+def test_products_of_halves(kind: Any, f: Callable[..., Any], passes: str) -> None:
     """As near to the product in f64 as a rounded sum in f32 is."""
-    m, k, n = sizes
-    for f, shapes in ((product, [(m, k), (k, n)]), (of_transposed, [(k, m), (n, k)])):
-        arrays = [drawn(s, kind) for s in shapes]
-        found = txc.jit(f, device="ptx-sim", fastmath=FREELY, passes=passes)(*arrays)
-        expected = f(*(a.astype(np.float64) for a in arrays))
+    made = txc.jit(f, device="ptx-sim", fastmath=FREELY, passes=passes)
+    for m, k, n in SIZES:
+        arrays = [drawn(s, kind) for s in ([(m, k), (k, n)] if f is product else [(k, m), (n, k)])]
+        found, expected = made(*arrays), f(*(a.astype(np.float64) for a in arrays))
         assert found.dtype == np.dtype(kind) and found.shape == expected.shape
         bits = 11 if kind == np.float16 else 8
         ulp = np.ldexp(1.0, np.frexp(expected)[1] - bits)
         assert np.all(np.abs(found.astype(np.float64) - expected) <= 0.51 * ulp + 1e-5)
 
 
-@pytest.mark.parametrize("sizes", SIZES, ids=str)
 @pytest.mark.parametrize(
-    ("kind", "allowed", "error"), [(np.float32, "tf32", 2e-3), (np.float64, "reassoc", 1e-15)], ids=["tf32", "f64"]
+    ("kind", "f", "allowed", "error"),
+    [
+        (np.float32, product, "tf32", TF32),
+        (np.float32, of_transposed, "tf32", TF32),
+        (np.float64, of_transposed, "reassoc", F64),
+    ],
 )
-def test_products_of_wider_factors(kind: Any, allowed: str, error: float, sizes: tuple[int, int, int]) -> None:
-    m, k, n = sizes
-    for f, shapes in ((product, [(m, k), (k, n)]), (of_transposed, [(k, m), (n, k)])):
-        arrays = [drawn(s, kind) for s in shapes]
-        made = txc.jit(f, device="ptx-sim", fastmath={allowed})
-        exact = f(*(a.astype(np.longdouble) for a in arrays))
-        most = f(*(np.abs(a).astype(np.longdouble) for a in arrays)) if f is product else f(*map(np.abs, arrays))
-        assert np.all(np.abs(made(*arrays) - exact) <= error * (most + 1))
+def test_products_of_wider_factors(kind: Any, f: Callable[..., Any], allowed: str, error: float) -> None:
+    made = txc.jit(f, device="ptx-sim", fastmath={allowed})
+    for m, k, n in SIZES:
+        arrays = [drawn(s, kind) for s in ([(m, k), (k, n)] if f is product else [(k, m), (n, k)])]
+        exact, most = (f(*(g(a).astype(np.longdouble) for a in arrays)) for g in (np.asarray, np.abs))
+        assert np.all(np.abs(made(*arrays) - exact) <= error * (most + 1e-3))
 
 
-@pytest.mark.parametrize("passes", ["", WARPS], ids=["wgmma", "mma"])
-@pytest.mark.parametrize("kinds", [(np.int8, np.int8), (np.uint8, np.int8)], ids=["s8", "u8.s8"])
-def test_products_of_bytes_are_exact(kinds: tuple[Any, Any], passes: str) -> None:
-    """So nothing has to be allowed; sums that overflow 32 bits go round, as NumPy's do."""
-    for f, shapes in ((bytes_exactly, [(70, 33), (33, 20)]), (bytes_turned, [(128, 64), (64, 128)])):
-        arrays = [RNG.integers(np.iinfo(k).min, np.iinfo(k).max + 1, s).astype(k) for s, k in zip(shapes, kinds)]
-        found = txc.jit(f, device="ptx-sim", passes=passes)(*arrays)
-        np.testing.assert_array_equal(found, f(*arrays), strict=True)
+@pytest.mark.parametrize(
+    ("kinds", "f", "passes"),
+    [
+        ((np.int8, np.int8), bytes_exactly, ""),
+        ((np.uint8, np.int8), bytes_turned, ""),
+        ((np.int8, np.uint8), bytes_exactly, WARPS),
+    ],
+)
+def test_products_of_bytes_are_exact(kinds: tuple[Any, Any], f: Callable[..., Any], passes: str) -> None:
+    """So nothing has to be allowed for them."""
+    made = txc.jit(f, device="ptx-sim", passes=passes)
+    for m, k, n in ((64, 128, 16), (70, 33, 20)):
+        shapes = [(m, k), (k, n)] if f is bytes_exactly else [(k, m), (n, k)]
+        arrays = [RNG.integers(np.iinfo(t).min, np.iinfo(t).max + 1, s).astype(t) for s, t in zip(shapes, kinds)]
+        np.testing.assert_array_equal(made(*arrays), f(*arrays), strict=True)
 
 
 def test_stacks_and_what_is_fused() -> None:
