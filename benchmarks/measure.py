@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import statistics
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -17,6 +17,8 @@ __all__ = ["Contestant", "Effort", "Timed", "check", "measure"]
 
 #: A sample takes at least so long: calls in a row share one reading of the clock.
 SAMPLE_SECONDS = 0.002
+#: After so many rounds those leave whose fastest sample took so many times as long as the fastest peer's.
+TRIAL_ROUNDS, FAR_BEHIND = 2, 3.0
 
 
 @dataclass
@@ -43,7 +45,10 @@ class Effort:
 
 @dataclass
 class Timed:
-    """Seconds a call of each contestant, a list entry a round, and how many rounds nothing disturbed."""
+    """Seconds a call of each contestant, a list entry a round, and how many rounds nothing disturbed.
+
+    Those that left have fewer entries.
+    """
 
     seconds: dict[str, list[float]] = field(default_factory=dict)
     quiet_rounds: int = 0
@@ -95,18 +100,33 @@ def _sample(contestant: Contestant, calls: int, patience: float) -> tuple[float,
     return (time.perf_counter() - start) / calls, quiet
 
 
-def measure(contestants: Mapping[str, Contestant], effort: Effort) -> Timed:
-    """Samples of each contestant, in turns.  Medians are of the quiet rounds only, where there are `fewest` of them."""
+def _in_the_race(rounds: Sequence[Mapping[str, float]], subject: str) -> list[str]:
+    """Who may still be the subject's best peer, and the subject itself."""
+    fastest = {name: min(r[name] for r in rounds) for name in rounds[0]}
+    limit = FAR_BEHIND * min((t for name, t in fastest.items() if name != subject), default=math.inf)
+    return [name for name, seconds in fastest.items() if name == subject or seconds <= limit]
+
+
+def measure(contestants: Mapping[str, Contestant], effort: Effort, subject: str = "txc") -> Timed:
+    """Samples of each contestant, in turns.  Medians are of the quiet rounds only, where there are `fewest` of them.
+
+    Peers of the `subject` that turn out to be far behind the fastest leave after two rounds, whose samples they keep.
+    """
     calls = {name: _calls(c) for name, c in contestants.items()}
+    racing = list(contestants)
+    trials: list[dict[str, float]] = []
     rounds: list[dict[str, float]] = []
     quiet: list[dict[str, float]] = []
     start = time.perf_counter()
     while len(rounds) < effort.most and (
         len(rounds) < effort.fewest or time.perf_counter() - start < effort.seconds
     ):  # fmt: skip
-        samples = {name: _sample(c, calls[name], effort.patience) for name, c in contestants.items()}
+        samples = {name: _sample(contestants[name], calls[name], effort.patience) for name in racing}
         rounds.append({name: seconds for name, (seconds, _) in samples.items()})
         if all(alone for _, alone in samples.values()):
             quiet.append(rounds[-1])
+        if len(rounds) == TRIAL_ROUNDS:
+            trials, racing = list(rounds), _in_the_race(rounds, subject)
     used = quiet if len(quiet) >= effort.fewest else rounds
-    return Timed({name: [r[name] for r in used] for name in contestants}, len(quiet))
+    left = {name: [r[name] for r in trials] for name in contestants if name not in racing}
+    return Timed({name: left.get(name) or [r[name] for r in used] for name in contestants}, len(quiet))

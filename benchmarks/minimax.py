@@ -125,10 +125,14 @@ FITS["pow64"] = Fit(
     64,
     lambda z: z * z,
 )
-for _bits, _small, _large in ((32, 6, 10), (64, 12, 23)):
+for _bits, _small, _tail, _large in ((32, 6, 6, 10), (64, 12, 18, 23)):
     # erf(x) = x + x*p(x*x) on |x| <= 1.
     FITS[f"erf{_bits}"] = Fit(
         lambda z: mp.erf(mp.sqrt(z)) / mp.sqrt(z) - 1, 1e-9, 1.0, _small, _bits, lambda z: mp.mpf(1)
+    )
+    # log(erfc(a)) for a >= 1 until erf(a) is 1; what counts is the error of 1 - exp(p(a)).
+    FITS[f"erf-tail{_bits}"] = Fit(
+        lambda a: mp.log(mp.erfc(a)), 1.0, 4.0 if _bits == 32 else 6.0, _tail, _bits, lambda a: mp.erfc(a) / mp.erf(a)
     )
     # exp(a*a) * erfc(a) * (1 + 2*a) = p(t), t = (a - 4)/(a + 4): one polynomial for every a >= 0.
     FITS[f"erfc{_bits}"] = Fit(

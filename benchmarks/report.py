@@ -43,7 +43,7 @@ def rows_of(answer: Mapping[str, Any]) -> Iterator[Row]:
         peers = {name: median for name, median in medians.items() if name != "txc"}
         if "txc" not in medians or not peers:
             continue
-        best = min(peers, key=lambda name: peers[name])
+        best = min((n for n in peers if len(seconds[n]) == len(seconds["txc"])), key=lambda name: peers[name])
         roof = 0.0
         if ceilings is not None and record["bytes"]:
             roof = ceilings.seconds(record["bytes"], record["flops"], record["dtype"])

@@ -11,8 +11,8 @@ class Argument:
     """An argument of the call that is traced.
 
     `kind`: ``array``, ``scalar`` (rank 0 by value; `weak` as in `graph.Input`), ``int``, ``tuple``, ``list``, ``dict``
-    (of arguments), or ``value`` (any other Python object, taken as it is).  `original` is what the user passed.  The
-    array of a column-major tensor (`layout` ``col``) has its dims reversed.
+    (of arguments), or ``value`` (any other Python object, taken as it is).  `original` is the array, tuple or list
+    that the user passed.  The array of a column-major tensor (`layout` ``col``) has its dims reversed.
     """
 
     __slots__ = ("kind", "layout", "name", "original", "value", "weak")

@@ -185,7 +185,12 @@ class SourceLookup:
             assert self.digest is not None
             sources = {name: self.digest.arrays[i] for name, i in variant["captured"].items()}
             self.why = "the versions that are kept have guards which these arguments do not meet"
-            yield Executable(Signature.of_plain(variant["signature"], sources), cached.code, cached.native)
+            try:
+                signature = Signature.of_plain(variant["signature"], sources)
+            except NotPlain as error:
+                self.why = str(error)
+                continue
+            yield Executable(signature, cached.code, cached.native)
 
     def _variants(self) -> list[dict[str, Any]]:
         if self._store is None or self.key is None:

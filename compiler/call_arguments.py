@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ..runtime.device_array import DeviceArray, is_device_array
+from ..runtime.device_array import is_device_array
 from .argument import Argument
 from .facts import element_name, stride_fact, value_fact, walkable
 from .signature import Signature
@@ -56,15 +56,10 @@ class Call:
 
     def bring_to(self, function: str, device: str) -> None:
         """Take arrays that are in a GPU's memory as they are.  TypeError where it is not that of the `device`."""
-        from .devices import gpu_device
+        from .on_device import shared
 
         for name, value in self.on_device.items():
-            where = value.device if isinstance(value, DeviceArray) else "a GPU"
-            if device == "cpu" or (isinstance(value, DeviceArray) and where != device):
-                hint = f"{function}.options(device={where if isinstance(value, DeviceArray) else 'cuda:0'!r})"
-                raise TypeError(f"{name} of {function} is on {where}, and {function} runs on {device}: call {hint}")
-            shared = value if isinstance(value, DeviceArray) else DeviceArray.sharing(gpu_device(device), value)
-            form = shared.form()
+            form = shared(f"{name} of {function}", function, value, device).form()
             leaf = self.leaves()[name]
             leaf.value = leaf.original = form
             self.key[self.key.index(("device array", name))] = (
@@ -166,9 +161,10 @@ def _argument(name: str, value: Any, call: Call) -> Argument:
         call.key.append(("complex",))
         return Argument(name, "scalar", np.asarray(value, np.complex128), weak="complex")
     if isinstance(value, (tuple, list)):
-        call.key.append((type(value).__name__, len(value)))
+        which = () if type(value) in (tuple, list) else (value_fact(type(value)),)
+        call.key.append((type(value).__name__, len(value), *which))
         items = [_argument(f"{name}.{i}", v, call) for i, v in enumerate(value)]
-        return Argument(name, type(value).__name__, items)
+        return Argument(name, "tuple" if isinstance(value, tuple) else "list", items, original=value)
     if isinstance(value, dict):
         call.key.append(("dict", *value))
         return Argument(name, "dict", {k: _argument(f"{name}.{k}", v, call) for k, v in value.items()})

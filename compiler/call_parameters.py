@@ -8,7 +8,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 from .argument import Argument
 from .facts import StrideFact
-from .signature import Literal, Signature
+from .signature import Literal, Signature, is_named
 
 __all__ = [
     "OUT", "CallSignature", "Form", "NotNative", "Parameter", "input_parts", "object_count",
@@ -80,6 +80,8 @@ class _Forms:
             first = self._objects(len(argument.value))
             return ("dict", first, tuple(map(self.of, argument.value.values())))
         if argument.kind in ("tuple", "list"):
+            if type(argument.original) not in (tuple, list):
+                raise NotNative(f"{argument.name} is a {type(argument.original).__name__}")
             return (argument.kind, tuple(map(self.of, argument.value)))
         if argument.name not in self.numbers:
             raise NotNative(f"{argument.name} is a {argument.kind}")
@@ -108,11 +110,12 @@ def input_parts(form: Form, loose: bool = False) -> Iterator[tuple[int, bool]]:
 
 
 def result_objects(structure: Any) -> list[Any]:
-    """The parts of a result that are given back as they are, and keys of dicts, in the order of the plan's numbers."""
+    """The parts of a result that are given back as they are, keys of dicts and classes of named tuples, in order."""
     if isinstance(structure, int) and not isinstance(structure, bool):
         return []
     if isinstance(structure, dict):
         return [*structure, *(o for part in structure.values() for o in result_objects(part))]
     if isinstance(structure, (tuple, list)):
-        return [o for part in structure for o in result_objects(part)]
+        made_by = [type(structure)] if is_named(structure) else []
+        return [*made_by, *(o for part in structure for o in result_objects(part))]
     return [structure.value if isinstance(structure, Literal) else structure]

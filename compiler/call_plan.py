@@ -16,6 +16,7 @@ from ..runtime.failed_checks import UNKNOWN
 from .call_parameters import CallSignature, NotNative, Parameter, object_count
 from .facts import StrideFact
 from .frontend.graph import Graph, Input
+from .signature import is_named
 
 __all__ = ["CallPlan", "InputPlan", "OutputPlan", "Structure", "make_plan", "stored_inputs"]
 
@@ -49,7 +50,7 @@ class OutputPlan:
 
 
 #: The returned value: ``("buffer", i)``, ``("object", i)``, ``("tuple" or "list", parts)``, ``("dict", keys, parts)``
-#: with keys that are numbers of objects.
+#: with keys that are numbers of objects, ``("named", class, parts)`` with one for the class of a named tuple.
 Structure: TypeAlias = tuple[Any, ...]
 
 
@@ -188,7 +189,8 @@ class _Numbering:
             keys = tuple(self._object() for _ in x)
             return ("dict", keys, tuple(self.structure(v) for v in x.values()))
         if isinstance(x, (tuple, list)):
-            return ("tuple" if isinstance(x, tuple) else "list", tuple(self.structure(v) for v in x))
+            made_by = ("named", self._object()) if is_named(x) else ("tuple" if isinstance(x, tuple) else "list",)
+            return (*made_by, tuple(self.structure(v) for v in x))
         return ("object", self._object())
 
     def _object(self) -> int:

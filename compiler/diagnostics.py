@@ -46,6 +46,14 @@ class TxcError(OpError):
         return "\n".join(lines)
 
 
+class TxcIndexError(TxcError, IndexError):
+    """Of an index that the tensor does not have: what Python and NumPy raise `IndexError` for."""
+
+
+#: The errors that are more than a ValueError, by code.
+_CLASSES: dict[str, type[TxcError]] = {"TX0250": TxcIndexError, "TX0251": TxcIndexError}
+
+
 def user_loc() -> Loc | None:
     """Where the user's code is now: the innermost frame that is neither txc's nor NumPy's, or what `at` says."""
     if _override:
@@ -93,4 +101,4 @@ def located() -> Iterator[None]:
     except TxcError:
         raise
     except OpError as error:
-        raise TxcError(error.message, user_loc(), error.hint, error.code) from error
+        raise _CLASSES.get(error.code, TxcError)(error.message, user_loc(), error.hint, error.code) from error

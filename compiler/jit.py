@@ -15,17 +15,18 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..runtime.device_array import DeviceArray, OnDevice
+from ..runtime.device_array import OnDevice
 from ..runtime.native_call import NativeCallable, Record, callable_directly, install, remove_all
 from ..runtime.native_layout import problem
 from . import knobs
 from .cache import SourceLookup, code_key, explain_miss, load_code, publish_code
 from .call_arguments import Call, take_apart
-from .devices import device_here, gpu_device
-from .executable import Code, CodeSpec, Executable, Prepared
+from .devices import device_here
+from .executable import Code, CodeSpec, Executable
 from .facts import StrideFact, describe, separate, stride_fact, walkable
+from .on_device import for_the_user, results_on
 from .options import Options
-from .signature import ColumnOutput, Literal, Signature
+from .signature import ColumnOutput, Literal, Signature, like
 from .sizes import EVIDENCE, NO_LIMIT
 from .versions import NONE_FIXED, Ready, Version, describe_versions, why_not
 
@@ -118,8 +119,8 @@ def packed(graph: Graph) -> list[StrideFact]:
     return [("packed",) for i in graph.inputs if i.value is not None]
 
 
-def evaluate_graph(graph: Graph, integers: Sequence[int] = (), options: Options | None = None) -> list[np.ndarray]:
-    """Run a graph whose arrays are all captured: what a lazy expression becomes.
+def evaluate_graph(graph: Graph, options: Options | None = None) -> list[np.ndarray]:
+    """Run a graph whose arrays and ints are all known: what a lazy expression becomes.
 
     What it writes to an input is in the input's own array when this returns.
     """
@@ -130,6 +131,7 @@ def evaluate_graph(graph: Graph, integers: Sequence[int] = (), options: Options 
         device = device_here()
         options = Options.of()._replace(device=device.name, threads=device.threads)
     originals = [i.source for i in graph.inputs if i.kind != "int"]
+    integers = [i.source for i in graph.inputs if i.kind == "int"]
     arrays = [walkable(np.asarray(a)) for a in originals]
     executable = compiled(graph, [stride_fact(a) for a in arrays], options)
     arrays = separate(arrays, executable.written)
@@ -336,7 +338,7 @@ class Jitted(NativeCallable):
         places = {} if out is None else _destinations(signature, out, self._options.device)
         direct = self._direct(version, ready, places) if places else {}
         if call.on_device:
-            direct = self._on_device(executable, ready.prepared, direct)
+            direct = results_on(self._options.device, executable, ready.prepared, direct)
         if executable.written:
             call.check_written(signature, executable.written, self._options.donate)
             arrays = separate(arrays, executable.written)
@@ -347,22 +349,7 @@ class Jitted(NativeCallable):
             if outputs[number] is not array:
                 array[...] = outputs[number]
                 outputs[number] = array
-        given: list[Any] = [o.owner if isinstance(o, OnDevice) else o for o in outputs]
-        return structured(signature.structure, given, None if places else call.lazy, places)
-
-    def _on_device(
-        self, executable: Executable, prepared: Prepared, direct: Mapping[int, np.ndarray]
-    ) -> dict[int, np.ndarray]:
-        """New arrays in the GPU's memory for the results that the user gave none for, by buffer."""
-        device, made = gpu_device(self._options.device), dict(direct)
-        for buffer, (shape, strides) in zip(executable.fresh, prepared.outputs, strict=True):
-            # What says whether an index was outside is read here, after the call.
-            for_the_caller = not (executable.signature.checks and buffer == executable.outputs[-1])
-            if buffer not in made and for_the_caller:
-                element = np.empty(1, executable.buffers[buffer].dtype)
-                form = np.lib.stride_tricks.as_strided(element, shape, [s * element.itemsize for s in strides])
-                made[buffer] = DeviceArray.empty(device, form).form()
-        return made
+        return structured(signature.structure, [*map(for_the_user, outputs)], None if places else call.lazy, places)
 
     def _check_temporaries(self, version: Version, call: Call, ready: Ready) -> None:
         """TxcError where the call needs more memory for temporaries than `max_temp_bytes`."""
@@ -520,10 +507,10 @@ def _python_function(function: Any) -> Callable[..., Any]:
     return function
 
 
-def structured(structure: Any, outputs: list[np.ndarray], lazy: Any = None, places: Container[int] = ()) -> Any:
+def structured(structure: Any, outputs: list[Any], lazy: Any = None, places: Container[int] = ()) -> Any:
     """The function's result in the form the user wrote: tensors of the class `lazy`, where there is one, else arrays.
 
-    Outputs in `places` stay arrays of rank 0, others become scalars.
+    Outputs in `places`, and those on a device, stay arrays of rank 0, others become scalars.
     """
     if structure is None:
         return None
@@ -531,9 +518,10 @@ def structured(structure: Any, outputs: list[np.ndarray], lazy: Any = None, plac
         array = outputs[structure]
         if lazy is not None:
             return lazy.holding(array, "col" if isinstance(structure, ColumnOutput) else "row")
-        return array if array.ndim or structure in places or isinstance(array, DeviceArray) else array[()]
+        is_scalar = isinstance(array, np.ndarray) and not array.ndim and structure not in places
+        return array[()] if is_scalar else array
     if isinstance(structure, Literal):
         return structure.value
     if isinstance(structure, dict):
         return {k: structured(v, outputs, lazy, places) for k, v in structure.items()}
-    return type(structure)(structured(v, outputs, lazy, places) for v in structure)
+    return like(structure, [structured(v, outputs, lazy, places) for v in structure])

@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from ..runtime.device_array import DeviceArray, OnDevice
+from ..runtime.device_array import OnDevice, is_device_array
+from .on_device import shared
 
 __all__ = ["check", "destinations"]
 
@@ -30,10 +31,8 @@ def destinations(name: str, structure: Any, out: Any, device: str) -> dict[int, 
     for i, (number, array) in enumerate(zip(results, given)):
         if array is None:
             continue
-        if isinstance(array, DeviceArray):
-            if array.device != device:
-                raise TypeError(f"out= of {name}, result {i}, is on {array.device}, and {name} runs on {device}")
-            array = array.form()
+        if is_device_array(array):
+            array = shared(f"out= of {name}, result {i},", name, array, device).form()
         if not isinstance(array, np.ndarray):
             raise TypeError(f"out= of {name}, result {i}: an array is needed, not a {type(array).__name__}")
         found[number] = array

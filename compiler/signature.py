@@ -6,13 +6,17 @@ imported where compiled code comes from the cache.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import sys
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
     from .frontend.graph import Graph
 
-__all__ = ["ColumnOutput", "InputSpec", "Literal", "NotPlain", "Signature", "plain_structure", "structure_of_plain"]
+__all__ = [
+    "ColumnOutput", "InputSpec", "Literal", "NotPlain", "Signature", "is_named", "like", "plain_structure",
+    "structure_of_plain",
+]  # fmt: skip
 
 
 class NotPlain(ValueError):
@@ -120,8 +124,31 @@ class Signature(NamedTuple):
         )
 
 
+def is_named(x: Any) -> bool:
+    """Whether it is a named tuple."""
+    return isinstance(x, tuple) and hasattr(x, "_fields")
+
+
+def like(container: tuple[Any, ...] | list[Any], parts: Sequence[Any]) -> Any:
+    """A tuple, list or named tuple of these parts."""
+    if is_named(container):
+        return type(container)(*parts)
+    return list(parts) if isinstance(container, list) else tuple(parts)
+
+
+def _spelling(cls: type) -> list[str]:
+    return [cls.__module__, cls.__qualname__]
+
+
+def _found(spelling: Sequence[str]) -> Any:
+    """The class that a module has under a name; None where it has none."""
+    module, name = spelling
+    return getattr(sys.modules.get(module), name, None)
+
+
 def plain_structure(structure: Any) -> Any:
-    """The structure of a result as JSON: ``[kind, …]``, kind: output, column, none, literal, tuple, list or dict."""
+    """The structure of a result as JSON: ``[kind, …]``, kind: output, column, none, literal, tuple, list, dict or
+    named; a named tuple by where its class is found."""
     if isinstance(structure, Literal):
         return ["literal", _plain_literal(structure.value)]
     if structure is None:
@@ -134,6 +161,8 @@ def plain_structure(structure: Any) -> Any:
         return ["dict", [[_plain_literal(k), plain_structure(v)] for k, v in structure.items()]]
     if type(structure) in (tuple, list):
         return [type(structure).__name__, [plain_structure(v) for v in structure]]
+    if is_named(structure) and _found(_spelling(type(structure))) is type(structure):
+        return ["named", [_spelling(type(structure)), [plain_structure(v) for v in structure]]]
     raise NotPlain(f"a result of type {type(structure).__name__} is not kept")
 
 
@@ -154,5 +183,11 @@ def structure_of_plain(plain: Any) -> Any:
         return value
     if kind == "dict":
         return {k: structure_of_plain(v) for k, v in value}
+    if kind == "named":
+        spelling, parts = value
+        cls = _found(spelling)
+        if cls is None:
+            raise NotPlain(f"the class {'.'.join(spelling)} of a result is not there")
+        return cls(*map(structure_of_plain, parts))
     items = [structure_of_plain(v) for v in value]
     return items if kind == "list" else tuple(items)

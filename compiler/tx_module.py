@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..dialects.registry import OpError
-from ..runtime.device_array import is_device_array
+from ..runtime.device_array import OnDevice, is_device_array
 from .diagnostics import TxcError
 from .executable import GuardFailure
 from .facts import separate, stride_fact, walkable
@@ -20,6 +20,7 @@ from .frontend.tx_errors import load_text
 from .frontend.tx_language import TxFunction, TxModule, parse
 from .frontend.tx_types import Parameter
 from .jit import Lowered, compiled, packed, stages_of, structured
+from .on_device import for_the_user, results_on, shared
 from .options import OptionError, Options
 
 __all__ = ["CompiledModule", "CompiledTx", "compile_source", "load"]
@@ -62,12 +63,16 @@ class CompiledTx:
         if executable.written:
             arrays = separate(arrays, executable.written)
         try:
-            outputs = executable(arrays, integers, self._options.threads)
+            prepared = executable.prepared(arrays, integers)
         except ValueError as error:
             raise TxcError(f"{self.__name__}: {error}", code="TX0552") from error
+        there = any(isinstance(array, OnDevice) for array in arrays)
+        made = results_on(self._options.device, executable, prepared, {}) if there else None
+        outputs = executable.run(prepared, arrays, self._options.threads, made)
         self._write_back(executable, arrays, args, kwargs)
-        outputs = [o.T if layout == "col" else o for o, layout in zip(outputs, self._layouts(len(outputs)))]
-        return structured(graph.structure, outputs)
+        layouts = self._layouts(len(outputs))
+        given = [o.T if layout == "col" else o for o, layout in zip(map(for_the_user, outputs), layouts)]
+        return structured(graph.structure, given)
 
     def _write_back(
         self, executable: Any, arrays: list[np.ndarray], args: tuple[Any, ...], kwargs: dict[str, Any]
@@ -126,13 +131,7 @@ class CompiledTx:
             if number.ndim or (number.dtype.kind not in "biuf" and number.dtype != p.type.dtype.numpy):
                 raise TxcError(f"{self.__name__} takes {p.name}: a number ({p.type}), got {value!r}", code="TX0551")
             return number.astype(p.type.dtype.numpy)
-        if is_device_array(value):
-            raise TxcError(
-                f"{self.__name__} takes {p.name}: {p.type}, got an array on a GPU",
-                hint="functions of .tx files take arrays of the host, and copy them: pass x.numpy()",
-                code="TX0551",
-            )
-        array = walkable(np.asarray(value))
+        array = self._there(p, value) if is_device_array(value) else walkable(np.asarray(value))
         if array.dtype != p.type.dtype.numpy or array.ndim != len(p.type.dims):
             shape = "×".join(map(str, array.shape)) or "rank 0"
             raise TxcError(
@@ -140,7 +139,16 @@ class CompiledTx:
                 hint=f"pass {p.name}.astype({p.type.dtype.numpy.name!r})" if array.ndim == len(p.type.dims) else "",
                 code="TX0551",
             )
+        if isinstance(array, OnDevice):
+            return array.owner.T.form() if p.type.layout == "col" else array
         return array.T if p.type.layout == "col" else array
+
+    def _there(self, p: Parameter, value: Any) -> OnDevice:
+        """The form of an array in the memory of the GPU that it runs on."""
+        try:
+            return shared(f"{p.name} of {self.__name__}", self.__name__, value, self._options.device).form()
+        except (TypeError, ValueError) as error:
+            raise TxcError(str(error), code="TX0551") from error
 
 
 class CompiledModule:

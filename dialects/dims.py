@@ -12,7 +12,7 @@ argument).  Nothing here imports xDSL or NumPy; `evaluate` works on ints and on 
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 from math import gcd
 from typing import Any, ClassVar, TypeAlias
@@ -23,16 +23,14 @@ __all__ = [
     "DimLike",
     "Sym",
     "dim",
-    "divisors",
-    "expand_mods",
     "iterator",
     "iterators",
-    "linear_in",
     "maximum",
     "minimum",
+    "of_atom",
     "packed_strides",
     "parse_dim",
-    "simplify",
+    "split_divisible",
     "sym",
 ]
 
@@ -90,7 +88,10 @@ Terms: TypeAlias = tuple[tuple[Monomial, int], ...]
 
 
 class Dim:
-    """An interned integer expression in normal form: a sum of coefficient times a product of atoms."""
+    """An interned integer expression in normal form: a sum of coefficient times a product of atoms.
+
+    A division by zero stays one: maps of places have it where no element exists, for which nothing is computed.
+    """
 
     __slots__ = ("nonneg", "terms", "text")
     _interned: ClassVar[dict[Terms, Dim]] = {}
@@ -171,9 +172,9 @@ class Dim:
 
     def __floordiv__(self, other: DimLike) -> Dim:
         other = dim(other)
-        if other.const is not None and self.const is not None:
+        if other.const and self.const is not None:
             return dim(self.const // other.const)
-        whole, rest = _split_divisible(self, other)
+        whole, rest = split_divisible(self, other)
         if not rest.terms or _is_remainder_below(rest, other):
             return whole
         if whole.terms:
@@ -181,22 +182,25 @@ class Dim:
         common = _common_factor(rest, other)
         if common > 1:
             return _divided(rest, common) // _divided(other, common)
-        return _of_atom(Call("//", self, other))
+        inner = _only_call(self)
+        if inner is not None and inner.fn == "//" and (inner.b.const or 0) > 0 and (other.const or 0) > 0:
+            return inner.a // (inner.b * other)
+        return of_atom(Call("//", self, other))
 
     def __rfloordiv__(self, other: DimLike) -> Dim:
         return dim(other) // self
 
     def __mod__(self, other: DimLike) -> Dim:
         other = dim(other)
-        if other.const is not None and self.const is not None:
+        if other.const and self.const is not None:
             return dim(self.const % other.const)
-        _, rest = _split_divisible(self, other)
+        _, rest = split_divisible(self, other)
         if _is_remainder_below(rest, other):
             return rest
         common = _common_factor(rest, other)
         if common > 1 and rest.terms:
             return _divided(rest, common) % _divided(other, common) * common
-        return _of_atom(Call("%", rest, other)) if rest.terms else rest
+        return of_atom(Call("%", rest, other)) if rest.terms else rest
 
     def __xor__(self, other: DimLike) -> Dim:
         other = dim(other)
@@ -204,7 +208,7 @@ class Dim:
             return dim(self.const ^ other.const)
         if self.const == 0 or other.const == 0:
             return self + other
-        return _of_atom(Call("^", self, other))
+        return of_atom(Call("^", self, other))
 
     def evaluate(self, env: Mapping[Sym, Any]) -> Any:
         """Its value where each symbol has the value that `env` gives it; arrays broadcast."""
@@ -249,7 +253,7 @@ def dim(value: DimLike | str) -> Dim:
 
 def sym(name: str) -> Dim:
     """The expression that is just the symbol `name`."""
-    return _of_atom(Sym(name))
+    return of_atom(Sym(name))
 
 
 @lru_cache(maxsize=4096)
@@ -258,7 +262,8 @@ def _constant(value: int) -> Dim:
 
 
 @lru_cache(maxsize=65536)
-def _of_atom(atom: Atom) -> Dim:
+def of_atom(atom: Atom) -> Dim:
+    """The expression that is just one atom."""
     return Dim.of_terms({(atom,): 1})
 
 
@@ -279,7 +284,7 @@ def minimum(a: DimLike, b: DimLike) -> Dim:
         return a
     if (a - b).nonneg:
         return b
-    return _of_atom(Call("min", *sorted((a, b), key=str)))
+    return of_atom(Call("min", *sorted((a, b), key=str)))
 
 
 def maximum(a: DimLike, b: DimLike) -> Dim:
@@ -289,148 +294,10 @@ def maximum(a: DimLike, b: DimLike) -> Dim:
         return b
     if (a - b).nonneg:
         return a
-    return _of_atom(Call("max", *sorted((a, b), key=str)))
+    return of_atom(Call("max", *sorted((a, b), key=str)))
 
 
-def constant_bound(expr: Dim) -> int | None:
-    """A constant that the expression never exceeds, where its own form shows one: its value, or that of a `min`."""
-    if expr.const is not None:
-        return expr.const
-    if len(expr.terms) != 1:
-        return None
-    ((mono, coeff),) = expr.terms
-    if len(mono) != 1 or coeff != 1 or not isinstance(mono[0], Call) or mono[0].fn != "min":
-        return None
-    bounds = [b for b in map(constant_bound, (mono[0].a, mono[0].b)) if b is not None]
-    return min(bounds, default=None)
-
-
-def bounds_over(expr: Dim, symbol: Sym, first: Dim, last: Dim) -> tuple[Dim, Dim] | None:
-    """The least and the greatest value, or bounds of them, where ``first <= symbol <= last``; None where not known.
-
-    Each occurrence of the symbol counts on its own, so ``i - i // 2`` gets a wider range than it has.
-    """
-    low, high = dim(0), dim(0)
-    for mono, coeff in expr.terms:
-        least, most = dim(1), dim(1)
-        varying = [a for a in mono if symbol in _of_atom(a).symbols()]
-        for atom in mono:
-            found = _atom_bounds(atom, symbol, first, last) if atom in varying else (_of_atom(atom), _of_atom(atom))
-            if found is None or not (found[0].nonneg or (len(varying) == 1 and atom in varying)):
-                return None
-            least, most = least * found[0], most * found[1]
-        ends = (least * coeff, most * coeff)
-        low, high = low + ends[coeff < 0], high + ends[coeff > 0]
-    return low, high
-
-
-def _atom_bounds(atom: Atom, symbol: Sym, first: Dim, last: Dim) -> tuple[Dim, Dim] | None:
-    if isinstance(atom, Sym):
-        return first, last
-    a, b = bounds_over(atom.a, symbol, first, last), bounds_over(atom.b, symbol, first, last)
-    if a is None or b is None:
-        return None
-    if atom.fn in ("min", "max"):
-        pick = minimum if atom.fn == "min" else maximum
-        return pick(a[0], b[0]), pick(a[1], b[1])
-    if atom.fn == "^" or symbol in atom.b.symbols() or not atom.b.nonneg:
-        return None
-    return (a[0] // atom.b, a[1] // atom.b) if atom.fn == "//" else (dim(0), dim(atom.b - 1))
-
-
-def linear_in(expr: Dim, symbols: Iterable[Sym]) -> tuple[dict[Sym, Dim], Dim] | None:
-    """``(coefficients, rest)`` with ``expr == sum(coefficient * symbol) + rest`` and no listed symbol left in either.
-
-    None where the expression is not linear in the symbols (a product of two, or one inside a division).
-    """
-    wanted = set(symbols)
-    coefficients: dict[Sym, Dim] = {}
-    rest: dict[Monomial, int] = {}
-    for mono, coeff in expr.terms:
-        hits = [a for a in mono if a in wanted]
-        if len(hits) > 1 or any(isinstance(a, Call) and (a.a.symbols() | a.b.symbols()) & wanted for a in mono):
-            return None
-        if not hits:
-            rest[mono] = rest.get(mono, 0) + coeff
-            continue
-        (hit,) = hits
-        assert isinstance(hit, Sym)
-        others = tuple(a for a in mono if a is not hit)
-        coefficients[hit] = coefficients.get(hit, dim(0)) + Dim.of_terms({others: coeff})
-    return {s: c for s, c in coefficients.items() if c.terms}, Dim.of_terms(rest)
-
-
-def divisors(expr: Dim, symbol: Sym) -> Iterator[Dim]:
-    """What the bare `symbol` is divided by anywhere in an expression."""
-    for mono, _ in expr.terms:
-        for atom in mono:
-            if isinstance(atom, Call):
-                if atom.fn in ("//", "%") and atom.a.symbol is symbol:
-                    yield atom.b
-                yield from divisors(atom.a, symbol)
-                yield from divisors(atom.b, symbol)
-
-
-def expand_mods(expr: Dim) -> Dim:
-    """Rewrite each ``e % c`` as ``e - c*(e // c)``, so that the address of a reshaped contiguous tensor collapses."""
-    total = dim(0)
-    for mono, coeff in expr.terms:
-        value = dim(coeff)
-        for atom in mono:
-            if isinstance(atom, Call) and atom.fn == "%":
-                value = value * (atom.a - atom.b * (atom.a // atom.b))
-            else:
-                value = value * _of_atom(atom)
-        total = total + value
-    return total
-
-
-def simplify(expr: Dim, extents: Mapping[Sym, Dim]) -> Dim:
-    """Fold divisions, remainders, `min` and `max` using ``0 <= s < extents[s]`` for each listed symbol."""
-
-    def fold(atom: Atom) -> Dim:
-        if isinstance(atom, Sym):
-            return _of_atom(atom)
-        a, b = simplify(atom.a, extents), simplify(atom.b, extents)
-        if atom.fn in ("min", "max"):
-            if _bounded_nonneg(b - a, extents):
-                return a if atom.fn == "min" else b
-            if _bounded_nonneg(a - b, extents):
-                return b if atom.fn == "min" else a
-            return minimum(a, b) if atom.fn == "min" else maximum(a, b)
-        if atom.fn == "^":
-            return a ^ b
-        whole, rest = _split_divisible(a, b)
-        if _bounded_nonneg(rest, extents) and _bounded_nonneg(b - 1 - rest, extents):
-            return whole if atom.fn == "//" else rest
-        return a // b if atom.fn == "//" else a % b
-
-    total = dim(0)
-    for mono, coeff in expr.terms:
-        value = dim(coeff)
-        for atom in mono:
-            value = value * fold(atom)
-        total = total + value
-    return total
-
-
-def _bounded_nonneg(expr: Dim, extents: Mapping[Sym, Dim]) -> bool:
-    """Whether ``expr >= 0`` for every value of the bounded symbols (taken to be inside a non-empty range)."""
-    if expr.nonneg:
-        return True
-    split = linear_in(expr, extents)
-    if split is None:
-        return False
-    coefficients, low = split
-    for s, c in coefficients.items():
-        if (-c).nonneg:
-            low = low + c * (extents[s] - 1)
-        elif not c.nonneg:
-            return False
-    return low.nonneg
-
-
-def _split_divisible(a: Dim, b: Dim) -> tuple[Dim, Dim]:
+def split_divisible(a: Dim, b: Dim) -> tuple[Dim, Dim]:
     """``(q, r)`` with ``a == q*b + r`` where q takes every term that the single-term `b` divides."""
     if a is b:
         return dim(1), dim(0)
@@ -454,10 +321,18 @@ def _split_divisible(a: Dim, b: Dim) -> tuple[Dim, Dim]:
     return Dim.of_terms(whole), Dim.of_terms(rest)
 
 
+def _only_call(expr: Dim) -> Call | None:
+    """The call that an expression is, where it is just one."""
+    if len(expr.terms) == 1 and expr.terms[0][1] == 1 and len(expr.terms[0][0]) == 1:
+        atom = expr.terms[0][0][0]
+        return atom if isinstance(atom, Call) else None
+    return None
+
+
 def _is_remainder_below(a: Dim, b: Dim) -> bool:
     """Whether `a` is a remainder by a constant that is at most the constant `b`, and so lies below that."""
-    atom = a.terms[0][0][0] if len(a.terms) == 1 and a.terms[0][1] == 1 and len(a.terms[0][0]) == 1 else None
-    if not isinstance(atom, Call) or atom.fn != "%" or atom.b.const is None or b.const is None:
+    atom = _only_call(a)
+    if atom is None or atom.fn != "%" or atom.b.const is None or b.const is None:
         return False
     return 0 < atom.b.const <= b.const
 
@@ -492,7 +367,7 @@ def _evaluate_atom(atom: Atom, env: Mapping[Sym, Any]) -> Any:
 
 def _substitute_atom(atom: Atom, env: Mapping[Sym, Dim]) -> Dim:
     if isinstance(atom, Sym):
-        return env[atom] if atom in env else _of_atom(atom)
+        return env[atom] if atom in env else of_atom(atom)
     a, b = atom.a.substitute(env), atom.b.substitute(env)
     return _FUNCTIONS[atom.fn](a, b)
 

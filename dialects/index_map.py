@@ -10,7 +10,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from .dims import Dim, Sym, dim, iterator, iterators, simplify
+from .dim_rules import simplify
+from .dims import Dim, Sym, dim, iterator, iterators
 
 __all__ = ["IndexMap", "identity_map", "product", "unravel"]
 

@@ -20,7 +20,8 @@ from xdsl.passes import ModulePass
 
 from ..dialects import tx
 from ..dialects.attributes import DimAttr, DimsAttr, DTypeAttr, MapAttr, ir_tensor, tensor_of
-from ..dialects.dims import Dim, Sym, dim, expand_mods, iterator
+from ..dialects.dim_rules import expand_mods
+from ..dialects.dims import Dim, Sym, dim, iterator
 from ..dialects.index_map import IndexMap
 from ..dialects.registry import Map
 from ..dialects.types import TensorType, as_literal

@@ -29,7 +29,7 @@ WORK_UNITS = 1 << 14
 #: The bytes of the elements that tiles and bands are laid out for.
 _ELEMENT = 4
 #: Copies of a body in which every operation waits for the one before; of others the share that does.
-_CHAINS = 4.4
+_CHAINS = 6.0
 #: Operations of the longest body of which several copies are worth their time to compile.
 _LONGEST_COPIED = 256
 _ATTRIBUTE = "tx.machine"

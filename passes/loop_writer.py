@@ -13,7 +13,8 @@ from xdsl.ir import Block, Operation, Region, SSAValue
 from ..dialects import kernel, loop
 from ..dialects.attributes import BufferInfo, BufferType, dim_attr
 from ..dialects.body_builder import BodyBuilder
-from ..dialects.dims import Dim, Sym, constant_bound, dim, expand_mods, linear_in, simplify, sym
+from ..dialects.dim_rules import constant_bound, expand_mods, linear_in, simplify
+from ..dialects.dims import Dim, Sym, dim, sym
 from ..dialects.index_map import IndexMap
 from .costs import Costs
 from .kernel_figures import kernel_label
@@ -304,7 +305,7 @@ class LoopWriter:
         elif isinstance(op, arith.CmpiOp) and self._is_certain(op):
             made = arith.ConstantOp.from_int_and_width(1, 1)
         elif isinstance(op, loop.IndexOp):
-            made = loop.IndexOp(op.expr.data.substitute(where))
+            made = loop.IndexOp(op.expr.data.substitute({s: expand_mods(e) for s, e in where.items()}))
         elif isinstance(op, loop.BindOp):
             fresh = sym(f"{kernel.BOUND}{next(self.counter)}.")
             where[Sym(op.symbol.data)] = fresh

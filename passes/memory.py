@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from xdsl.ir import SSAValue
 
 from ..dialects.attributes import BufferInfo
-from ..dialects.dims import Dim, Sym, bounds_over, dim, linear_in, maximum
+from ..dialects.dim_rules import bounds_over, linear_in
+from ..dialects.dims import Dim, Sym, dim, maximum
 
 __all__ = ["ALIGNMENT", "Arena", "LoopRange", "aligned_bytes"]
 

@@ -19,7 +19,8 @@ from xdsl.ir import Attribute, Block, Operation, SSAValue
 from ..dialects import kernel, loop
 from ..dialects.attributes import BufferInfo, scalar_dtype
 from ..dialects.body_builder import BodyBuilder
-from ..dialects.dims import Dim, Sym, dim, divisors, linear_in, maximum, minimum, packed_strides, simplify
+from ..dialects.dim_rules import divisors, linear_in, simplify
+from ..dialects.dims import Dim, Sym, dim, maximum, minimum, packed_strides
 from ..dialects.index_map import product, unravel
 from .contraction import Factors
 from .loop_writer import LoopWriter, accesses, buffer_info, either

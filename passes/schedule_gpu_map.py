@@ -14,7 +14,8 @@ from xdsl.ir import Block
 
 from ..dialects import kernel
 from ..dialects.attributes import BufferInfo
-from ..dialects.dims import Dim, Sym, dim, expand_mods, linear_in, simplify
+from ..dialects.dim_rules import expand_mods, linear_in, simplify
+from ..dialects.dims import Dim, Sym, dim
 from ..dialects.index_map import product, unravel
 from .gpu_loops import gpu_block, gpu_threads, in_lanes
 from .loop_writer import LoopWriter, accesses, body_cost, bound, buffer_info, either

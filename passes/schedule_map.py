@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from xdsl.ir import Block, Operation
 
 from ..dialects import kernel, loop
-from ..dialects.dims import Dim, Sym, dim, linear_in, maximum, minimum
+from ..dialects.dim_rules import linear_in, period
+from ..dialects.dims import Dim, Sym, dim, maximum, minimum, sym
 from .loop_writer import Access, LoopWriter, accesses
+
+#: Copies of a body that may be there because numbers repeat.
+MOST_SHARING = 8
 
 __all__ = ["Group", "Lanes", "choose_lanes", "groups_of", "point_of", "schedule_map"]
 
@@ -42,16 +47,16 @@ class Group:
 
 
 def groups_of(nest: kernel.GenericOp, walks: Sequence[Access], first: int, last: int) -> list[Group]:
-    """The iterators ``first <= i < last`` of a nest, collapsed where every operand allows it."""
+    """The iterators ``first <= i < last`` of a nest, collapsed where every operand and every number allows it."""
     extents = nest.extents.data
-    fixed = _mentioned(nest)
+    numbers = list(_numbers(nest))
     groups: list[Group] = []
     for i in range(first, last):
         symbol, extent = Sym(f"d{i}"), extents[i]
         if (
             groups
-            and not {symbol, *groups[-1].symbols} & fixed
             and _runs_on(walks, groups[-1].symbols[-1], symbol, extent)
+            and all(_counts_on(e, groups[-1].symbols[-1], symbol, extent) for e in numbers)
         ):
             groups[-1] = Group((*groups[-1].symbols, symbol), (*groups[-1].extents, extent))
         else:
@@ -67,18 +72,23 @@ def _runs_on(walks: Sequence[Access], outer: Sym, inner: Sym, extent: Dim) -> bo
     return True
 
 
-def _mentioned(nest: kernel.GenericOp) -> set[Sym]:
-    """Iterators that bodies use as numbers, which must stay apart."""
-    found: set[Sym] = set()
+def _numbers(nest: kernel.GenericOp) -> Iterator[Dim]:
+    """The expressions that bodies use as numbers."""
     for region in nest.regions:
         for block in region.blocks:
             for op in block.ops:
                 if isinstance(op, loop.IndexOp):
-                    found |= op.expr.data.symbols()
+                    yield op.expr.data
                 elif isinstance(op, kernel.ReadOp):
-                    for e in op.index.data:
-                        found |= e.symbols()
-    return found
+                    yield from (*op.index.data, *(op.guards.data if op.guards is not None else ()))
+
+
+def _counts_on(expr: Dim, outer: Sym, inner: Sym, extent: Dim) -> bool:
+    """Whether an expression takes two iterators as one: only as ``outer * extent + inner``."""
+    if not {outer, inner} & expr.symbols():
+        return True
+    both = sym(outer.name) * extent + sym(inner.name)
+    return expr.substitute({outer: dim(0)}).substitute({inner: both}) is expr
 
 
 def point_of(groups: Sequence[Group], iterators: Sequence[Dim]) -> dict[Sym, Dim]:
@@ -99,9 +109,16 @@ def unit_score(walks: Sequence[Access], group: Group) -> int:
     return sum((2 if w.is_output else 1) for w in walks if (s := w.step(inner)) is not None and s.const == 1)
 
 
-def choose_lanes(lanes: Lanes, walks: Sequence[Access], copies: int) -> tuple[int, int]:
-    """Vector width and unroll: full registers of the widest element, and `copies` where none are forced."""
-    return lanes.width(max((w.bits for w in walks), default=32)), lanes.unroll or copies
+def choose_lanes(lanes: Lanes, walks: Sequence[Access], copies: int, repeats: int = 1) -> tuple[int, int]:
+    """Vector width and unroll: full registers of the widest element, and `copies` where none are forced.
+
+    Where numbers repeat after so many steps, copies are as many as share them, if these are few enough for registers.
+    """
+    width = lanes.width(max((w.bits for w in walks), default=32))
+    sharing = repeats // math.gcd(repeats, width)
+    if sharing <= MOST_SHARING:
+        copies = -(-copies // sharing) * sharing
+    return width, lanes.unroll or copies
 
 
 def schedule_map(
@@ -118,7 +135,8 @@ def schedule_map(
     order = [g for i, g in enumerate(groups) if i != vector] + [groups[vector]]
     moving = [w for w in walks if any((s := w.step(d)) is None or s.terms for d in order[-1].symbols)]
     copies = writer.copies(nest, {*order[-1].symbols})
-    width, unroll = choose_lanes(lanes, moving or walks, copies)
+    repeats = math.lcm(*(period(e, order[-1].symbols[-1]) for e in _numbers(nest)))
+    width, unroll = choose_lanes(lanes, moving or walks, copies, repeats)
     iterators = [writer.fresh() for _ in order]
     point = {**done, **point_of(order, iterators)}
 

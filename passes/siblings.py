@@ -6,7 +6,9 @@ with it: then one pass over memory serves both.
 
 from __future__ import annotations
 
-from xdsl.ir import Block, SSAValue
+from collections.abc import Hashable
+
+from xdsl.ir import Block, Operation, SSAValue
 
 from ..dialects.kernel import GenericOp, YieldOp
 from .costs import Costs
@@ -119,9 +121,7 @@ def _merge(first: GenericOp, second: GenericOp) -> GenericOp:
     yielded = [*first_yield.values, *second_yield.values]
     first_yield.detach()
     first_yield.erase()
-    for op in list(second.body.block.ops):
-        op.detach()
-        body.add_op(op)
+    _append(body, second.body.block)
     second_yield.detach()
     second_yield.erase()
     body.add_op(YieldOp(*yielded))
@@ -139,6 +139,29 @@ def _merge(first: GenericOp, second: GenericOp) -> GenericOp:
         nest.detach()
         nest.erase()
     return _drop_unused(merged)
+
+
+def _append(body: Block, more: Block) -> None:
+    """Move the ops of a body behind those of another; what that one computes already is not computed again."""
+    known = {key: op for op in body.ops if (key := _computed(op)) is not None}
+    for op in list(more.ops):
+        key = _computed(op)
+        found = None if key is None else known.setdefault(key, op)
+        op.detach()
+        if found is None or found is op:
+            body.add_op(op)
+            continue
+        for result, same in zip(op.results, found.results):
+            result.replace_all_uses_with(same)
+        op.erase()
+
+
+def _computed(op: Operation) -> Hashable | None:
+    """What an op computes, wherever it stands; None where it does more, or where regions would have to be compared."""
+    if op.regions or not op.results:
+        return None
+    attributes = frozenset((name, a) for name, a in op.attributes.items() if name != "loc")
+    return op.name, tuple(op.operands), attributes, frozenset(op.properties.items()), tuple(r.type for r in op.results)
 
 
 def _drop_unused(nest: GenericOp) -> GenericOp:

@@ -4,22 +4,29 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Callable, Iterator, Sequence
+import weakref
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
+from . import cuda_library
 from .cuda import NoDevice, architecture, text_of
+from .cuda_library import CudaLibrary, LibraryError, RecordedGraph
 from .device_pool import DevicePool
-from .gpu_device import DeviceError
+from .gpu_device import DeviceError, KernelLaunch
 
-__all__ = ["CudaDevice", "CudaModule"]
+__all__ = ["CudaDevice", "CudaGraph", "CudaModule"]
 
 #: Copies between host and device go through two pinned buffers of this size, one filled while the other is copied.
 STAGING_BYTES = 4 << 20
 #: More dynamic shared memory than this a kernel has to be allowed.
 USUAL_SHARED = 48 << 10
+#: `CU_STREAM_NON_BLOCKING`: what other libraries do on the default stream is not waited for.
+_NON_BLOCKING = 1
 
 
 class CudaDevice:
@@ -46,6 +53,8 @@ class CudaDevice:
         self._allocations: dict[int, Any] = {}
         self._pool = DevicePool(self._new, self._drop, driver.MemoryError, self.name)
         self._lock = threading.RLock()
+        #: What kernels may still use, each with an event that comes after them.
+        self._held: deque[tuple[Any, object]] = deque()
         #: Kernels launched since it was last known that all went well.
         self._pending: dict[str, None] = {}
         self._process = os.getpid()
@@ -61,7 +70,7 @@ class CudaDevice:
             self._context.push()
             try:
                 yield
-            except self.driver.Error as error:
+            except (self.driver.Error, LibraryError) as error:
                 raise self._failed(error) from error
             finally:
                 self.driver.Context.pop()
@@ -134,13 +143,50 @@ class CudaDevice:
                 raise DeviceError(f"{self.name} does not take the PTX: {words}") from None
             return CudaModule(self, module)
 
-    def launched(self, kernel: str) -> None:
-        self._pending[kernel] = None
+    def launched(self, kernels: Iterable[str]) -> None:
+        """Remember what may be at fault if the device says that something failed."""
+        self._pending.update(dict.fromkeys(kernels))
+
+    @cached_property
+    def library(self) -> CudaLibrary:
+        """What PyCUDA does not have of the driver."""
+        return CudaLibrary(cuda_library.load())
+
+    @cached_property
+    def recorder(self) -> Any:
+        """A stream that launches are recorded on."""
+        return self.driver.Stream(_NON_BLOCKING)
+
+    def give_back(self, free: Callable[[], None]) -> None:
+        """Free something of the driver's, from whatever thread lets go of it last."""
+        with self.current():
+            free()
 
     def synchronize(self) -> None:
         with self.current():
             self.stream.synchronize()
             self._pending.clear()
+            self._held.clear()
+
+    @property
+    def stream_handle(self) -> int:
+        return self.stream.handle
+
+    def wait_for(self, stream: int) -> None:
+        with self.current():
+            self.library.let_wait(self.stream.handle, stream)
+
+    def let_wait(self, stream: int) -> None:
+        with self.current():
+            self.library.let_wait(stream, self.stream.handle)
+
+    def keep_until_done(self, thing: object) -> None:
+        with self.current():
+            while self._held and self._held[0][0].query():
+                self._held.popleft()
+            done = self.driver.Event()
+            done.record(self.stream)
+            self._held.append((done, thing))
 
     def wait_for_others(self) -> None:
         with self.current():
@@ -177,18 +223,52 @@ class CudaModule:
         arguments: Sequence[int],
     ) -> None:
         with self._device.current():
-            function = self._kernels.get(kernel)
-            if function is None:
-                function = self._kernels[kernel] = self._prepared(kernel, len(arguments))
-            if shared > USUAL_SHARED:
-                attribute = self._device.driver.function_attribute.MAX_DYNAMIC_SHARED_SIZE_BYTES
-                function.set_attribute(attribute, shared)
-            self._device.launched(kernel)
-            function.prepared_async_call(grid, block, self._device.stream, *arguments, shared_size=shared)
+            self._device.launched((kernel,))
+            self._queue(KernelLaunch(kernel, grid, block, shared, arguments), self._device.stream)
+
+    def _queue(self, made: KernelLaunch, stream: Any) -> None:
+        function = self.function(made)
+        function.prepared_async_call(made.grid, made.block, stream, *made.arguments, shared_size=made.shared)
+
+    def function(self, made: KernelLaunch) -> Any:
+        """The kernel, allowed as much shared memory as a launch takes."""
+        function = self._kernels.get(made.kernel)
+        if function is None:
+            function = self._kernels[made.kernel] = self._prepared(made.kernel, len(made.arguments))
+        if made.shared > USUAL_SHARED:
+            attribute = self._device.driver.function_attribute.MAX_DYNAMIC_SHARED_SIZE_BYTES
+            function.set_attribute(attribute, made.shared)
+        return function
+
+    def record(self, launches: Sequence[KernelLaunch]) -> CudaGraph:
+        device = self._device
+        with device.current():
+            stream = device.recorder
+            graph = RecordedGraph(device.library, stream.handle, launches, lambda made: self._queue(made, stream))
+        return CudaGraph(device, self, graph, [made.kernel for made in launches])
 
     def _prepared(self, kernel: str, arguments: int) -> Any:
         """All parameters of our kernels are addresses and integers of 64 bits."""
         return self._module.get_function(kernel).prepare("q" * arguments)
+
+
+class CudaGraph:
+    """Recorded launches of a module's kernels; the driver's graph is given back with it."""
+
+    def __init__(self, device: CudaDevice, module: CudaModule, graph: RecordedGraph, kernels: Sequence[str]):
+        self._device, self._module, self._graph, self._kernels = device, module, graph, dict.fromkeys(kernels)
+        # Not `__del__`: at the interpreter's end the driver may be gone.
+        weakref.finalize(self, device.give_back, graph.destroy).atexit = False
+
+    def change(self, position: int, launch: KernelLaunch) -> None:
+        with self._device.current():
+            self._module.function(launch)
+            self._graph.change(position, launch)
+
+    def launch(self) -> None:
+        with self._device.current():
+            self._device.launched(self._kernels)
+            self._graph.launch(self._device.stream.handle)
 
 
 class _Staging:

@@ -94,6 +94,7 @@ EXPORTED = {
     "txc_scalar_of": "ptr (ptr)",
     "txc_tuple": "ptr (ptr, i64)",
     "txc_list": "ptr (ptr, i64)",
+    "txc_named": "ptr (ptr, ptr, i64)",
     "txc_dict": "ptr (ptr, ptr, i64)",
     "txc_release": "void (ptr, i64)",
     "txc_vectorcall": "ptr (ptr, ptr, i64, ptr)",

@@ -201,6 +201,20 @@ no:
 $tuple
 $list
 
+; What a class makes of items, which are taken over.
+define ptr @txc_named(ptr %class, ptr %items, i64 %count) {
+entry:
+  %whole = call i1 @complete(ptr %items, i64 %count)
+  br i1 %whole, label %make, label %lost
+make:
+  %made = call ptr @PyObject_Vectorcall(ptr %class, ptr %items, i64 %count, ptr null)
+  call void @txc_release(ptr %items, i64 %count)
+  ret ptr %made
+lost:
+  call void @txc_release(ptr %items, i64 %count)
+  ret ptr null
+}
+
 ; A dict of borrowed keys and of items, which are taken over.
 define ptr @txc_dict(ptr %keys, ptr %items, i64 %count) {
 entry:

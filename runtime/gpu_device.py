@@ -7,11 +7,11 @@ knows only this.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 import numpy as np
 
-__all__ = ["DeviceError", "GpuDevice", "GpuModule"]
+__all__ = ["DeviceError", "GpuDevice", "GpuGraph", "GpuModule", "KernelLaunch"]
 
 
 class DeviceError(RuntimeError):
@@ -30,6 +30,18 @@ class DeviceError(RuntimeError):
         super().__init__(f"{known}: {what}" if known else what)
 
 
+class KernelLaunch(NamedTuple):
+    """A kernel's name, blocks of the grid, threads of a block, bytes of dynamic shared memory, and its arguments:
+    addresses and 64-bit integers in the kernel's order.
+    """
+
+    kernel: str
+    grid: tuple[int, int, int]
+    block: tuple[int, int, int]
+    shared: int
+    arguments: Sequence[int]
+
+
 class GpuModule(Protocol):
     """Kernels of one PTX text, ready to be launched."""
 
@@ -41,11 +53,26 @@ class GpuModule(Protocol):
         shared: int,
         arguments: Sequence[int],
     ) -> None:
-        """Queue a launch behind what the device was given before.
+        """Queue a launch (the fields of a `KernelLaunch`) behind what the device was given before.
 
-        `shared` is in bytes of dynamic shared memory; `arguments` are addresses and 64-bit integers in the kernel's
-        order.  Raises DeviceError, at the latest in `synchronize`.
+        Raises DeviceError, at the latest in `synchronize`.
         """
+        ...
+
+    def record(self, launches: Sequence[KernelLaunch]) -> GpuGraph:
+        """Launches of kernels that were launched before, one after the other, as one thing to launch; nothing runs."""
+        ...
+
+
+class GpuGraph(Protocol):
+    """Recorded launches."""
+
+    def change(self, position: int, launch: KernelLaunch) -> None:
+        """Let later launches of the graph have this one, of the same kernel, at a position."""
+        ...
+
+    def launch(self) -> None:
+        """Queue all of them.  Raises DeviceError, at the latest in `synchronize`."""
         ...
 
 
@@ -82,8 +109,25 @@ class GpuDevice(Protocol):
         """Assemble PTX.  Raises DeviceError for a text that the device does not take."""
         ...
 
+    @property
+    def stream_handle(self) -> int:
+        """CUDA's stream behind the queue, as other libraries are told of it."""
+        ...
+
+    def wait_for(self, stream: int) -> None:
+        """What is queued from now on waits for what another library queued on a stream of its own until now."""
+        ...
+
+    def let_wait(self, stream: int) -> None:
+        """What is queued on another library's stream from now on waits for what was queued here until now."""
+        ...
+
+    def keep_until_done(self, thing: object) -> None:
+        """Hold a reference at least until what was queued until now is done."""
+        ...
+
     def wait_for_others(self) -> None:
-        """Wait until what other libraries of this process queued on the device is done."""
+        """Wait until what other libraries of this process queued on the device, on whatever stream, is done."""
         ...
 
     def synchronize(self) -> None:

@@ -16,6 +16,7 @@ from benchmarks.ablation import SWITCHES, ablation  # noqa: E402
 from benchmarks.families import FAMILIES, workloads  # noqa: E402
 from benchmarks.measure import Contestant, Effort, check, measure  # noqa: E402
 from benchmarks.ratios import family_mean, ratio_interval  # noqa: E402
+from benchmarks.report import rows_of  # noqa: E402
 from benchmarks.worker import Request  # noqa: E402
 
 
@@ -81,10 +82,25 @@ def test_a_wrong_result_is_named():
 
 def test_contestants_take_turns():
     order: list[str] = []
-    contestants = {n: Contestant(lambda n=n: order.append(n), before=lambda: None) for n in "ab"}
+    contestants = {n: _clocked(order, n, 1.0) for n in "ab"}
     timed = measure(contestants, Effort(3, 3, 0.0, 0.0))
     assert order == ["a", "b"] * 3
     assert all(len(times) == 3 for times in timed.seconds.values())
+
+
+def test_peers_far_behind_leave_after_two_rounds():
+    order: list[str] = []
+    contestants = {n: _clocked(order, n, s) for n, s in {"txc": 9.0, "best": 1.0, "near": 3.0, "far": 3.1}.items()}
+    timed = measure(contestants, Effort(4, 4, 0.0, 0.0))
+    assert {name: len(times) for name, times in timed.seconds.items()} == {"txc": 4, "best": 4, "near": 4, "far": 2}
+    record = {"family": "add", "workload": "", "seconds": timed.seconds, "bytes": 0.0, "flops": 0.0, "dtype": "f4"}
+    (row,) = rows_of({"threads": 1, "ceilings": None, "records": [record]})
+    assert (row.best, row.ratio, row.others) == ("best", 9.0, {"near": 3.0, "far": 3.1})
+
+
+def _clocked(order: list[str], name: str, seconds: float) -> Contestant:
+    """A contestant that takes so long by its own clock."""
+    return Contestant(lambda: order.append(name) or seconds, own_clock=True)
 
 
 def test_intervals_and_means_of_ratios():

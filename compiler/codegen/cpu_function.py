@@ -7,6 +7,7 @@ The body of a parallel loop becomes a function ``void(ptr context, i64 chunk, i6
 
 from __future__ import annotations
 
+from math import gcd
 from typing import Any
 
 from xdsl.dialects import func
@@ -139,7 +140,7 @@ class CpuFunction(FunctionWriter):
         if self.parent is not None or self.lanes:
             self.counted(
                 op.symbol, self.index(lower), self.index(upper), self.index(step),
-                lambda _: self.region(op.block), bound=bound,
+                lambda _: self.region(op.block), bound=bound, multiple=gcd(self.multiple(lower), self.multiple(step)),
             )  # fmt: skip
             return
         start, end, stride = self.index(lower), self.index(upper), self.index(step)
@@ -184,7 +185,7 @@ class CpuFunction(FunctionWriter):
 
     def _outline(self, op: ParallelOp, start: str, end: str, span: str, bound: Dim | None) -> CpuFunction:
         child = CpuFunction(self.module, self.module.unique(f"{self.name}.{op.symbol.name}"), self)
-        child.bounds = dict(self.bounds)
+        child.bounds, child.multiples = dict(self.bounds), dict(self.multiples)
         if self.module.debug is not None:
             child.place(op)
         first = child.capture("start", "i64", lambda: start)
@@ -192,7 +193,10 @@ class CpuFunction(FunctionWriter):
         size = child.capture("span", "i64", lambda: span)
         begin = child.add(first, child.mul("%chunk", size))
         stop = child.intrinsic("smin", "i64", "i64", [("i64", child.add(begin, size)), ("i64", last)])
-        child.counted(op.symbol, begin, stop, child.index(op.step.data), lambda _: child.region(op.block), bound=bound)
+        child.counted(
+            op.symbol, begin, stop, child.index(op.step.data), lambda _: child.region(op.block), bound=bound,
+            multiple=gcd(self.multiple(op.lower.data), self.multiple(op.step.data)),
+        )  # fmt: skip
         child.fence()
         child.put("ret void")
         child.finish("internal void", "ptr noalias readonly %context, i64 %chunk, i64 %worker")

@@ -359,7 +359,7 @@ class _Entry(EntryWriter):
     def _placed(self) -> list[int]:
         """The output that each array of ``out=`` is for, negative where it is an argument; empty where none can be."""
         kind, *rest = self.plan.structure
-        parts = [self.plan.structure] if kind == "buffer" else rest[-1] if kind in ("tuple", "list") else []
+        parts = [self.plan.structure] if kind == "buffer" else rest[-1] if kind in ("tuple", "list", "named") else []
         if any(part[0] != "buffer" for part in parts):
             return []
         first = len([i for i in self.plan.inputs if i.kind != "int"])
@@ -482,6 +482,8 @@ class _Entry(EntryWriter):
         if kind == "dict":
             keys = self.array_of([self.object(k) for k in rest[0]])
             return self.call("txc_dict", f"ptr {keys}", f"ptr {items}", f"i64 {len(parts)}")
+        if kind == "named":
+            return self.call("txc_named", f"ptr {self.object(rest[0])}", f"ptr {items}", f"i64 {len(parts)}")
         return self.call(f"txc_{kind}", f"ptr {items}", f"i64 {len(parts)}")
 
     def _argument(self, buffer: int) -> tuple[int, InputPlan]:

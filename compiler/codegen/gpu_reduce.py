@@ -10,7 +10,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ...dialects.dims import Dim, Sym, constant_bound, dim
+from ...dialects.dim_rules import constant_bound
+from ...dialects.dims import Dim, Sym, dim
 from ...dialects.loop import ReduceOp
 from ...dialects.types import DTYPES
 from .gpu_team import WARP, TeamWriter

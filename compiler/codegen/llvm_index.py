@@ -7,10 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import lru_cache
+from math import gcd, prod
 from typing import Any
 
 from ...dialects.attributes import BufferInfo
-from ...dialects.dims import Call, Dim, Sym, dim, expand_mods, linear_in, simplify
+from ...dialects.dim_rules import expand_mods, linear_in, simplify
+from ...dialects.dims import Call, Dim, Sym, dim, sym
 from ...dialects.types import DTYPES
 from .lanes import Lane, Reg, copies, union, width_of
 from .writer import EmitError, Module, Writer, vector_type
@@ -52,6 +54,8 @@ class IndexWriter(Writer):
         #: Symbols bound to a value that differs between lanes.
         self.varying_symbols: dict[Sym, Reg] = {}
         self.bounds: dict[Sym, Dim] = {}
+        #: What iterators are multiples of in the loops around, where that is more than one.
+        self.multiples: dict[Sym, int] = {}
         self.lanes: tuple[Lane, ...] = ()
         self.frames: list[dict[tuple[str, int], str]] = [{}]
         self.pointer_depth: dict[str, int] = {}
@@ -226,6 +230,9 @@ class IndexWriter(Writer):
         if parts is not None:
             lanes, coefficients = parts
             return Reg(lanes, [self._lane_value(expr, lanes, coefficients, c) for c in copies(lanes)], I64)
+        repeated = self._repeated(expr)
+        if repeated is not None:
+            return repeated
         total: Reg | None = None
         for mono, coeff in expr.terms:
             value = Reg((), [str(coeff)], I64)
@@ -235,17 +242,54 @@ class IndexWriter(Writer):
             total = value if total is None else self._merge_values("add", total, value)
         return total or Reg((), ["0"], I64)
 
+    def multiple(self, expr: Dim) -> int:
+        """A number that divides an expression's values; 0 of zero."""
+        return gcd(*(c * prod(self.multiples.get(a, 1) for a in mono if isinstance(a, Sym)) for mono, c in expr.terms))
+
+    def _repeated(self, expr: Dim) -> Reg | None:
+        """Registers of an expression that divides a lane iterator, where in each copy by itself it is linear.
+
+        So it is where that iterator is a multiple of what it is divided by.  Copies that take the same values have one
+        register, so what is computed of it is computed once (`ScalarWriter.apply`).
+        """
+        lanes = tuple(self.lane_symbols(expr))
+        vector = next((lane for lane in lanes if lane.width > 1 and not lane.starts), None)
+        if vector is None or any(s in self.varying_symbols for s in expr.symbols()):
+            return None
+        # The iterator as `multiple * whole + place`, with a place inside of one step of the loop.
+        multiple = self.multiples.get(vector.symbol, 1)
+        whole, lane = sym(f"{vector.symbol}~whole"), sym(f"{vector.symbol}~lane")
+        (lane_symbol,) = lane.symbols()
+        made: dict[Dim, str] = {}
+        regs: list[str] = []
+        for copy in copies(lanes):
+            place = whole * multiple + lane + copy[lanes.index(vector)] * vector.stride
+            others = {k.symbol: k.start(c) for k, c in zip(lanes, copy) if k is not vector}
+            value = simplify(expr.substitute({**others, vector.symbol: place}), {lane_symbol: dim(vector.width)})
+            parts = linear_in(value, [lane_symbol])
+            if parts is None:
+                return None
+            if value not in made:
+                back = {s: sym(vector.symbol.name) // multiple for s in whole.symbols()}
+                step = parts[0].get(lane_symbol, dim(0)).substitute(back)
+                made[value] = self._spaced(self.index(parts[1].substitute(back)), step, vector.width)
+            regs.append(made[value])
+        return Reg(lanes, regs, I64)
+
     def _lane_value(self, expr: Dim, lanes: tuple[Lane, ...], coefficients: dict[Sym, Dim], copy: Sequence[int]) -> str:
         base = self.index(self.shifted(expr, lanes, copy))
         vector = next((lane for lane in lanes if lane.width > 1), None)
-        if vector is None:
-            return base
-        width, ty = vector.width, vector_type(vector.width, "i64")
-        const = coefficients[vector.symbol].const
+        return base if vector is None else self._spaced(base, coefficients[vector.symbol], vector.width)
+
+    def _spaced(self, base: str, step: Dim, width: int) -> str:
+        """A vector of ``base, base + step, …``."""
+        ty, const = vector_type(width, "i64"), step.const
+        if const == 0:
+            return self.splat(base, "i64", width)
         if const is not None:
             steps = "<" + ", ".join(f"i64 {const * k}" for k in range(width)) + ">"
         else:
-            stride = self.splat(self.index(coefficients[vector.symbol]), "i64", width)
+            stride = self.splat(self.index(step), "i64", width)
             steps = self.ins(f"mul {ty} {stride}, <{', '.join(f'i64 {k}' for k in range(width))}>")
         return self.ins(f"add {ty} {self.splat(base, 'i64', width)}, {steps}")
 

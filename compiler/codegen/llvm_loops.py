@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from math import gcd
 from typing import Any
 
 from xdsl.dialects import func, scf
@@ -10,7 +11,8 @@ from xdsl.dialects.builtin import StringAttr
 from xdsl.ir import Block, Operation, SSAValue
 
 from ...dialects.attributes import BufferInfo
-from ...dialects.dims import Dim, Sym, constant_bound, dim, linear_in
+from ...dialects.dim_rules import constant_bound, linear_in
+from ...dialects.dims import Dim, Sym, dim
 from ...dialects.kernel import CallOp
 from ...dialects.loop import (
     AllocOp,
@@ -37,6 +39,9 @@ __all__ = ["LoopWriter", "emitted_cost"]
 BOOL, I64 = DTYPES["bool"], DTYPES["i64"]
 #: From this cost on (`emitted_cost`) a loop has one masked body instead of one for whole vectors and one for the rest.
 LONG_BODY = 40
+#: Below this cost a body has a copy of its own for whole vectors that several copies left over: those without
+#: approximations.
+SHORT_BODY = 25
 #: From so many copies of a body on there is a loop with a quarter of them for what is left over.
 MANY_COPIES = 8
 
@@ -173,14 +178,16 @@ class LoopWriter(MemoryWriter):
         *,
         trips: int | None = None,
         bound: Dim | None = None,
+        multiple: int = 1,
         until: bool = False,
     ) -> tuple[str, list[Reg]]:
         """A loop with `symbol` as its iterator, carrying `inits`; where it stopped, and the last carried values.
 
         With `until` the body gives a condition besides, the last value, which ends the loop.
-        `trips` is their number where known; `bound` the iterator's upper bound if the lower is not negative.
+        `trips` is their number where known; `bound` the iterator's upper bound if the lower is not negative, `multiple`
+        a number that divides the iterator.
         """
-        saved = self.symbols.get(symbol), self.bounds.get(symbol)
+        saved = self.symbols.get(symbol), self.bounds.get(symbol), self.multiples.get(symbol)
         if trips == 0:
             return lower, list(inits)
         before, first = self.block, list(inits)
@@ -204,6 +211,7 @@ class LoopWriter(MemoryWriter):
             self.bounds[symbol] = bound
         else:
             self.bounds.pop(symbol, None)
+        self.multiples[symbol] = multiple
         given = body(carried)
         last = [Reg(c.lanes, self.spread(r, c.lanes), r.dtype) for c, r in zip(carried, given)]
         self.frames.pop()
@@ -246,8 +254,8 @@ class LoopWriter(MemoryWriter):
         """Its registers as operands, constants spelled for its width."""
         return [self.lit(r, reg.width, llvm_type(reg.dtype)) for r in reg.regs]
 
-    def _restore(self, symbol: Sym, value: tuple[str, int] | None, bound: Dim | None) -> None:
-        for table, old in ((self.symbols, value), (self.bounds, bound)):
+    def _restore(self, symbol: Sym, value: tuple[str, int] | None, bound: Dim | None, multiple: int | None) -> None:
+        for table, old in ((self.symbols, value), (self.bounds, bound), (self.multiples, multiple)):
             if old is None:
                 table.pop(symbol, None)  # type: ignore[arg-type]
             else:
@@ -267,7 +275,7 @@ class LoopWriter(MemoryWriter):
         _, outs = self.counted(
             op.symbol, self.index(lower), self.index(upper), self.index(step),
             lambda carried: self.region(op.block, carried), inits, trips=trips if op.until is None else None,
-            bound=bound, until=op.until is not None,
+            bound=bound, multiple=gcd(self.multiple(lower), self.multiple(step)), until=op.until is not None,
         )  # fmt: skip
         self.values.update(zip(op.outs, outs))
 
@@ -303,8 +311,10 @@ class LoopWriter(MemoryWriter):
             return
         full = width * unroll
         masked = width > 1 and self.target.has_masks and self._maskable(op.block)
+        depth = len(self.lanes)
         if masked and unroll == 1 and (extent is None or extent % width) and self._worth_one_copy(op):
-            self._masked_loop(op, width, bound)
+            trips = None if extent is None else -(-extent // width)
+            self._under_mask(op, self.index(lower), Lane(symbol, width, 1, depth), trips, bound, whole_too=True)
             return
         if extent is not None and not masked and extent < width:
             width = unroll = full = 1
@@ -317,26 +327,18 @@ class LoopWriter(MemoryWriter):
             main_end = self.add(start, str(max(0, extent) // full * full))
 
         def body(lane: Lane | None) -> Callable[[list[Reg]], list[Reg]]:
-            def emit(_: list[Reg]) -> list[Reg]:
-                if lane is None:
-                    return self.region(op.block)
-                with_lanes = self.lanes
-                self.lanes = (*with_lanes, lane)
-                self.region(op.block)
-                self.lanes = with_lanes
-                return []
+            return lambda _: self._in_lanes(op, lane)
 
-            return emit
-
-        depth = len(self.lanes)
+        multiple = gcd(self.multiple(lower), full)
         stopped, _ = self.counted(
-            symbol, start, main_end, str(full), body(Lane(symbol, width, unroll, depth)), trips=main_trips, bound=bound
-        )
+            symbol, start, main_end, str(full), body(Lane(symbol, width, unroll, depth)), trips=main_trips, bound=bound,
+            multiple=multiple,
+        )  # fmt: skip
         if full == 1 or (extent is not None and max(0, extent) % full == 0):
             return
         # What is left over of many copies is long: fewer go through most of it.  Short bodies afford a copy of their
         # own for the whole vectors, and masked stores cost as much as ten others.
-        short = emitted_cost(op.block) < LONG_BODY
+        short = emitted_cost(op.block) < SHORT_BODY
         for fewer in [n for n in (unroll // 4 if unroll >= MANY_COPIES else 0, 1 if masked and short else 0) if n]:
             if fewer * width < full:
                 some_end = self.add(stopped, self.whole(self.sub(end, stopped), fewer * width))
@@ -352,55 +354,58 @@ class LoopWriter(MemoryWriter):
             self.counted(symbol, stopped, end, "1", body(None), bound=bound,
                          trips=None if extent is None else extent % full)  # fmt: skip
             return
-        lane = Lane(symbol, width, 1, depth)
-        whole_body = body(lane)
-
-        # Where a body is long, as a tile of sums is, the vectors left over matter: whole ones go without a mask.
-        asks = full > width
-
-        def tail(_: list[Reg]) -> list[Reg]:
-            here = self.symbols[symbol][0]
-            left = self.sub(end, here)
-            self.mask, self.rest = self.lanes_below(left, width), left if asks else None
-            whole_body([])
-            self.mask = self.rest = None
-            return []
-
         rest = None if extent is None else -(-(extent % full) // width)
+        lane = Lane(symbol, width, 1, depth)
         if full == width and rest is None:
             # At most one more step: no loop.
             inside, after = self.label("tail"), self.label("done")
             self.branch_if(self.ins(f"icmp slt i64 {stopped}, {end}"), inside, after)
             self.start(inside)
-            self.counted(symbol, stopped, end, str(width), tail, trips=1, bound=bound)
+            self._under_mask(op, stopped, lane, 1, bound)
             self.branch(after)
             self.start(after)
             return
-        self.counted(symbol, stopped, end, str(width), tail, trips=rest, bound=bound)
+        # Where a body is long, as a tile of sums is, the vectors left over matter.
+        self._under_mask(op, stopped, lane, rest, bound, whole_too=full > width)
 
-    def _masked_loop(self, op: ForOp, width: int, bound: Dim | None) -> None:
-        """One body for whole and for partial vectors, which differ in their loads and stores."""
-        start, end = self.index(op.lower.data), self.index(op.upper.data)
+    def _in_lanes(self, op: ForOp, lane: Lane | None) -> list[Reg]:
+        """The body, in the lanes around and one more."""
+        outside = self.lanes
+        if lane is not None:
+            self.lanes = (*outside, lane)
+        self.region(op.block)
+        self.lanes = outside
+        return []
+
+    def _under_mask(
+        self, op: ForOp, first: str, lane: Lane, trips: int | None, bound: Dim | None, whole_too: bool = False
+    ) -> None:
+        """The iterations from `first` on, a vector at a time, under a mask; `whole_too`: not all of them are partial.
+
+        One body then serves both, which differ in their stores.
+        """
+        end = self.index(op.upper.data)
 
         def body(_: list[Reg]) -> list[Reg]:
-            self.left = self.sub(end, self.symbols[op.symbol][0])
-            outside = self.lanes
-            self.lanes = (*outside, Lane(op.symbol, width, 1, len(outside)))
-            self.region(op.block)
-            self.lanes, self.left = outside, None
+            left = self.sub(end, self.symbols[op.symbol][0])
+            self.mask, self.rest = self.lanes_below(left, lane.width), left if whole_too else None
+            self._in_lanes(op, lane)
+            self.mask = self.rest = None
             return []
 
-        self.counted(op.symbol, start, end, str(width), body, bound=bound)
+        self.counted(op.symbol, first, end, str(lane.width), body, trips=trips, bound=bound)
 
     def _worth_one_copy(self, op: ForOp) -> bool:
         """Whether a body is so long that a second copy would cost more than branches do; without gathers."""
-        if emitted_cost(op.block) < LONG_BODY:
-            return False
-        for access in op.block.walk():
+        return emitted_cost(op.block) >= LONG_BODY and self.goes_in_rows(op.block, op.symbol)
+
+    def goes_in_rows(self, block: Block, symbol: Sym) -> bool:
+        """Whether all that a body touches stays where it is along an iterator, or lies one after another."""
+        for access in block.walk():
             if isinstance(access, LoadOp | StoreOp):
                 info: BufferInfo = access.buffer.type.data  # type: ignore[union-attr]
-                parts = linear_in(self.address(info, access.index.data), [op.symbol])
-                step = None if parts is None else parts[0].get(op.symbol, dim(0)).const
+                parts = linear_in(self.address(info, access.index.data), [symbol])
+                step = None if parts is None else parts[0].get(symbol, dim(0)).const
                 if step not in (0, 1):
                     return False
         return True

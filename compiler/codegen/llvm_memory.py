@@ -9,7 +9,8 @@ from typing import Any
 from xdsl.ir import SSAValue
 
 from ...dialects.attributes import BufferInfo
-from ...dialects.dims import Dim, dim, linear_in, simplify, sym
+from ...dialects.dim_rules import linear_in, simplify
+from ...dialects.dims import Dim, dim, sym
 from ...dialects.loop import LoadOp, StoreOp
 from ...dialects.types import DTYPES, DType
 from .lanes import ComplexReg, Lane, Reg, copies, count_of, positions, union, width_of
@@ -56,10 +57,10 @@ class MemoryWriter(StreamingWriter):
         super().__init__(module)
         #: The lanes of the vector dim that are inside the loop's range, where not all are.
         self.mask: str | None = None
-        #: Where one body serves whole and partial vectors: the elements left from the vector's first on.
-        self.left: str | None = None
         #: In a loop under a mask some of whose vectors are whole: the elements left from the vector's first on.
         self.rest: str | None = None
+        #: In a step of a fold, over its lanes: whether an element is there, where not all are.
+        self.inside: Reg | None = None
         self._vector_masks: set[str] = set()
         self._scratch: str | None = None
 
@@ -96,6 +97,8 @@ class MemoryWriter(StreamingWriter):
         parts = self.split(offset)
         offsets = None if parts is not None else self.varying(offset)
         along = parts[0] if parts is not None else offsets.lanes if offsets is not None else ()
+        if self.inside is not None and self.inside.lanes[0] in along:
+            guard = self.inside if guard is None else self.primitive("and", (guard, self.inside), BOOL)
         lanes = union((along, value) if guard is None else (along, value, guard.lanes))
         vector = next((lane for lane in along if lane.width > 1), None)
         width = width_of(lanes)
@@ -130,7 +133,7 @@ class MemoryWriter(StreamingWriter):
         It has as many copies as vectors have lanes, one after another, and every lane of every vector is inside.
         """
         parts, vector = self.split(offset), self.vector
-        if parts is None or vector not in parts[0] or self.mask is not None or self.left is not None:
+        if parts is None or vector not in parts[0] or self.mask is not None or self.inside is not None:
             return None
         assert vector is not None
         if parts[1][vector.symbol].const in (1, -1):
@@ -215,16 +218,11 @@ class MemoryWriter(StreamingWriter):
         total = int(ty[1:].partition(" ")[0])
         width = total // each
 
-        def load(mask: str | None) -> str:
-            if mask is None:
-                return self.ins(f"load {ty}, ptr {pointer}, align {align}")
-            mask = self._row_mask(mask, width, backwards, each)
-            return self.masked("load", ty, ty, [("ptr", f"align {align} {pointer}"), (f"<{total} x i1>", mask),
-                               (ty, "zeroinitializer")])  # fmt: skip
-
-        if self.left is None:
-            return load(mask)
-        return self._partial(width, lambda: load(mask), lambda tail: load(self._conjunction(mask, tail, width)), ty)
+        if mask is None:
+            return self.ins(f"load {ty}, ptr {pointer}, align {align}")
+        mask = self._row_mask(mask, width, backwards, each)
+        return self.masked("load", ty, ty, [("ptr", f"align {align} {pointer}"), (f"<{total} x i1>", mask),
+                           (ty, "zeroinitializer")])  # fmt: skip
 
     def _row_mask(self, mask: str, width: int, backwards: bool, each: int) -> str:
         """A mask of lanes in the order of memory, for elements of `each` numbers."""
@@ -241,21 +239,25 @@ class MemoryWriter(StreamingWriter):
         total = int(ty[1:].partition(" ")[0])
         width = total // each
 
-        def store(mask: str | None) -> str:
+        def store(mask: str | None) -> None:
             if mask is None:
                 self.store_whole(ty, [(value, pointer)], align, streaming)
             else:
                 mask = self._row_mask(mask, width, backwards, each)
                 arguments = [(ty, value), ("ptr", f"align {align} {pointer}"), (f"<{total} x i1>", mask)]
                 self.masked("store", ty, "void", arguments)
-            return ""
 
-        if self.left is not None:
-            self._partial(width, lambda: store(mask), lambda tail: store(self._conjunction(mask, tail, width)))
-        elif self.rest is not None and mask is not None and mask == self.mask:
-            self._partial(width, lambda: store(None), lambda _: store(mask), left=self.rest)
-        else:
+        if self.rest is None or mask is None or mask != self.mask:
             store(mask)
+            return
+        # The processor foresees the branch; a store under a mask costs more.
+        whole, partial, after = self.label("whole"), self.label("partial"), self.label("done")
+        self.branch_if(self.ins(f"icmp sge i64 {self.rest}, {width}"), whole, partial)
+        for label, chosen in ((whole, None), (partial, mask)):
+            self.start(label)
+            store(chosen)
+            self.branch(after)
+        self.start(after)
 
     def _gather(self, base: str, storage: str, offsets: str, mask: str | None, width: int) -> str:
         ty, align = vector_type(width, storage), alignment_of(storage)
@@ -352,7 +354,7 @@ class MemoryWriter(StreamingWriter):
             )
             return
         mask = self._both(slot.mask, slot.width)
-        if mask is None and self.left is None:
+        if mask is None:
             rows.type = ty
             rows.whole.append((value, slot.pointer))
         else:
@@ -375,28 +377,6 @@ class MemoryWriter(StreamingWriter):
         """A register, or the text of a constant in every lane."""
         width, _, scalar = ty[1:-1].partition(" x ")
         return value if value == "poison" else self.lit(value, int(width), scalar)
-
-    def _partial(
-        self, width: int, whole: Callable[[], str], partial: Callable[[str], str], ty: str = "", left: str = ""
-    ) -> str:
-        """`whole()` for a whole vector, `partial(mask)` for the last one, where one body serves both.
-
-        The processor foresees the branch; masks, and stores by them above all, cost more.  A value of type `ty`.
-        """
-        left = left or self.left or ""
-        inside, rest, after = self.label("whole"), self.label("partial"), self.label("done")
-        self.branch_if(self.ins(f"icmp sge i64 {left}, {width}"), inside, rest)
-        self.frames.append({})
-        self.start(inside)
-        a, from_a = whole(), self.block
-        self.branch(after)
-        self.start(rest)
-        self.frames[-1] = {}
-        b, from_b = partial(self.lanes_below(left, width)), self.block
-        self.branch(after)
-        self.frames.pop()
-        self.start(after)
-        return self.ins(f"phi {ty} [{a}, %{from_a}], [{b}, %{from_b}]") if ty else ""
 
     def _scatter(self, base: str, storage: str, offsets: str, value: str, mask: str | None, width: int) -> None:
         ty, align = vector_type(width, storage), alignment_of(storage)
@@ -474,9 +454,7 @@ class MemoryWriter(StreamingWriter):
         return self.ins(f"icmp {predicate} <{width} x i{bits}> {numbers}, {self.splat(short, f'i{bits}', width)}")
 
     def lanes_inside(self, width: int) -> str | None:
-        if width == 1:
-            return None
-        return self.mask if self.left is None else self.lanes_below(self.left, width)
+        return self.mask if width > 1 else None
 
     def _masks(self, guard: Reg | None, lanes: tuple[Lane, ...]) -> Sequence[str | None]:
         if guard is None:

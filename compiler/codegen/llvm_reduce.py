@@ -1,8 +1,9 @@
 """`loop.reduce`, in exactly the order that `dialects.order` defines, whatever the machine's vectors.
 
 The virtual lanes of a block are held in one of two ways.  A light body keeps them all in registers: one step of the
-loop takes one element of each lane.  A heavy body, and every incomplete step, keeps them in stack memory and runs one
-vector of lanes at a time, so that the body is emitted once, not once for each register of lanes.
+loop takes one element of each lane, the last one under masks.  A heavy body, and where there are no masks an incomplete
+step, keeps them in stack memory and runs one vector of lanes at a time, so that the body is emitted once, not once for
+each register of lanes.
 """
 
 from __future__ import annotations
@@ -15,7 +16,8 @@ from xdsl.dialects.builtin import FloatAttr, IntegerAttr
 from xdsl.ir import SSAValue
 
 from ...dialects.attributes import DimsAttr
-from ...dialects.dims import Dim, Sym, constant_bound, dim, linear_in, minimum, sym
+from ...dialects.dim_rules import constant_bound, linear_in
+from ...dialects.dims import Dim, Sym, dim, minimum, sym
 from ...dialects.loop import LoadOp, ReduceOp
 from ...dialects.types import DTYPES, DType
 from .binary_counter import BinaryCounter, stored_type
@@ -253,20 +255,44 @@ class ReduceWriter(LoopWriter):
         if extent is not None and extent % fold.lanes == 0:
             return self._combine(fold, totals)
         totals = [Reg(t.lanes, self.constants(t), t.dtype) for t in totals]
-        inside, after, before = self.label("tail"), self.label("done"), self.block
-        self.branch_if(self.ins(f"icmp slt i64 {stopped}, {end}"), inside, after)
-        self.start(inside)
+        some, after, before = self.label("tail"), self.label("done"), self.block
+        self.branch_if(self.ins(f"icmp slt i64 {stopped}, {end}"), some, after)
+        self.start(some)
         self.frames.append({})
-        memory = self._memory(fold, copies)
-        self._spill(fold, memory, totals)
-        rest = None if extent is None else extent % fold.lanes
-        self._in_memory(fold, memory, Lane(symbol, fold.width, 1, depth), stopped, end, rest)
-        reloaded = self._reload(fold, memory, every)
+        if extent is None and self._masks_rows(fold) and self.goes_in_rows(fold.op.body.block, symbol):
+            rest = self._incomplete_step(fold, totals, every, stopped, end)
+        else:
+            memory = self._memory(fold, copies)
+            self._spill(fold, memory, totals)
+            left = None if extent is None else extent % fold.lanes
+            self._in_memory(fold, memory, Lane(symbol, fold.width, 1, depth), stopped, end, left)
+            rest = self._reload(fold, memory, every)
         self.frames.pop()
         last = self.block
         self.branch(after)
         self.start(after)
-        return self._combine(fold, self.join(totals, before, reloaded, last))
+        return self._combine(fold, self.join(totals, before, rest, last))
+
+    def _masks_rows(self, fold: Fold) -> bool:
+        return fold.width > 1 and self.target.has_masks and self._maskable(fold.op.body.block)
+
+    def _incomplete_step(self, fold: Fold, totals: list[Reg], every: Lane, first: str, end: str) -> list[Reg]:
+        """`totals` with the elements from `first` on folded in, less than one of each lane: all at once, masked."""
+        left = self.ins(f"trunc i64 {self.sub(end, first)} to i32")
+        wide = self.splat(left, "i32", fold.width)
+        masks = []
+        for group in range(fold.groups):
+            numbers = ", ".join(f"i32 {group * fold.width + k}" for k in range(fold.width))
+            masks.append(self.ins(f"icmp slt <{fold.width} x i32> <{numbers}>, {wide}"))
+        self.inside = Reg((every,), masks, DTYPES["bool"])
+
+        def one_step(_: list[Reg]) -> list[Reg]:
+            return self._accumulate(fold, totals, every)
+
+        _, new = self.counted(fold.op.symbol, first, end, str(fold.lanes), one_step, totals, trips=1)
+        new = [self.select_regs(self.inside, n, t) for n, t in zip(new, totals)]
+        self.inside = None
+        return new
 
     def _bound(self, op: ReduceOp) -> Dim | None:
         return op.upper.data if op.lower.data.nonneg else None
@@ -319,7 +345,6 @@ class ReduceWriter(LoopWriter):
         """Fold the elements from `start` (an element of lane 0) to `end` into lanes held in memory."""
         symbol, bound, width = fold.op.symbol, self._bound(fold.op), fold.width
         copies = count_of(fold.outer)
-        use_masks = width > 1 and self.target.has_masks and self._maskable(fold.op.body.block)
 
         def step(lane: Lane, masked: bool) -> Callable[[list[Reg]], list[Reg]]:
             def emit(_: list[Reg]) -> list[Reg]:
@@ -350,7 +375,7 @@ class ReduceWriter(LoopWriter):
         stopped, _ = self.counted(symbol, start, main_end, str(width), step(lane, False), trips=whole, bound=bound)
         if width == 1 or (extent is not None and extent % width == 0):
             return
-        if use_masks:
+        if self._masks_rows(fold):
             inside, after = self.label("tail"), self.label("done")
             self.branch_if(self.ins(f"icmp slt i64 {stopped}, {end}"), inside, after)
             self.start(inside)

@@ -48,8 +48,9 @@ def _literal(value: float | int, dtype: DType) -> str:
 
 
 def _is_below(operand: str, limit: int) -> bool:
-    """Whether an operand is a literal of ``0 <= x < limit``."""
-    return operand.isdecimal() and int(operand) < limit
+    """Whether an operand is a literal of ``0 <= x < limit``, alone or in every lane."""
+    number = operand.rpartition(" ")[2][:-1] if operand.startswith("splat") else operand
+    return number.isdecimal() and int(number) < limit
 
 
 class ScalarWriter(Converter):
@@ -82,14 +83,18 @@ class ScalarWriter(Converter):
         return regs if value.lanes == lanes else [regs[i] for i in positions(value.lanes, lanes)]
 
     def apply(self, operands: Sequence[Reg], dtype: DType, one: Callable[..., str]) -> Reg:
-        """``one(width, *registers)`` for each register over the lane dims of any operand."""
+        """``one(width, *registers)`` for each register over the lane dims of any operand, once where they are equal."""
         lanes: tuple[Lane, ...] = ()
         for o in operands:
             if o.lanes and o.lanes is not lanes:
                 lanes = union((lanes, o.lanes)) if lanes else o.lanes
         width = width_of(lanes)
         columns = [self.spread(o, lanes) for o in operands]
-        return Reg(lanes, [one(width, *row) for row in zip(*columns)], dtype)
+        made: dict[tuple[str, ...], str] = {}
+        for row in zip(*columns):
+            if row not in made:
+                made[row] = one(width, *row)
+        return Reg(lanes, [made[row] for row in zip(*columns)], dtype)
 
     def mask_type(self, width: int) -> str:
         return vector_type(width, "i1")
@@ -476,8 +481,9 @@ class LlvmScalarBuilder(ScalarBuilder):
         w.branch(join)
         w.start(join)
         ty = vector_type(width_of(lanes), llvm_type(quick.dtype))
-        phis = [w.ins(f"phi {ty} [{s}, %{after}], [{q}, %{before}]") for s, q in zip(regs, quick.regs)]
-        return Value(self, Reg(lanes, phis, quick.dtype), fast.dtype)
+        pairs = list(zip(regs, quick.regs))
+        phis = {(s, q): w.ins(f"phi {ty} [{s}, %{after}], [{q}, %{before}]") for s, q in dict.fromkeys(pairs)}
+        return Value(self, Reg(lanes, [phis[pair] for pair in pairs], quick.dtype), fast.dtype)
 
     def iterate(
         self,

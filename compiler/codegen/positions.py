@@ -58,16 +58,25 @@ def _is_below(op: Operation, a: SSAValue, b: SSAValue) -> bool:
 
 
 def _forward(merge: Block, never: list[Operation]) -> Block:
-    """The merge where the conditions `never` hold."""
+    """The merge where the conditions `never` do not hold."""
     block = Block(arg_types=[a.type for a in merge.args])
     values: dict[SSAValue, SSAValue] = dict(zip(merge.args, block.args))
+    false: set[SSAValue] = {op.results[0] for op in never}
     for op in merge.ops:
-        if op in never:
-            continue
-        if isinstance(op, arith.SelectOp) and op.cond.owner in never:
+        possible = [o for o in op.operands if o not in false]
+        if isinstance(op, arith.AndIOp) and len(possible) < 2:
+            false.add(op.result)
+        elif isinstance(op, arith.OrIOp) and len(possible) == 1:
+            values[op.result] = values[possible[0]]
+        elif isinstance(op, arith.SelectOp) and op.cond in false:
             values[op.result] = values[op.rhs]
+        if op.results and op.results[0] in values:
             continue
         made = op.clone(values)
         block.add_op(made)
         values.update(zip(op.results, made.results))
+    for op in reversed(list(block.ops)):
+        if op.results and not any(r.uses for r in op.results):
+            op.detach()
+            op.erase()
     return block

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from ...dialects.dims import Dim, sym
+from ...dialects.dims import dim
 from ...dialects.registry import OPS, OpError
 from ...dialects.types import dtype
 from ...runtime.buffers import empty
@@ -204,13 +204,11 @@ class TensorRef:
         return tuple(at[::-1] if self.layout == "col" else at)
 
     def _compute(self, at: tuple[int, ...]) -> Any:
-        # Positions are arguments of the compiled code, which thus serves every element.
-        names = [f"$at{axis}" for axis in range(len(at))]
-        return computed(self.element([sym(name) for name in names]), dict(zip(names, at)))[()]
+        return computed(self.element(at))[()]
 
-    def element(self, position: Sequence[Dim]) -> Value:
-        """The rank-0 value at a position (graph dims) that may be known only at run time."""
+    def element(self, at: Sequence[int]) -> Value:
+        """The rank-0 value at a position (graph dims)."""
         value = self.expression.value
-        for axis in reversed(range(len(position))):
-            (value,) = emit(OPS["chip"], (value,), {"offset": (position[axis],), "dim": axis})
+        for axis in reversed(range(len(at))):
+            (value,) = emit(OPS["chip"], (value,), {"offset": (dim(at[axis]),), "dim": axis})
         return value

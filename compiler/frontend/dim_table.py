@@ -14,7 +14,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from ...dialects.dims import Dim, DimLike, Sym, dim, linear_in, sym
+from ...dialects.dim_rules import linear_in
+from ...dialects.dims import Dim, DimLike, Sym, dim, sym
 from ...dialects.registry import OpError
 
 __all__ = ["DimTable", "Guard"]

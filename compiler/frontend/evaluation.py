@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...dialects.dims import sym
 from ...dialects.registry import OpError
 from ..devices import device as on_device
 from ..devices import parse_device
-from .generic_sizes import generic
-from .graph import DimTable, Graph, Input, Value, schedule
+from .generic_sizes import generic, leaf_input
+from .graph import DimTable, Graph, Value, schedule
 from .trace import current, suspended
 
 if TYPE_CHECKING:
@@ -35,25 +34,22 @@ def lazy_graph(outputs: Sequence[Value], written: Value | None = None) -> Graph:
             leaves[v] = None
     ordered = sorted(leaves, key=lambda v: v.node.serial)
     try:
-        table, given, results = generic(outputs, ordered, written)
+        table, inputs, results = generic(outputs, ordered, written)
     except OpError:
-        table, given, results = DimTable(), ordered, list(outputs)
-    inputs = [Input(f"t{i}", "tensor", v, hidden=True, source=v.node.leaf) for i, v in enumerate(given)]
+        table, inputs, results = DimTable(), [leaf_input(i, v) for i, v in enumerate(ordered)], list(outputs)
     aliases = {} if written is None else {0: ordered.index(written)}
     structure = 0 if len(outputs) == 1 else tuple(range(len(outputs)))
     return Graph("expression", inputs, results, table, aliases, structure, len(outputs)).settle()
 
 
-def computed(value: Value, integers: Mapping[str, int] | None = None) -> np.ndarray:
-    """The elements of a lazy value in graph dims, in memory of their own; `integers` gives symbols that it mentions."""
+def computed(value: Value) -> np.ndarray:
+    """The elements of a lazy value in graph dims, in memory of their own."""
     from ..jit import evaluate_graph
 
     if value.node.leaf is not None:
         return np.array(value.node.leaf)
-    graph, given = lazy_graph([value]), integers or {}
-    graph.inputs += [Input(name, "int", None, sym(name), weak="int") for name in given]
     with suspended():
-        return evaluate_graph(graph, [*given.values()])[0]
+        return evaluate_graph(lazy_graph([value]))[0]
 
 
 def run_in_place(value: Value, leaf: Value) -> None:

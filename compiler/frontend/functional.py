@@ -13,6 +13,7 @@ import numpy as np
 
 from ...dialects.registry import OpError
 from ..diagnostics import located
+from ..signature import like
 from . import creation
 from .apply import as_tensor
 from .tensor import Tensor
@@ -113,7 +114,7 @@ def _flat(value: Any) -> tuple[list[Any], Any]:
         return [leaf for leaves, _ in parts.values() for leaf in leaves], {k: s for k, (_, s) in parts.items()}
     if isinstance(value, (tuple, list)):
         items = [_flat(v) for v in value]
-        return [leaf for leaves, _ in items for leaf in leaves], type(value)(s for _, s in items)
+        return [leaf for leaves, _ in items for leaf in leaves], like(value, [s for _, s in items])
     return [value], None
 
 
@@ -124,7 +125,7 @@ def _nested(structure: Any, leaves: Any) -> Any:
     def made(part: Any) -> Any:
         if isinstance(part, dict):
             return {k: made(v) for k, v in part.items()}
-        return next(rest) if part is None else type(part)(made(v) for v in part)
+        return next(rest) if part is None else like(part, [made(v) for v in part])
 
     return made(structure)
 

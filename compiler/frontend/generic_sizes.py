@@ -4,6 +4,9 @@ A lazy expression is built of numbers; here its nodes are made once more on leav
 among the parameters becomes an expression over them that has the same value for the shapes at hand, which makes the
 new graph compute the same: so it does not matter for results whether ``x[0:4]`` of 5 elements means ``x[:4]`` or
 ``x[:-1]``, only for how many shapes share the code.  What cannot be told keeps its number.
+
+Positions inside a dim, as of ``x[3]`` and ``x[3:7]``, are ints that the code is given, so that a loop over them
+compiles once.
 """
 
 from __future__ import annotations
@@ -11,31 +14,37 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from ...dialects.dims import Dim, Sym, dim, iterators, linear_in
+from ...dialects.dim_rules import linear_in
+from ...dialects.dims import Dim, Sym, dim, iterators
 from ...dialects.index_map import IndexMap, product
 from ...dialects.registry import OPS, Map, OpError
 from ...dialects.types import TensorType
 from .dim_table import DimTable
-from .graph import Node, Value, schedule
+from .graph import Input, Node, Value, schedule
 
 __all__ = ["generic"]
 
 
 def generic(
     outputs: Sequence[Value], leaves: Sequence[Value], written: Value | None = None
-) -> tuple[DimTable, list[Value], list[Value]]:
-    """The table, the leaves and the outputs of the graph over symbols; output 0 has the dims of the leaf `written`.
+) -> tuple[DimTable, list[Input], list[Value]]:
+    """The table, inputs (the leaves, then positions) and outputs of a graph; output 0 has the dims of leaf `written`.
 
     OpError where the expression relies on its sizes in a way that symbols do not express.
     """
     made = _Generic()
-    inputs = [made.leaf(i, v) for i, v in enumerate(leaves)]
+    given = [leaf_input(i, made.leaf(i, v)) for i, v in enumerate(leaves)]
     for node in schedule(outputs):
         made.add(node)
     results = [made.value(v) for v in outputs]
     if written is not None:
         results[0] = made.seen(results[0], made.type(made.value(written)).dims)
-    return made.table, inputs, results
+    return made.table, [*given, *made.positions.values()], results
+
+
+def leaf_input(number: int, leaf: Value) -> Input:
+    """An array that a lazy expression refers to, as an input of its graph."""
+    return Input(f"t{number}", "tensor", leaf, hidden=True, source=leaf.node.leaf)
 
 
 class _Generic:
@@ -45,6 +54,8 @@ class _Generic:
         self.table = DimTable()
         self.known: dict[Value, Value] = {}
         self.expands: dict[Value, Value] = {}
+        #: By the number and the dim; one for equal ones, so that an update in place reads where it stores.
+        self.positions: dict[tuple[int, Dim], Input] = {}
 
     def leaf(self, number: int, old: Value) -> Value:
         """A leaf with a symbol for each dim, but for those of a `TensorFixedSize`."""
@@ -151,9 +162,36 @@ class _Generic:
         self.known[old] = Node(OPS["expand"], (source,), attrs, types, old.node.loc).results[0]
 
     def relative(self, at: Dim, size: Dim) -> Dim:
-        """A position in a dim: counted from the end that is nearer."""
+        """A bound of a range in a dim: counted from the end that is nearer."""
         number, whole = _number(at), self.table.hint(size)
         return at if whole is None or 2 * number <= whole else size - (whole - number)
+
+    def position(self, at: Dim, size: Dim) -> Dim:
+        """Where an element or a range of fixed length is in a dim: an int that the code is given."""
+        number = _number(at)
+        given = self.positions.get((number, size))
+        if given is None:
+            name = f"at{len(self.positions)}"
+            symbol = self.table.declare(name, number, "a position")
+            given = self.positions[number, size] = Input(name, "int", None, symbol, weak="int", source=number)
+        assert given.symbol is not None
+        return given.symbol
+
+    def is_window(self, start: Dim, stop: Dim, size: Dim) -> bool:
+        """Whether a range of a dim is one of a fixed length at a position.
+
+        One that reaches an end of the dim, or leaves out less than it has, as a stencil's, is counted from the ends.
+        """
+        low, high = sorted((_number(start), _number(stop)))
+        whole = self.table.hint(size)
+        return whole is not None and low > 0 and high < whole and high - low < whole - (high - low)
+
+    def range(self, start: Dim, stop: Dim, size: Dim) -> tuple[Dim, Dim]:
+        """The bounds of a range in a dim."""
+        if not self.is_window(start, stop, size):
+            return self.relative(start, size), self.relative(stop, size)
+        first = self.position(start, size)
+        return first, first + (stop - start)
 
 
 def _reshape(made: _Generic, node: Node, operands: list[Value]) -> dict[str, Any]:
@@ -173,18 +211,22 @@ def _reshape(made: _Generic, node: Node, operands: list[Value]) -> dict[str, Any
     return node.attrs
 
 
+def _chip(made: _Generic, node: Node, operands: list[Value]) -> dict[str, Any]:
+    axis, (offset,) = node.attrs["dim"], node.attrs["offset"]
+    return {"offset": (made.position(offset, made.type(operands[0]).dims[axis]),), "dim": axis}
+
+
 def _slice(made: _Generic, node: Node, operands: list[Value]) -> dict[str, Any]:
     offsets, extents = node.attrs["offsets"], node.attrs["extents"]
     dims = made.type(operands[0]).dims
-    starts = [made.relative(o, d) for o, d in zip(offsets, dims)]
-    stops = [made.relative(o + e, d) for o, e, d in zip(offsets, extents, dims)]
-    return {"offsets": tuple(starts), "extents": tuple(b - a for a, b in zip(starts, stops))}
+    ranges = [made.range(o, o + e, d) for o, e, d in zip(offsets, extents, dims)]
+    return {"offsets": tuple(a for a, _ in ranges), "extents": tuple(b - a for a, b in ranges)}
 
 
 def _strided_slice(made: _Generic, node: Node, operands: list[Value]) -> dict[str, Any]:
     dims = made.type(operands[0]).dims
-    ends = {key: tuple(map(made.relative, node.attrs[key], dims)) for key in ("start", "stop")}
-    return {**node.attrs, **ends}
+    ranges = [made.range(a, b, d) for a, b, d in zip(node.attrs["start"], node.attrs["stop"], dims)]
+    return {**node.attrs, "start": tuple(a for a, _ in ranges), "stop": tuple(b for _, b in ranges)}
 
 
 def _squeeze(made: _Generic, node: Node, operands: list[Value]) -> dict[str, Any]:
@@ -209,7 +251,7 @@ def _concatenate(made: _Generic, node: Node, operands: list[Value]) -> dict[str,
 
 
 def _insert(made: _Generic, node: Node, operands: list[Value]) -> dict[str, Any]:
-    """The map has the dims of the value, and positions counted from the nearer end of the base's dims."""
+    """The map has the dims of the value, and ranges as those of the base's dims that are read."""
     index: IndexMap = node.attrs["map"]
     base, extents = made.type(operands[0]).dims, made.type(operands[1]).dims
     its = iterators(index.rank)
@@ -219,14 +261,24 @@ def _insert(made: _Generic, node: Node, operands: list[Value]) -> dict[str, Any]
         if expr in its and made.table.hint(extents[its.index(expr)]) == made.table.hint(size):
             made.table.equate(extents[its.index(expr)], size)
         split = linear_in(expr, symbols)
-        exprs.append(expr if split is None else expr - split[1] + made.relative(split[1], size))
+        exprs.append(expr if split is None else expr - split[1] + _begin(made, *split, index.extents, size))
     resolve = made.table.resolve
     parts = (extents, exprs, index.guards)
     return {"map": IndexMap(*(tuple(map(resolve, part)) for part in parts))}
 
 
+def _begin(made: _Generic, steps: dict[Sym, Dim], at: Dim, extents: Sequence[Dim], size: Dim) -> Dim:
+    """Where the elements begin that are stored into one dim of a base."""
+    if not steps:
+        return made.position(at, size)
+    last = sum(((extents[int(s.name[1:])] - 1) * step for s, step in steps.items()), at)
+    step = 1 if _number(last) >= _number(at) else -1
+    return made.range(at, last + step, size)[0]
+
+
 #: Parameters over symbols, and the equations that an op relies on, of ops whose inference alone does not give them.
 _RULES: dict[str, Callable[[_Generic, Node, list[Value]], dict[str, Any]]] = {
+    "chip": _chip,
     "concatenate": _concatenate,
     "contract": _contract,
     "insert": _insert,

@@ -123,9 +123,9 @@ class Input:
     """An argument of a graph.
 
     `kind`: ``tensor`` (an array), ``scalar`` (rank 0, passed by value) or ``int`` (a Python int: `symbol` is its Dim
-    and there is no `value`).  `hidden` inputs are captured arrays; `source` is the array.  `layout` is ``row`` or
-    ``col``: the type of a ``col`` input has its dims reversed already.  `weak` is ``complex``, ``float``, ``int``,
-    ``bool`` where it came from a Python scalar.
+    and there is no `value`).  `hidden` inputs are captured arrays; `source` is the array, or the int that a
+    lazy expression has.  `layout` is ``row`` or ``col``: the type of a ``col`` input has its dims reversed already.
+    `weak` is ``complex``, ``float``, ``int``, ``bool`` where it came from a Python scalar.
     """
 
     name: str

@@ -101,7 +101,20 @@ def _counted_masks(x: Tensor, items: list[Any]) -> tuple[Tensor, list[Any]]:
         x = view(x, [d for d, k in zip(dims, items) for d in [d] * max(1, _dims_used(k))])
         items = [slice(None) if k is None else k for k in items]
         items = [as_tensor(k).reshape(1) if is_mask(k) and not as_tensor(k).ndim else k for k in items]
+    axis = 0
+    for k in items:
+        if is_mask(k):
+            _check_mask(as_tensor(k), x, axis)
+        axis += _dims_used(k)
     return x, [i for k in items for i in (nonzero(k) if is_mask(k) else [k])]
+
+
+def _check_mask(mask: Tensor, x: Tensor, axis: int) -> None:
+    """Refuse a mask that has not the sizes of the dims of `x` from `axis` on; one without elements may have 0."""
+    for i, (size, extent) in enumerate(zip(mask.dims, x.dims[axis:]), axis):
+        if size is not extent and size.const != 0:
+            text = f"a mask {mask.user_type} does not fit dim {i} of {x.user_type}"
+            raise OpError(text, f"the sizes there are {size} and {extent}", "TX0250")
 
 
 def _dims_used(k: Any) -> int:

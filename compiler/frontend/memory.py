@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.lib.stride_tricks import as_strided
 
-from ...dialects.dims import Dim, Sym, dim, linear_in
+from ...dialects.dim_rules import linear_in
+from ...dialects.dims import Dim, Sym, dim
 from ...dialects.index_map import IndexMap
 from ...dialects.registry import OPS, OpError
 from ...dialects.types import tensor_type
@@ -104,7 +105,9 @@ def array_of(t: Tensor) -> np.ndarray:
     """The elements of a lazy tensor in the user's dims: its memory where it has some, else computed now."""
     if t.is_view:
         found = place(t)
-        found = computed(t.value) if found is None else found
+        if found is None:
+            there = readable(t)
+            found = computed(t.value) if there is None else there.copy()
     else:
         found = give_memory(t)
     return found.T if t.layout == "col" else found

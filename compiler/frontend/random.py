@@ -1,5 +1,10 @@
 """Random tensors: Philox's bits (`dialects/ops/random.py`) by element number, turned into numbers.
 
+A draw has 64 bits.  Two elements share one where 32 are enough, and two normal numbers come of each pair of uniform
+ones.  So that no number has to leave its lane, these two are not neighbours: elements that fill a cache line take the
+first of each of their draws, those of the next line the second.  An element's number thus depends on its place in
+memory and on the seed, and on nothing else: not on the shape, and not on how many elements there are.
+
 Equal seeds give equal numbers, whatever the number of threads.  Without a seed each call takes the next number of a
 sequence: of the process for lazy tensors, of the function under `jit`, whose calls therefore all give the same numbers
 (pass a seed that changes: it may be an argument).
@@ -13,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from ...dialects.dims import Dim, dim
+from ...dialects.index_map import product
 from ...dialects.registry import OPS, OpError
 from ...dialects.types import DTYPES, DType
 from ...dialects.types import dtype as element_of
@@ -25,8 +31,10 @@ from .trace import current, table
 __all__ = ["normal", "numbers", "random", "set_random", "uniform"]
 
 _draws = itertools.count()
-#: A second counter for each element, where one draw of 64 bits is too short.
+#: A second counter for each pair of elements, where one draw of 64 bits is too short.
 SECOND = 1 << 63
+#: Bits of the elements in a row of which each has a draw of its own.
+LINE = 512
 
 
 def _seed(seed: Any) -> Tensor:
@@ -42,62 +50,88 @@ def _seed(seed: Any) -> Tensor:
     return cast(made, DTYPES["u64"])
 
 
+def _iota(extent: Dim, layout: str = "row") -> Tensor:
+    return Tensor(emit(OPS["iota"], (), {"extent": extent, "dtype": DTYPES["u64"]})[0], layout=layout)
+
+
 def numbers(dims: tuple[Dim, ...], layout: str) -> Tensor:
     """The number of each element, counted as it lies in memory."""
-    size = dim(1)
-    for d in dims:
-        size = size * d
-    flat = Tensor(emit(OPS["iota"], (), {"extent": size, "dtype": DTYPES["u64"]})[0], layout=layout)
-    return apply("reshape", flat, dims=dims)
+    return apply("reshape", _iota(product(dims), layout), dims=dims)
+
+
+def _pairs(dims: tuple[Dim, ...], layout: str, element: DType) -> tuple[Tensor, Tensor]:
+    """For each element the number of a draw that two elements share, and which of the two it is: 0 or 1."""
+    size, line = product(dims), LINE // element.bits
+    lines = (size + (2 * line - 1)) // (2 * line)
+
+    def laid(t: Tensor, axes: tuple[Any, ...], factors: tuple[Any, ...]) -> Tensor:
+        tiled = apply("broadcast", apply("reshape", t, dims=axes), factors=factors)
+        flat = apply("slice", apply("reshape", tiled, dims=(lines * (2 * line),)), offsets=(0,), extents=(size,))
+        return apply("reshape", Tensor(flat.value, layout=layout), dims=dims)
+
+    draw = laid(_iota(lines * line), (lines, 1, line), (1, 2, 1))
+    return draw, laid(_iota(dim(2)), (1, 2, 1), (lines, 1, line))
 
 
 def _bits(numbers: Tensor, seed: Tensor) -> Tensor:
     return apply("philox", numbers, broadcast_to(seed, numbers.dims, numbers.layout))
 
 
+def _word(bits: Tensor, which: Any) -> Tensor:
+    """The low (0) or the high (1) half of a draw."""
+    return cast(apply("right_shift", bits, apply("mul", which, np.uint64(32))), DTYPES["u32"])
+
+
+def _leading(bits: Tensor, element: DType) -> Tensor:
+    """As many leading bits as an element has."""
+    return cast(apply("right_shift", bits, bits.element.numpy.type(bits.element.bits - element.bits)), element)
+
+
 def _fraction(bits: Tensor, element: DType) -> Tensor:
     """The leading bits as a multiple of 2**-p in [0, 1), where p is the precision."""
     if element.name == "bf16":
-        return cast(_fraction(apply("bitwise_and", bits, np.uint64(0xFF << 56)), DTYPES["f32"]), element)
-    if element.bits < 64:
-        bits = cast(apply("right_shift", bits, np.uint64(64 - element.bits)), DTYPES[f"u{element.bits}"])
-    return apply("fraction", bits)
+        return cast(_fraction(apply("bitwise_and", bits, np.uint32(0xFF << 24)), DTYPES["f32"]), element)
+    return apply("fraction", _leading(bits, DTYPES[f"u{element.bits}"]))
 
 
-def _uniform(numbers: Tensor, seed: Tensor, element: DType) -> Tensor:
-    bits = _bits(numbers, seed)
-    if element.is_float:
-        return _fraction(bits, element)
-    return cast(apply("right_shift", bits, np.uint64(64 - element.bits)), element)
+def _uniform(dims: tuple[Dim, ...], layout: str, seed: Tensor, element: DType) -> Tensor:
+    if element.bits > 32:
+        bits = _bits(numbers(dims, layout), seed)
+    else:
+        draw, which = _pairs(dims, layout, element)
+        bits = _word(_bits(draw, seed), which)
+    return _fraction(bits, element) if element.is_float else _leading(bits, element)
 
 
-def _normal(numbers: Tensor, seed: Tensor, element: DType) -> Tensor:
-    """The transform of Box and Muller, *A note on the generation of random normal deviates* (1958): its cosine."""
+def _normal(dims: tuple[Dim, ...], layout: str, seed: Tensor, element: DType) -> Tensor:
+    """The transform of Box and Muller, *A note on the generation of random normal deviates* (1958)."""
     if not element.is_float:
         raise OpError(f"normal numbers are floats, not {element}", code="TX0721")
     wide = element.computes_in
-    bits = _bits(numbers, seed)
+    draw, which = _pairs(dims, layout, element)
+    bits = _bits(draw, seed)
     if wide.bits == 32:
-        first, second = bits, apply("left_shift", bits, np.uint64(32))
+        first, second = (_word(bits, np.uint64(number)) for number in (1, 0))
     else:
-        first, second = bits, _bits(apply("bitwise_or", numbers, np.uint64(SECOND)), seed)
+        first, second = bits, _bits(apply("bitwise_or", draw, np.uint64(SECOND)), seed)
     half = 2.0 ** -(25 if wide.bits == 32 else 54)
     radius = apply("sqrt", apply("mul", apply("log", apply("add", _fraction(first, wide), half)), -2.0))
-    return cast(apply("mul", radius, apply("cos_turns", _fraction(second, wide))), element)
+    # The cosine for the first of the two, the sine, which is that of a quarter turn less, for the second.
+    turns = apply("sub", _fraction(second, wide), apply("mul", cast(which, wide), 0.25))
+    return cast(apply("mul", radius, apply("cos_turns", turns)), element)
 
 
 _GENERATORS = {"uniform": _uniform, "normal": _normal}
 
 
 def _drawn(dims: tuple[Dim, ...], element: DType, generator: Any, seed: Any, layout: str) -> Tensor:
-    counted = numbers(dims, layout)
     if callable(generator):
         from .elementwise import elementwise
 
-        return cast(elementwise(generator, cast(counted, DTYPES["i64"])), element)
+        return cast(elementwise(generator, cast(numbers(dims, layout), DTYPES["i64"])), element)
     if generator not in _GENERATORS:
         raise OpError(f"{generator!r} is no generator", "it is 'uniform', 'normal' or a function", "TX0722")
-    return _GENERATORS[generator](counted, _seed(seed), element)
+    return _GENERATORS[generator](dims, layout, _seed(seed), element)
 
 
 def random(x: Tensor, generator: Any = "uniform", seed: Any = None) -> Tensor:

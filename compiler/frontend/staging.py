@@ -20,6 +20,7 @@ from ...dialects.dims import sym
 from ..argument import Argument
 from ..captured import MISSING, Captured, cell_content
 from ..diagnostics import TxcError
+from ..signature import like
 from .captures import Captures, Root, is_library
 from .functional import FUNCTIONAL
 from .graph import Graph, Loc
@@ -110,8 +111,7 @@ def _symbolic(trace: Trace, argument: Argument, captures: Captures) -> Any:
     if argument.kind == "dict":
         return {k: _symbolic(trace, v, captures) for k, v in value.items()}
     if argument.kind in ("tuple", "list"):
-        items = [_symbolic(trace, v, captures) for v in value]
-        return tuple(items) if argument.kind == "tuple" else items
+        return like(argument.original, [_symbolic(trace, v, captures) for v in value])
     captures.take(Root(value, name, lambda: value, (types.CellType(value), None, ())), ("argument", name))
     return value
 

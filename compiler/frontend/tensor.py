@@ -21,36 +21,14 @@ from ..diagnostics import located, user_loc
 from . import numpy_dispatch
 from .elements import Elements
 from .graph import Block, Value
+from .operators import Operators
 from .symint import SymInt, symint
 from .trace import current, shape_of, table
 
 __all__ = ["Tensor", "asarray"]
 
 
-def _operator(name: str) -> tuple[Any, Any, Any]:
-    """``a op b``, its reflected form, and ``a op= b``."""
-
-    def forward(self: Tensor, other: Any) -> Any:
-        return NotImplemented if _foreign(other) else applying.apply(name, self, other)
-
-    def reflected(self: Tensor, other: Any) -> Any:
-        return NotImplemented if _foreign(other) else applying.apply(name, other, self)
-
-    def in_place(self: Tensor, other: Any) -> Any:
-        return _in_place(self, applying.apply(name, self, other))
-
-    return forward, reflected, in_place
-
-
-def _comparison(name: str) -> Any:
-    return lambda self, other: NotImplemented if _foreign(other) else applying.apply(name, self, other)
-
-
-def _unary(name: str) -> Any:
-    return lambda self: applying.apply(name, self)
-
-
-class Tensor(Elements):
+class Tensor(Operators, Elements):
     """A tensor expression of a dtype and dims; `layout` says how the user counts them (see `mirror`).
 
     ``Tensor("f32", (3, 4), layout="col")`` has memory of its own, whose content is not initialised; stores into it
@@ -405,57 +383,6 @@ class Tensor(Elements):
     def __str__(self) -> str:
         return repr(self) if current() is not None else tensor_format.text(self, "plain")
 
-    __hash__ = object.__hash__
-
-    # Operators.
-
-    __add__, __radd__, __iadd__ = _operator("add")
-    __sub__, __rsub__, __isub__ = _operator("sub")
-    __mul__, __rmul__, __imul__ = _operator("mul")
-    __truediv__, __rtruediv__, __itruediv__ = _operator("div")
-    __floordiv__, __rfloordiv__, __ifloordiv__ = _operator("floor_divide")
-    __mod__, __rmod__, __imod__ = _operator("remainder")
-    __and__, __rand__, __iand__ = _operator("bitwise_and")
-    __or__, __ror__, __ior__ = _operator("bitwise_or")
-    __xor__, __rxor__, __ixor__ = _operator("bitwise_xor")
-    __lshift__, __rlshift__, __ilshift__ = _operator("left_shift")
-    __rshift__, __rrshift__, __irshift__ = _operator("right_shift")
-    __lt__ = _comparison("less")
-    __le__ = _comparison("less_equal")
-    __gt__ = _comparison("greater")
-    __ge__ = _comparison("greater_equal")
-    __neg__ = _unary("negate")
-    __pos__ = _unary("positive")
-    __abs__ = _unary("abs")
-    __invert__ = _unary("bitwise_not")
-
-    def __eq__(self, other: object) -> Any:
-        return applying.apply("equal", self, other)
-
-    def __ne__(self, other: object) -> Any:
-        return applying.apply("not_equal", self, other)
-
-    def __matmul__(self, other: Any) -> Any:
-        return numpy_dispatch.matmul(self, other)
-
-    def __rmatmul__(self, other: Any) -> Any:
-        return numpy_dispatch.matmul(other, self)
-
-    def __imatmul__(self, other: Any) -> Any:
-        return _in_place(self, numpy_dispatch.matmul(self, other))
-
-    def __pow__(self, other: Any) -> Any:
-        return numpy_dispatch.power(self, other)
-
-    def __rpow__(self, other: Any) -> Any:
-        return numpy_dispatch.power(other, self)
-
-    def __ipow__(self, other: Any) -> Any:
-        return _in_place(self, numpy_dispatch.power(self, other))
-
-    def __divmod__(self, other: Any) -> Any:
-        return self // other, self % other
-
 
 class _Shape(Tensor):
     """Stands for the target of a store while shapes are matched."""
@@ -479,25 +406,6 @@ def _typed(value: Value | None) -> TensorType:
 def _node(t: Tensor) -> Any:
     assert t._value is not None
     return t._value.node
-
-
-def _foreign(x: Any) -> bool:
-    return isinstance(x, (str, bytes, type(None), dict, set))
-
-
-def _in_place(target: Tensor, result: Any) -> Any:
-    """What an augmented assignment leaves: the array written, or a new value where NumPy has an immutable scalar."""
-    if target.ndim == 0 and not target.boxed:
-        return result
-    with located():
-        if not np.can_cast(result.dtype, target.dtype, "same_kind"):
-            raise OpError(
-                f"cannot store {result.element} in place into {target.user_type}",
-                "NumPy refuses this too; write x = x + … instead",
-                "TX0222",
-            )
-        target.store(result)
-    return target
 
 
 def _methods() -> dict[str, Any]:

@@ -13,7 +13,7 @@ import numpy as np
 from ...dialects.dims import Dim, DimLike, dim
 from ...dialects.registry import OpError
 from ...dialects.types import dtype, tensor_type
-from ..signature import ColumnOutput
+from ..signature import ColumnOutput, like
 from .graph import Block, DimTable, Graph, Input, Literal, Node, Value
 from .symint import SymInt, symint
 
@@ -250,8 +250,7 @@ class Trace:
             if isinstance(x, dict):
                 return {k: place(v) for k, v in x.items()}
             if isinstance(x, (tuple, list)):
-                items = [place(v) for v in x]
-                return items if isinstance(x, list) else tuple(items)
+                return like(x, [place(v) for v in x])
             return None if x is None else Literal(x)
 
         structure = place(result)

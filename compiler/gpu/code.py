@@ -7,20 +7,21 @@ import re
 import threading
 from collections.abc import Callable, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ...runtime.device_array import OnDevice
-from ...runtime.gpu_device import DeviceError
+from ...runtime.gpu_device import DeviceError, KernelLaunch
 from ..devices import device_lock, gpu_device
 from .plan import Bind, Compute, For, If, Launch, Load, Plan, Step, Temporary, While
+from .replay import Replays
 
 if TYPE_CHECKING:
     from ...runtime.gpu_device import GpuDevice, GpuModule
     from ..executable import CodeSpec, Prepared
 
-__all__ = ["GpuCode", "Launched"]
+__all__ = ["GpuCode"]
 
 #: As many blocks as a grid may have; kernels step by the size of the grid, so fewer than asked for do all the work.
 MOST_BLOCKS = 2**31 - 1
@@ -28,16 +29,6 @@ _OPERATORS = {
     "eq": "==", "ne": "!=", "slt": "<", "sle": "<=", "sgt": ">", "sge": ">=",
     "and": "&", "or": "|", "xor": "^", "add": "+", "subtract": "-", "shift": "<<",
 }  # fmt: skip
-
-
-class Launched(NamedTuple):
-    """A launch as it is made: the kernel's number in the plan, blocks, threads of a block, bytes, arguments."""
-
-    kernel: int
-    blocks: int
-    threads: int
-    shared: int
-    arguments: tuple[int, ...]
 
 
 class GpuCode:
@@ -78,31 +69,34 @@ class GpuCode:
         arrays: Sequence[np.ndarray],
         inputs: int,
         prepared: Prepared,
-        around: Callable[[Launched, Callable[[], None]], None] | None,
+        around: Callable[[KernelLaunch, Callable[[], None]], None] | None,
     ) -> None:
         """As `run`; `around` is called with each launch and what makes it."""
         with device_lock(self.device_name), _Call(self.device) as call:
             addresses = [call.place(a, filled=i < inputs) for i, a in enumerate(arrays)]
             arena = call.allocate(prepared.arena)
-            module, kernels = self.module, self.plan.kernels
+            module = self.module
 
-            def launch(kernel: int, blocks: int, shared: int, *arguments: int) -> None:
-                if blocks <= 0:
-                    return
-                name, threads, _, _ = kernels[kernel]
-                grid = min(blocks, MOST_BLOCKS)
-                if around is None:
-                    module.launch(name, (grid, 1, 1), (threads, 1, 1), shared, arguments)
-                    return
-                made = Launched(kernel, grid, threads, shared, arguments)
-                around(made, lambda: module.launch(name, (grid, 1, 1), (threads, 1, 1), shared, arguments))
+            def steps(launch: Callable[[KernelLaunch], None]) -> None:
+                self._steps(launch, call.read, arena, prepared.symbols, addresses)
+
+            def plain(made: KernelLaunch) -> None:
+                module.launch(*made)
 
             try:
-                self._steps(launch, call.read, arena, prepared.symbols, addresses)
+                if around is not None:
+                    steps(lambda made: around(made, lambda: plain(made)))
+                elif self._replays is not None:
+                    self._replays.run(module, (*prepared.symbols, arena, *addresses), steps)
+                else:
+                    steps(plain)
                 if any(not isinstance(array, OnDevice) for array in arrays[inputs:]):
                     self.device.synchronize()
             except DeviceError as error:
                 raise self._placed(error) from error
+            for array in arrays:
+                if isinstance(array, OnDevice):
+                    array.owner.used()
             for i, array in enumerate(arrays):
                 if i >= inputs or i in self.code.written:
                     call.fetch(addresses[i], array)
@@ -118,6 +112,11 @@ class GpuCode:
     def _steps(self) -> Callable[..., None]:
         return _StepsWriter(self.plan, self.code).compile()
 
+    @cached_property
+    def _replays(self) -> Replays | None:
+        """Graphs of launches, where it is known what to launch before anything has run."""
+        return None if self.plan.one_by_one else Replays()
+
 
 class _Call:
     """The memory of one call on a device, given back when it ends, whatever way."""
@@ -130,7 +129,7 @@ class _Call:
         return self
 
     def __exit__(self, *_: object) -> None:
-        for address in self._taken:
+        for address in reversed(self._taken):  # so that the next such call has the same addresses
             self.device.free(address)
 
     def allocate(self, size: int) -> int:
@@ -184,11 +183,14 @@ _NAME = re.compile(r"(?:[.$]|[^\W\d])[\w.$]*")
 
 
 class _StepsWriter:
-    """Writes the Python function that makes a plan's steps: ``steps(launch, read, arena, symbols, buffers)``."""
+    """Writes the Python function that makes a plan's steps: ``steps(launch, read, arena, symbols, buffers)``.
+
+    `launch` takes a `KernelLaunch`; of a grid without blocks there is none.
+    """
 
     def __init__(self, plan: Plan, code: CodeSpec):
         self.plan, self.code = plan, code
-        self.numbers = {kernel.name: i for i, kernel in enumerate(plan.kernels)}
+        self.kernels = {kernel.name: kernel for kernel in plan.kernels}
         self.names = {symbol: f"s{i}" for i, symbol in enumerate(code.symbols)}
         self.lines: list[str] = []
 
@@ -199,7 +201,7 @@ class _StepsWriter:
             self._line(1, f"{''.join(f'b{i}, ' for i in range(len(self.code.buffers)))}= buffers")
         self._steps(self.plan.steps, 1)
         source = "\n".join(["def steps(launch, read, arena, symbols, buffers):", "    pass", *self.lines, ""])
-        scope: dict[str, Any] = {}
+        scope: dict[str, Any] = {"KernelLaunch": KernelLaunch}
         exec(compile(source, f"<launches of {self.code.function}>", "exec"), scope)
         return scope["steps"]
 
@@ -219,9 +221,11 @@ class _StepsWriter:
             case Temporary(name, offset):
                 self._line(depth, f"{name} = arena + {self._dim(offset)}")
             case Launch(kernel, blocks, buffers, integers):
-                number = self.numbers[kernel]
-                given = [str(number), self._dim(blocks), self._dim(self.plan.kernels[number].shared)]
-                self._line(depth, f"launch({', '.join([*given, *buffers, *map(self._dim, integers)])})")
+                used = self.kernels[kernel]
+                self._line(depth, f"blocks = min({self._dim(blocks)}, {MOST_BLOCKS})")
+                sizes = f"(blocks, 1, 1), ({used.threads}, 1, 1), {self._dim(used.shared)}"
+                given = "".join(f"{argument}, " for argument in (*buffers, *map(self._dim, integers)))
+                self._line(depth, f"if blocks > 0: launch(KernelLaunch({kernel!r}, {sizes}, ({given})))")
             case Load(name, buffer, dtype, at):
                 size = np.dtype(dtype).itemsize
                 self._line(depth, f"{name} = read({buffer} + {size} * ({self._dim(at)}), {dtype!r})")

@@ -7,7 +7,7 @@ buffers of the function, ``t0``, â€¦ temporaries in the call's arena, ``v0``, â€
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 __all__ = ["Bind", "Compute", "For", "If", "Kernel", "Launch", "Load", "Plan", "Step", "Temporary", "While"]
@@ -110,6 +110,15 @@ class Plan(NamedTuple):
     kernels: tuple[Kernel, ...]
     steps: tuple[Step, ...]
 
+    @property
+    def one_by_one(self) -> str:
+        """Why its launches cannot be recorded as one graph; empty where they can."""
+        read = next((step for step in _walk(self.steps) if isinstance(step, Load)), None)
+        if read is not None:
+            return f"what is launched depends on {read.buffer}[{read.at}], which the host reads"
+        launches = [step for step in _walk(self.steps) if isinstance(step, Launch | For)]
+        return "there is one launch" if len(launches) == 1 and isinstance(launches[0], Launch) else ""
+
     def plain(self) -> dict[str, Any]:
         """As JSON holds it."""
         return {"kernels": [list(k) for k in self.kernels], "steps": _plain(self.steps)}
@@ -125,7 +134,16 @@ class Plan(NamedTuple):
         for k in self.kernels:
             place = f"  ({k.place})" if k.place else ""
             kernels.append(f"kernel {k.name}: {k.threads} threads a block, {k.shared} bytes of shared memory{place}")
-        return "\n".join([*kernels, *_lines(self.steps, "")])
+        why = self.one_by_one
+        how = f"launched one by one: {why}" if why else "launched as one graph from the second such call on"
+        return "\n".join([*kernels, *_lines(self.steps, ""), how])
+
+
+def _walk(steps: Sequence[Step]) -> Iterator[Step]:
+    for step in steps:
+        yield step
+        for field in _NESTED:
+            yield from _walk(getattr(step, field, ()))
 
 
 def _plain(steps: Sequence[Step]) -> list[Any]:

@@ -14,10 +14,11 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from ...runtime.device_array import OnDevice
+from ...runtime.gpu_device import KernelLaunch
 from ..devices import SIMULATOR
 from ..executable import Executable, Prepared
 from ..profile import checked_repeats, copy_with_strides
-from .code import GpuCode, Launched
+from .code import GpuCode
 
 __all__ = ["GpuProfile", "KernelRuns", "profile_on_gpu"]
 
@@ -79,7 +80,7 @@ class _Watched:
 
     entry, linked = 0, True
 
-    def __init__(self, code: GpuCode, around: Callable[[Launched, Callable[[], None]], None]):
+    def __init__(self, code: GpuCode, around: Callable[[KernelLaunch, Callable[[], None]], None]):
         self._code, self._around = code, around
 
     def run(self, arrays: Sequence[np.ndarray], inputs: int, prepared: Prepared, threads: int) -> None:
@@ -113,13 +114,14 @@ def profile_on_gpu(
 
     seconds(executable)
     calls = sorted(seconds(executable) for _ in range(repeats))
-    found: dict[int, KernelRuns] = {}
+    kernels = {kernel.name: kernel for kernel in code.plan.kernels}
+    found: dict[str, KernelRuns] = {}
 
-    def around(launched: Launched, launch: Callable[[], None]) -> None:
-        name, threads, _, place = code.plan.kernels[launched.kernel]
-        runs = found.setdefault(launched.kernel, KernelRuns(name, place, threads))
+    def around(launched: KernelLaunch, launch: Callable[[], None]) -> None:
+        name, threads, _, place = kernels[launched.kernel]
+        runs = found.setdefault(name, KernelRuns(name, place, threads))
         runs.launches += 1
-        runs.blocks += launched.blocks
+        runs.blocks += launched.grid[0]
         runs.shared = max(runs.shared, launched.shared)
         runs.measured.update(code.device.measured(launch))
 

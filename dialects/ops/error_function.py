@@ -1,7 +1,8 @@
 """The error function and its complement.
 
-Up to 1 a polynomial in ``x*x``; beyond, ``erfc(a) = exp(-a*a) * p(t) / (1 + 2*a)`` with ``t = (a - 4)/(a + 4)``, one
-polynomial for every a (`benchmarks/minimax.py`: ``erf`` and ``erfc``).
+Up to 1 ``erf`` is a polynomial in ``x*x``; beyond, ``1 - exp(p(a))``, where p need not be near the logarithm of
+``erfc(a)`` but in the bits that 1 leaves of it.  With all its bits, ``erfc(a) = exp(-a*a) * p(t) / (1 + 2*a)`` with
+``t = (a - 4)/(a + 4)``, one polynomial for every a (`benchmarks/minimax.py`: ``erf``, ``erf-tail`` and ``erfc``).
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ import numpy as np
 from ..float_format import coefficients, two_product
 from ..registry import Map, op
 from ..scalar import ScalarBuilder, Value
-from .exponential import exp
+from .exponential import exp, exp_inside
 
 #: ``erf(x)/x - 1`` over ``x*x <= 1``.
 NEAR32 = (
@@ -23,6 +24,17 @@ NEAR64 = (
     1.6396191921726995e-10, -1.763871265998785e-09, 1.6305265704640698e-08, -1.6598557708438078e-07,
     1.6484751022248583e-06, -1.492709614240715e-05, 0.00012055394382119882, -0.00085483287365946739,
     0.0052239776557043913, -0.026866170648282509, 0.11283791670972068, -0.37612638903184109, 0.12837916709551259,
+)  # fmt: skip
+#: ``log(erfc(a))`` for ``1 <= a``, up to where ``erf(a)`` is 1.
+TAIL32 = (
+    0.000186339719, -0.00294733373, 0.0218369644, -0.1031048, -0.638146758, -1.12708819, -0.000341738865,
+)  # fmt: skip
+TAIL64 = (
+    1.0436593868623949e-12, -4.7737065966506088e-11, 1.0218153410055723e-09, -1.3585052193467482e-08,
+    1.253972923055801e-07, -8.4891490471445598e-07, 4.3202868728433651e-06, -1.6492779313568471e-05,
+    4.498587920800265e-05, -7.0269061672852712e-05, -4.4965504475965715e-05, 0.00064133210085243284,
+    -0.0017691306246891453, 0.00028055950928010138, 0.019078137075818798, -0.10274725743338348, -0.6366284822897863,
+    -1.1283773316826649, -1.7928175158066366e-07,
 )  # fmt: skip
 #: ``exp(a*a) * erfc(a) * (1 + 2*a)`` over t.
 FAR32 = (
@@ -75,13 +87,15 @@ class Erf(Map):
     promotes = "float"
     mlir = "math.erf"
     ulp = 2.0
-    cost = 60.0
+    cost = 40.0
 
     @classmethod
     def scalar(cls, b: ScalarBuilder, *xs: Value) -> Value:
         (x,) = xs
-        a = abs(x)
-        return b.select(a < 1.0, near(b, x), b.copysign(1.0 - complement(b, a), x))
+        # `minimum` keeps a NaN.
+        a = b.minimum(b.constant(6.0 if x.dtype.bits == 64 else 4.0, x.dtype), abs(x))
+        far = 1.0 - exp_inside(b, b.polynomial(a, coefficients(a, TAIL32, TAIL64)))
+        return b.select(a < 1.0, near(b, x), b.copysign(far, x))
 
 
 def _erfc(x: np.ndarray) -> np.ndarray:

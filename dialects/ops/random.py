@@ -87,12 +87,12 @@ class Fraction(Map):
     def scalar(cls, b: ScalarBuilder, *xs: Value) -> Value:
         (x,) = xs
         element, precision = cls.result_dtype(x.dtype), FRACTIONS[x.dtype.bits][1]
-        leading, scale = x >> x.dtype.bits - precision, 2.0**-precision
+        leading = x >> x.dtype.bits - precision
         if x.dtype.bits < 64:
             wide = element.computes_in
-            return b.cast(b.cast(b.cast(leading, DTYPES["i32"]), wide) * scale, element)
-        # Processors convert vectors of 32-bit integers only.  As the low bits of 2**52 and of 2**84 the halves are
-        # floats already, and their sum without what they were added to is exact.
-        low = b.bitcast(leading & LOW | 0x4330 << 48, element)
-        high = b.bitcast(leading >> 32 | 0x4530 << 48, element)
-        return ((high - (2.0**84 + 2.0**52)) + low) * scale
+            return b.cast(b.cast(b.cast(leading, DTYPES["i32"]), wide) * 2.0**-precision, element)
+        # Processors convert vectors of 32-bit integers only.  As the low bits of 2**-1 and of 2**31 the halves are
+        # floats already, scaled too, and their sum without what they were added to is exact.
+        low = b.bitcast(leading & LOW | 0x3FE0 << 48, element)
+        high = b.bitcast(leading >> 32 | 0x41E0 << 48, element)
+        return (high - (2.0**31 + 2.0**-1)) + low

@@ -247,8 +247,8 @@ class _Where(Reduction):
     @classmethod
     def combine(cls, b: ScalarBuilder, older: tuple[Value, ...], newer: tuple[Value, ...]) -> tuple[Value, ...]:
         (old, at), (new, new_at) = older, newer
-        # Where the newer one comes first in memory (which a fold in order never asks) the older one is the challenger.
-        take = b.select(new_at < at, ~cls._beyond(old, new), cls._beyond(new, old))
+        # Of equals the newer one is taken where it comes first in memory, which a fold in order never asks.
+        take = cls._beyond(new, old) | ((new_at < at) & ~cls._beyond(old, new))
         return b.select(take, new, old), b.select(take, new_at, at)
 
     @classmethod

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 
 import numpy as np
 
-from ..gpu_device import DeviceError
+from ..gpu_device import DeviceError, KernelLaunch
 from .batch import Batch, Launch
 from .calls import inlined
 from .counters import KernelCounts
@@ -55,8 +55,18 @@ class PtxSimulator:
     def load(self, ptx: str) -> PtxModule:
         return PtxModule(self, parse(ptx))
 
-    def wait_for_others(self) -> None:
+    stream_handle = 0
+
+    def wait_for(self, stream: int) -> None:
         """No other library has memory here."""
+
+    let_wait = wait_for
+
+    def keep_until_done(self, thing: object) -> None:
+        """Launches have ended when they return."""
+
+    def wait_for_others(self) -> None:
+        """As `wait_for`."""
 
     def synchronize(self) -> None:
         """Launches have ended when they return."""
@@ -159,6 +169,23 @@ class PtxModule:
             for at, threads in executed.items():
                 for name, times in program.blocks[at].classes.items():
                     counts.instructions[name] += times * threads
+
+    def record(self, launches: Sequence[KernelLaunch]) -> PtxGraph:
+        return PtxGraph(self, list(launches))
+
+
+class PtxGraph:
+    """Launches that are made one after the other."""
+
+    def __init__(self, module: PtxModule, launches: list[KernelLaunch]):
+        self._module, self._launches = module, launches
+
+    def change(self, position: int, launch: KernelLaunch) -> None:
+        self._launches[position] = launch
+
+    def launch(self) -> None:
+        for made in self._launches:
+            self._module.launch(*made)
 
 
 def _check(program: Program, grid: tuple[int, int, int], block: tuple[int, int, int], shared: int) -> None:

@@ -328,6 +328,18 @@ def test_structures_are_read_back_exactly(structure):
     assert found == structure and repr(found) == repr(structure)
 
 
+def test_named_tuples_are_read_back_by_where_their_class_is(monkeypatch):
+    structure = InputSpec(*[0, Literal("a"), (2, [1]), None, Literal(False), {"k": 3}])
+    plain = json.loads(json.dumps(plain_structure(structure)))
+    found = structure_of_plain(plain)
+    assert found == structure and type(found) is InputSpec
+    monkeypatch.delattr("txc.compiler.signature.InputSpec")
+    with pytest.raises(NotPlain, match=r"the class txc.compiler.signature.InputSpec of a result is not there"):
+        structure_of_plain(plain)
+    with pytest.raises(NotPlain, match="a result of type InputSpec is not kept"):
+        plain_structure(structure)
+
+
 def test_a_result_that_json_does_not_hold_is_not_kept():
     with pytest.raises(NotPlain, match=r"the value \(1, 2j\) in the result, of type tuple"):
         plain_structure(Literal((1, 2j)))

@@ -6,7 +6,7 @@ import gc
 import sys
 import threading
 from collections import OrderedDict
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
@@ -87,6 +87,34 @@ def test_arguments_that_are_collected_by_position_and_keywords_behind_them(calls
             jitted(*wrong)
     with pytest.raises(TypeError, match="unexpected keyword argument 'rest'"):
         jitted(X, Y, rest=Y)
+
+
+class Pair(NamedTuple):
+    first: Any
+    second: Any = 3
+
+
+def test_named_tuples_as_arguments(calls):
+    """Python calls them; another class of the same parts is another call."""
+
+    class Turned(NamedTuple):
+        second: Any
+        first: Any
+
+    def function(pair):
+        return pair.first - pair.second, pair._replace(second=None) if isinstance(pair, Pair) else pair
+
+    jitted = calls.jit(function)
+    for given in (Pair(X, Y), Turned(X, Y), Pair(X), Pair(X, Y), (Turned(Y, X))):
+        for _ in range(3):
+            same(jitted(given), function(given))
+
+
+def test_a_list_of_a_class_of_its_own_is_a_list(calls):
+    class Weights(list[Any]):
+        pass
+
+    same(calls.jit(lambda parts: parts[0] + parts[1:][0])(Weights([X, Y])), X + Y)
 
 
 def test_an_array_of_a_list_is_written_in_place(calls):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pickle
 import types
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
@@ -51,6 +51,20 @@ def three(x, y):
 
 def scaled(x, s):
     return x * s
+
+
+class Pair(NamedTuple):
+    first: Any
+    second: Any = "default"
+
+
+def named_tuples(x, y):
+    return Pair(x + y), [Pair(1, Pair(x, y - 1))]
+
+
+def named_by_numpy(x, y):
+    q, r = np.linalg.qr(x)
+    return np.linalg.slogdet(x), q @ r, np.linalg.eigh(y).eigenvalues
 
 
 def with_default(x, s=2.0, n=3):
@@ -119,6 +133,8 @@ def attributes(x):
 
 
 CASES = {
+    "named tuples": (named_tuples, [(f32(4), f32(4)), (f32(9), f32(9))]),
+    "named tuples of NumPy": (named_by_numpy, [(np.diag(f32(n) + 1), np.diag(f32(n))) for n in (3, 5)]),
     "f32": (three, [(f32(4), f32(4)), (f32(9), f32(9)), (f32(0), f32(0))]),
     "f64": (three, [(np.arange(5.0), np.ones(5)), (np.arange(7.0), np.ones(7))]),
     "mixed": (add, [(f32(3), np.arange(3)), (f32(5), np.arange(5))]),

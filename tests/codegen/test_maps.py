@@ -327,3 +327,22 @@ def test_loops_that_carry_values_inside_lanes_and_a_triangle() -> None:
     x, z = RNG.standard_normal((17, 17)).astype(np.float32), np.zeros((17, 17), np.float32)
     run(triangle, [x, z], [17, 17])
     assert same_bits(z, np.tril(x + x) + np.float32(0))
+
+
+@pytest.mark.parametrize("start", ["0", "s"])
+def test_copies_that_take_the_same_numbers_share_what_is_computed_of_them(start: str) -> None:
+    """Of four vectors the third has what the first has, where the loop is known to begin at a multiple of 32."""
+    i64, expr = "i64[n] by [1]", "16*(i // 32) + (i % 16)"
+    body = f'%d = loop.index {{expr = #tx.dim<"{expr}">}} : i64\n%q = arith.muli %d, %d : i64\n' + store(
+        "q", 0, i64, "i"
+    )
+    text = function([i64], loop("i", start, "n", body, 8, 4), "n, s")
+    written = emit_llvm(parse(text), make_target("x86_64-unknown-linux-gnu", "x86-64-v3"))
+    main = written.split("\nloop")[1]
+    assert main.count(" = mul <8 x i64>") == (2 if start == "0" else 8)  # squares; and multiples of 16
+    for first in (0,) if start == "0" else (0, 1, 32, 35):
+        for n in (0, 31, 64, 100, 171):
+            y, i = np.full(n + 1, 7), np.arange(n)
+            run(text, [y], [n, first])
+            expected = np.where(i >= first, (16 * (i // 32) + i % 16) ** 2, 7)
+            assert np.array_equal(y[:n], expected) and y[n] == 7

@@ -6,21 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from txc.dialects.dims import (
-    Dim,
-    Sym,
-    bounds_over,
-    constant_bound,
-    dim,
-    expand_mods,
-    iterator,
-    linear_in,
-    maximum,
-    minimum,
-    parse_dim,
-    simplify,
-    sym,
-)
+from txc.dialects.dim_rules import bounds_over, constant_bound, expand_mods, linear_in, period, simplify
+from txc.dialects.dims import Dim, Sym, dim, iterator, maximum, minimum, parse_dim, sym
 
 NAMES = ("n", "m", "x.0", "$s")
 
@@ -146,6 +133,8 @@ def test_a_reshape_of_contiguous_memory_collapses():
     bounds = {Sym("d0"): n, Sym("d1"): m}
     assert simplify((i * m + j) // m, bounds) is i
     assert simplify((i * m + j) % m, bounds) is j
+    eight = {lane: dim(8) for lane in j.symbols()}
+    assert simplify((i * 32 + j + 24) % 16, eight) is j + 8 and simplify((i * 32 + j + 24) // 16, eight) is i * 2 + 1
     k = iterator(0)
     assert expand_mods((k // (m - 2)) * (m - 2) + k % (m - 2)) is k
 
@@ -154,3 +143,26 @@ def test_a_reshape_of_contiguous_memory_collapses():
 def test_other_text_is_refused(text: str):
     with pytest.raises(ValueError, match="not an integer expression"):
         parse_dim(text)
+
+
+def test_divisions_by_constants_are_one():
+    n = sym("n")
+    assert n // 16 // 2 is n // 32 and (n + 3) // 4 // 5 is (n + 3) // 20
+    for value in range(-70, 70):
+        assert value // 4 // 5 == (sym("$n") // 4 // 5).evaluate({Sym("$n"): value})
+
+
+@pytest.mark.parametrize(
+    ("text", "steps"),
+    [("i", 1), ("3*i + m", 1), ("i // 16", 16), ("(i // 16) % 2", 32), ("16*(i // 32) + i % 16", 32),
+     ("i % 4 + i % 6", 12), ("(m*j + i) // 8", 8), ("j % 8", 1)],
+)  # fmt: skip
+def test_periods(text: str, steps: int):
+    expr, symbol = parse_dim(text), Sym("i")
+    assert period(expr, symbol) == steps
+    found = [expr.evaluate({Sym("j"): 5, Sym("m"): 24, symbol: n}) for n in range(100)]
+    assert len({found[n + steps] - found[n] for n in range(100 - steps)}) == 1
+
+
+def test_no_period_is_known_of_a_division_by_a_symbol():
+    assert period(sym("i") // sym("m"), Sym("i")) == 1

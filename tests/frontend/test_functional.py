@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
@@ -84,3 +84,19 @@ def test_errors(f: Callable[..., Any], text: str):
     with pytest.raises(TxcError) as caught:
         txc.jit(f)(X)
     assert text in str(caught.value)
+
+
+class State(NamedTuple):
+    value: Any
+    steps: Any
+
+
+def test_named_tuples_are_carried():
+    x = np.arange(3.0)
+
+    def function(x):
+        return txc.fori_loop(0, 20, lambda i, s: State(s.value * 0.5 + i, s.steps + 1), State(x, 0))
+
+    for found in (function(x), txc.jit(function)(x)):
+        assert type(found) is State and int(found.steps) == 20
+    np.testing.assert_allclose(txc.jit(function)(x).value, function(x).value)

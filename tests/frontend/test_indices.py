@@ -229,6 +229,36 @@ def test_lazy_tensors(in_memory: bool):
     np.testing.assert_array_equal(np.asarray(t), expected)
 
 
+@pytest.mark.parametrize(
+    ("shape", "mask"),
+    [((2, 3), (2, 2)), ((2, 3), (3,)), ((0, 0), (0, 1)), ((2, 3), (0, 2)), ((4,), (4, 1)), ((), (1,))],
+)
+def test_masks_of_other_sizes(shape, mask):
+    """As NumPy: an IndexError."""
+    x, chosen = txc.ones(shape), np.ones(mask, np.bool_)
+    with pytest.raises(IndexError):
+        np.ones(shape)[chosen]
+    text = "too many indices" if len(mask) > len(shape) else f"does not fit dim .* of {x.user_type}".replace("[", r"\[")
+    with pytest.raises(IndexError, match=text):
+        x[txc.asarray(chosen)]
+    with pytest.raises(IndexError, match=text):
+        x[txc.asarray(chosen)] = 0
+
+
+@pytest.mark.parametrize("mask", [(0, 3), (0, 0), (2, 0), (0,)])
+def test_masks_without_elements_choose_nothing(mask):
+    chosen = np.ones(mask, np.bool_)
+    found = txc.ones((2, 3))[txc.asarray(chosen)]
+    assert found.shape == np.ones((2, 3))[chosen].shape
+
+
+def test_an_index_outside_a_lazy_tensor_is_an_index_error():
+    x = txc.ones((2, 3))
+    for key, text in ((2, "index 2 is out of bounds for dim 0"), ((0, 1, 2), "too many indices: 3")):
+        with pytest.raises(IndexError, match=text):
+            _ = x[key]
+
+
 def test_lazy_tensors_outside_a_compiled_function():
     t = txc.asarray(X.copy()) * 1
 

@@ -114,10 +114,31 @@ def test_the_wrong_place() -> None:
         np.asarray(x, copy=False)
 
 
-def test_functions_of_tx_files_take_arrays_of_the_host() -> None:
-    module = txc.compile_source("def f(x: f64[n, m]) -> f64[n, m]:\n    return x + 1")
-    with pytest.raises(ValueError, match=r"f takes x: f64\[n, m\], got an array on a GPU"):
-        module.f.options(device="ptx-sim")(txc.to_device(X, "ptx-sim"))
+def test_functions_of_tx_files() -> None:
+    module = txc.compile_source(
+        "def f(x: f64[n, m], y: f64[m]) -> f64[n, m]:\n"
+        "    return x + y\n"
+        "def columns(x: f64[n, m].col, y: f64[n, m].col) -> f64[n, m].col:\n"
+        "    return x + y * 2\n"
+        "def g(x: f64[n, m], k: f64) -> f64[n, m]:\n"
+        "    x[1:, :] = x[1:, :] * k\n"
+        "    return x"
+    )
+    f, columns = (function.options(device="ptx-sim") for function in (module.f, module.columns))
+    rows = f(txc.to_device(X, "ptx-sim"), X[0])
+    assert isinstance(rows, DeviceArray)
+    np.testing.assert_array_equal(rows.numpy(), X + X[0])
+    there = columns(txc.to_device(X.T, "ptx-sim").T, np.asfortranarray(X))
+    assert there.shape == X.shape and there.strides == np.asfortranarray(X).strides
+    np.testing.assert_array_equal(there.numpy(), X * 3)
+    np.testing.assert_array_equal(columns(there, rows).numpy(), X * 3 + (X + X[0]) * 2)
+    x = txc.to_device(X, "ptx-sim")
+    assert module.g.options(device="ptx-sim")(x, 3.0) is x
+    np.testing.assert_array_equal(x.numpy(), np.concatenate([X[:1], X[1:] * 3]))
+    with pytest.raises(ValueError, match=r"x of f is on ptx-sim, and f runs on cpu: call f.options\(device='ptx-sim'"):
+        module.f(x, X[0])
+    with pytest.raises(ValueError, match=r"f takes x: f64\[n, m\], got float32 of shape 7×9"):
+        f(txc.to_device(X.astype("f4"), "ptx-sim"), X[0])
 
 
 class Others:

@@ -4,8 +4,11 @@ from typing import Any
 
 import numpy as np
 import pytest
+import scipy.special
+import scipy.stats
 
 import txc
+from txc.compiler.frontend.random import LINE
 from txc.compiler.frontend.trace import Trace
 from txc.compiler.interpret.bisect import bisect
 from txc.dialects.ops.random import Philox
@@ -57,6 +60,59 @@ def test_moments(name: str, kind: str) -> None:
         assert drawn.min() >= 0 and drawn.max() < 1
     else:
         assert abs((drawn**4).mean() - 3) < 0.1 and np.abs(drawn).max() < 7
+
+
+@pytest.fixture(scope="module")
+def million() -> dict[tuple[str, str], np.ndarray]:
+    """A million numbers of each distribution and float, as f64."""
+    return {
+        (name, kind): np.asarray(txc.asarray(np.zeros(10**6, kind)).random(name, seed=29)).astype("f8")
+        for name in MOMENTS
+        for kind in ("f4", "f8")
+    }
+
+
+@pytest.mark.parametrize("name", MOMENTS)
+@pytest.mark.parametrize("kind", ["f4", "f8"])
+def test_distributions(million: Any, name: str, kind: str) -> None:
+    drawn = million[name, kind]
+    assert scipy.stats.kstest(drawn, "uniform" if name == "uniform" else "norm").pvalue > 0.001
+    if name == "uniform":
+        return
+    for bound in (2.0, 3.0, 4.0, 4.5):
+        expected = drawn.size * scipy.special.ndtr(-bound)
+        for beyond in ((drawn > bound).sum(), (drawn < -bound).sum()):
+            assert abs(beyond - expected) < 5 * np.sqrt(expected), bound
+    assert 4.4 < drawn.max() < 6.2 and -6.2 < drawn.min() < -4.4
+    for order, moment in {3: 0, 5: 0, 6: 15}.items():
+        spread = np.sqrt(scipy.special.factorial2(2 * order - 1) / drawn.size)
+        assert abs((drawn**order).mean() - moment) < 5 * spread
+
+
+@pytest.mark.parametrize("name", MOMENTS)
+@pytest.mark.parametrize("kind", ["f4", "f8"])
+def test_numbers_of_one_draw_are_independent(million: Any, name: str, kind: str) -> None:
+    """Neighbours, elements that share a draw, and those a line further; also what is large or small together."""
+    drawn, line = million[name, kind], LINE // (8 * np.dtype(kind).itemsize)
+    pairs = drawn[: drawn.size // (2 * line) * (2 * line)].reshape(-1, 2, line)
+    together = {"pair": (pairs[:, 0].ravel(), pairs[:, 1].ravel())}
+    together |= {f"lag {lag}": (drawn[:-lag], drawn[lag:]) for lag in (1, 2, line, 2 * line)}
+    for what, (a, b) in together.items():
+        for seen in (np.positive, np.abs, np.square, lambda x: x > 0.5):
+            assert abs(np.corrcoef(seen(a), seen(b))[0, 1]) < 5 / np.sqrt(a.size), what
+    a, b = (np.argsort(np.argsort(half)) * 16 // half.size for half in together["pair"])
+    counts = np.bincount(a * 16 + b, minlength=256)
+    assert scipy.stats.chisquare(counts).pvalue > 0.001
+
+
+@pytest.mark.parametrize("kind", ["u1", "f2", "f4", "f8"])
+def test_a_number_depends_on_its_place_alone(kind: str) -> None:
+    names = ["uniform"] if kind == "u1" else [*MOMENTS]
+    draw = txc.jit(lambda x: tuple(x.random(name, seed=5) for name in names))
+    long = draw(np.zeros(1000, kind))
+    for shape in ((0,), (1,), (31,), (700,), (100, 10), (7, 11)):
+        for drawn, expected in zip(draw(np.zeros(shape, kind)), long, strict=True):
+            np.testing.assert_array_equal(drawn.ravel(), expected[: drawn.size])
 
 
 def test_integers_have_all_bits() -> None:

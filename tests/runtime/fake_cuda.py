@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import ctypes
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
+from txc.runtime.cuda_library import PROTOTYPES
 from txc.runtime.ptx_simulator import PtxModule, PtxSimulator
 
 BASE = 1 << 40
@@ -35,6 +37,11 @@ class FakeDriver:
     log: list[Any] = field(default_factory=list)
     memory: dict[int, np.ndarray] = field(default_factory=dict)
     depth: int = 0
+    streams: int = 0
+    idle: bool = True
+    waits_of_context: int = 0
+    #: The launches of the stream that is captured, by its handle.
+    captured: dict[int, list[Captured]] = field(default_factory=dict)
 
     Error = Error
     MemoryError = FakeMemoryError
@@ -81,8 +88,9 @@ class FakeDriver:
     def Context(self) -> Any:
         return Context(self)
 
-    def Stream(self) -> Any:
-        return Stream(self)
+    def Stream(self, flags: int = 0) -> Any:
+        self.streams += 1
+        return Stream(self, flags, 0x5000 + self.streams)
 
     def Event(self) -> Any:
         return Event(self)
@@ -175,11 +183,14 @@ class Context:
 
     def synchronize(self) -> None:
         assert self.driver.depth, "no context is current"
+        self.driver.waits_of_context += 1
 
 
 @dataclass
 class Stream:
     driver: FakeDriver
+    flags: int
+    handle: int
 
     def synchronize(self) -> None:
         said, self.driver.fails_later = self.driver.fails_later, ""
@@ -196,6 +207,9 @@ class Event:
 
     def synchronize(self) -> None:
         pass
+
+    def query(self) -> bool:
+        return self.driver.idle
 
     def time_since(self, other: Any) -> float:
         return 2.0
@@ -235,13 +249,118 @@ class Function:
 
     def prepared_async_call(self, grid: Any, block: Any, stream: Any, *arguments: int, shared_size: int) -> None:
         assert self.driver.depth and isinstance(stream, Stream) and len(arguments) == len(self.kinds)
-        self.driver.log.append(("launch", self.name, grid, block, shared_size, arguments))
+        if stream.handle in self.driver.captured:
+            self.driver.captured[stream.handle].append(Captured(self, grid, block, shared_size, arguments))
+        else:
+            self.run(grid, block, shared_size, arguments)
+
+    def run(self, grid: Any, block: Any, shared: int, arguments: tuple[int, ...]) -> None:
+        self.driver.log.append(("launch", self.name, grid, block, shared, arguments))
 
 
 @dataclass
 class SimulatedFunction(Function):
     module: PtxModule
 
-    def prepared_async_call(self, grid: Any, block: Any, stream: Any, *arguments: int, shared_size: int) -> None:
-        super().prepared_async_call(grid, block, stream, *arguments, shared_size=shared_size)
-        self.module.launch(self.name, grid, block, shared_size, arguments)
+    def run(self, grid: Any, block: Any, shared: int, arguments: tuple[int, ...]) -> None:
+        super().run(grid, block, shared, arguments)
+        self.module.launch(self.name, grid, block, shared, arguments)
+
+
+@dataclass
+class Captured:
+    """A node of a graph."""
+
+    function: Function
+    grid: tuple[int, int, int]
+    block: tuple[int, int, int]
+    shared: int
+    arguments: tuple[int, ...]
+
+
+class FakeLibrary:
+    """The driver's library: functions as ctypes calls them, with the types of their parameters in C.
+
+    Handles of functions, nodes and graphs are numbers of what `things` has.
+    """
+
+    def __init__(self, driver: FakeDriver):
+        self.driver = driver
+        self.things: list[Any] = [None]
+        self.refuses: dict[str, int] = {}
+        for name, parameters in PROTOTYPES.items():
+            setattr(self, name, ctypes.CFUNCTYPE(ctypes.c_int, *parameters)(self._function(name)))
+
+    def _function(self, name: str) -> Callable[..., int]:
+        def called(*arguments: Any) -> int:
+            if name in self.refuses:
+                return self.refuses[name]
+            getattr(self, f"_{name}")(*arguments)
+            return 0
+
+        return called
+
+    def _handle(self, thing: Any) -> int:
+        self.things.append(thing)
+        return len(self.things) - 1
+
+    def _cuGetErrorString(self, code: int, text: Any) -> None:
+        text[0] = b"operation not supported"
+
+    def _cuStreamBeginCapture_v2(self, stream: int, mode: int) -> None:
+        assert self.driver.depth and mode == 2
+        self.driver.captured[stream] = []
+
+    def _cuStreamGetCaptureInfo_v2(
+        self, stream: int, status: Any, number: Any, graph: Any, nodes: Any, count: Any
+    ) -> None:  # fmt: skip
+        last = self._handle(self.driver.captured[stream][-1])
+        self.last = (ctypes.c_void_p * 1)(last)
+        status[0], count[0], nodes[0] = 1, 1, self.last
+
+    def _cuStreamEndCapture(self, stream: int, graph: Any) -> None:
+        graph[0] = self._handle(self.driver.captured.pop(stream))
+
+    def _cuGraphInstantiateWithFlags(self, ready: Any, graph: int, flags: int) -> None:
+        self.driver.log.append(("graph", len(self.things[graph])))
+        ready[0] = self._handle(self.things[graph])
+
+    def _cuGraphKernelNodeGetParams_v2(self, node: int, parameters: Any) -> None:
+        captured: Captured = self.things[node]
+        made = parameters[0]
+        made.function = self._handle(captured.function)
+        made.grid[:], made.block[:], made.shared = captured.grid, captured.block, captured.shared
+
+    def _cuGraphExecKernelNodeSetParams_v2(self, ready: int, node: int, parameters: Any) -> None:
+        captured, given = self.things[node], parameters[0]
+        assert any(captured is there for there in self.things[ready])
+        captured.function = self.things[given.function]
+        captured.grid, captured.block, captured.shared = tuple(given.grid), tuple(given.block), given.shared
+        values = (ctypes.c_int64.from_address(given.arguments[i]).value for i in range(len(captured.arguments)))
+        captured.arguments = tuple(values)
+        self.driver.log.append(("change", captured.function.name))
+
+    def _cuGraphLaunch(self, ready: int, stream: int) -> None:
+        assert self.driver.depth
+        self.driver.log.append(("replay", stream))
+        for node in self.things[ready]:
+            node.function.run(node.grid, node.block, node.shared, node.arguments)
+
+    def _cuGraphExecDestroy(self, ready: int) -> None:
+        self.driver.log.append(("destroy", "exec"))
+
+    def _cuGraphDestroy(self, graph: int) -> None:
+        self.driver.log.append(("destroy", "graph"))
+
+    def _cuEventCreate(self, event: Any, flags: int) -> None:
+        assert self.driver.depth
+        event[0] = self._handle("event")
+
+    def _cuEventRecord(self, event: int, stream: int) -> None:
+        self.things[event] = ("event of", stream)
+
+    def _cuStreamWaitEvent(self, stream: int, event: int, flags: int) -> None:
+        self.driver.log.append(("wait", stream, self.things[event][1]))
+
+    def _cuEventDestroy_v2(self, event: int) -> None:
+        self.things[event] = None

@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from txc.runtime import cuda
+from txc.runtime import cuda, cuda_library
 from txc.runtime.cuda_device import STAGING_BYTES, CudaDevice
-from txc.runtime.gpu_device import DeviceError
+from txc.runtime.gpu_device import DeviceError, KernelLaunch
 
-from .fake_cuda import FakeDriver
+from .fake_cuda import FakeDriver, FakeLibrary
 
 
 def found_with(monkeypatch: pytest.MonkeyPatch, driver: Any) -> tuple[dict[str, str], str]:
@@ -152,6 +152,29 @@ def test_launches() -> None:
         ("most shared", 60000),
         ("launch", "f_k1", (1, 1, 1), (1024, 1, 1), 60000, ()),
     ]
+
+
+def test_recorded_launches(monkeypatch: pytest.MonkeyPatch) -> None:
+    driver = FakeDriver()
+    monkeypatch.setattr(cuda_library, "load", lambda: FakeLibrary(driver))
+    device = CudaDevice(driver, 0)
+    module = device.load("// PTX")
+    first = KernelLaunch("f_k0", (7, 1, 1), (128, 1, 1), 0, (256, -3))
+    second = KernelLaunch("f_k1", (1, 1, 1), (1024, 1, 1), 60000, (1 << 40,))
+    graph = module.record([first, second])
+    assert driver.log == [("most shared", 60000), ("graph", 2)], "nothing has run"
+    graph.launch()
+    assert driver.log[2:] == [("replay", device.stream.handle), ("launch", *first), ("launch", *second)]
+    other = second._replace(grid=(9, 1, 1), shared=50000, arguments=(-(1 << 50),))
+    graph.change(1, other)
+    start = len(driver.log)
+    graph.launch()
+    assert driver.log[start + 1 :] == [("launch", *first), ("launch", *other)]
+    driver.fails_later = "an illegal memory access was encountered"
+    with pytest.raises(DeviceError, match="in one of f_k0, f_k1"):
+        device.synchronize()
+    del graph
+    assert driver.log[-2:] == [("destroy", "exec"), ("destroy", "graph")] and driver.depth == 0
 
 
 def test_errors_name_the_kernel() -> None:

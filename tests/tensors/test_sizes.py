@@ -50,6 +50,62 @@ def test_a_loop_over_shapes_compiles_once(name, layout, monkeypatch):
     assert len(made) <= 1, "\n".join(made)
 
 
+POSITIONS = {
+    "element": (range(12), lambda x, i: x[i, -1] + 1),
+    "row": (range(12), lambda x, i: x[i] * 2 + x[i - 1]),
+    "diagonal": (range(12), lambda x, i: x[i, i] + 1),
+    "window": (range(1, 4), lambda x, i: x[i : i + 2] * 2),
+    "window from the end": (range(6, 9), lambda x, i: x[i : i + 3, 1:-1].sum(0)),
+    "backwards": (range(7, 11), lambda x, i: x[i : i - 3 : -1] - x[i]),
+    "of two": (range(8), lambda x, i: x[i] - (x * x)[i + 1]),
+}
+
+
+@pytest.mark.parametrize("name", POSITIONS)
+def test_a_loop_over_positions_compiles_once(name, monkeypatch):
+    made = compilations(monkeypatch)
+    places, f = POSITIONS[name]
+    plain = np.random.default_rng(0).standard_normal((12, 13))
+    x = txc.asarray(plain)
+    for i in places:
+        np.testing.assert_allclose(np.asarray(f(x, i)), f(plain, i), rtol=1e-14)
+    assert len(made) <= 1, "\n".join(made)
+
+
+def test_a_loop_over_positions_stores_with_one_compilation(monkeypatch):
+    made = compilations(monkeypatch)
+    plain = np.random.default_rng(0).standard_normal((40, 3))
+    x = txc.Tensor("f64", plain.shape)
+    x[...] = plain
+    for i in range(2, 18):  # each reads what those before it stored, and overlaps what it stores into
+        for y in (x, plain):
+            y[i : i + 2] = y[i - 1 : i + 1] * 0.5 + y[i : i + 2]
+    np.testing.assert_allclose(np.asarray(x), plain, rtol=1e-14)
+    assert len(made) <= 1, "\n".join(made)
+    for i in range(1, 30):
+        for y in (x, plain):
+            y[i, 1] += y[i - 1, 2]
+            y[-i, ::-1] = y[-i] * 2
+    np.testing.assert_allclose(np.asarray(x), plain, rtol=1e-14)
+    assert len(made) <= 3, "\n".join(made)
+
+
+def test_elements_of_an_array_that_an_expression_refers_to_are_not_compiled(monkeypatch):
+    made = compilations(monkeypatch)
+    x = txc.asarray(np.arange(6.0)).reshape(2, 3)
+    assert [float(x[i, 2]) for i in range(2)] == [2, 5] and not made
+    taken = np.asarray(x[1])
+    taken[...] = 0
+    assert np.asarray(x)[1].tolist() == [3, 4, 5]
+
+
+@pytest.mark.parametrize("shape", [(0, 0, 0), (0, 0, 2), (2, 0, 3)])
+def test_views_of_nothing(shape):
+    x = txc.Tensor("f64", shape)
+    np.testing.assert_array_equal(np.asarray(x.reshape(shape[::-1]) + 1), np.zeros(shape[::-1]))
+    np.testing.assert_array_equal(np.asarray(txc.ones(shape).reshape(shape[::-1])), np.zeros(shape[::-1]))
+
+
 def test_a_loop_over_shapes_stores_with_one_compilation(monkeypatch):
     made = compilations(monkeypatch)
     for n in range(10, 20):

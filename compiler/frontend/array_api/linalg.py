@@ -78,7 +78,7 @@ def det(x: Any, /) -> Tensor:
         return factorisations.det(x)
 
 
-def eigh(x: Any, /) -> factorisations.EigResult:
+def eigh(x: Any, /) -> factorisations.EighResult:
     with located():
         return factorisations.eigh(x)
 

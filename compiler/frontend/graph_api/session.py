@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from ...jit import Jitted, jit
+from ...signature import like
 from .graph import Graph, Operation, Tensor, get_default_graph, replay
 from .host_tensor import numpy_type_of
 from .shape import TensorShape
@@ -153,7 +154,7 @@ class Session:
 
     def _structured(self, fetches: Any, values: Mapping[Any, Any]) -> Any:
         if isinstance(fetches, (tuple, list)):
-            return type(fetches)(self._structured(f, values) for f in fetches)
+            return like(fetches, [self._structured(f, values) for f in fetches])
         if isinstance(fetches, dict):
             return {k: self._structured(f, values) for k, f in fetches.items()}
         return values.get(self._fetched(fetches))

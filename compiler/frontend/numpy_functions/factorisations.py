@@ -5,9 +5,10 @@ A singular matrix, or one that is not positive definite, is no error here: its r
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
+from numpy.linalg._linalg import EighResult, QRResult, SlogdetResult, SVDResult
 
 from ....dialects.registry import OpError
 from .. import methods
@@ -25,25 +26,9 @@ __all__ = [
 ]  # fmt: skip
 
 
-class EigResult(NamedTuple):
-    eigenvalues: Tensor
-    eigenvectors: Tensor
-
-
-class QRResult(NamedTuple):
-    Q: Tensor
-    R: Tensor
-
-
-class SlogdetResult(NamedTuple):
-    sign: Tensor
-    logabsdet: Tensor
-
-
-class SVDResult(NamedTuple):
-    U: Tensor
-    S: Tensor
-    Vh: Tensor
+def _named(cls: Any, *results: Tensor) -> Any:
+    """NumPy's own named tuple, of tensors."""
+    return cls(*results)
 
 
 def _matrices(a: Any, name: str, square: bool = True) -> Tensor:
@@ -110,7 +95,7 @@ def slogdet(a: Any) -> SlogdetResult:
     size = apply("abs", pivots)
     phases = apply("select", size == 0, cast(as_tensor(0.0), pivots.element), pivots / size)
     logarithm = methods.reduce("sum", apply("log", size), -1)
-    return SlogdetResult(methods.reduce("prod", phases, -1) * sign, logarithm)
+    return _named(SlogdetResult, methods.reduce("prod", phases, -1) * sign, logarithm)
 
 
 @handles(np.linalg.cholesky)
@@ -125,7 +110,7 @@ def qr(a: Any, mode: str = "reduced") -> Any:
     if mode not in ("reduced", "complete", "r"):
         raise OpError(f"np.linalg.qr does not take mode={mode!r}", "it takes reduced, complete and r", "TX0240")
     q, r = apply("qr", _matrices(a, "qr", False), complete=mode == "complete")
-    return r if mode == "r" else QRResult(q, r)
+    return r if mode == "r" else _named(QRResult, q, r)
 
 
 def _lower_or_upper(a: Any, uplo: str, name: str) -> Tensor:
@@ -136,11 +121,11 @@ def _lower_or_upper(a: Any, uplo: str, name: str) -> Tensor:
 
 
 @handles(np.linalg.eigh)
-def eigh(a: Any, UPLO: str = "L") -> EigResult:
+def eigh(a: Any, UPLO: str = "L") -> EighResult:
     """Eigenvalues in ascending order; the eigenvectors are the columns."""
     values, vectors = apply("jacobi_eigh", _lower_or_upper(a, UPLO, "eigh"))
     values, order = apply("sort_with_positions", values)
-    return EigResult(values, take_along_axis(vectors, _for_columns(order, vectors), -1))
+    return _named(EighResult, values, take_along_axis(vectors, _for_columns(order, vectors), -1))
 
 
 def _for_columns(order: Tensor, matrices: Tensor) -> Tensor:
@@ -175,7 +160,7 @@ def svd(a: Any, full_matrices: bool = True, compute_uv: bool = True, hermitian: 
         return svdvals(a)
     if _is_wide(a):
         u, values, vh = svd(_adjoint(a), full_matrices)
-        return SVDResult(_adjoint(vh), values, _adjoint(u))
+        return _named(SVDResult, _adjoint(vh), values, _adjoint(u))
     turned, v, values = _singular_columns(a)
     # The columns are orthogonal: of their factors, q is them at length one, but for a phase, which r has.
     q, r = apply("qr", turned, complete=bool(full_matrices))
@@ -185,9 +170,9 @@ def svd(a: Any, full_matrices: bool = True, compute_uv: bool = True, hermitian: 
     phase = apply("select", long == 0, cast(as_tensor(1.0), a.element), diagonal / long)
     phase = methods.expand_dims(phase, -2)
     if not full_matrices:
-        return SVDResult(q * phase, values, _adjoint(v))
+        return _named(SVDResult, q[..., :size] * phase, values, _adjoint(v))
     u = apply("concatenate", q[..., :size] * phase, q[..., size:], axis=q.ndim - 1)
-    return SVDResult(u, values, _adjoint(v))
+    return _named(SVDResult, u, values, _adjoint(v))
 
 
 @handles(np.linalg.svdvals)

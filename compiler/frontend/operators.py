@@ -1,0 +1,110 @@
+"""Python's operators on tensors: what stands between two of them becomes an op of the registry."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ...dialects.registry import OpError
+from ..diagnostics import located
+from . import numpy_dispatch
+
+__all__ = ["Operators"]
+
+
+def _operator(name: str) -> tuple[Any, Any, Any]:
+    """``a op b``, its reflected form, and ``a op= b``."""
+
+    def forward(self: Any, other: Any) -> Any:
+        return NotImplemented if _foreign(other) else self.apply(name, self, other)
+
+    def reflected(self: Any, other: Any) -> Any:
+        return NotImplemented if _foreign(other) else self.apply(name, other, self)
+
+    def in_place(self: Any, other: Any) -> Any:
+        return _in_place(self, self.apply(name, self, other))
+
+    return forward, reflected, in_place
+
+
+def _comparison(name: str) -> Any:
+    return lambda self, other: NotImplemented if _foreign(other) else self.apply(name, self, other)
+
+
+def _unary(name: str) -> Any:
+    return lambda self: self.apply(name, self)
+
+
+class Operators:
+    """The operators of `Tensor`.  Augmented assignment stores into the tensor, as NumPy's does into an array."""
+
+    __slots__ = ()
+
+    __hash__ = object.__hash__
+
+    __add__, __radd__, __iadd__ = _operator("add")
+    __sub__, __rsub__, __isub__ = _operator("sub")
+    __mul__, __rmul__, __imul__ = _operator("mul")
+    __truediv__, __rtruediv__, __itruediv__ = _operator("div")
+    __floordiv__, __rfloordiv__, __ifloordiv__ = _operator("floor_divide")
+    __mod__, __rmod__, __imod__ = _operator("remainder")
+    __and__, __rand__, __iand__ = _operator("bitwise_and")
+    __or__, __ror__, __ior__ = _operator("bitwise_or")
+    __xor__, __rxor__, __ixor__ = _operator("bitwise_xor")
+    __lshift__, __rlshift__, __ilshift__ = _operator("left_shift")
+    __rshift__, __rrshift__, __irshift__ = _operator("right_shift")
+    __lt__ = _comparison("less")
+    __le__ = _comparison("less_equal")
+    __gt__ = _comparison("greater")
+    __ge__ = _comparison("greater_equal")
+    __neg__ = _unary("negate")
+    __pos__ = _unary("positive")
+    __abs__ = _unary("abs")
+    __invert__ = _unary("bitwise_not")
+
+    def __eq__(self: Any, other: object) -> Any:
+        return self.apply("equal", self, other)
+
+    def __ne__(self: Any, other: object) -> Any:
+        return self.apply("not_equal", self, other)
+
+    def __matmul__(self, other: Any) -> Any:
+        return numpy_dispatch.matmul(self, other)
+
+    def __rmatmul__(self, other: Any) -> Any:
+        return numpy_dispatch.matmul(other, self)
+
+    def __imatmul__(self, other: Any) -> Any:
+        return _in_place(self, numpy_dispatch.matmul(self, other))
+
+    def __pow__(self, other: Any) -> Any:
+        return numpy_dispatch.power(self, other)
+
+    def __rpow__(self, other: Any) -> Any:
+        return numpy_dispatch.power(other, self)
+
+    def __ipow__(self, other: Any) -> Any:
+        return _in_place(self, numpy_dispatch.power(self, other))
+
+    def __divmod__(self, other: Any) -> Any:
+        return self // other, self % other
+
+
+def _foreign(x: Any) -> bool:
+    return isinstance(x, (str, bytes, type(None), dict, set))
+
+
+def _in_place(target: Any, result: Any) -> Any:
+    """What an augmented assignment leaves: the array written, or a new value where NumPy has an immutable scalar."""
+    if target.ndim == 0 and not target.boxed:
+        return result
+    with located():
+        if not np.can_cast(result.dtype, target.dtype, "same_kind"):
+            raise OpError(
+                f"cannot store {result.element} in place into {target.user_type}",
+                "NumPy refuses this too; write x = x + … instead",
+                "TX0222",
+            )
+        target.store(result)
+    return target

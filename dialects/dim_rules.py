@@ -1,0 +1,164 @@
+"""What can be said of a `Dim` without its symbols' values: bounds, linear parts, and simpler forms within bounds."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Mapping
+
+from .dims import Atom, Call, Dim, Monomial, Sym, dim, maximum, minimum, of_atom, split_divisible
+
+__all__ = ["bounds_over", "constant_bound", "divisors", "expand_mods", "linear_in", "period", "simplify"]
+
+
+def constant_bound(expr: Dim) -> int | None:
+    """A constant that the expression never exceeds, where its own form shows one: its value, or that of a `min`."""
+    if expr.const is not None:
+        return expr.const
+    if len(expr.terms) != 1:
+        return None
+    ((mono, coeff),) = expr.terms
+    if len(mono) != 1 or coeff != 1 or not isinstance(mono[0], Call) or mono[0].fn != "min":
+        return None
+    bounds = [b for b in map(constant_bound, (mono[0].a, mono[0].b)) if b is not None]
+    return min(bounds, default=None)
+
+
+def bounds_over(expr: Dim, symbol: Sym, first: Dim, last: Dim) -> tuple[Dim, Dim] | None:
+    """The least and the greatest value, or bounds of them, where ``first <= symbol <= last``; None where not known.
+
+    Each occurrence of the symbol counts on its own, so ``i - i // 2`` gets a wider range than it has.
+    """
+    low, high = dim(0), dim(0)
+    for mono, coeff in expr.terms:
+        least, most = dim(1), dim(1)
+        varying = [a for a in mono if symbol in of_atom(a).symbols()]
+        for atom in mono:
+            found = _atom_bounds(atom, symbol, first, last) if atom in varying else (of_atom(atom), of_atom(atom))
+            if found is None or not (found[0].nonneg or (len(varying) == 1 and atom in varying)):
+                return None
+            least, most = least * found[0], most * found[1]
+        ends = (least * coeff, most * coeff)
+        low, high = low + ends[coeff < 0], high + ends[coeff > 0]
+    return low, high
+
+
+def _atom_bounds(atom: Atom, symbol: Sym, first: Dim, last: Dim) -> tuple[Dim, Dim] | None:
+    if isinstance(atom, Sym):
+        return first, last
+    a, b = bounds_over(atom.a, symbol, first, last), bounds_over(atom.b, symbol, first, last)
+    if a is None or b is None:
+        return None
+    if atom.fn in ("min", "max"):
+        pick = minimum if atom.fn == "min" else maximum
+        return pick(a[0], b[0]), pick(a[1], b[1])
+    if atom.fn == "^" or symbol in atom.b.symbols() or not atom.b.nonneg:
+        return None
+    return (a[0] // atom.b, a[1] // atom.b) if atom.fn == "//" else (dim(0), dim(atom.b - 1))
+
+
+def period(expr: Dim, symbol: Sym) -> int:
+    """A number of steps of `symbol` after which an expression goes on as it began, but for a multiple of that number.
+
+    1 where it is linear in the symbol or divides it by no constant.
+    """
+    found = 1
+    for mono, _ in expr.terms:
+        for atom in mono:
+            if isinstance(atom, Call) and atom.fn in ("//", "%") and symbol in atom.a.symbols():
+                found = math.lcm(found, period(atom.a, symbol) * max(1, atom.b.const or 1))
+    return found
+
+
+def linear_in(expr: Dim, symbols: Iterable[Sym]) -> tuple[dict[Sym, Dim], Dim] | None:
+    """``(coefficients, rest)`` with ``expr == sum(coefficient * symbol) + rest`` and no listed symbol left in either.
+
+    None where the expression is not linear in the symbols (a product of two, or one inside a division).
+    """
+    wanted = set(symbols)
+    coefficients: dict[Sym, Dim] = {}
+    rest: dict[Monomial, int] = {}
+    for mono, coeff in expr.terms:
+        hits = [a for a in mono if a in wanted]
+        if len(hits) > 1 or any(isinstance(a, Call) and (a.a.symbols() | a.b.symbols()) & wanted for a in mono):
+            return None
+        if not hits:
+            rest[mono] = rest.get(mono, 0) + coeff
+            continue
+        (hit,) = hits
+        assert isinstance(hit, Sym)
+        others = tuple(a for a in mono if a is not hit)
+        coefficients[hit] = coefficients.get(hit, dim(0)) + Dim.of_terms({others: coeff})
+    return {s: c for s, c in coefficients.items() if c.terms}, Dim.of_terms(rest)
+
+
+def divisors(expr: Dim, symbol: Sym) -> Iterator[Dim]:
+    """What the bare `symbol` is divided by anywhere in an expression."""
+    for mono, _ in expr.terms:
+        for atom in mono:
+            if isinstance(atom, Call):
+                if atom.fn in ("//", "%") and atom.a.symbol is symbol:
+                    yield atom.b
+                yield from divisors(atom.a, symbol)
+                yield from divisors(atom.b, symbol)
+
+
+def expand_mods(expr: Dim) -> Dim:
+    """Rewrite each ``e % c`` as ``e - c*(e // c)``, so that the address of a reshaped contiguous tensor collapses."""
+    total = dim(0)
+    for mono, coeff in expr.terms:
+        value = dim(coeff)
+        for atom in mono:
+            if isinstance(atom, Call) and atom.fn == "%":
+                value = value * (atom.a - atom.b * (atom.a // atom.b))
+            else:
+                value = value * of_atom(atom)
+        total = total + value
+    return total
+
+
+def simplify(expr: Dim, extents: Mapping[Sym, Dim]) -> Dim:
+    """Fold divisions, remainders, `min` and `max` using ``0 <= s < extents[s]`` for each listed symbol."""
+
+    def fold(atom: Atom) -> Dim:
+        if isinstance(atom, Sym):
+            return of_atom(atom)
+        a, b = simplify(atom.a, extents), simplify(atom.b, extents)
+        if atom.fn in ("min", "max"):
+            if _bounded_nonneg(b - a, extents):
+                return a if atom.fn == "min" else b
+            if _bounded_nonneg(a - b, extents):
+                return b if atom.fn == "min" else a
+            return minimum(a, b) if atom.fn == "min" else maximum(a, b)
+        if atom.fn == "^":
+            return a ^ b
+        whole, rest = split_divisible(a, b)
+        if b.const is not None and b.const > 0:
+            turns = dict(rest.terms).get((), 0) // b.const
+            whole, rest = whole + turns, rest - turns * b
+        if _bounded_nonneg(rest, extents) and _bounded_nonneg(b - 1 - rest, extents):
+            return whole if atom.fn == "//" else rest
+        return a // b if atom.fn == "//" else a % b
+
+    total = dim(0)
+    for mono, coeff in expr.terms:
+        value = dim(coeff)
+        for atom in mono:
+            value = value * fold(atom)
+        total = total + value
+    return total
+
+
+def _bounded_nonneg(expr: Dim, extents: Mapping[Sym, Dim]) -> bool:
+    """Whether ``expr >= 0`` for every value of the bounded symbols (taken to be inside a non-empty range)."""
+    if expr.nonneg:
+        return True
+    split = linear_in(expr, extents)
+    if split is None:
+        return False
+    coefficients, low = split
+    for s, c in coefficients.items():
+        if (-c).nonneg:
+            low = low + c * (extents[s] - 1)
+        elif not c.nonneg:
+            return False
+    return low.nonneg
