@@ -85,7 +85,7 @@ def _half(name: str) -> MatrixUnit:
 
 def _bytes(a: str, b: str) -> MatrixUnit:
     ptx = f"s32.{a.replace('i', 's')}.{b.replace('i', 's')}.s32"
-    return MatrixUnit(f"{a}.{b}", (a, b), "i32", 16, 32, ptx, warpgroup=True)
+    return MatrixUnit(f"{a}_{b}", (a, b), "i32", 16, 32, ptx, warpgroup=True)
 
 
 #: Of units with equal factors the last one that a machine has is the one it uses.
@@ -96,7 +96,7 @@ UNITS = (
         "tf32", ("f32", "f32"), "f32", 16, 8, "f32.tf32.tf32.f32", allowed="tf32", convert="llvm.nvvm.f2tf32.rna"
     ),
     MatrixUnit("f64", ("f64", "f64"), "f64", 8, 4, "f64.f64.f64.f64", allowed="reassoc"),
-    MatrixUnit("f64.8", ("f64", "f64"), "f64", 16, 8, "f64.f64.f64.f64", least=90, allowed="reassoc"),
+    MatrixUnit("f64_k8", ("f64", "f64"), "f64", 16, 8, "f64.f64.f64.f64", least=90, allowed="reassoc"),
     *(_bytes(a, b) for a in ("i8", "u8") for b in ("i8", "u8")),
 )
 

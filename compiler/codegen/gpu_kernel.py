@@ -46,8 +46,9 @@ def _is_shared(op: Operation) -> bool:
 
 
 def _fills_registers(fold: MatrixFoldOp) -> bool:
-    """Whether a thread may need more than it has where two blocks run side by side."""
-    return fold.warpgroup is not None or DTYPES[fold.unit.sums].bits > 32
+    """Whether a thread may need more than it has where two blocks run side by side: for its sums, or what it brings."""
+    through = any(isinstance(op, StoreOp) for op in fold.walk())
+    return through or fold.warpgroup is not None or DTYPES[fold.unit.sums].bits > 32
 
 
 class GpuKernel(WarpgroupWriter):

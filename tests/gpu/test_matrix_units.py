@@ -1,4 +1,4 @@
-"""Contractions of f16 and bf16 by matrix units, where `fastmath` allows their order of sums."""
+"""Contractions by matrix units: of floats where `fastmath` allows their order of sums, of bytes always."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from xdsl.utils.exceptions import PassFailedException, VerifyException
 
 import txc
 from txc.compiler.codegen.machine import gpu_target
+from txc.compiler.devices import gpu_device
 from txc.compiler.interpret import loops
 from txc.compiler.interpret.kernel import run as run_kernels
 from txc.compiler.options import Options
@@ -22,6 +23,8 @@ from txc.compiler.pipeline import Stages, run_stages
 from txc.dialects.loop import AsyncCopyOp, MatrixFoldOp, ParallelOp
 from txc.dialects.loop_base import integer
 from txc.dialects.order import Order, parse_order
+from txc.runtime.ptx_simulator import PtxSimulator
+from txc.runtime.ptx_simulator.counters import SECTOR, KernelCounts
 
 RNG = np.random.default_rng(12)
 FREELY = frozenset({"reassoc"})
@@ -112,6 +115,58 @@ def test_products_of_bytes_are_exact(kinds: tuple[Any, Any], f: Callable[..., An
         shapes = [(m, k), (k, n)] if f is bytes_exactly else [(k, m), (n, k)]
         arrays = [RNG.integers(np.iinfo(t).min, np.iinfo(t).max + 1, s).astype(t) for s, t in zip(shapes, kinds)]
         np.testing.assert_array_equal(made(*arrays), f(*arrays), strict=True)
+
+
+def counted(f: Callable[..., Any], arrays: list[np.ndarray], **options: Any) -> tuple[KernelCounts, np.ndarray]:
+    """What a call's one kernel counts, and its result."""
+    made = txc.jit(f, device="ptx-sim", **options)
+    made(*arrays)  # which compiles and loads it
+    device = gpu_device("ptx-sim")
+    assert isinstance(device, PtxSimulator)
+    with device.counting() as counts:
+        result = made(*arrays)
+    (count,) = counts.values()
+    return count, np.asarray(result)
+
+
+@pytest.mark.parametrize("f", [product, of_transposed])
+@pytest.mark.parametrize(
+    ("kind", "options"),
+    [
+        (np.float16, {"fastmath": {"reassoc"}}),
+        (np.float16, {"fastmath": {"reassoc"}, "passes": WARPS}),
+        (np.float32, {"fastmath": {"tf32"}}),
+        (np.float64, {"fastmath": {"reassoc"}}),
+    ],
+    ids=["wgmma", "f16", "tf32", "f64"],
+)
+def test_each_sector_is_asked_for_once_and_banks_do_not_clash(f: Any, kind: Any, options: dict[str, Any]) -> None:
+    """The tile has 128 rows and 64 columns; where warps work alone there are two, which both load the columns."""
+    arrays = [drawn(s, kind) for s in ([(128, 128), (128, 64)] if f is product else [(128, 128), (64, 128)])]
+    count, result = counted(f, arrays, **options)
+    again = 0 if kind == np.float16 and "passes" not in options else arrays[1].nbytes
+    assert count.global_load_sectors == (arrays[0].nbytes + arrays[1].nbytes + again) // SECTOR
+    assert count.global_store_sectors == result.nbytes // SECTOR
+    assert count.shared_bank_conflicts == 0
+
+
+def test_bytes_along_k_come_sixteen_at_a_time() -> None:
+    arrays = [RNG.integers(-128, 128, s).astype(np.int8) for s in ((128, 256), (64, 256))]
+    count, _ = counted(lambda a, b: a.astype(np.int32) @ b.T.astype(np.int32), arrays)
+    assert count.global_load_sectors == sum(a.nbytes for a in arrays) // SECTOR and count.shared_bank_conflicts == 0
+
+
+def test_convolution() -> None:
+    """One kernel: what lies under a window is a factor that is gathered."""
+
+    def f(x: Any, w: Any) -> Any:
+        return np.einsum("nhwcij,ijco->nhwo", np.lib.stride_tricks.sliding_window_view(x, (3, 3), (1, 2)), w)
+
+    x, w = drawn((2, 7, 6, 5), np.float16), drawn((3, 3, 5, 9), np.float16)
+    stages = staged(f, x, w, fastmath=FREELY, cpu="sm_90a")
+    assert stages.ptx is not None and "wgmma" in stages.ptx
+    _, found = counted(f, [x, w], fastmath=FREELY)
+    np.testing.assert_allclose(found.astype(np.float64), f(x.astype(np.float64), w.astype(np.float64)), 2e-3, 2e-3)
 
 
 def test_stacks_and_what_is_fused() -> None:
