@@ -292,7 +292,7 @@ def _call(graph: Graph, inputs: dict[str, Any], request: _Request) -> list[np.nd
     """Compile for packed arrays and run; results in the user's dims."""
     from .executable import GuardFailure
     from .frontend.index_checks import checked
-    from .jit import compiled, packed
+    from .graph_code import compiled, packed
     from .pipeline import compile_graph, run_stages
     from .temporaries import check_temporaries
 

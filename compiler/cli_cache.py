@@ -10,7 +10,7 @@ from typing import Any
 from . import knobs
 from .cache import code_key, explain_miss, load_code, open_cache
 from .cli_inputs import CliError
-from .jit import packed
+from .graph_code import packed
 from .options import Options
 
 __all__ = ["cache_command"]

@@ -1,7 +1,8 @@
 """``@txc.jit``: from a call to the compiled version that fits it, compiling one where none does.
 
 A call is reduced to its facts (`facts.py`).  For each combination of facts there is a list of versions, each with the
-guards that its trace asked for; the first whose guards hold runs.  Equal graphs share machine code, whoever built them.
+guards that its trace asked for; the first whose guards hold runs.  Equal graphs share machine code, whoever built them
+(`graph_code.py`).
 """
 
 from __future__ import annotations
@@ -19,11 +20,10 @@ from ..runtime.device_array import OnDevice
 from ..runtime.native_call import NativeCallable, Record, callable_directly, install, remove_all
 from ..runtime.native_layout import problem
 from . import knobs
-from .cache import SourceLookup, code_key, explain_miss, load_code, publish_code
+from .cache import SourceLookup, explain_miss
 from .call_arguments import Call, take_apart
-from .devices import device_here
-from .executable import Code, CodeSpec, Executable
-from .facts import StrideFact, describe, separate, stride_fact, walkable
+from .facts import StrideFact, describe, separate, stride_fact
+from .graph_code import compiled_and_key, stages_of, strides_of
 from .on_device import for_the_user, results_on
 from .options import Options
 from .signature import ColumnOutput, Literal, Signature, like
@@ -37,109 +37,9 @@ if TYPE_CHECKING:
     from .frontend.graph import Graph
     from .tuning import Tuned
 
-__all__ = [
-    "Jitted", "Lowered", "compiled", "evaluate_graph", "jit", "packed", "stages_of", "strides_of", "structured",
-]  # fmt: skip
+__all__ = ["Jitted", "Lowered", "jit", "structured"]
 
-_code: dict[Any, tuple[CodeSpec, Code, CodeKey | None]] = {}
-_code_lock = allocate_lock()
 _install_lock = allocate_lock()
-
-
-def compiled(graph: Graph, facts: Sequence[StrideFact], options: Options) -> Executable:
-    """The graph's machine code, made or loaded once for equal graphs, facts and options."""
-    return _compiled(graph, facts, options)[0]
-
-
-def _compiled(
-    graph: Graph, facts: Sequence[StrideFact], options: Options, parameters: tuple[Parameter, ...] | None = None,
-    found: Tuned | None = None,
-) -> tuple[Executable, CodeKey | None]:  # fmt: skip
-    """And what other processes look it up by.  With the Python function's `parameters` it may have an entry.
-
-    `found`: by which constants a search found the program fastest.
-    """
-    places = tuple(node.loc for node in graph.walk()) if options.lines else ()
-    key = (graph.key(), graph.name, tuple(facts), options.compiled, parameters, places, found and found.figures)
-    with _code_lock:
-        made = _code.get(key)
-        if made is None:
-            made = _code[key] = _loaded_or_made(graph, facts, options, parameters, found)
-    code, native, kept = made
-    return Executable(Signature.of(graph), code, native), kept
-
-
-def _loaded_or_made(
-    graph: Graph, facts: Sequence[StrideFact], options: Options, parameters: tuple[Parameter, ...] | None,
-    found: Tuned | None,
-) -> tuple[CodeSpec, Code, CodeKey | None]:  # fmt: skip
-    key = code_key(graph, facts, options, parameters, found.figures if found else ())
-    cached = None if key is None else load_code(key, options.device)
-    if cached is not None:
-        return cached.code, cached.native, key
-    if options.gpu:
-        from .gpu.compile import compile_for_gpu
-
-        code, native = compile_for_gpu(graph, options, strides_of(graph, facts))
-        if key is not None:
-            publish_code(key, code, native.ptx.encode(), native.plan)
-        return code, native, key
-    from .call_parameters import CallSignature
-    from .pipeline import compile_graph
-
-    signature = None if parameters is None else CallSignature(parameters, tuple(facts))
-    machine = found.machine() if found else None
-    made = compile_graph(graph, options, strides=strides_of(graph, facts), signature=signature, machine=machine)
-    executable, machine_code = made.executable, made.stages.object
-    if key is not None and machine_code is not None:
-        publish_code(key, executable.code, machine_code)
-    return executable.code, executable.native, key
-
-
-def stages_of(
-    graph: Graph, facts: Sequence[StrideFact], options: Options, watch: Any, found: Tuned | None = None
-) -> Any:
-    """The `pipeline.Stages` of a compilation that `watch` looks at; nothing is taken from a cache, nor kept."""
-    from .pipeline import run_stages
-
-    machine = found.machine() if found else None
-    return run_stages(graph, options, strides=strides_of(graph, facts), watch=watch, machine=machine)
-
-
-def strides_of(graph: Graph, facts: Sequence[StrideFact]) -> list[Any]:
-    """The run-time strides of a graph's tensor inputs, as `pipeline.run_stages` takes them."""
-    from .strides import symbolic_strides
-
-    inputs = [i for i in graph.inputs if i.value is not None]
-    return [symbolic_strides(i.name, i.value.type.dims, f) for i, f in zip(inputs, facts, strict=True) if i.value]
-
-
-def packed(graph: Graph) -> list[StrideFact]:
-    """The facts of arrays that are all row-major, for a graph."""
-    return [("packed",) for i in graph.inputs if i.value is not None]
-
-
-def evaluate_graph(graph: Graph, options: Options | None = None) -> list[np.ndarray]:
-    """Run a graph whose arrays and ints are all known: what a lazy expression becomes.
-
-    What it writes to an input is in the input's own array when this returns.
-    """
-    from .frontend.index_checks import checked
-
-    graph = checked(graph)
-    if options is None:
-        device = device_here()
-        options = Options.of()._replace(device=device.name, threads=device.threads)
-    originals = [i.source for i in graph.inputs if i.kind != "int"]
-    integers = [i.source for i in graph.inputs if i.kind == "int"]
-    arrays = [walkable(np.asarray(a)) for a in originals]
-    executable = compiled(graph, [stride_fact(a) for a in arrays], options)
-    arrays = separate(arrays, executable.written)
-    outputs = executable(arrays, integers, options.threads)
-    for position in executable.written:
-        if arrays[position] is not originals[position]:
-            originals[position][...] = arrays[position]
-    return outputs
 
 
 @callable_directly
@@ -284,7 +184,7 @@ class Jitted(NativeCallable):
         """A new version for a call, in which the `fixed` sizes are numbers; what its code is kept by."""
         graph, captured, facts = self._trace(call, fixed)
         parameters, reason = self._parameters(call, graph)
-        executable, code = _compiled(graph, facts, self._options, parameters, self._tuned(call, graph, facts))
+        executable, code = compiled_and_key(graph, facts, self._options, parameters, self._tuned(call, graph, facts))
         if reason:
             executable.code = executable.code._replace(entry="", by_python=reason)
         version = Version(executable, captured, call, fixed)

@@ -27,7 +27,7 @@ from .codegen.machine import load_object
 from .executable import CodeSpec, Executable, GuardFailure, Prepared
 from .facts import StrideFact
 from .frontend.graph import Graph
-from .jit import compiled, strides_of
+from .graph_code import compiled, strides_of
 from .options import Options
 from .pipeline import code_of, function_of, run_stages
 from .signature import Signature

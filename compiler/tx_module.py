@@ -19,7 +19,8 @@ from .frontend.tx_calls import match_arguments
 from .frontend.tx_errors import load_text
 from .frontend.tx_language import TxFunction, TxModule, parse
 from .frontend.tx_types import Parameter
-from .jit import Lowered, compiled, packed, stages_of, structured
+from .graph_code import compiled, packed, stages_of
+from .jit import Lowered, structured
 from .on_device import for_the_user, results_on, shared
 from .options import OptionError, Options
 

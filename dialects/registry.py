@@ -189,8 +189,10 @@ class Map(Op):
     algebra: ClassVar[tuple[Any, ...]] = ()
     #: Whether `build` takes ``inside``: where its operands are elements, not what stands in for those outside guards.
     guarded: ClassVar[bool] = False
-    #: Rough cost of one element in floating-point instructions, for the cost model.
+    #: Rough cost of one element in floating-point instructions, for the cost model; from `OUTLINED` on a body on floats
+    #: is a function, called where the map is used: code would grow by it everywhere.
     cost: ClassVar[float] = 1.0
+    OUTLINED: ClassVar[float] = 150.0
     #: The interval tests draw arguments from, per operand.
     domain: ClassVar[tuple[float, float]] = (-10.0, 10.0)
 

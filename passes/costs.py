@@ -32,6 +32,10 @@ _ELEMENT = 4
 _CHAINS = 6.0
 #: Operations of the longest body of which several copies are worth their time to compile.
 _LONGEST_COPIED = 256
+#: Operations of a kernel up to which LLVM's time grows as they do; a kernel several times as long takes it longer.
+_LONGEST_KERNEL = 1024
+#: The operations that a loop takes besides those of its body.
+_LOOP = 16
 _ATTRIBUTE = "tx.machine"
 
 
@@ -203,6 +207,13 @@ class Costs:
         if operations <= registers * 3 / 4:
             return 2
         return 1 if operations > _LONGEST_COPIED else max(1, round(_CHAINS * chain / operations))
+
+    def fits_kernel(self, loops: int, operations: float) -> bool:
+        """Whether a kernel may have so many loops with so many operations in all.
+
+        What the loops exchange moves through memory instead where they are two kernels.
+        """
+        return loops * _LOOP + operations <= _LONGEST_KERNEL
 
     def accumulators(self, operations: int, width: int) -> int:
         """Vectors of neighbouring results that fold side by side.

@@ -3,6 +3,7 @@
 A group is worth making where it holds a reduction along a row: softmax is a maximum, a map, a sum and a division
 whose rows stay in cache, so memory is passed over once.  A contraction stands alone: one row of it at a time
 would read the whole right operand for every row, where tiles of several rows read it once for all of them.
+A group has no more nests than make a kernel of reasonable length (`Costs.fits_kernel`); the next ones make another.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from .contraction import factors_of
 from .costs import Costs
 from .kernel_figures import kernel_label
 from .remarks import listening, remark
-from .work import bytes_of
+from .work import bytes_of, operations_of
 
 __all__ = ["group_rows"]
 
@@ -41,6 +42,11 @@ def group_rows(block: Block, costs: Costs) -> None:
                 _remark(costs, [*group.nests, op], "whole tensors", "a value is needed beyond its row")
             group.close()
             group = _Group(costs)
+        elif group.nests and not group.has_room_for(op):
+            if listening():
+                _remark(costs, [group.nests[-1], op], "whole tensors", "the kernel would become too long")
+            group.close()
+            group = _Group(costs)
         group.add(op)
     group.close()
 
@@ -49,7 +55,7 @@ class _Group:
     """Nests that may become rows.
 
     `leading` holds the extents of the parallel iterators that all share, of which a row fixes the first `shared`;
-    `written` where the nests write what they produce; `given` what they read or produce.
+    `written` where the nests write what they produce; `given` what they read or produce; `operations` are all theirs.
     """
 
     def __init__(self, costs: Costs):
@@ -59,12 +65,14 @@ class _Group:
         self.shared = 0
         self.written: dict[SSAValue, IndexMap] = {}
         self.given: set[SSAValue] = set()
+        self.operations = 0.0
 
     def add(self, op: GenericOp) -> None:
         first = not self.nests
         self.shared = op.n_parallel if first else min(self.shared, self.shared_with(op))
         self.leading = op.extents.data[: op.n_parallel] if first else self._leading_with(op)
         self.nests.append(op)
+        self.operations += operations_of(op)
         self.written.update(zip(op.results, op.maps_out()))
         self.given.update((*op.results, *op.ins))
 
@@ -79,6 +87,10 @@ class _Group:
             if value in self.written:
                 count = min(count, _leading_identity(index), _leading_identity(self.written[value]))
         return 0 if any(v in self.written for v in _read_inside(op)) else count
+
+    def has_room_for(self, op: GenericOp) -> bool:
+        """Whether the kernel does not become too long by a nest."""
+        return self.costs.fits_kernel(len(self.nests) + 1, self.operations + operations_of(op))
 
     def gives_to(self, op: GenericOp) -> bool:
         """Whether a nest reads what one of these produces."""

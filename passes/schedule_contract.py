@@ -23,20 +23,20 @@ from ..dialects.dim_rules import divisors, linear_in, simplify
 from ..dialects.dims import Dim, Sym, dim, maximum, minimum, packed_strides
 from ..dialects.index_map import product, unravel
 from .contraction import Factors
-from .loop_writer import LoopWriter, accesses, buffer_info, either
+from .loop_writer import LoopWriter, accesses, bound, buffer_info, either
 from .schedule_map import Lanes
 
 __all__ = ["schedule_contraction"]
 
-#: At most so many rows of the left operand are worked on at a time: with a block of K they fit the second cache.
-#: Few rows are taken in eighths, so that threads have something to share.
-ROW_BLOCK = 96
-#: So many panels of the right operand are worked on at a time.
-PANEL_GROUP = 32
-#: So many panels are packed side by side.
+#: Rows are handed out in multiples of so many blocks; where there are fewer, panels are shared out as well, so many
+#: to a task for each block.
+ROW_BLOCKS, PANELS_A_BLOCK = 16, 8
+#: So many panels are packed side by side, an eighth where there are few: threads have something to share.
 PANELS_PACKED = 16
 #: Blocks of K that are packed before the rows are worked on: two joins of the threads for all of them.
 BLOCKS_AT_ONCE = 8
+#: Lines at the same place of their pages that the first cache holds.
+WAYS = 8
 #: Elements of K in a block where the order leaves it free.
 DEPTH = 512
 #: Matrices of a stack with at most so many rows are multiplied where they are, by tiles of so many rows.
@@ -71,6 +71,10 @@ class _Contraction:
         self.state: Attribute = nest.merge.block.args[0].type
         self.rows, self.width, self.copies = _tile(scalar_dtype(self.state).bits, lanes)
         self.panel = self.width * self.copies
+        self.rows_stored = -(-self.rows // self.width) * self.width
+        state = scalar_dtype(self.state)
+        across = self.depth * self.rows_stored * state.bits // 8
+        self.row_tiles = max(1, int(writer.costs.machine.cache2) // 2 // across)
         self.panels = (self.n + (self.panel - 1)) // self.panel
         self.run = self._run()
 
@@ -190,6 +194,7 @@ class _Contraction:
         it is contiguous along K instead, as many places of K side by side as lanes, to be transposed in registers.
         """
         group, number, panel, kk, j = (self.writer.fresh() for _ in range(5))
+        beside = minimum(PANELS_PACKED, maximum(1, (self.panels + 7) // 8))
         body = Block()
         point = self._point(dim(0), panel * self.panel + j, number * self.depth + kk)
         value = self.writer.factor(self.nest, self.factors.values[1], point, body)
@@ -198,7 +203,7 @@ class _Contraction:
         depth = minimum(self.k - number * self.depth, self.depth)
         across = self._contiguous_along_k(1)
         made = loop.ForOp(str(j), 0, columns, body, vector=self.width, unroll=1 if across else self.copies)
-        panels = (panel, group, minimum(self.panels, group + PANELS_PACKED), 1)
+        panels = (panel, group, minimum(self.panels, group + beside), 1)
         depths = (kk, dim(0), depth, self.width if across else 1)
         inner_loops = (depths, panels) if across else (panels, depths)
         for iterator, lower, upper, unroll in (*inner_loops, (number, first, last, 1)):
@@ -207,16 +212,17 @@ class _Contraction:
             made = loop.ForOp(str(iterator), lower, upper, inner, unroll=unroll)
         outer = Block()
         outer.add_ops([made, loop.YieldOp()])
-        block.add_op(self._shared(group, self.panels, outer, step=PANELS_PACKED))
+        block.add_op(self._shared(group, self.panels, outer, step=beside))
 
     def _multiply(self, block: Block, packed: SSAValue, first: Dim, last: Dim, sums: SSAValue | None) -> None:
         """Tasks of a block of rows by a group of panels; each goes through the blocks `first` to `last` of K."""
         number, panel, tile, r, j = (self.writer.fresh() for _ in range(5))
-        height = minimum(ROW_BLOCK, (self.m + (8 * self.rows - 1)) // (8 * self.rows) * self.rows)
-        groups = (self.panels + (PANEL_GROUP - 1)) // PANEL_GROUP
         task, outer = self.writer.fresh(), Block()
+        height, blocks = self._row_blocks(block)
+        together = blocks * PANELS_A_BLOCK
+        groups = (self.panels + (together - 1)) // maximum(1, together)
         start = self._bind(outer, task // groups * height)
-        leftmost = self._bind(outer, task % groups * PANEL_GROUP)
+        leftmost = self._bind(outer, task % groups * together)
 
         column, row = panel * self.panel + j, start + tile * self.rows + r
         height_here = minimum(self.m - start, height)
@@ -233,7 +239,7 @@ class _Contraction:
         columns = minimum(self.n - panel * self.panel, self.panel)
         rows = minimum(height_here - tile * self.rows, self.rows)
         made = loop.ForOp(str(j), 0, columns, body, vector=self.width, unroll=self.copies)
-        rightmost = minimum(self.panels, leftmost + PANEL_GROUP)
+        rightmost = minimum(self.panels, leftmost + together)
         for iterator, lower, upper, unroll in (
             (r, dim(0), rows, self.rows), (tile, dim(0), tiles, 1), (panel, leftmost, rightmost, 1)
         ):  # fmt: skip
@@ -242,8 +248,18 @@ class _Contraction:
             made = loop.ForOp(str(iterator), lower, upper, inner, unroll=unroll)
         deep.add_ops([made, loop.YieldOp()])
         outer.add_ops([loop.ForOp(str(number), first, last, deep), loop.YieldOp()])
-        tasks = (self.m + (height - 1)) // maximum(height, 1) * groups
-        block.add_op(self._shared(task, tasks, outer))
+        block.add_op(self._shared(task, blocks * groups, outer))
+
+    def _row_blocks(self, block: Block) -> tuple[Dim, Dim]:
+        """How many rows a block of them has, and how many blocks there are: as many as balance the threads."""
+        most = ROW_BLOCKS * self.row_tiles * self.rows
+        least = (self.m + (most - 1)) // most * (ROW_BLOCKS * self.rows)
+        height = self._named(block, (self.m + (least - 1)) // maximum(1, least) * self.rows)
+        return height, self._named(block, (self.m + (height - 1)) // maximum(1, height))
+
+    def _named(self, block: Block, expr: Dim) -> Dim:
+        """An expression as a symbol, where it is none that is known: what is built on it stays short."""
+        return expr if expr.const is not None else bound(self.writer, block, expr)
 
     def _bind(self, block: Block, expr: Dim) -> Dim:
         """A symbol for an expression, so that what is built on it stays simple."""
@@ -251,13 +267,18 @@ class _Contraction:
         block.add_ops([value, loop.BindOp(value.result, str(symbol))])
         return symbol
 
-    def _contiguous_along_k(self, factor: int) -> bool:
-        """Whether the left (0) or the right factor (1) is just an element of memory that is contiguous along K."""
+    def _contiguous(self, factor: int, iterators: tuple[int, ...]) -> bool:
+        """Whether the left (0) or the right factor (1) is just an element of memory, contiguous along one iterator."""
+        if len(iterators) != 1:
+            return False
         for argument, walk in zip(self.nest.body.block.args, accesses(self.nest)):
             if argument is self.factors.values[factor]:
-                step = walk.step(Sym(f"d{self.nest.n_parallel}"))
+                step = walk.step(Sym(f"d{iterators[0]}"))
                 return not walk.guarded and step is not None and step.const == 1
         return False
+
+    def _contiguous_along_k(self, factor: int) -> bool:
+        return self._contiguous(factor, (self.nest.n_parallel,))
 
     def _run(self) -> Dim | None:
         """How many elements of the left factor are contiguous along K at a time, where it goes along several dims."""
@@ -275,8 +296,8 @@ class _Contraction:
 
     def _pack_left(self, block: Block, start: Dim, height: Dim, number: Dim) -> SSAValue:
         """The block `number` of K of the `height` rows from `start`, in the worker's own memory."""
-        rows, depth = dim(self.rows), dim(self.depth)
-        dims = (dim(-(-ROW_BLOCK // self.rows)), *((depth, rows) if self.run is None else (rows, depth)))
+        tile = (self.depth + 2, self.rows_stored) if self.run is None else (self.rows, self.depth)
+        dims = (dim(self.row_tiles), *map(dim, tile))
         packed = self.writer.allocate(block, BufferInfo(scalar_dtype(self.state), dims, packed_strides(dims)), "thread")
         if self.run is None:
             self._pack_across(block, packed, start, height, number)
@@ -309,20 +330,30 @@ class _Contraction:
         block.add_op(loop.ForOp(str(row), 0, height, rows))
 
     def _pack_across(self, block: Block, packed: SSAValue, start: Dim, height: Dim, number: Dim) -> None:
-        """``packed[t, kk, r] = left[start + t * rows + r, number * depth + kk]``."""
-        tile, kk, r = (self.writer.fresh() for _ in range(3))
-        row = start + tile * self.rows + r
+        """``packed[t, kk, r] = left[start + t * rows + r, number * depth + kk]``.
+
+        A few places of K of all tiles at a time: their lines stay in the first cache however far they are apart.
+        Where the left operand is contiguous across rows, whole vectors, which copy the first rows of the next tile
+        along with each tile.
+        """
+        tile, kk, r, run = (self.writer.fresh() for _ in range(4))
+        first = start + tile * self.rows
         body = Block()
-        point = self._point(row, dim(0), number * self.depth + kk)
+        point = self._point(first + r, dim(0), number * self.depth + kk)
         value = self.writer.factor(self.nest, self.factors.values[0], point, body)
         body.add_ops([loop.StoreOp(value, packed, self._left_index(tile, r, kk)), loop.YieldOp()])
-        rows = minimum(height - tile * self.rows, self.rows)
-        depth = minimum(self.k - number * self.depth, self.depth)
-        made = loop.ForOp(str(r), 0, rows, body, unroll=self.rows)
-        for iterator, upper in ((kk, depth), (tile, (height + (self.rows - 1)) // self.rows)):
+        tiles, depth = (height + (self.rows - 1)) // self.rows, minimum(self.k - number * self.depth, self.depth)
+        if self._contiguous(0, self.factors.left):
+            rows = minimum(self.m - first, self.rows_stored)
+            made = loop.ForOp(str(r), 0, rows, body, vector=self.width, unroll=self.rows_stored // self.width)
+        else:
+            made = loop.ForOp(str(r), 0, minimum(height - tile * self.rows, self.rows), body, unroll=self.rows)
+        for iterator, lower, upper, step in (
+            (kk, run, minimum(depth, run + WAYS), 1), (tile, dim(0), tiles, 1), (run, dim(0), depth, WAYS)
+        ):  # fmt: skip
             inner = Block()
             inner.add_ops([made, loop.YieldOp()])
-            made = loop.ForOp(str(iterator), 0, upper, inner)
+            made = loop.ForOp(str(iterator), lower, upper, inner, step=step)
         block.add_op(made)
 
     def _chain(

@@ -34,7 +34,7 @@ from .schedule_walk import ScheduleWalk
 __all__ = ["ScheduleGpuPass"]
 
 #: For kernels that run as on a CPU: what is in lanes there is threads here.
-AS_THREADS = Lanes(vector_bits=128)
+AS_THREADS = Lanes(vector_bits=128, crossing=False)
 
 
 @dataclass(frozen=True)

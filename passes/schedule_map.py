@@ -21,11 +21,15 @@ __all__ = ["Group", "Lanes", "choose_lanes", "groups_of", "point_of", "schedule_
 
 @dataclass(frozen=True)
 class Lanes:
-    """How wide: bits of a vector register, or a forced number of lanes and copies (tests)."""
+    """How wide: bits of a vector register, or a forced number of lanes and copies (tests).
+
+    `crossing` says whether lanes can change places, as those of a GPU, which are threads, cannot.
+    """
 
     vector_bits: int = 256
     lanes: int = 0
     unroll: int = 0
+    crossing: bool = True
 
     def width(self, bits: int) -> int:
         return self.lanes or max(1, self.vector_bits // max(8, bits))

@@ -39,6 +39,25 @@ class Key:
             negative_zero=None if self.negative_zero is None else self.negative_zero ^ all_bits,
         )
 
+    @property
+    def signed(self) -> Key:
+        """The same order of signed numbers, which vectors of more machines compare."""
+        n, back = self.dtype.bits, self.element
+        signed, sign = DTYPES[f"i{n}"], 1 << n - 1
+        assert self.bits == n
+        return replace(
+            self,
+            dtype=signed,
+            make=lambda b, x: b.bitcast(self.make(b, x) ^ sign, signed),
+            element=back and (lambda b, k: back(b, b.bitcast(k, self.dtype) ^ sign)),
+            negative_zero=None if self.negative_zero is None else self.negative_zero - sign,
+        )
+
+    @property
+    def least_zero(self) -> int:
+        """The lesser key of both zeros, which are those in the middle."""
+        return -1 if self.dtype.is_signed else (1 << self.bits - 1) - 1
+
 
 def keys_of(element: DType, descending: bool, invertible: bool) -> list[Key]:
     """The parts of the order of a type, the least important first; `invertible` asks for keys that have `element`."""

@@ -13,7 +13,7 @@ from ..dialects.kernel import CallOp, ForeignOp, ForOp, GenericOp, ScatterOp, Wh
 from ..dialects.registry import OPS, Map
 from .costs import Costs, Work, assumed_number
 
-__all__ = ["FOREIGN_WORK", "bytes_of", "operations_and_chain", "time_of", "work_of"]
+__all__ = ["FOREIGN_WORK", "bytes_of", "operations_and_chain", "operations_of", "time_of", "work_of"]
 
 #: An estimate with more terms would cost a small call too much.
 _MOST_TERMS = 6
@@ -116,6 +116,12 @@ def _operations(ops: Iterable[Operation]) -> tuple[float, float]:
             inner = _operations(o for block in region.blocks for o in block.ops)
             arithmetic, divisions = arithmetic + inner[0], divisions + inner[1]
     return arithmetic, divisions
+
+
+def operations_of(nest: GenericOp) -> float:
+    """Operations in the regions of a nest, each once: its code grows with them, of which calls are one."""
+    done = (sum(_operations([op])) for region in nest.regions for block in region.blocks for op in block.ops)
+    return sum(1 if operations >= Map.OUTLINED else operations for operations in done)
 
 
 def operations_and_chain(ops: Iterable[Operation]) -> tuple[float, float]:

@@ -21,6 +21,7 @@ from ...dialects.loop import (
     IfOp,
     IndexOp,
     LoadOp,
+    MergeOp,
     ParallelOp,
     ReduceOp,
     ScanOp,
@@ -57,7 +58,8 @@ class LoopWriter(MemoryWriter):
         self._handlers: dict[type[Operation], Callable[[Any], None]] = {
             LoadOp: self._load, StoreOp: self._store, ForOp: self.for_loop, ReduceOp: self.reduce, ScanOp: self.scan,
             IndexOp: self._index,
-            BindOp: self._bind, AllocOp: self.allocate, ParallelOp: self.parallel, IfOp: self._if, WhileOp: self._while,
+            BindOp: self._bind, AllocOp: self.allocate, MergeOp: self.merge_runs,
+            ParallelOp: self.parallel, IfOp: self._if, WhileOp: self._while,
             CallOp: self._call_op, scf.WhileOp: self._while_in_lanes, func.ReturnOp: lambda op: None,
         }  # fmt: skip
 
@@ -72,6 +74,9 @@ class LoopWriter(MemoryWriter):
         raise NotImplementedError
 
     def scan(self, op: ScanOp) -> None:
+        raise NotImplementedError
+
+    def merge_runs(self, op: MergeOp) -> None:
         raise NotImplementedError
 
     def parallel(self, op: ParallelOp) -> None:
@@ -285,7 +290,7 @@ class LoopWriter(MemoryWriter):
         With `lanes_beside` these are kept in memory, beside each other.
         """
         for op in block.walk():
-            if isinstance(op, IfOp | WhileOp | AllocOp | ScanOp):
+            if isinstance(op, IfOp | WhileOp | AllocOp | ScanOp | MergeOp):
                 return True
             if (
                 not lanes_beside
@@ -500,7 +505,7 @@ def emitted_cost(block: Block) -> int:
     """A rough count of the instructions of one copy of a body; a body with a loop in it counts as long."""
     total = 1
     for op in block.walk():
-        if isinstance(op, ForOp | ReduceOp | ScanOp | scf.WhileOp):
+        if isinstance(op, ForOp | ReduceOp | ScanOp | MergeOp | scf.WhileOp):
             return LONG_BODY * 10
         total += 25 if op.name.startswith(("math.", "kernel.")) else 1
     return total

@@ -23,8 +23,6 @@ from .writer import EmitError, llvm_type, quoted, vector_type
 __all__ = ["LlvmScalarBuilder", "ScalarWriter", "literal"]
 
 BOOL, I32 = DTYPES["bool"], DTYPES["i32"]
-#: From this `Map.cost` on a map's body is a function, called where the map is used: code would grow by it everywhere.
-OUTLINED = 150.0
 
 
 def literal(value: float | int | bool, dtype: DType) -> str:
@@ -456,7 +454,7 @@ class LlvmScalarBuilder(ScalarBuilder):
         """The body of a map here, or where it is long a call of a function that has it."""
         w = self.writer
         element = operands[-1].dtype
-        if not element.is_float or not (decl.cost >= OUTLINED or (w.outlines and decl.ulp is not None)):
+        if not element.is_float or not (decl.cost >= Map.OUTLINED or (w.outlines and decl.ulp is not None)):
             return decl.build(self, *operands)
         result = decl.result_dtype(element)
         return Value(self, w.call_map(decl, [v.ref for v in operands], result), result)

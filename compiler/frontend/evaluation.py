@@ -44,7 +44,7 @@ def lazy_graph(outputs: Sequence[Value], written: Value | None = None) -> Graph:
 
 def computed(value: Value) -> np.ndarray:
     """The elements of a lazy value in graph dims, in memory of their own."""
-    from ..jit import evaluate_graph
+    from ..graph_code import evaluate_graph
 
     if value.node.leaf is not None:
         return np.array(value.node.leaf)
@@ -54,7 +54,7 @@ def computed(value: Value) -> np.ndarray:
 
 def run_in_place(value: Value, leaf: Value) -> None:
     """Compute the new content of a leaf's array, there; what it reads of that memory is what was there before."""
-    from ..jit import evaluate_graph
+    from ..graph_code import evaluate_graph
 
     with suspended():
         evaluate_graph(lazy_graph([value], leaf))

@@ -21,6 +21,7 @@ from ...dialects.loop import (
     ForOp,
     IfOp,
     MatrixFoldOp,
+    MergeOp,
     ParallelOp,
     ReduceOp,
     ScanOp,
@@ -92,6 +93,8 @@ def _op(frame: Frame, op: Operation) -> None:
             _matrix_fold(frame, op)
         case AsyncCopyOp():
             _async_copy(frame, op)
+        case MergeOp():
+            _merge(frame, op)
         case BarrierOp():
             pass  # every op here runs for all threads before the next op does
         case _:
@@ -99,7 +102,7 @@ def _op(frame: Frame, op: Operation) -> None:
                 raise InterpretError("does not belong to the stage loops")
 
 
-def _bounds(frame: Frame, op: ParallelOp | ForOp | ReduceOp | ScanOp | MatrixFoldOp) -> tuple[Any, Any, int]:
+def _bounds(frame: Frame, op: ParallelOp | ForOp | ReduceOp | ScanOp | MatrixFoldOp | MergeOp) -> tuple[Any, Any, int]:
     """Lower and upper bound (arrays where they differ between points of the batch) and step."""
     lower, upper, step = (evaluate(e.data, frame.env) for e in (op.lower, op.upper, op.step))
     if np.ndim(step) or step <= 0:
@@ -113,7 +116,9 @@ def _longest(lower: Any, upper: Any, step: int) -> int:
     return max(0, int(np.max(lengths, initial=0)))
 
 
-def _axis(frame: Frame, op: ParallelOp | ForOp, lower: Any, upper: Any, step: int, part: range) -> Frame | None:
+def _axis(
+    frame: Frame, op: ParallelOp | ForOp | MergeOp, lower: Any, upper: Any, step: int, part: range
+) -> Frame | None:
     """The frame in which the iterator runs over a part of its iterations as a new axis; None where all are masked."""
     inner = frame.bind_axis(op.symbol, step * np.arange(part.start, part.stop) + (0 if np.ndim(lower) else lower))
     if np.ndim(lower):
@@ -269,6 +274,40 @@ def _async_copy(frame: Frame, op: AsyncCopyOp) -> None:
     for k in range(op.elements.value.data):
         index, to = ((*e.data[:-1], e.data[-1] + k) for e in (op.index, op.to))
         frame.store(op.target, to, frame.load(op.source, index, op.guard_exprs))
+
+
+def _merge(frame: Frame, op: MergeOp) -> None:
+    """Element by element, for all iterations of a part at once."""
+    lower, upper, step = _bounds(frame, op)
+    length, width = evaluate(op.length.data, frame.env), op.vector.value.data
+    if np.any(length % width):
+        raise InterpretError(f"the length is {length}: it must be a multiple of {width}")
+    at = sym("..at")
+    assert at.symbol is not None
+
+    for part in _parts(_longest(lower, upper, step), _POINTS // max(1, _volume(frame.batch))):
+        inner = _axis(frame, op, lower, upper, step, part)
+        if inner is None:
+            continue
+        first, first_end, second, second_end, place = (frame.values[v] for v in _block(inner, op.body.block))
+
+        def load(index: Array, inner: Frame = inner) -> Array:
+            inner.env[at.symbol] = index
+            return inner.load(op.source, (at,))
+
+        for end in (first_end, second_end):
+            behind = np.stack([load(end + k) for k in range(width)])
+            if np.any((behind != np.iinfo(behind.dtype).max) & _running(inner)):
+                raise InterpretError(f"a run is followed by less than {width} elements of the largest value")
+        for t in range(int(np.max(length))):
+            x, y = load(np.minimum(first, first_end)), load(np.minimum(second, second_end))
+            inner.env[at.symbol] = place + t
+            inner.store(op.target, (at,), np.where(x < y, x, y), ((op.length.data - 1) - t,))
+            first, second = first + (x < y), second + (x >= y)
+
+
+def _running(frame: Frame) -> Any:
+    return True if frame.active is None else frame.active
 
 
 def _scan(frame: Frame, op: ScanOp) -> None:

@@ -10,8 +10,7 @@ from typing import Any
 
 import pytest
 
-from txc.compiler import jit as jit_module
-from txc.compiler import pipeline
+from txc.compiler import graph_code, pipeline
 from txc.compiler.cache import open_cache
 from txc.compiler.jit import Jitted, jit
 from txc.runtime import store as store_module
@@ -50,7 +49,7 @@ class Processes:
         monkeypatch.setattr(pipeline, "compile_graph", counted)
 
     def fresh(self, function: Callable[..., Any], **options: Any) -> Jitted:
-        self._monkeypatch.setattr(jit_module, "_code", {})
+        self._monkeypatch.setattr(graph_code, "_code", {})
         return jit(function, **options)
 
 

@@ -17,8 +17,8 @@ from txc.compiler.export import Exported, export_graph
 from txc.compiler.frontend.apply import apply
 from txc.compiler.frontend.graph import Graph
 from txc.compiler.frontend.trace import Trace
+from txc.compiler.graph_code import compiled
 from txc.compiler.interpret import kernel as kernel_level
-from txc.compiler.jit import compiled
 from txc.compiler.options import Options
 from txc.compiler.pipeline import run_stages
 from txc.dialects.registry import OPS, REQUIRED, Map, Reduction

@@ -44,7 +44,7 @@ def found_with(monkeypatch: pytest.MonkeyPatch, driver: Any) -> None:
     monkeypatch.setitem(sys.modules, "pycuda", None if driver is None else SimpleNamespace(driver=driver))
     monkeypatch.setitem(sys.modules, "pycuda.driver", driver)
     monkeypatch.setattr(devices, "_gpus", {})
-    monkeypatch.setattr("txc.compiler.jit._code", {})
+    monkeypatch.setattr("txc.compiler.graph_code._code", {})
     cuda.open_device.cache_clear()
 
 

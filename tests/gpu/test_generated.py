@@ -15,7 +15,7 @@ from txc.compiler.bisect import differing
 from txc.compiler.codegen.llvm_scalar import OUTLINED
 from txc.compiler.codegen.machine import host_target
 from txc.compiler.frontend.apply import apply
-from txc.compiler.jit import compiled
+from txc.compiler.graph_code import compiled
 from txc.compiler.options import Options
 from txc.dialects.registry import Map, Op, Reduction, Scan, View
 from txc.dialects.types import DTYPES

@@ -17,7 +17,7 @@ import txc
 from txc.compiler.executable import Executable
 from txc.compiler.facts import stride_fact
 from txc.compiler.gpu.code import GpuCode
-from txc.compiler.jit import compiled
+from txc.compiler.graph_code import compiled
 from txc.compiler.options import Options
 from txc.runtime.gpu_device import DeviceError
 

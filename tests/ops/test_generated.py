@@ -21,8 +21,8 @@ from txc.compiler.executable import Executable
 from txc.compiler.facts import StrideFact, stride_fact
 from txc.compiler.frontend.apply import apply
 from txc.compiler.frontend.trace import Trace
+from txc.compiler.graph_code import compiled
 from txc.compiler.interpret.scalar import evaluate
-from txc.compiler.jit import compiled
 from txc.compiler.options import Options
 from txc.dialects.order import SERIAL
 from txc.dialects.registry import OPS, Map, Op, Reduction, Scan, View

@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from itertools import pairwise
+
+import pytest
 
 from txc.compiler.frontend.tx_language import parse
 from txc.compiler.pipeline import function_of, run_stages
+from txc.dialects.kernel import GenericOp, RowsOp
+from txc.passes.costs import Costs
 from txc.passes.instrument import kernels_of
+from txc.passes.work import operations_of
 
 
 def kernels(head: str, line: str, times: int, last: str) -> list[str]:
@@ -46,6 +52,27 @@ def test_what_is_shared_is_taken_up_once():
     assert kernels("def f(x: f32[n]) -> f32[n]:", "x = x * x", 120, "x") == ["kernel.generic"]
 
 
-def test_rows_of_many_nests_are_one_kernel():
-    line = "x = x - x.maximum([1]).reshape([n, 1]).broadcast([1, m])"
-    assert kernels("def f(x: f32[n, m]) -> f32[n, m]:", line, 60, "x") == ["kernel.rows"]
+CENTRED = "x = x - x.maximum([1]).reshape([n, 1]).broadcast([1, m])"
+
+
+def test_rows_of_several_nests_are_one_kernel():
+    assert kernels("def f(x: f32[n, m]) -> f32[n, m]:", CENTRED, 20, "x") == ["kernel.rows"]
+
+
+@pytest.mark.parametrize("times", [40, 97])
+def test_rows_of_many_nests_are_kernels_of_bounded_length(times: int):
+    source = "\n".join(["def f(x: f32[n, m]) -> f32[n, m]:", *[f"    {CENTRED}"] * times, "    return x\n"])
+    (function,) = parse(source, "long.tx").functions.values()
+    module = run_stages(function.graph(), stop_after="fused").module
+    assert module is not None
+    *made, _ = function_of(module).body.block.ops
+    groups = [op.nests for op in made if isinstance(op, RowsOp)]
+    assert len(groups) == len(made)
+    costs = Costs()
+
+    def fit(nests: Sequence[GenericOp]) -> bool:
+        return costs.fits_kernel(len(nests), sum(map(operations_of, nests)))
+
+    assert all(fit(group) for group in groups)
+    # None is shorter than it has to be.
+    assert not any(fit([*group, following[0]]) for group, following in pairwise(groups))

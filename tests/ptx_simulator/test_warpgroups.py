@@ -109,8 +109,8 @@ def image_of(
 def test_every_layout(mode: int, majors: tuple[bool, bool]) -> None:
     a, b = (RNG.integers(-4, 5, (rows, 16)).astype(np.float16) for rows in (64, N))
     width = {0: 16, 1: 128, 2: 64, 3: 32}[mode]
-    step = (1024, 128) if mode == 0 else (16 * width, 8 * width)
-    image, (left, right) = image_of([(a, majors[0], *step), (b, majors[1], *step)], mode)
+    leading, stride = (1024, 128) if mode == 0 else (16 * width, 8 * width)
+    image, (left, right) = image_of([(a, majors[0], leading, stride), (b, majors[1], leading, stride)], mode)
     tail = f", 1, 1, {int(majors[0])}, {int(majors[1])}"
     found = multiplied(image, body("m64n16k16.f32.f16.f16", left, right, tail), np.float32)
     np.testing.assert_array_equal(found, a.astype(np.float32) @ b.T.astype(np.float32))

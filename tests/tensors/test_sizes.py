@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import txc
-from txc.compiler import jit
+from txc.compiler import graph_code
 
 EXPRESSIONS = {
     "map": (lambda x, y: (x + y * 2).exp(), lambda x, y: np.exp(x + y * 2)),
@@ -26,13 +26,13 @@ EXPRESSIONS = {
 def compilations(monkeypatch) -> list[str]:
     """The graphs that are compiled from now on."""
     made: list[str] = []
-    original = jit._loaded_or_made
+    original = graph_code._loaded_or_made
 
     def noted(graph, *rest):
         made.append(str(graph))
         return original(graph, *rest)
 
-    monkeypatch.setattr(jit, "_loaded_or_made", noted)
+    monkeypatch.setattr(graph_code, "_loaded_or_made", noted)
     return made
 
 

@@ -1,0 +1,123 @@
+"""From a graph to its machine code: made once in a process, or loaded from what another one kept."""
+
+from __future__ import annotations
+
+from _thread import allocate_lock  # `threading.Lock`, without the rest of that module
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from .cache import code_key, load_code, publish_code
+from .devices import device_here
+from .executable import Code, CodeSpec, Executable
+from .facts import StrideFact, separate, stride_fact, walkable
+from .options import Options
+from .signature import Signature
+
+if TYPE_CHECKING:
+    from .cache import CodeKey
+    from .call_parameters import Parameter
+    from .frontend.graph import Graph
+    from .tuning import Tuned
+
+__all__ = ["compiled", "compiled_and_key", "evaluate_graph", "packed", "stages_of", "strides_of"]
+
+_code: dict[Any, tuple[CodeSpec, Code, CodeKey | None]] = {}
+_code_lock = allocate_lock()
+
+
+def compiled(graph: Graph, facts: Sequence[StrideFact], options: Options) -> Executable:
+    """The graph's machine code, made or loaded once for equal graphs, facts and options."""
+    return compiled_and_key(graph, facts, options)[0]
+
+
+def compiled_and_key(
+    graph: Graph, facts: Sequence[StrideFact], options: Options, parameters: tuple[Parameter, ...] | None = None,
+    found: Tuned | None = None,
+) -> tuple[Executable, CodeKey | None]:  # fmt: skip
+    """And what other processes look it up by.  With the Python function's `parameters` it may have an entry.
+
+    `found`: by which constants a search found the program fastest.
+    """
+    places = tuple(node.loc for node in graph.walk()) if options.lines else ()
+    key = (graph.key(), graph.name, tuple(facts), options.compiled, parameters, places, found and found.figures)
+    with _code_lock:
+        made = _code.get(key)
+        if made is None:
+            made = _code[key] = _loaded_or_made(graph, facts, options, parameters, found)
+    code, native, kept = made
+    return Executable(Signature.of(graph), code, native), kept
+
+
+def _loaded_or_made(
+    graph: Graph, facts: Sequence[StrideFact], options: Options, parameters: tuple[Parameter, ...] | None,
+    found: Tuned | None,
+) -> tuple[CodeSpec, Code, CodeKey | None]:  # fmt: skip
+    key = code_key(graph, facts, options, parameters, found.figures if found else ())
+    cached = None if key is None else load_code(key, options.device)
+    if cached is not None:
+        return cached.code, cached.native, key
+    if options.gpu:
+        from .gpu.compile import compile_for_gpu
+
+        code, native = compile_for_gpu(graph, options, strides_of(graph, facts))
+        if key is not None:
+            publish_code(key, code, native.ptx.encode(), native.plan)
+        return code, native, key
+    from .call_parameters import CallSignature
+    from .pipeline import compile_graph
+
+    signature = None if parameters is None else CallSignature(parameters, tuple(facts))
+    machine = found.machine() if found else None
+    made = compile_graph(graph, options, strides=strides_of(graph, facts), signature=signature, machine=machine)
+    executable, machine_code = made.executable, made.stages.object
+    if key is not None and machine_code is not None:
+        publish_code(key, executable.code, machine_code)
+    return executable.code, executable.native, key
+
+
+def stages_of(
+    graph: Graph, facts: Sequence[StrideFact], options: Options, watch: Any, found: Tuned | None = None
+) -> Any:
+    """The `pipeline.Stages` of a compilation that `watch` looks at; nothing is taken from a cache, nor kept."""
+    from .pipeline import run_stages
+
+    machine = found.machine() if found else None
+    return run_stages(graph, options, strides=strides_of(graph, facts), watch=watch, machine=machine)
+
+
+def strides_of(graph: Graph, facts: Sequence[StrideFact]) -> list[Any]:
+    """The run-time strides of a graph's tensor inputs, as `pipeline.run_stages` takes them."""
+    from .strides import symbolic_strides
+
+    inputs = [i for i in graph.inputs if i.value is not None]
+    return [symbolic_strides(i.name, i.value.type.dims, f) for i, f in zip(inputs, facts, strict=True) if i.value]
+
+
+def packed(graph: Graph) -> list[StrideFact]:
+    """The facts of arrays that are all row-major, for a graph."""
+    return [("packed",) for i in graph.inputs if i.value is not None]
+
+
+def evaluate_graph(graph: Graph, options: Options | None = None) -> list[np.ndarray]:
+    """Run a graph whose arrays and ints are all known: what a lazy expression becomes.
+
+    What it writes to an input is in the input's own array when this returns.
+    """
+    from .frontend.index_checks import checked
+
+    graph = checked(graph)
+    if options is None:
+        device = device_here()
+        options = Options.of()._replace(device=device.name, threads=device.threads)
+    originals = [i.source for i in graph.inputs if i.kind != "int"]
+    integers = [i.source for i in graph.inputs if i.kind == "int"]
+    arrays = [walkable(np.asarray(a)) for a in originals]
+    executable = compiled(graph, [stride_fact(a) for a in arrays], options)
+    arrays = separate(arrays, executable.written)
+    outputs = executable(arrays, integers, options.threads)
+    for position in executable.written:
+        if arrays[position] is not originals[position]:
+            originals[position][...] = arrays[position]
+    return outputs

@@ -1,0 +1,347 @@
+"""Sorting values by networks of comparators across vectors, then by merges of runs (`loop.merge`).
+
+A row is cut into blocks that the second cache holds.  A block is a grid whose columns are the lanes of a vector: a
+network sorts all of them at once, and its comparators are one `min` and one `max` of two of the grid's rows, whatever
+the machine.  The network is Batcher's bitonic one in the form whose first step of each level compares a row with its
+mirror image, so that all comparators put the lesser element first, and rows of the largest value behind the last
+element stay there.  `STEPS` steps of a level go through registers at once.
+
+The columns, transposed, are ascending runs, a power of two of them and all as long, which are merged in pairs.  Each
+level of merges is cut into as many pieces as there were runs, and where a piece begins in both of its runs is found by
+a binary search, so threads have equal work whatever the data are, and time does not depend on data at all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from xdsl.ir import Block, SSAValue
+
+from ..dialects import kernel, loop
+from ..dialects.dims import Dim, dim, maximum, minimum
+from ..dialects.scalar import Value
+from ..dialects.types import DTYPES
+from .loop_code import Code
+from .loop_writer import LoopWriter, buffer_info
+from .schedule_map import Lanes
+from .sort_keys import keys_of
+from .sort_rows import RowSort
+
+__all__ = ["SortByNetwork"]
+
+I64 = DTYPES["i64"]
+#: Steps of a network whose rows are in registers at once: eight vectors, where the least machines have sixteen.
+STEPS = 3
+#: Pieces of merges that go side by side.
+BESIDE = 4
+
+
+@dataclass(frozen=True)
+class _Cut:
+    """How a row is cut: ``2**block_bits`` blocks of `rows` rows of the grid each, of which there are at most
+    ``2**row_bits``."""
+
+    block_bits: Dim
+    blocks: Dim
+    rows: Dim
+    row_bits: Dim
+
+
+@dataclass(frozen=True)
+class _Memory:
+    """What a batch of rows is sorted in.
+
+    The grid of one block; two copies of the runs of each row, taken in turns, a row's `span` elements long and all of
+    them `whole`; how many keys of each block are of zeros with a sign.
+    """
+
+    grid: SSAValue
+    runs: SSAValue
+    span: Dim
+    whole: Dim
+    zeros: SSAValue
+    cut: _Cut
+
+
+@dataclass(frozen=True)
+class _Row:
+    """A row: its number, and its number in the batch."""
+
+    number: Dim
+    here: Dim
+
+
+class SortByNetwork(RowSort):
+    """``sort`` of whole numbers and floats that are not complex."""
+
+    def __init__(self, writer: LoopWriter, op: kernel.ForeignOp, lanes: Lanes):
+        element = buffer_info(op.ins[0]).dtype
+        keys = [key.signed for key in keys_of(element, op.params["descending"], True)]
+        super().__init__(writer, op, lanes, keys)
+        (self.key,) = keys
+        self.columns = self.width(self.key.dtype)
+        #: Rows of a grid are a multiple of this.
+        self.rows_step = max(1 << STEPS, self.columns)
+        #: Elements of a block at most: half of the second cache holds them.
+        self.block = 1 << (int(writer.costs.machine.cache2) // 2 // self.key.dtype.bytes).bit_length() - 1
+
+    def emit(self, block: Block) -> None:
+        """Batches of rows that fill a block, or one row of several blocks; in a batch all blocks are independent, then
+        all pieces of a level of merges."""
+        code = Code(self.writer, block, self.op.params["has_fma"])
+        n = maximum(self.n, 1)
+        batch = minimum(self.rows, maximum(1, self.block // n))
+        memory = self._memory(code, n, batch)
+        batch = _bound(code, batch)
+        with code.for_(0, (self.rows + (batch - 1)) // batch) as (inner, number):
+            first = number * batch
+            self._batch(inner, first, _bound(inner, minimum(batch, self.rows - first)), memory)
+
+    def _memory(self, code: Code, n: Dim, batch: Dim) -> _Memory:
+        width = self.columns
+        most = n // self.block * 2 + 2
+        span = n + most * (width * (self.rows_step + width)) + width
+        grid = minimum(self.block, n * 2 + 2 * self.rows_step * width)
+        cell = self.allocate(code, I64, 1, shared=True)
+        block_bits = _bits(code, cell, (n + (self.block - 1)) // self.block)
+        blocks = _power(code, block_bits)
+        unit = blocks * (width * self.rows_step)
+        rows = _bound(code, (n + (unit - 1)) // unit * self.rows_step)
+        return _Memory(
+            grid=self.allocate(code, self.key.dtype, grid, shared=False),
+            runs=self.allocate(code, self.key.dtype, span * batch * 2, shared=True),
+            span=_bound(code, span),
+            whole=_bound(code, span * batch),
+            zeros=self.allocate(code, I64, most * batch, shared=True),
+            cut=_Cut(block_bits, blocks, rows, _bits(code, cell, rows)),
+        )
+
+    def _batch(self, code: Code, first: Dim, count: Dim, memory: _Memory) -> None:
+        cut, width = memory.cut, self.columns
+        size = cut.rows * width
+
+        def each(code: Code, parts: Dim, size: Dim, body: Callable[[Code, _Row, Dim], None]) -> None:
+            """A part, of so many elements, of a row for a thread."""
+            inner, i = code.inner(), self.writer.fresh()
+            row = _bound(inner, i // parts)
+            body(inner, _Row(first + row, row), _bound(inner, i - row * parts))
+            inner.block.add_op(loop.YieldOp())
+            costs = self.writer.costs
+            grain = costs.grain(size * 16, costs.unit)
+            code.block.add_op(loop.ParallelOp(str(i), 0, count * parts, inner.block, grain=grain))
+
+        each(code, cut.blocks, size, lambda c, row, block: self._block(c, row, block, memory))
+        levels = cut.block_bits + (width.bit_length() - 1)
+        groups = _bound(code, (cut.blocks * width + (BESIDE - 1)) // BESIDE)
+        with code.for_(0, levels) as (inner, level):
+            each(
+                inner, groups, cut.rows * BESIDE, lambda c, row, group: self._merge(c, row, group, level, memory)
+            )  # fmt: skip
+        half = _bound(code, levels % 2)
+        each(code, cut.blocks, size, lambda c, row, block: self._leave(c, row, block, half, memory))
+        if self.key.negative_zero is not None:
+            each(code, dim(1), self.n, lambda c, row, _: self._order_zeros(c, row, half, memory))
+
+    def _largest(self, code: Code) -> Value:
+        return code.b.constant((1 << self.key.bits - 1) - 1, self.key.dtype)
+
+    # Blocks
+
+    def _block(self, code: Code, row: _Row, block: Dim, memory: _Memory) -> None:
+        """The columns of a block, sorted, as runs."""
+        cut, key, width = memory.cut, self.key, self.columns
+        start = block * (cut.rows * width)
+        count = _bound(code, maximum(minimum(self.n - start, cut.rows * width), 0))
+        with code.for_(0, count, width) as (c, i):
+            c.store(key.make(c.b, c.load(self.x, self.place(row.number, start + i))), memory.grid, [i])
+        if key.negative_zero is not None:
+            found = self.count_negative_zeros(code, lambda c, i: c.load(memory.grid, [i]), dim(0), count)
+            code.store(found, memory.zeros, [row.here * cut.blocks + block])
+        with code.for_(count, _power(code, cut.row_bits) * width, width) as (c, i):
+            c.store(self._largest(c), memory.grid, [i])
+        self._sort_columns(code, memory)
+        length = _bound(code, cut.rows + width)
+        first = _bound(code, row.here * memory.span + block * (length * width))
+        with code.for_(0, cut.rows // width) as (some, number), some.for_(0, width, width) as (c, i):
+            with c.for_(0, width, unroll=width) as (d, column):
+                value = d.load(memory.grid, [(number * width + i) * width + column])
+                d.store(value, memory.runs, [first + column * length + number * width + i])
+        with code.for_(0, width) as (c, run):
+            self._end_run(c, first + run * length + cut.rows, memory)
+
+    def _end_run(self, code: Code, end: Dim, memory: _Memory) -> None:
+        """The largest value behind a run."""
+        with code.for_(0, self.columns, self.columns) as (c, i):
+            c.store(self._largest(c), memory.runs, [end + i])
+
+    def _sort_columns(self, code: Code, memory: _Memory) -> None:
+        cut, whole = memory.cut, 1 << STEPS
+        with code.for_(0, cut.rows // whole) as (inner, group):
+            self._step(inner, memory, [group * whole + i for i in range(whole)], _sorting(STEPS))
+        with code.for_(STEPS + 1, cut.row_bits + 1) as (inner, bits):
+            self._level(inner, bits, memory)
+
+    def _level(self, code: Code, bits: Dim, memory: _Memory) -> None:
+        """Sorted columns of ``2**bits`` rows from halves that are sorted: what is left of all steps but the first few
+        goes through registers `STEPS` at a time."""
+        rest = _bound(code, (bits - 1) // STEPS)
+        first = code.b.index(bits - rest * STEPS)
+
+        def steps(c: Code, count: int) -> None:
+            if count == STEPS:
+                self._mirror(c, bits, count, memory)
+                return
+            c.if_(first.equals(count), lambda d: self._mirror(d, bits, count, memory), lambda d: steps(d, count + 1))
+
+        steps(code, 1)
+        with code.for_(0, rest) as (inner, number):
+            distance = _power(inner, (rest - 1 - number) * STEPS)
+            self._clean(inner, distance, memory)
+
+    def _mirror(self, code: Code, bits: Dim, steps: int, memory: _Memory) -> None:
+        """The first steps of a level: a row and its mirror image, then rows of the same half."""
+        rows, half = memory.cut.rows, 1 << steps - 1
+        size, distance = _power(code, bits), _power(code, bits - steps)
+        # Where there is no upper half, the lower one stays as it is.
+        blocks = code.bind(code.b.index(rows + (distance * half - 1)) >> code.b.index(bits))
+        with code.for_(0, blocks) as (outer, block), outer.for_(0, distance) as (inner, i):
+            lower = [block * size + i + distance * j for j in range(half)]
+            upper = [block * size + (size - 1) - i - distance * j for j in range(half)]
+            self._step(inner, memory, lower + upper, _mirroring(half))
+
+    def _clean(self, code: Code, distance: Dim, memory: _Memory) -> None:
+        """`STEPS` further steps of a level, the last of rows that are `distance` apart."""
+        rows, whole = memory.cut.rows, 1 << STEPS
+        size = distance * whole
+        with code.for_(0, (rows + (size - 1)) // size) as (outer, block):
+            with outer.for_(0, minimum(distance, rows - block * size)) as (inner, i):
+                self._step(inner, memory, [block * size + i + distance * j for j in range(whole)], _cleaning(whole))
+
+    def _step(self, code: Code, memory: _Memory, rows: list[Dim], comparators: list[tuple[int, int]]) -> None:
+        """Comparators of some rows: the lesser element goes to the first of each pair."""
+        width = self.columns
+        with code.for_(0, width, width) as (c, column):
+            held = [c.load(memory.grid, [row * width + column]) for row in rows]
+            for a, b in comparators:
+                held[a], held[b] = c.b.minimum(held[a], held[b]), c.b.maximum(held[a], held[b])
+            for row, value in zip(rows, held, strict=True):
+                c.store(value, memory.grid, [row * width + column])
+
+    # Merges
+
+    def _merge(self, code: Code, row: _Row, group: Dim, level: Dim, memory: _Memory) -> None:
+        """Some pieces of the merges of runs, of ``rows * 2**level`` elements, in pairs."""
+        rows, width = memory.cut.rows, self.columns
+        length = code.bind(code.b.index(rows) << code.b.index(level))
+        base = row.here * memory.span
+        half = _bound(code, level % 2)
+        source, target = (_bound(code, base + memory.whole * h) for h in (half, 1 - half))
+        first_piece = group * BESIDE
+        end = _bound(code, minimum(memory.cut.blocks * width, first_piece + BESIDE))
+
+        def place(c: Code, number: Dim) -> tuple[Dim, Dim]:
+            """The pair that a piece is of, and how many of its elements come before."""
+            pair = c.bind(c.b.index(number) >> c.b.index(level + 1))
+            return pair, (number - pair * _power(c, level + 1)) * rows
+
+        inner, number = code.inner(), self.writer.fresh()
+        pair, done = place(inner, number)
+        done = _bound(inner, done)
+        first = source + pair * (2 * (length + width))
+        second = first + length + width
+        taken = self._split(inner, first, second, done, length, level, memory)
+        at = target + pair * (2 * length + width) + done
+        parts = (first + taken, first + length, second + (done - taken), second + length, at)
+        inner.block.add_op(loop.YieldOp(*(inner.b.index(part).ref for part in parts)))
+        buffers = memory.runs, memory.runs
+        code.block.add_op(
+            loop.MergeOp(str(number), first_piece, end, inner.block, buffers, rows, vector=width, unroll=BESIDE)
+        )
+        with code.for_(first_piece, end) as (c, number):
+            pair, done = place(c, number)
+            behind = target + pair * (2 * length + width) + 2 * length
+            is_last = (c.b.index(done + rows)).equals(c.b.index(2 * length))
+            c.if_(is_last, lambda d: self._end_run(d, behind, memory), lambda d: None)
+
+    def _split(self, code: Code, first: Dim, second: Dim, done: Dim, length: Dim, level: Dim, memory: _Memory) -> Dim:
+        """How many of the `done` least elements of two runs are the first one's: found bit by bit, from the highest."""
+        b, bits = code.b, memory.cut.row_bits + level + 1
+        most = b.minimum(b.index(done), b.index(length))
+        least = b.maximum(b.index(done - length), 0)
+
+        def step(c: Code, number: Dim, found: Value) -> Value:
+            further = found + (c.b.constant(1, I64) << c.b.index(bits - 1 - number))
+            at = c.bind(c.b.maximum(c.b.minimum(further, most), 1))
+            less = c.load(memory.runs, [first + at - 1]) < c.load(memory.runs, [second + done - at])
+            return c.b.select((further <= most) & less, further, found)
+
+        return code.bind(code.fold(0, bits, least, step))
+
+    # Results
+
+    def _leave(self, code: Code, row: _Row, block: Dim, half: Dim, memory: _Memory) -> None:
+        """A part of the one run that is left, as elements."""
+        (out,), back = self.op.outs, self.key.element
+        assert back is not None
+        size = memory.cut.rows * self.columns
+        first = _bound(code, memory.whole * half + row.here * memory.span)
+        with code.for_(block * size, minimum(self.n, block * size + size), self.columns) as (c, i):
+            c.store(back(c.b, c.load(memory.runs, [first + i])), out, self.place(row.number, i))
+
+    def _order_zeros(self, code: Code, row: _Row, half: Dim, memory: _Memory) -> None:
+        first = _bound(code, memory.whole * half + row.here * memory.span)
+        counts = (memory.zeros, row.here * memory.cut.blocks, memory.cut.blocks)
+        self.order_zeros(code, row.number, lambda c, i: c.load(memory.runs, [first + i]), *counts)
+
+
+def _bound(code: Code, expr: Dim) -> Dim:
+    """The value of an expression as a symbol for the rest of the block."""
+    return expr if expr.const is not None else code.bind(code.b.index(expr))
+
+
+def _power(code: Code, bits: Dim) -> Dim:
+    return dim(1 << bits.const) if bits.const is not None else code.bind(code.b.constant(1, I64) << code.b.index(bits))
+
+
+def _bits(code: Code, cell: SSAValue, number: Dim) -> Dim:
+    """The exponent of the least power of two that is not below a number."""
+    if number.const is not None:
+        return dim((number.const - 1).bit_length())
+    place = [dim(0)]
+    code.store(code.b.constant(0, I64), cell, place)
+    code.while_(
+        lambda c: c.b.constant(1, I64) << c.load(cell, place) < c.b.index(number),
+        lambda c: c.store(c.load(cell, place) + 1, cell, place),
+    )
+    return code.bind(code.load(cell, place))
+
+
+def _cleaning(count: int, offset: int = 0, falls: bool = False) -> list[tuple[int, int]]:
+    """Comparators that sort a bitonic sequence; `falls`: one whose places are from the last to the first."""
+    found: list[tuple[int, int]] = []
+    distance = count // 2
+    while distance:
+        for i in range(count):
+            if not i & distance:
+                pair = (offset + i, offset + i + distance)
+                found.append(pair[::-1] if falls else pair)
+        distance //= 2
+    return found
+
+
+def _mirroring(half: int) -> list[tuple[int, int]]:
+    """Comparators of `half` rows and the mirror image of each; then of both halves on their own."""
+    return [(i, half + i) for i in range(half)] + _cleaning(half) + _cleaning(half, half, True)
+
+
+def _sorting(bits: int) -> list[tuple[int, int]]:
+    """Comparators that sort ``2**bits`` rows."""
+    found: list[tuple[int, int]] = []
+    for level in range(1, bits + 1):
+        size = 1 << level
+        for start in range(0, 1 << bits, size):
+            found += [(start + i, start + size - 1 - i) for i in range(size // 2)]
+            for half in (start, start + size // 2):
+                found += _cleaning(size // 2, half)
+    return found

@@ -1,0 +1,98 @@
+"""What every way to sort shares: rows, their places, and zeros, whose signs do not count where keys are compared."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from xdsl.dialects.builtin import i64
+from xdsl.ir import SSAValue
+
+from ..dialects import kernel, loop
+from ..dialects.attributes import BufferInfo
+from ..dialects.body_builder import scalar_constant
+from ..dialects.dims import Dim, dim, packed_strides
+from ..dialects.index_map import product, unravel
+from ..dialects.order import FREE
+from ..dialects.scalar import Value
+from ..dialects.types import DTYPES, DType
+from .loop_code import Code
+from .loop_writer import LoopWriter, buffer_info
+from .schedule_map import Lanes
+from .sort_keys import Key
+
+__all__ = ["RowSort"]
+
+I64 = DTYPES["i64"]
+
+
+class RowSort:
+    """Loops for one `kernel.foreign` that sorts, by the parts `keys` of an order, the least important first."""
+
+    def __init__(self, writer: LoopWriter, op: kernel.ForeignOp, lanes: Lanes, keys: list[Key]):
+        self.writer, self.op, self.lanes, self.keys = writer, op, lanes, keys
+        (self.x,) = op.ins
+        info = buffer_info(self.x)
+        self.element = info.dtype
+        axis: int = op.params["axis"]
+        self.before, self.n, self.after = info.dims[:axis], info.dims[axis], info.dims[axis + 1 :]
+        self.inner = product(self.after)
+        self.rows = product(self.before) * self.inner
+
+    def allocate(self, code: Code, element: DType, *dims: Dim | int, shared: bool) -> SSAValue:
+        """A temporary of all threads, or of each."""
+        shape = tuple(dim(d) for d in dims)
+        info = BufferInfo(element, shape, packed_strides(shape))
+        return self.writer.allocate(code.block, info, "arena" if shared else "thread")
+
+    def place(self, row: Dim, i: Dim) -> list[Dim]:
+        """The index of element `i` of a row in the operand and in the results."""
+        return [*unravel(row // self.inner, self.before), i, *unravel(row % self.inner, self.after)]
+
+    def width(self, element: DType) -> int:
+        return self.lanes.width(element.part.bits)
+
+    # Zeros, whose sign has a key of its own where values are made of keys
+
+    def count_negative_zeros(self, code: Code, keys: Callable[[Code, Dim], Value], start: Dim, stop: Dim) -> Value:
+        """How many of some keys are of zeros with a sign."""
+        key = self.keys[0].negative_zero
+        assert key is not None
+        inner, iterator = code.inner(), self.writer.fresh()
+        found = keys(inner, iterator).equals(key)
+        inner.block.add_op(loop.YieldOp(inner.b.cast(found, I64).ref))
+        merge = code.inner()
+        older, newer = (merge.block.insert_arg(i64, at) for at in (0, 1))
+        total = merge.b.wrap(older, I64) + merge.b.wrap(newer, I64)
+        merge.block.add_op(loop.YieldOp(total.ref))
+        made = loop.ReduceOp(
+            str(iterator), start, stop, inner.block, merge.block, order=FREE, identity=[scalar_constant(0, I64)],
+            types=[i64], vector=self.width(self.element),
+        )  # fmt: skip
+        code.block.add_op(made)
+        return code.b.wrap(made.outs[0], I64)
+
+    def order_zeros(
+        self, code: Code, row: Dim, keys: Callable[[Code, Dim], Value], counts: SSAValue, first: Dim, number: Dim
+    ) -> None:
+        """Zeros of both signs, which are equal, as they stood in the operand; nothing where none has a sign.
+
+        `counts` has how many do, in so many pieces from `first` on; `keys` are those of the sorted row.
+        """
+        (out,), (key,) = self.op.outs, self.keys
+
+        def add(c: Code, number: Dim, sum_: Value) -> Value:
+            return sum_ + c.load(counts, [first + number])
+
+        def rewrite(c: Code) -> None:
+            def below(c: Code, i: Dim, count: Value) -> Value:
+                return count + c.b.cast(keys(c, i) < key.least_zero, I64)
+
+            def put(c: Code, i: Dim, at: Value) -> Value:
+                x = c.load(self.x, self.place(row, i))
+                zero = c.b.cast(x.equals(0), I64)
+                c.store(x, out, self.place(row, c.bind(at)), [c.bind(zero) - 1])
+                return at + zero
+
+            c.fold(0, self.n, c.fold(0, self.n, c.b.constant(0, I64), below), put)
+
+        code.if_(code.fold(0, number, code.b.constant(0, I64), add) > 0, rewrite, lambda c: None)
