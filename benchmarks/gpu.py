@@ -13,10 +13,12 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -59,6 +61,11 @@ class Family:
     dtype: str = "float32"
     flops: Callable[..., int] = lambda *size: 0
 
+    @property
+    def options(self) -> dict[str, Any]:
+        """Of `jit`: narrow types are what matrix units are for, and their sums have an order of their own."""
+        return {} if self.dtype == "float32" else {"fastmath": {"reassoc"}}
+
 
 def _square(n: int, m: int) -> list[tuple[int, ...]]:
     return [(n, m)]
@@ -75,6 +82,8 @@ def _product(name: str, dtype: str, n: int, goal: float) -> Family:
     )  # fmt: skip
 
 
+#: Seconds of `_launch_overheads`.
+LAUNCH_GOALS = (10e-6, 5e-6, 10e-6)
 LARGE, SMALL = (8192, 8192), (24, 40)
 FAMILIES = [
     Family("add", programs.add, _two, LARGE, SMALL, lambda n, m: 3 * n * m, "copy", 0.9),
@@ -87,6 +96,7 @@ FAMILIES = [
     Family("sum", programs.total, _square, LARGE, SMALL, lambda n, m: n * m, "copy", 0.85),
     Family("row-sum", programs.row_sum, _square, LARGE, SMALL, lambda n, m: n * m, "copy", 0.85),
     Family("column-sum", programs.column_sum, _square, LARGE, SMALL, lambda n, m: n * m, "copy", 0.85),
+    Family("running-sum", programs.cumsum, lambda n: [(n,)], (1 << 26,), (1500,), lambda n: 2 * n, "copy", 0.5),
     Family("transpose", programs.transpose, _square, LARGE, SMALL, lambda n, m: 2 * n * m, "copy", 0.85),
     _product("matmul-f32", "float32", 4096, 0.8),
     _product("matmul-f16", "float16", 8192, 0.8),
@@ -154,12 +164,12 @@ def _dtype(name: str) -> np.dtype[Any]:
     return np.dtype(name)
 
 
-def _txc(device: str) -> Peer:
+def _txc(device: str, **options: Any) -> Peer:
     """txc as a contestant among the others."""
     return Peer(
         lambda array: txc.to_device(array, device),
         lambda result: result.numpy(),
-        lambda program: txc.jit(program, device=device),
+        lambda program: txc.jit(program, device=device, **options),
         gpu_device(device).synchronize,
     )
 
@@ -208,7 +218,7 @@ def measure(family: Family, device: str, peers: Mapping[str, Peer], copy: float 
     expected = family.program(*(a.astype(np.float32) for a in arrays.first))
     seconds: dict[str, float] = {}
     problem = ""
-    for name, peer in {"txc": _txc(device), **peers}.items():
+    for name, peer in {"txc": _txc(device, **family.options), **peers}.items():
         try:
             program = peer.program(family.program)
             held = [[peer.put(a) for a in given] for given in arrays.sets]
@@ -255,11 +265,39 @@ def _copy_bandwidth(device: str) -> float | None:
     return 2 * size / best
 
 
-def _launch_overhead(device: str) -> float:
-    """Seconds of the host that a call with one small kernel takes, arrays on the device."""
-    peer = _txc(device)
-    function, x = peer.program(programs.gelu), peer.put(np.ones((4, 4), np.float32))
-    return _seconds([lambda: function(x)], peer.wait, device == SIMULATOR)
+def _small_steps(x: Any) -> Any:
+    """Kernels that cannot be one, each of which has next to nothing to do."""
+    for _ in range(4):
+        x = x + x.sum(axis=0) - x.sum(axis=1)
+    return x
+
+
+def _launch_overheads(device: str) -> dict[str, float]:
+    """Seconds that the host takes, arrays on the device: for a call of one kernel, and for a kernel of many."""
+    peer, simulated = _txc(device), device == SIMULATOR
+    x = peer.put(np.ones((4, 4), np.float32))
+
+    def seconds(program: Callable[[Any], Any]) -> float:
+        function: Any = peer.program(program)
+        kernels = 1 if program is programs.gelu else sum(k.launches for k in function.profile(x, repeats=1).kernels)
+        return _seconds([lambda: function(x)], peer.wait, simulated) / kernels
+
+    found = {"a call of one kernel": seconds(programs.gelu), "a kernel of a graph": seconds(_small_steps)}
+    with _environment("TXC_GPU_GRAPHS", "0"):
+        found["a kernel of as many launches"] = seconds(_small_steps)
+    return found
+
+
+@contextmanager
+def _environment(name: str, value: str) -> Iterator[None]:
+    before = os.environ.get(name)
+    os.environ[name] = value
+    try:
+        yield
+    finally:
+        del os.environ[name]
+        if before is not None:
+            os.environ[name] = before
 
 
 # The command ----------------------------------------------------------------------------------------------------------
@@ -298,14 +336,21 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(f"{name}: {reason}")
     copy = _copy_bandwidth(device)
     print("copy bandwidth: " + ("not measured" if copy is None else f"{copy / 1e9:.0f} GB/s"))
-    print(f"a call of one kernel: {_time(_launch_overhead(device))}")
+    overheads = _launch_overheads(device)
+    goals = zip(overheads.items(), LAUNCH_GOALS, strict=True)
+    print(*(f"{what}: {_time(took)} (goal {_time(goal)})" for (what, took), goal in goals), sep="\n")
     rows = []
     for family in FAMILIES:
         if not args.family or family.name in args.family:
             rows.append(measure(family, device, peers, copy, args.seed))
             print(rows[-1], flush=True)
     if args.json is not None:
-        report = {"device": device, "copy": copy, "rows": [{**vars(row), "seconds": dict(row.seconds)} for row in rows]}
+        report = {
+            "device": device,
+            "copy": copy,
+            "launches": overheads,
+            "rows": [{**vars(row), "seconds": dict(row.seconds)} for row in rows],
+        }
         args.json.write_text(json.dumps(report, indent=1), encoding="utf-8")
     return status or int(any(row.problem for row in rows))
 

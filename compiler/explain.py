@@ -37,11 +37,12 @@ def explain(
     lines += [f"  {fact}" for fact in captured]
     lines += ["", "guards, checked at each call; another version is compiled where one fails:"]
     lines += [f"  {guard}" for guard in graph.table.guards] or ["  none"]
-    lines += ["", "decisions, and what each way would take by the cost model (sizes that are not facts: 512):"]
+    plan = getattr(stages, "plan", None)
+    model = "the cost model" if plan is None else "the cost model of a CPU's core, which decides for a GPU too"
+    lines += ["", f"decisions, and what each way would take by {model} (sizes that are not facts: 512):"]
     lines += [f"  {said}" for said in remarks] or ["  none"]
     lines += ["", "kernels:"]
     lines += [f"  {text}" for text in _kernels(stages.text("fused"))] or ["  none"]
-    plan = getattr(stages, "plan", None)
     lines += ["", "launches:", *(f"  {line}" for line in str(plan).splitlines())] if plan is not None else []
     lines += ["", "stages:"]
     for record in getattr(stages, "records", ()):

@@ -20,9 +20,9 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 __all__ = [
-    "BUFFER_CACHE_MB", "CACHE_DIR", "CACHE_SIZE_MB", "CC", "DEVICE", "DUMP_IR", "GDB", "HUGE_PAGES", "KNOBS",
-    "NATIVE_ENTRY", "NUM_THREADS", "PASSES", "PERF_MAP", "PRINT_IR", "SPECIALIZE", "TIME_PASSES", "VERIFY", "Knob",
-    "KnobError",
+    "BUFFER_CACHE_MB", "CACHE_DIR", "CACHE_SIZE_MB", "CC", "DEVICE", "DUMP_IR", "GDB", "GPU_GRAPHS", "HUGE_PAGES",
+    "KNOBS", "NATIVE_ENTRY", "NUM_THREADS", "PASSES", "PERF_MAP", "PRINT_IR", "SPECIALIZE", "TIME_PASSES", "VERIFY",
+    "Knob", "KnobError",
 ]  # fmt: skip
 
 T = TypeVar("T")
@@ -176,6 +176,14 @@ SPECIALIZE = _knob(
     True,
     _bool,
     "Where calls keep having the same small sizes, one more version is compiled for these (`f.explain_compile()`).",
+)
+GPU_GRAPHS = _knob(
+    "TXC_GPU_GRAPHS",
+    "0, 1, false or true",
+    True,
+    _bool,
+    "Kernels that calls launch again and again are launched as one CUDA graph; with 0 each is, so that with "
+    "CUDA_LAUNCH_BLOCKING=1 an error names the kernel.",
 )
 PERF_MAP = _knob(
     PERF_MAP_VARIABLE,

@@ -24,7 +24,7 @@ from txc.dialects import ops as _ops  # noqa: F401  (fills the registry)
 from txc.dialects.registry import OPS, Map, Op, OpError, Reduction, Scan
 from txc.dialects.types import DTYPES
 
-__all__ = ["KINDS", "TARGET", "compiled_kinds", "measured"]
+__all__ = ["KINDS", "TARGET", "applied_to", "compiled_kinds", "measured"]
 
 TARGET = Path(__file__).with_name("gpu_support.json")
 #: One element type of each kind of arithmetic.
@@ -133,7 +133,7 @@ EXAMPLES: dict[str, Callable[[Any], Any]] = {
 }
 
 
-def _applied(op: type[Op], x: Any) -> Any:
+def applied_to(op: type[Op], x: Any) -> Any:
     """The op on tensors like `x`; OpError where it is not defined on them."""
     if op.name in EXAMPLES:
         return EXAMPLES[op.name](x)
@@ -151,7 +151,7 @@ def _graph_of(op: type[Op], name: str) -> Graph | None:
     """A function that applies the op to a tensor of the element type `name`; None where it is not defined on it."""
 
     def applied(x: Any) -> Any:
-        return _applied(op, x)
+        return applied_to(op, x)
 
     example = np.ones(SHAPE, DTYPES[name].numpy)
     try:

@@ -215,6 +215,13 @@ class Costs:
         """
         return loops * _LOOP + operations <= _LONGEST_KERNEL
 
+    def sharing(self, copies: int, repeats: int) -> int:
+        """About so many copies, where numbers repeat after `repeats` of them.
+
+        Whole rounds share what is computed of these numbers, if one fits half of the registers.
+        """
+        return copies if repeats > self.machine.registers / 2 else max(1, round(copies / repeats)) * repeats
+
     def accumulators(self, operations: int, width: int) -> int:
         """Vectors of neighbouring results that fold side by side.
 

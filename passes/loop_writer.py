@@ -23,7 +23,7 @@ from .memory import LoopRange, aligned_bytes
 from .remarks import listening, remark
 from .work import bytes_of, operations_and_chain, time_of
 
-__all__ = ["Access", "LoopWriter", "Point", "accesses", "body_cost", "bound", "buffer_info", "either"]
+__all__ = ["Access", "LoopWriter", "Point", "accesses", "body_cost", "bound", "buffer_info", "either", "slice_of"]
 
 #: `arith.cmpi`'s number of ``sge``.
 SIGNED_AT_LEAST = 5
@@ -160,7 +160,7 @@ class LoopWriter:
 
     def factor(self, nest: kernel.GenericOp, scalar: SSAValue, point: Point, block: Block) -> SSAValue:
         """One of the scalars of the body, with only the ops and loads that it needs."""
-        needed = _slice(scalar)
+        needed = slice_of(scalar)
         args: list[SSAValue] = []
         for argument, (value, index) in zip(nest.body.block.args, zip(nest.ins, nest.maps_in())):
             args.append(self._load(value, index, point, block) if argument in needed else argument)
@@ -328,7 +328,7 @@ def _yielded(region: Region) -> Sequence[SSAValue]:
     return last.values
 
 
-def _slice(value: SSAValue) -> set[SSAValue]:
+def slice_of(value: SSAValue) -> set[SSAValue]:
     """A scalar and all that it is computed from (values bound to symbols excepted: factors have none)."""
     found: set[SSAValue] = set()
     stack = [value]

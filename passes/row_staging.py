@@ -1,9 +1,11 @@
-"""Rows loaded once: what several nests of a row read of memory outside gets a copy in memory of the row's own."""
+"""Where rows are: what several nests of a row read of memory outside gets a copy in memory of the row's own, or what
+nests hand on is of all rows, so that each nest can stand alone.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 
 from xdsl.dialects.builtin import ArrayAttr
 from xdsl.ir import Block, SSAValue
@@ -14,7 +16,7 @@ from ..dialects.dims import Dim, Sym, packed_strides, sym
 from ..dialects.index_map import IndexMap
 from .loop_writer import buffer_info
 
-__all__ = ["in_place", "with_rows_loaded_once"]
+__all__ = ["are_separable", "in_place", "separated", "with_rows_loaded_once"]
 
 
 @dataclass(frozen=True)
@@ -82,6 +84,39 @@ def _load(outer: tuple[Dim, ...], value: SSAValue, use: _Use) -> kernel.GenericO
     source = IndexMap(extents, tuple(e.substitute(renamed) for e in use.exprs))
     target = IndexMap(extents, tuple(renamed.values()))
     return kernel.GenericOp([value], [row.result], extents, [source], [target], body, [])
+
+
+def are_separable(rows: kernel.RowsOp) -> bool:
+    """Whether the nests hand rows on through their operands only."""
+    return not any(_is_of_row(v) for v in _read(rows.nests))
+
+
+def separated(rows: kernel.RowsOp, allocate: Callable[[BufferInfo], SSAValue]) -> list[kernel.GenericOp]:
+    """Copies of the nests of rows that `are_separable`, in their order; what they hand on is memory for all rows."""
+    outer = rows.nests[0].extents.data[: rows.n_shared]
+    iterators = tuple(sym(f"d{i}") for i in range(rows.n_shared))
+    whole: dict[SSAValue, SSAValue] = {}
+    for value in dict.fromkeys(v for nest in rows.nests for v in nest.operands if _is_of_row(v)):
+        info = buffer_info(value)
+        dims = (*outer, *info.dims)
+        whole[value] = allocate(BufferInfo(info.dtype, dims, packed_strides(dims)))
+    made = []
+    for nest in rows.nests:
+        copy = nest.clone()
+        for name, operands, maps in (("in_maps", nest.ins, nest.maps_in()), ("out_maps", nest.outs, nest.maps_out())):
+            wider = [
+                replace(m, exprs=(*iterators, *m.exprs)) if v in whole else m
+                for v, m in zip(operands, maps, strict=True)
+            ]
+            copy.attributes[name] = ArrayAttr([map_attr(m) for m in wider])
+        for number, value in enumerate(nest.operands):
+            copy.operands[number] = whole.get(value, value)
+        made.append(copy)
+    return made
+
+
+def _is_of_row(value: SSAValue) -> bool:
+    return isinstance(value.owner, loop.AllocOp) and value.owner.scope.data == "thread"
 
 
 def in_place(nests: Sequence[kernel.GenericOp], rows: Sequence[SSAValue]) -> dict[SSAValue, SSAValue]:

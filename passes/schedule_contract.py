@@ -4,11 +4,12 @@ Panels of ``lanes * copies`` columns of the right operand are packed side by sid
 transpose, view or map of it is absorbed there).  Then threads take tasks, a block of rows by a group of panels: for
 each block of K and each panel (which stays in the first cache), tiles of `rows` by one panel run an FMA chain along K
 with all their sums in registers.  The left operand is read in place where its rows are contiguous along K; else each
-thread packs its rows into tiles of its own memory, run by run where they are contiguous in runs (the channels under
-each place of a window).
+thread packs its rows into tiles of its own memory: by vectors along K where all that it is computed from lies so (the
+quotients of a softmax), by vectors across rows (a transposed operand), run by run where they are contiguous in runs
+(the channels under each place of a window).
 
-Iterators of both factors (stacks of matrices) go to threads, and each worker does the above by itself; stacks of
-matrices of few rows, known when the loops run, are multiplied in place: packing would cost more than it saves.
+Few rows, known when the loops run, are multiplied with the right operand where it is: packing would cost more than it
+saves.  Iterators of both factors (stacks of matrices) go to threads, and each worker does the above by itself.
 """
 
 from __future__ import annotations
@@ -23,24 +24,26 @@ from ..dialects.dim_rules import divisors, linear_in, simplify
 from ..dialects.dims import Dim, Sym, dim, maximum, minimum, packed_strides
 from ..dialects.index_map import product, unravel
 from .contraction import Factors
-from .loop_writer import LoopWriter, accesses, bound, buffer_info, either
+from .loop_writer import LoopWriter, accesses, bound, buffer_info, either, slice_of
 from .schedule_map import Lanes
 
 __all__ = ["schedule_contraction"]
 
-#: Rows are handed out in multiples of so many blocks; where there are fewer, panels are shared out as well, so many
-#: to a task for each block.
-ROW_BLOCKS, PANELS_A_BLOCK = 16, 8
+#: Tasks that make the threads' shares even, where there is work for so many.
+TASKS = 16
 #: So many panels are packed side by side, an eighth where there are few: threads have something to share.
 PANELS_PACKED = 16
-#: Blocks of K that are packed before the rows are worked on: two joins of the threads for all of them.
+#: A left operand that is packed serves at least so many panels, where there are as many.
+PANELS_A_PACKING = 64
+#: At most so many blocks of K are packed before the rows are worked on.
 BLOCKS_AT_ONCE = 8
 #: Lines at the same place of their pages that the first cache holds.
 WAYS = 8
 #: Elements of K in a block where the order leaves it free.
 DEPTH = 512
-#: Matrices of a stack with at most so many rows are multiplied where they are, by tiles of so many rows.
-FEW_ROWS, ROWS_IN_PLACE = 16, 4
+#: At most so many rows, of a matrix and of each in a stack, are multiplied with what is as vectors need it, by tiles of
+#: so many; a large one would come from the last cache for each tile, and from memory a line of each page at a time.
+FEW_ROWS, FEW_ROWS_EACH, ROWS_IN_PLACE = 8, 16, 4
 
 
 def _tile(bits: int, lanes: Lanes) -> tuple[int, int, int]:
@@ -80,18 +83,21 @@ class _Contraction:
 
     def write(self, block: Block) -> None:
         if not self.factors.batch:
-            return self._packing(block)
+            if not self._contiguous(1, self.factors.right):
+                return self._packing(block)
+            held = int(self.writer.costs.machine.cache3) * 4 // scalar_dtype(self.state).bits
+            return either(block, maximum(self.m - FEW_ROWS, self.n * self.k - held), self._packing, self._in_place)
         extents = [self.nest.extents.data[i] for i in self.factors.batch]
         number, body = self.writer.fresh(), Block()
         places = [self._bind(body, e) for e in unravel(number, extents)] if len(extents) > 1 else [number]
         self.batch = {Sym(f"d{i}"): place for i, place in zip(self.factors.batch, places)}
-        either(body, self.m - FEW_ROWS, self._packing, self._in_place)
+        either(body, self.m - FEW_ROWS_EACH, self._packing, self._in_place)
         body.add_op(loop.YieldOp())
         work = self.writer.grain(self.m * self.n * maximum(1, self.k), self.nest)
         block.add_op(loop.ParallelOp(str(number), 0, product(extents), body, grain=work))
         return None
 
-    def _shared(self, iterator: Dim, upper: Dim, body: Block, step: int = 1, grain: int = 1) -> Operation:
+    def _shared(self, iterator: Dim, upper: Dim, body: Block, step: Dim | int = 1, grain: Dim | int = 1) -> Operation:
         """A loop for the threads to share; within a stack, whose matrices they share already, a plain one."""
         if self.batch:
             return loop.ForOp(str(iterator), 0, upper, body, step=step)
@@ -110,13 +116,14 @@ class _Contraction:
         columns, rows = minimum(self.n, start + self.panel), minimum(self.m - tile * ROWS_IN_PLACE, ROWS_IN_PLACE)
         made = loop.ForOp(str(j), start, columns, body, vector=self.width, unroll=self.copies)
         tiles = (self.m + (ROWS_IN_PLACE - 1)) // ROWS_IN_PLACE
-        for iterator, upper, step, unroll in (
-            (r, rows, 1, ROWS_IN_PLACE), (tile, tiles, 1, 1), (start, self.n, self.panel, 1)
-        ):  # fmt: skip
+        for iterator, upper, unroll in ((r, rows, ROWS_IN_PLACE), (tile, tiles, 1)):
             inner = Block()
             inner.add_ops([made, loop.YieldOp()])
-            made = loop.ForOp(str(iterator), 0, upper, inner, step=step, unroll=unroll)
-        block.add_op(made)
+            made = loop.ForOp(str(iterator), 0, upper, inner, unroll=unroll)
+        panels = Block()
+        panels.add_ops([made, loop.YieldOp()])
+        work = self.writer.grain(self.m * self.panel * maximum(1, self.k), self.nest)
+        block.add_op(self._shared(start, self.n, panels, step=self.panel, grain=work))
 
     def _fold(self, block: Block, body: Block, values: list[SSAValue], kk: Dim, upper: Dim) -> SSAValue:
         """The reduction of products in the nest's order; `body` has what the factors need."""
@@ -140,19 +147,29 @@ class _Contraction:
             self._multiply(block, packed, dim(0), dim(1), None)
             return
         blocks = (self.k + (self.depth - 1)) // self.depth
-        packed = self._packed(block, minimum(blocks, BLOCKS_AT_ONCE), dim(self.depth))
+        at_once = self._blocks_at_once()
+        packed = self._packed(block, minimum(blocks, at_once), dim(self.depth))
         sums = self._sums(block)
         self._clear_if_empty(block, sums)
         group = self.writer.fresh()
-        first, last = group * BLOCKS_AT_ONCE, minimum(group * BLOCKS_AT_ONCE + BLOCKS_AT_ONCE, blocks)
+        first, last = group * at_once, minimum(group * at_once + at_once, blocks)
         body = Block()
         self._pack(body, packed, first, last)
         self._multiply(body, packed, first, last, sums)
         body.add_op(loop.YieldOp())
-        groups = (blocks + (BLOCKS_AT_ONCE - 1)) // BLOCKS_AT_ONCE
+        groups = (blocks + (at_once - 1)) // at_once
         block.add_op(loop.ForOp(str(group), 0, groups, body))
         if sums is not self.nest.outs[0]:
             self._finish_all(block, sums)
+
+    def _blocks_at_once(self) -> Dim:
+        """Blocks of K that are packed before the rows are worked on: as many as half the last cache holds.
+
+        The threads join twice for all of them, and what is packed is read again for each block of rows.
+        """
+        panel = self.depth * self.panel * scalar_dtype(self.state).bits // 8
+        panels = int(self.writer.costs.machine.cache3) // 2 // panel
+        return minimum(BLOCKS_AT_ONCE, maximum(1, dim(panels) // maximum(1, self.panels)))
 
     def _packed(self, block: Block, blocks: Dim, depth: Dim) -> SSAValue:
         """Memory for the right operand in panels."""
@@ -218,9 +235,7 @@ class _Contraction:
         """Tasks of a block of rows by a group of panels; each goes through the blocks `first` to `last` of K."""
         number, panel, tile, r, j = (self.writer.fresh() for _ in range(5))
         task, outer = self.writer.fresh(), Block()
-        height, blocks = self._row_blocks(block)
-        together = blocks * PANELS_A_BLOCK
-        groups = (self.panels + (together - 1)) // maximum(1, together)
+        height, together, groups, tasks = self._tasks(block)
         start = self._bind(outer, task // groups * height)
         leftmost = self._bind(outer, task % groups * together)
 
@@ -248,14 +263,22 @@ class _Contraction:
             made = loop.ForOp(str(iterator), lower, upper, inner, unroll=unroll)
         deep.add_ops([made, loop.YieldOp()])
         outer.add_ops([loop.ForOp(str(number), first, last, deep), loop.YieldOp()])
-        block.add_op(self._shared(task, blocks * groups, outer))
+        block.add_op(self._shared(task, tasks, outer))
 
-    def _row_blocks(self, block: Block) -> tuple[Dim, Dim]:
-        """How many rows a block of them has, and how many blocks there are: as many as balance the threads."""
-        most = ROW_BLOCKS * self.row_tiles * self.rows
-        least = (self.m + (most - 1)) // most * (ROW_BLOCKS * self.rows)
-        height = self._named(block, (self.m + (least - 1)) // maximum(1, least) * self.rows)
-        return height, self._named(block, (self.m + (height - 1)) // maximum(1, height))
+    def _tasks(self, block: Block) -> tuple[Dim, Dim, Dim, Dim]:
+        """The rows of a task, its panels, how many groups of panels there are, and how many tasks.
+
+        As many rows as the second cache holds, so that panels are read for few blocks of them; panels are shared out
+        where that makes too few tasks, and then fewer rows.
+        """
+        rows, wanted = self.row_tiles * self.rows, 1 if self.batch else TASKS
+        blocks = self._named(block, maximum(1, (self.m + (rows - 1)) // rows))
+        fewest = 1 if self._contiguous_along_k(0) else PANELS_A_PACKING
+        together = self._named(block, maximum(fewest, (self.panels * blocks + (wanted - 1)) // wanted))
+        groups = self._named(block, maximum(1, (self.panels + (together - 1)) // together))
+        blocks = self._named(block, maximum(blocks, (dim(wanted) + (groups - 1)) // groups) * self.rows)
+        height = self._named(block, maximum(1, (self.m + (blocks - 1)) // blocks) * self.rows)
+        return height, together, groups, (self.m + (height - 1)) // height * groups
 
     def _named(self, block: Block, expr: Dim) -> Dim:
         """An expression as a symbol, where it is none that is known: what is built on it stays short."""
@@ -280,8 +303,23 @@ class _Contraction:
     def _contiguous_along_k(self, factor: int) -> bool:
         return self._contiguous(factor, (self.nest.n_parallel,))
 
+    def _computed_along(self, iterator: int) -> bool:
+        """Whether all that the left factor is computed from is contiguous along an iterator, or stays where it is."""
+        needed = slice_of(self.factors.values[0])
+        steps: list[int | None] = []
+        for argument, walk in zip(self.nest.body.block.args, accesses(self.nest)):
+            if argument in needed:
+                step = walk.step(Sym(f"d{iterator}"))
+                steps.append(None if walk.guarded or step is None else step.const)
+        return 1 in steps and all(step in (0, 1) for step in steps)
+
     def _run(self) -> Dim | None:
-        """How many elements of the left factor are contiguous along K at a time, where it goes along several dims."""
+        """How many elements of the left factor are contiguous along K at a time.
+
+        All, if it is computed from what is; fewer where it is an element that goes along several dims.
+        """
+        if self._computed_along(self.nest.n_parallel):
+            return self.k
         k, number, place = Sym(f"d{self.nest.n_parallel}"), self.writer.fresh(), self.writer.fresh()
         for argument, value, index in zip(self.nest.body.block.args, self.nest.ins, self.nest.maps_in()):
             if argument is not self.factors.values[0]:
@@ -343,7 +381,7 @@ class _Contraction:
         value = self.writer.factor(self.nest, self.factors.values[0], point, body)
         body.add_ops([loop.StoreOp(value, packed, self._left_index(tile, r, kk)), loop.YieldOp()])
         tiles, depth = (height + (self.rows - 1)) // self.rows, minimum(self.k - number * self.depth, self.depth)
-        if self._contiguous(0, self.factors.left):
+        if len(self.factors.left) == 1 and self._computed_along(self.factors.left[0]):
             rows = minimum(self.m - first, self.rows_stored)
             made = loop.ForOp(str(r), 0, rows, body, vector=self.width, unroll=self.rows_stored // self.width)
         else:

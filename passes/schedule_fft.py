@@ -1,9 +1,8 @@
 """Discrete Fourier transforms to loops: mixed radix by Stockham's method, Bluestein's for other lengths.
 
-One transform is a sequence of passes over a thread's scratch memory, real and imaginary parts apart.  A pass of radix r
-takes the data as ``[r][m][s]`` and leaves ``[m][r][s]``, s growing by r, so the last pass leaves results in order.
-Vectors run along s; in the first pass, where s is 1, along m.  Where the transformed dim is not the innermost, some
-neighbouring transforms run as one whose s starts at their number.
+One transform is a sequence of passes (`fft_passes.py`) over a thread's scratch memory, real and imaginary parts apart.
+Where the transformed dim is not the innermost, some neighbouring transforms run as one whose s starts at their number.
+Rows long enough for vectors go *directly*: the first pass reads the operand, the last one writes the result.
 
 A length that has other prime factors than those in `RADICES` becomes a convolution of a power of two (Bluestein).
 Lengths may be known at run time only: then passes choose their radix there.  A scheduled transform is ordinary loops,
@@ -12,34 +11,28 @@ so machine code, interpreters and threads need nothing else.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from xdsl.ir import Block, SSAValue
 
 from ..dialects import kernel, loop
 from ..dialects.attributes import BufferInfo
-from ..dialects.body_builder import BodyBuilder
-from ..dialects.butterflies import RADICES, Pair, butterfly, turn
+from ..dialects.butterflies import RADICES, turn
 from ..dialects.dims import Dim, dim, maximum, minimum, packed_strides
-from ..dialects.index_map import product, unravel
-from ..dialects.scalar import ComplexValue, Value
+from ..dialects.index_map import product
 from ..dialects.types import DTYPES, DType
+from .fft_passes import ENDS, I64, Passes, fits, next_radix, times
 from .loop_code import Code
 from .loop_writer import LoopWriter, buffer_info
 from .schedule_map import Lanes
 
 __all__ = ["schedule_fft"]
 
-I64 = DTYPES["i64"]
 #: Lengths whose batches run along one transform, where that dim is the innermost.
 ROWS_FROM = 32
-#: Radices whose first pass runs in vectors at any length; the others are first in few lengths.
-FIRST = (8, 4, 3, 5)
 #: Vectors of neighbouring transforms that are read and written together: so many cache lines in a row.
 TOGETHER = 4
-#: Cells of a thread: what is left of the length, s, and which half of the scratch memory holds the data.
-LEFT, SPAN, HALF = 0, 1, 2
 
 
 def schedule_fft(writer: LoopWriter, op: kernel.ForeignOp, block: Block, lanes: Lanes) -> None:
@@ -57,7 +50,7 @@ def _without(n: int, factor: int) -> int:
     return n
 
 
-class _Fft:
+class _Fft(Passes):
     def __init__(self, writer: LoopWriter, op: kernel.ForeignOp, lanes: Lanes):
         self.writer, self.op = writer, op
         (self.x,), (self.y,) = op.ins, op.outs
@@ -99,6 +92,7 @@ class _Fft:
         table = BufferInfo(self.part, (dim(2), longest), packed_strides((dim(2), longest)))
         self.table = self.writer.allocate(block, table)
         self._fill(code, self.table, self.length, self.length, lambda k: k)
+        self.direct = dim(0)
         if self.v == 1:
             self.turned = self.writer.allocate(block, table)
             self._turn(code)
@@ -156,20 +150,22 @@ class _Fft:
     def _turn(self, code: Code) -> None:
         """The factors of the first pass side by side, as its vectors take them: that of ``p*k`` at ``[k][p]``."""
         length = code.b.index(self.length)
-        radix = code.b.constant(1, I64)
-        for r in reversed(RADICES):
-            if r in FIRST:
-                radix = code.b.select(self._fits(code.b, length, r), code.b.constant(r, I64), radix)
-        first = code.bind(radix)
-        with code.for_(0, first) as (middle, k), middle.for_(0, self.length // first) as (c, p):
+        if self.length.const is not None:
+            first = next_radix(self.length.const)
+            self.radix = dim(first if first in ENDS else 1)
+            self.direct = dim(int(not self.bluestein and first in ENDS and self.length.const >= max(ENDS) * self.width))
+        else:
+            radix = code.b.constant(1, I64)
+            for r in reversed(RADICES):
+                if r in ENDS:
+                    radix = code.b.select(fits(code.b, length, r), code.b.constant(r, I64), radix)
+            self.radix = code.bind(radix)
+            long = (radix > 1) & (length >= max(ENDS) * self.width) & code.b.index(self.flag).equals(0)
+            self.direct = code.bind(code.b.cast(long, I64))
+        with code.for_(0, self.radix) as (middle, k), middle.for_(0, self.length // self.radix) as (c, p):
             for part in (0, 1):
                 factor = c.load(self.table, [dim(part), p * k])
-                c.store(factor, self.turned, [dim(part), p + self.length // first * k])
-
-    def _fits(self, b: BodyBuilder, left: Value, radix: int) -> Value:
-        """Whether a pass may have this radix: it divides what is left, and 16 is 4 times 4."""
-        fits = b.rem(left, radix).equals(0)
-        return fits & left.differs(16) if radix == 8 else fits
+                c.store(factor, self.turned, [dim(part), p + self.length // self.radix * k])
 
     # One transform after another
 
@@ -186,23 +182,23 @@ class _Fft:
 
     def _one(self, code: Code, row: Dim, start: Dim) -> None:
         """One transform; that before the `start` of a chunk is of Bluestein's filter."""
+        if self.v == 1:
+            self._begin(code)
         if self.bluestein is False:
-            self._enter(code, row, None)
+            self._enter_plain(code, row)
             with self._members(code, self._count(row)) as c:
-                self._begin(c, 0)
                 self._passes(c)
-            self._leave(code, row, None)
+            self._leave_plain(code, row)
             return
         b = code.b
         plain, first = b.index(self.flag).equals(0), b.index(row - start) < 0
         code.if_(
             plain,
-            lambda c: self._enter(c, row, None),
+            lambda c: self._enter_plain(c, row),
             lambda c: c.if_(first, self._enter_filter, lambda c: self._enter(c, row, self.chirp)),
         )
         real = minimum(row - start + 1, 1)
         with self._members(code, (self._count(row) - 1) * real + 1) as each:
-            self._begin(each, 0)
             with each.for_(0, self.flag * real + 1) as (c, phase):
                 self._passes(c)
                 after_first = c.b.index(phase).equals(0) & c.b.index(self.flag).differs(0)
@@ -214,7 +210,7 @@ class _Fft:
                 )
         code.if_(
             plain,
-            lambda c: self._leave(c, row, None),
+            lambda c: self._leave_plain(c, row),
             lambda c: c.if_(first, _nothing, lambda c: self._leave(c, row, self.chirp)),
         )
 
@@ -233,71 +229,40 @@ class _Fft:
     def _members(self, code: Code, count: Dim) -> Iterator[Code]:
         """A loop over vectors of transforms; what it contains is about one of them."""
         if count.const == 1:
+            if self.v > 1:
+                self._begin(code)
             yield code
             return
         with code.for_(0, count) as (inner, member):
             self.member = member
+            if self.v > 1:
+                self._begin(inner)
             yield inner
             self.member = dim(0)
 
-    def _place(self, row: Dim, j: Dim, lane: Dim) -> tuple[list[Dim], list[Dim]]:
-        """The index of an element of a transform in the operand, and the guards that say whether it is there."""
-        if self.along_rows:
-            return [*unravel(row, self.before), j, *(dim(0) for _ in self.after)], []
-        inside = row % self.groups * self.side + self.member * self.v + lane
-        around = [*unravel(row // self.groups, self.before)]
-        guards = [] if (self.inner.const or 1) % self.v == 0 and self.inner.const else [self.inner - 1 - inside]
-        if self.moved:
-            return [*unravel(inside, self.after), j], guards
-        return [*around, j, *unravel(inside, self.after)], guards
-
-    @contextmanager
-    def _elements(self, code: Code, count: Dim, first: Dim | int = 0) -> Iterator[tuple[Code, Dim, Dim]]:
-        """A loop over the elements of the transforms of one row: the position and the lane."""
-        if self.v == 1:
-            with code.for_(first, count, self.width) as (inner, j):
-                yield inner, j, dim(0)
+    def _enter_plain(self, code: Code, row: Dim) -> None:
+        """The operand to scratch memory, with the first pass on the way where transforms go directly."""
+        if self.direct.const is not None:
+            self._first_directly(code, row) if self.direct.const else self._enter(code, row, None)
             return
-        with code.for_(first, count) as (middle, j), middle.for_(0, self.v, self.width) as (inner, lane):
-            yield inner, j, lane
+        code.if_(
+            code.b.index(self.direct).equals(1),
+            lambda c: self._first_directly(c, row),
+            lambda c: self._enter(c, row, None),
+        )
 
-    def _swapped(self, z: Pair) -> Pair:
-        """The inverse transform is the forward one with parts exchanged before and after."""
-        return (z[1], z[0]) if self.inverse else z
-
-    def _part(self, part: int, at: Dim, lane: Dim) -> list[Dim]:
-        """The index of a part of a number in a half of the scratch memory."""
-        return [dim(part), at] if self.v == 1 else [at, dim(part), lane]
-
-    def _put(self, code: Code, half: Dim | int, at: Dim, lane: Dim, z: Pair) -> None:
-        for part in (0, 1):
-            code.store(z[part], self.scratch, [self.member, dim(half), *self._part(part, at, lane)])
-
-    def _get(self, code: Code, half: Dim, at: Dim, lane: Dim) -> Pair:
-        return self._pair(code, self.scratch, [[self.member, half, *self._part(part, at, lane)] for part in (0, 1)])
-
-    def _factor(self, code: Code, table: SSAValue, at: Dim) -> Pair:
-        return self._pair(code, table, [[dim(part), at] for part in (0, 1)])
-
-    def _pair(self, code: Code, buffer: SSAValue, index: Sequence[Sequence[Dim]]) -> Pair:
-        return code.load(buffer, index[0]), code.load(buffer, index[1])
-
-    def _begin(self, code: Code, half: Value | int) -> None:
-        for cell, value in ((LEFT, code.b.index(self.length)), (SPAN, code.b.constant(1, I64))):
-            code.store(value, self.cells, [dim(cell)])
-        code.store(half if isinstance(half, Value) else code.b.constant(half, I64), self.cells, [dim(HALF)])
-
-    def _half(self, code: Code) -> Dim:
-        return code.bind(code.load(self.cells, [dim(HALF)]))
+    def _leave_plain(self, code: Code, row: Dim) -> None:
+        """The result from scratch memory, with the last pass on the way where one is left."""
+        if self.direct.const == 0:
+            self._leave(code, row, None)
+            return
+        self._last_directly(code, row, lambda c: self._leave(c, row, None))
 
     def _enter(self, code: Code, row: Dim, chirp: SSAValue | None) -> None:
         """The operand to scratch memory; with a chirp times that, and zeros behind."""
 
         def move(c: Code, j: Dim, lane: Dim, is_there: bool) -> None:
-            index, guards = self._place(row, j, lane)
-            z = c.load(self.x, index, () if is_there else guards)
-            assert isinstance(z, ComplexValue)
-            pair = self._swapped((z.re, z.im))
+            pair = self._read(c, row, j, lane, guarded=not is_there)
             if chirp is not None:
                 pair = times(c.b, pair, self._factor(c, chirp, j))
             self._put(c, 0, j, lane, pair)
@@ -355,7 +320,7 @@ class _Fft:
             kept = self._pair(c, self.filter, [self._part(part, j, lane) for part in (0, 1)])
             re, im = times(c.b, self._get(c, half, j, lane), kept)
             self._put(c, half, j, lane, (im, re))
-        self._begin(code, code.b.index(half))
+        self._begin(code, half)
 
     def _leave(self, code: Code, row: Dim, chirp: SSAValue | None) -> None:
         half = self._half(code)
@@ -364,128 +329,6 @@ class _Fft:
             pair = self._get(c, half, j, lane)
             if chirp is not None:
                 pair = times(c.b, (pair[1], pair[0]), self._factor(c, chirp, j))
-            re, im = self._swapped(pair)
-            index, guards = self._place(row, j, lane)
-            c.store(c.b.complex_of(re, im), self.y, index, () if is_there else guards)
+            self._write(c, row, j, lane, pair, guarded=not is_there)
 
         self._cross(code, row, self._together(chirp), move)
-
-    # Passes
-
-    def _passes(self, code: Code) -> None:
-        """Passes until nothing of the length is left: those of a known length, else a loop that chooses each."""
-        if self.length.const is None:
-            code.while_(lambda c: c.load(self.cells, [dim(LEFT)]) > 1, lambda c: self._choose(c, RADICES))
-            return
-        left, span = self.length.const, 1
-        while left > 1:
-            radix = next(r for r in RADICES if left % r == 0 and not (r == 8 and left == 16))
-            left //= radix
-            self._pass(code, radix, dim(left), dim(span))
-            span *= radix
-
-    def _choose(self, code: Code, radices: Sequence[int]) -> None:
-        """The first radix that divides what is left of the length."""
-        radix, *others = radices
-        left = code.load(self.cells, [dim(LEFT)])
-
-        def run(c: Code) -> None:
-            rest, span = c.load(self.cells, [dim(LEFT)]) / radix, c.load(self.cells, [dim(SPAN)])
-            self._pass(c, radix, c.bind(rest), c.bind(span))
-            c.store(rest, self.cells, [dim(LEFT)])
-            c.store(span * radix, self.cells, [dim(SPAN)])
-
-        if not others:
-            run(code)
-            return
-        code.if_(self._fits(code.b, left, radix), run, lambda c: self._choose(c, others))
-
-    def _pass(self, code: Code, radix: int, m: Dim, s: Dim) -> None:
-        half = code.load(self.cells, [dim(HALF)])
-        source, target = code.bind(half), code.bind(1 - half)
-
-        def first(c: Code) -> None:
-            self._first(c, radix, m, source, target)
-
-        def wide(c: Code) -> None:
-            self._later(c, radix, m, s, source, target, True)
-
-        def narrow(c: Code) -> None:
-            self._later(c, radix, m, s, source, target, False)
-
-        b = code.b
-        if self.v > 1:
-            wide(code)
-        elif s.const is not None:
-            at_first = s.const == 1 and (m.const or 0) >= self.width
-            (first if at_first else wide if s.const >= self.width else narrow)(code)
-        else:
-            code.if_(
-                b.index(s) >= self.width,
-                wide,
-                lambda c: (
-                    c.if_(c.b.index(s).equals(1) & (c.b.index(m) >= self.width), first, narrow)
-                    if radix in FIRST
-                    else narrow(c)
-                ),
-            )
-
-    @contextmanager
-    def _whole(self, code: Code, count: Dim, copies: bool = False) -> Iterator[tuple[Code, Dim]]:
-        """A loop over at least a vector of elements, in whole vectors: the last starts earlier where some are left.
-
-        A pass reads and writes different memory, so computing some elements twice changes nothing.  With `copies` the
-        elements are copies of scalar code, around vectors that cross them.
-        """
-        with code.for_(0, (count + (self.width - 1)) // self.width) as (middle, number):
-            start = middle.bind(middle.b.index(minimum(number * self.width, count - self.width)))
-            vector, unroll = (1, self.width) if copies else (self.width, 1)
-            with middle.for_(0, self.width, vector, unroll) as (inner, lane):
-                yield inner, start + lane
-
-    def _first(self, code: Code, radix: int, m: Dim, source: Dim, target: Dim) -> None:
-        """The pass with s of 1: vectors along m.  They leave ``[r][m]`` in the other half; back goes ``[m][r]``."""
-        lane = dim(0)
-        with self._whole(code, m) as (c, p):
-            given = [self._get(c, source, p + m * k, lane) for k in range(radix)]
-            for k, z in enumerate(butterfly(c.b, given)):
-                at = p + m * k
-                self._put(c, target, at, lane, times(c.b, z, self._factor(c, self.turned, at)) if k else z)
-        side = min(self.width, radix)
-        if radix % side:
-            moved = code.for_(0, m), 1
-        else:
-            moved = self._whole(code, m, copies=True), side
-        with moved[0] as (middle, p), middle.for_(0, radix, moved[1]) as (c, k):
-            self._put(c, source, p * radix + k, lane, self._get(c, target, p + m * k, lane))
-
-    def _later(self, code: Code, radix: int, m: Dim, s: Dim, source: Dim, target: Dim, wide: bool) -> None:
-        """Vectors along s (whole ones where it is `wide`), or across transforms side by side."""
-        with code.for_(0, m) as (middle, p):
-            factors = [self._factor(middle, self.table, p * s * k) for k in range(1, radix)]
-            with self._along(middle, s, wide) as (c, q, lane):
-                given = [self._get(c, source, q + s * (p + m * k), lane) for k in range(radix)]
-                for k, z in enumerate(butterfly(c.b, given)):
-                    turned = times(c.b, z, _in(c, factors[k - 1])) if k else z
-                    self._put(c, target, q + s * (p * radix + k), lane, turned)
-        code.store(code.b.index(target), self.cells, [dim(HALF)])
-
-    @contextmanager
-    def _along(self, code: Code, s: Dim, wide: bool) -> Iterator[tuple[Code, Dim, Dim]]:
-        if wide and self.v == 1:
-            with self._whole(code, s) as (c, q):
-                yield c, q, dim(0)
-            return
-        with self._elements(code, s) as found:
-            yield found
-
-
-def _in(code: Code, z: Pair) -> Pair:
-    """Values of an enclosing block, for the builder of an inner one."""
-    re, im = (Value(code.b, x.ref, x.dtype) for x in z)
-    return re, im
-
-
-def times(b: BodyBuilder, x: Pair, y: Pair) -> Pair:
-    """A complex product, each part rounded twice."""
-    return b.fma(x[0], y[0], -(x[1] * y[1])), b.fma(x[0], y[1], x[1] * y[0])

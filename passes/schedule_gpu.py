@@ -6,6 +6,7 @@ how fast a result comes may change here, never the result: orders of arithmetic 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from xdsl.context import Context
@@ -19,13 +20,17 @@ from ..dialects.attributes import dim_attr
 from ..dialects.dims import dim
 from .contraction import factors_of
 from .costs import Costs
-from .loop_writer import LoopWriter
+from .kernel_figures import kernel_label
+from .loop_writer import LoopWriter, either
 from .matrix_units import held_factors
+from .remarks import recorded, remark
+from .row_staging import are_separable, separated
 from .schedule_cpu import CpuSchedule
 from .schedule_gpu_contract import schedule_gpu_contraction
 from .schedule_gpu_map import Grid, schedule_gpu_map
 from .schedule_gpu_reduce import schedule_gpu_reduction, takes_reduction
 from .schedule_gpu_rows import schedule_gpu_rows, takes_rows
+from .schedule_gpu_scan import SHORT_ROW, schedule_gpu_scan, takes_scan
 from .schedule_gpu_threads import write_as_threads
 from .schedule_gpu_units import schedule_gpu_units
 from .schedule_map import Lanes
@@ -65,26 +70,70 @@ class GpuSchedule(ScheduleWalk):
     warpgroups: bool
 
     def kernel(self, op: Operation, block: Block) -> None:
+        name, why, write = self._schedule_of(op)
+        remark("grid", kernel_label(op), name, why, op=op)
+        write(block)
+
+    def _schedule_of(self, op: Operation) -> tuple[str, str, Callable[[Block], None]]:
+        """How a kernel is scheduled, in a word, why, and what writes it."""
+        writer, grid = self.writer, self.grid
         if isinstance(op, kernel.GenericOp) and not op.is_reduction:
-            schedule_gpu_map(self.writer, op, block, self.grid)
-        elif isinstance(op, kernel.GenericOp) and (factors := factors_of(op)) is not None:
+            return "map", "elements are independent", lambda block: schedule_gpu_map(writer, op, block, grid)
+        if isinstance(op, kernel.GenericOp) and (factors := factors_of(op)) is not None:
             held = held_factors(op)
             unit = held.unit(op.order.data) if held is not None and op.order is not None else None
             if held is not None and unit is not None:
-                schedule_gpu_units(self.writer, op, factors, held, unit, block, self.warpgroups and unit.warpgroup)
-            else:
-                schedule_gpu_contraction(self.writer, op, factors, block)
-        elif isinstance(op, kernel.GenericOp) and takes_reduction(op):
-            schedule_gpu_reduction(self.writer, op, block, self.grid)
-        elif isinstance(op, kernel.RowsOp) and takes_rows(op):
-            schedule_gpu_rows(self.writer, op, block, self.grid)
-        else:
-            loops = Block()
+                together = self.warpgroups and unit.warpgroup
+                return (
+                    "warp groups" if together else "matrix units", f"sums in the order {_order(op)}, which is theirs",
+                    lambda block: schedule_gpu_units(writer, op, factors, held, unit, block, together),
+                )  # fmt: skip
+            return (
+                "contraction", f"sums of products, in the order {_order(op)}",
+                lambda block: schedule_gpu_contraction(writer, op, factors, block),
+            )  # fmt: skip
+        if isinstance(op, kernel.GenericOp) and takes_reduction(op):
+            return (
+                "fold", f"threads share the order {_order(op)}",
+                lambda block: schedule_gpu_reduction(writer, op, block, grid),
+            )  # fmt: skip
+        if isinstance(op, kernel.RowsOp) and takes_rows(op):
+            return (
+                "rows", "nests that share their rows, which fit a block",
+                lambda block: schedule_gpu_rows(writer, op, block, grid),
+            )  # fmt: skip
+        if isinstance(op, kernel.GenericOp) and takes_scan(op):
+            return (
+                "scan", f"a block for each block of the order {_order(op)}",
+                lambda block: schedule_gpu_scan(writer, op, block, lambda rows: self._as_threads(op, rows)),
+            )  # fmt: skip
+        if isinstance(op, kernel.RowsOp) and any(map(takes_scan, op.nests)) and are_separable(op):
+            return "apart", "a scan's rows have threads of their own", lambda block: self._apart(op, block)
+        why = "few can share it, so each does what a thread or lane of a CPU does"
+        return "threads", why, lambda block: self._as_threads(op, block)
+
+    def _apart(self, op: kernel.RowsOp, block: Block) -> None:
+        """Nests one after another, where rows are long enough for that."""
+        longest = next(nest.extents.data[-1] for nest in op.nests if takes_scan(nest))
+
+        def apart(inner: Block) -> None:
+            for nest in separated(op, lambda info: self.writer.allocate(inner, info)):
+                self.kernel(nest, inner)
+
+        either(block, longest - SHORT_ROW, apart, lambda inner: self._as_threads(op, inner))
+
+    def _as_threads(self, op: Operation, block: Block) -> None:
+        loops = Block()
+        with recorded():  # what is said of a CPU's threads does not hold here
             CpuSchedule(self.writer, AS_THREADS).kernel(op, loops)
-            write_as_threads(self.writer, loops, block)
+        write_as_threads(self.writer, loops, block)
 
     def other(self, op: Operation, block: Block) -> None:
         if isinstance(op, loop.AllocOp) and op.scope.data == "thread":
             op.detach()  # the kernel that uses it says where it is
         else:
             super().other(op, block)
+
+
+def _order(op: kernel.GenericOp) -> str:
+    return str(op.order.data) if op.order is not None else ""

@@ -13,9 +13,6 @@ from ..dialects.dim_rules import linear_in, period
 from ..dialects.dims import Dim, Sym, dim, maximum, minimum, sym
 from .loop_writer import Access, LoopWriter, accesses
 
-#: Copies of a body that may be there because numbers repeat.
-MOST_SHARING = 8
-
 __all__ = ["Group", "Lanes", "choose_lanes", "groups_of", "point_of", "schedule_map"]
 
 
@@ -113,16 +110,9 @@ def unit_score(walks: Sequence[Access], group: Group) -> int:
     return sum((2 if w.is_output else 1) for w in walks if (s := w.step(inner)) is not None and s.const == 1)
 
 
-def choose_lanes(lanes: Lanes, walks: Sequence[Access], copies: int, repeats: int = 1) -> tuple[int, int]:
-    """Vector width and unroll: full registers of the widest element, and `copies` where none are forced.
-
-    Where numbers repeat after so many steps, copies are as many as share them, if these are few enough for registers.
-    """
-    width = lanes.width(max((w.bits for w in walks), default=32))
-    sharing = repeats // math.gcd(repeats, width)
-    if sharing <= MOST_SHARING:
-        copies = -(-copies // sharing) * sharing
-    return width, lanes.unroll or copies
+def choose_lanes(lanes: Lanes, walks: Sequence[Access], copies: int) -> tuple[int, int]:
+    """Vector width and unroll: full registers of the widest element, and `copies` where none are forced."""
+    return lanes.width(max((w.bits for w in walks), default=32)), lanes.unroll or copies
 
 
 def schedule_map(
@@ -139,8 +129,10 @@ def schedule_map(
     order = [g for i, g in enumerate(groups) if i != vector] + [groups[vector]]
     moving = [w for w in walks if any((s := w.step(d)) is None or s.terms for d in order[-1].symbols)]
     copies = writer.copies(nest, {*order[-1].symbols})
-    repeats = math.lcm(*(period(e, order[-1].symbols[-1]) for e in _numbers(nest)))
-    width, unroll = choose_lanes(lanes, moving or walks, copies, repeats)
+    width, unroll = choose_lanes(lanes, moving or walks, copies)
+    if not lanes.unroll:
+        repeats = math.lcm(*(period(e, order[-1].symbols[-1]) for e in _numbers(nest)))
+        unroll = writer.costs.sharing(unroll, repeats // math.gcd(repeats, width))
     iterators = [writer.fresh() for _ in order]
     point = {**done, **point_of(order, iterators)}
 

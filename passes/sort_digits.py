@@ -23,13 +23,14 @@ from ..dialects import kernel, loop
 from ..dialects.dims import Dim, dim, maximum, minimum
 from ..dialects.scalar import Value
 from ..dialects.types import DTYPES, DType
+from .costs import Costs
 from .loop_code import Code
 from .loop_writer import LoopWriter, buffer_info
 from .schedule_map import Lanes
 from .sort_keys import Key, keys_of
 from .sort_rows import RowSort
 
-__all__ = ["SortByDigits"]
+__all__ = ["SortByDigits", "time_by_digits"]
 
 I64, U64 = DTYPES["i64"], DTYPES["u64"]
 #: Rows of more elements are sorted by all threads together.
@@ -38,6 +39,8 @@ LONG = 1 << 16
 PIECE, PIECES = 1 << 15, 64
 #: Numbers of elements from which on a digit may have so many bits.
 WIDTHS = ((5000, 11), (320, 8), (128, 6), (0, 4))
+#: What counting and moving an element takes, one after another, in operations of vectors.
+PASS = 90
 #: Counts of one piece; some more than digits have values, so that pieces do not meet in one set of a cache.
 COUNTS = 2048 + 8
 
@@ -279,3 +282,9 @@ class SortByDigits(RowSort):
                 if memory.positions is not None:
                     c.store(c.load(memory.positions, [half, i]), memory.positions, [1 - half, target])
         code.store(code.b.index(1 - half), memory.half, [dim(0)])
+
+
+def time_by_digits(costs: Costs, element: DType, n: float) -> float:
+    """Nanoseconds an element of rows of `n`, without positions."""
+    widest = next(width for least, width in WIDTHS if n >= least)
+    return -(-element.bits // widest) * costs.computing(PASS)

@@ -13,6 +13,7 @@ a binary search, so threads have equal work whatever the data are, and time does
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -21,20 +22,23 @@ from xdsl.ir import Block, SSAValue
 from ..dialects import kernel, loop
 from ..dialects.dims import Dim, dim, maximum, minimum
 from ..dialects.scalar import Value
-from ..dialects.types import DTYPES
+from ..dialects.types import DTYPES, DType
+from .costs import Costs
 from .loop_code import Code
 from .loop_writer import LoopWriter, buffer_info
 from .schedule_map import Lanes
-from .sort_keys import keys_of
+from .sort_keys import as_number, comparable_key, of_number
 from .sort_rows import RowSort
 
-__all__ = ["SortByNetwork"]
+__all__ = ["SortByNetwork", "time_by_network"]
 
 I64 = DTYPES["i64"]
 #: Steps of a network whose rows are in registers at once: eight vectors, where the least machines have sixteen.
 STEPS = 3
 #: Pieces of merges that go side by side.
 BESIDE = 4
+#: What an element takes in a level of merges, in operations of vectors; in a step of a network it takes one.
+MERGE = 24
 
 
 @dataclass(frozen=True)
@@ -53,7 +57,7 @@ class _Memory:
     """What a batch of rows is sorted in.
 
     The grid of one block; two copies of the runs of each row, taken in turns, a row's `span` elements long and all of
-    them `whole`; how many keys of each block are of zeros with a sign.
+    them `whole`; how many keys of each block are of zeros with a sign, and how many are NaN.
     """
 
     grid: SSAValue
@@ -61,6 +65,7 @@ class _Memory:
     span: Dim
     whole: Dim
     zeros: SSAValue
+    nans: SSAValue
     cut: _Cut
 
 
@@ -77,14 +82,19 @@ class SortByNetwork(RowSort):
 
     def __init__(self, writer: LoopWriter, op: kernel.ForeignOp, lanes: Lanes):
         element = buffer_info(op.ins[0]).dtype
-        keys = [key.signed for key in keys_of(element, op.params["descending"], True)]
-        super().__init__(writer, op, lanes, keys)
-        (self.key,) = keys
+        self.descending: bool = op.params["descending"]
+        self.key = comparable_key(element, self.descending)
+        super().__init__(writer, op, lanes, [self.key])
         self.columns = self.width(self.key.dtype)
+        #: Runs are of signed numbers.
+        self.number = DTYPES[f"i{self.key.dtype.bits}"]
         #: Rows of a grid are a multiple of this.
         self.rows_step = max(1 << STEPS, self.columns)
-        #: Elements of a block at most: half of the second cache holds them.
-        self.block = 1 << (int(writer.costs.machine.cache2) // 2 // self.key.dtype.bytes).bit_length() - 1
+        self.block = block_elements(writer.costs, element)
+        #: How many passes, of `STEPS` steps each, the rows that the first cache holds have from their first to their
+        #: last step.
+        row_bytes = self.columns * self.key.dtype.bytes
+        self.chunk_passes = int(math.log2(writer.costs.machine.cache1 / row_bytes)) // STEPS
 
     def emit(self, block: Block) -> None:
         """Batches of rows that fill a block, or one row of several blocks; in a batch all blocks are independent, then
@@ -110,10 +120,11 @@ class SortByNetwork(RowSort):
         rows = _bound(code, (n + (unit - 1)) // unit * self.rows_step)
         return _Memory(
             grid=self.allocate(code, self.key.dtype, grid, shared=False),
-            runs=self.allocate(code, self.key.dtype, span * batch * 2, shared=True),
+            runs=self.allocate(code, self.number, span * batch * 2, shared=True),
             span=_bound(code, span),
             whole=_bound(code, span * batch),
             zeros=self.allocate(code, I64, most * batch, shared=True),
+            nans=self.allocate(code, I64, most * batch, shared=True),
             cut=_Cut(block_bits, blocks, rows, _bits(code, cell, rows)),
         )
 
@@ -143,8 +154,8 @@ class SortByNetwork(RowSort):
         if self.key.negative_zero is not None:
             each(code, dim(1), self.n, lambda c, row, _: self._order_zeros(c, row, half, memory))
 
-    def _largest(self, code: Code) -> Value:
-        return code.b.constant((1 << self.key.bits - 1) - 1, self.key.dtype)
+    def _largest(self, code: Code, dtype: DType) -> Value:
+        return code.b.constant(math.inf if dtype.is_float else (1 << dtype.bits - 1) - 1, dtype)
 
     # Blocks
 
@@ -158,31 +169,66 @@ class SortByNetwork(RowSort):
         if key.negative_zero is not None:
             found = self.count_negative_zeros(code, lambda c, i: c.load(memory.grid, [i]), dim(0), count)
             code.store(found, memory.zeros, [row.here * cut.blocks + block])
+        if key.dtype.is_float:
+            nans = self._without_nans(code, count, memory)
+            code.store(nans, memory.nans, [row.here * cut.blocks + block])
         with code.for_(count, _power(code, cut.row_bits) * width, width) as (c, i):
-            c.store(self._largest(c), memory.grid, [i])
+            c.store(self._largest(c, key.dtype), memory.grid, [i])
         self._sort_columns(code, memory)
         length = _bound(code, cut.rows + width)
         first = _bound(code, row.here * memory.span + block * (length * width))
         with code.for_(0, cut.rows // width) as (some, number), some.for_(0, width, width) as (c, i):
             with c.for_(0, width, unroll=width) as (d, column):
                 value = d.load(memory.grid, [(number * width + i) * width + column])
-                d.store(value, memory.runs, [first + column * length + number * width + i])
+                d.store(as_number(d.b, value), memory.runs, [first + column * length + number * width + i])
         with code.for_(0, width) as (c, run):
             self._end_run(c, first + run * length + cut.rows, memory)
+
+    def _without_nans(self, code: Code, count: Dim, memory: _Memory) -> Value:
+        """How many keys of a block are NaN, which comparators do not order: infinity stands for them, and gets them
+        back when all is in order."""
+
+        def is_nan(c: Code, i: Dim) -> Value:
+            x = c.load(memory.grid, [i])
+            return x.differs(x)
+
+        def replace(c: Code) -> None:
+            stands = -math.inf if self.descending else math.inf
+            with c.for_(0, count, self.columns) as (d, i):
+                x = d.load(memory.grid, [i])
+                d.store(d.b.select(x.differs(x), d.b.constant(stands, x.dtype), x), memory.grid, [i])
+
+        found = self.count(code, is_nan, dim(0), count)
+        code.if_(found > 0, replace, lambda c: None)
+        return found
 
     def _end_run(self, code: Code, end: Dim, memory: _Memory) -> None:
         """The largest value behind a run."""
         with code.for_(0, self.columns, self.columns) as (c, i):
-            c.store(self._largest(c), memory.runs, [end + i])
+            c.store(self._largest(c, self.number), memory.runs, [end + i])
 
     def _sort_columns(self, code: Code, memory: _Memory) -> None:
+        """All columns of a grid.
+
+        As much as can be is done in chunks that the first cache holds: the first levels, and the last steps of others.
+        """
         cut, whole = memory.cut, 1 << STEPS
         with code.for_(0, cut.rows // whole) as (inner, group):
             self._step(inner, memory, [group * whole + i for i in range(whole)], _sorting(STEPS))
-        with code.for_(STEPS + 1, cut.row_bits + 1) as (inner, bits):
-            self._level(inner, bits, memory)
+        bits = self.chunk_passes * STEPS
+        chunk = 1 << bits
+        chunks = _bound(code, (cut.rows + (chunk - 1)) // chunk)
+        with code.for_(0, 2) as (outer, phase):
+            parts = _bound(outer, 1 + (1 - phase) * (chunks - 1))
+            with outer.for_(0, parts) as (part, number):
+                start = number * chunk
+                stop = _bound(part, minimum(cut.rows, start + chunk + cut.rows * phase))
+                lowest = STEPS + 1 + (bits - STEPS) * phase
+                highest = minimum(cut.row_bits, bits + cut.row_bits * phase)
+                with part.for_(lowest, highest + 1) as (inner, level):
+                    self._level(inner, level, start, stop, memory)
 
-    def _level(self, code: Code, bits: Dim, memory: _Memory) -> None:
+    def _level(self, code: Code, bits: Dim, start: Dim, stop: Dim, memory: _Memory) -> None:
         """Sorted columns of ``2**bits`` rows from halves that are sorted: what is left of all steps but the first few
         goes through registers `STEPS` at a time."""
         rest = _bound(code, (bits - 1) // STEPS)
@@ -190,33 +236,46 @@ class SortByNetwork(RowSort):
 
         def steps(c: Code, count: int) -> None:
             if count == STEPS:
-                self._mirror(c, bits, count, memory)
+                self._mirror(c, bits, count, start, stop, memory)
                 return
-            c.if_(first.equals(count), lambda d: self._mirror(d, bits, count, memory), lambda d: steps(d, count + 1))
+            c.if_(
+                first.equals(count),
+                lambda d: self._mirror(d, bits, count, start, stop, memory),
+                lambda d: steps(d, count + 1),
+            )
 
         steps(code, 1)
-        with code.for_(0, rest) as (inner, number):
-            distance = _power(inner, (rest - 1 - number) * STEPS)
-            self._clean(inner, distance, memory)
+        chunk = 1 << self.chunk_passes * STEPS
+        far = _bound(code, maximum(0, rest - self.chunk_passes))
+        chunks = _bound(code, (stop - start + (chunk - 1)) // chunk)
+        # First passes over all rows, then all others over each chunk.
+        with code.for_(0, 2) as (outer, phase):
+            parts = _bound(outer, 1 + phase * (chunks - 1))
+            with outer.for_(0, parts) as (part, number):
+                begin = _bound(part, start + number * chunk)
+                end = _bound(part, minimum(stop, begin + chunk + (1 - phase) * (stop - start)))
+                with part.for_(far * phase, far + (rest - far) * phase) as (inner, done):
+                    self._clean(inner, _power(inner, (rest - 1 - done) * STEPS), begin, end, memory)
 
-    def _mirror(self, code: Code, bits: Dim, steps: int, memory: _Memory) -> None:
+    def _mirror(self, code: Code, bits: Dim, steps: int, start: Dim, stop: Dim, memory: _Memory) -> None:
         """The first steps of a level: a row and its mirror image, then rows of the same half."""
-        rows, half = memory.cut.rows, 1 << steps - 1
+        half = 1 << steps - 1
         size, distance = _power(code, bits), _power(code, bits - steps)
         # Where there is no upper half, the lower one stays as it is.
-        blocks = code.bind(code.b.index(rows + (distance * half - 1)) >> code.b.index(bits))
+        blocks = code.bind(code.b.index(stop - start + (distance * half - 1)) >> code.b.index(bits))
         with code.for_(0, blocks) as (outer, block), outer.for_(0, distance) as (inner, i):
-            lower = [block * size + i + distance * j for j in range(half)]
-            upper = [block * size + (size - 1) - i - distance * j for j in range(half)]
+            lower = [start + block * size + i + distance * j for j in range(half)]
+            upper = [start + block * size + (size - 1) - i - distance * j for j in range(half)]
             self._step(inner, memory, lower + upper, _mirroring(half))
 
-    def _clean(self, code: Code, distance: Dim, memory: _Memory) -> None:
+    def _clean(self, code: Code, distance: Dim, start: Dim, stop: Dim, memory: _Memory) -> None:
         """`STEPS` further steps of a level, the last of rows that are `distance` apart."""
-        rows, whole = memory.cut.rows, 1 << STEPS
+        whole = 1 << STEPS
         size = distance * whole
-        with code.for_(0, (rows + (size - 1)) // size) as (outer, block):
-            with outer.for_(0, minimum(distance, rows - block * size)) as (inner, i):
-                self._step(inner, memory, [block * size + i + distance * j for j in range(whole)], _cleaning(whole))
+        with code.for_(0, (stop - start + (size - 1)) // size) as (outer, block):
+            first = start + block * size
+            with outer.for_(0, minimum(distance, stop - first)) as (inner, i):
+                self._step(inner, memory, [first + i + distance * j for j in range(whole)], _cleaning(whole))
 
     def _step(self, code: Code, memory: _Memory, rows: list[Dim], comparators: list[tuple[int, int]]) -> None:
         """Comparators of some rows: the lesser element goes to the first of each pair."""
@@ -224,7 +283,9 @@ class SortByNetwork(RowSort):
         with code.for_(0, width, width) as (c, column):
             held = [c.load(memory.grid, [row * width + column]) for row in rows]
             for a, b in comparators:
-                held[a], held[b] = c.b.minimum(held[a], held[b]), c.b.maximum(held[a], held[b])
+                x, y = held[a], held[b]
+                less = x < y
+                held[a], held[b] = c.b.select(less, x, y), c.b.select(less, y, x)
             for row, value in zip(rows, held, strict=True):
                 c.store(value, memory.grid, [row * width + column])
 
@@ -287,12 +348,42 @@ class SortByNetwork(RowSort):
         size = memory.cut.rows * self.columns
         first = _bound(code, memory.whole * half + row.here * memory.span)
         with code.for_(block * size, minimum(self.n, block * size + size), self.columns) as (c, i):
-            c.store(back(c.b, c.load(memory.runs, [first + i])), out, self.place(row.number, i))
+            key = of_number(c.b, c.load(memory.runs, [first + i]), self.key.dtype)
+            c.store(back(c.b, key), out, self.place(row.number, i))
+        if self.key.dtype.is_float:
+            self._restore_nans(code, row, block * size, size, memory)
+
+    def _restore_nans(self, code: Code, row: _Row, start: Dim, size: Dim, memory: _Memory) -> None:
+        """NaN behind all other elements of a part, or before them."""
+        (out,), bits = self.op.outs, self.element.bits
+
+        def add(c: Code, block: Dim, sum_: Value) -> Value:
+            return sum_ + c.load(memory.nans, [row.here * memory.cut.blocks + block])
+
+        nans = code.bind(code.fold(0, memory.cut.blocks, code.b.constant(0, I64), add))
+        stop = minimum(self.n, start + size)
+        range_ = (start, minimum(stop, nans)) if self.descending else (maximum(start, self.n - nans), stop)
+        with code.for_(*range_) as (c, i):
+            nan = c.b.bitcast(c.b.constant((1 << bits - 1) - 1, DTYPES[f"u{bits}"]), self.element)
+            c.store(nan, out, self.place(row.number, i))
 
     def _order_zeros(self, code: Code, row: _Row, half: Dim, memory: _Memory) -> None:
         first = _bound(code, memory.whole * half + row.here * memory.span)
         counts = (memory.zeros, row.here * memory.cut.blocks, memory.cut.blocks)
         self.order_zeros(code, row.number, lambda c, i: c.load(memory.runs, [first + i]), *counts)
+
+
+def time_by_network(costs: Costs, element: DType, columns: int, n: float) -> float:
+    """Nanoseconds an element of rows of `n`."""
+    blocks = max(1.0, n / block_elements(costs, element))
+    bits = math.ceil(math.log2(max(2.0, n / blocks / columns)))
+    merges = math.ceil(math.log2(columns * blocks))
+    return costs.computing(bits * (bits + 1) / 2 + merges * MERGE, element.bits)
+
+
+def block_elements(costs: Costs, element: DType) -> int:
+    """Elements of a block at most, a power of two: half of the second cache holds them."""
+    return 1 << (int(costs.machine.cache2) // 2 // element.bytes).bit_length() - 1
 
 
 def _bound(code: Code, expr: Dim) -> Dim:

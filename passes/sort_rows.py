@@ -55,11 +55,16 @@ class RowSort:
 
     def count_negative_zeros(self, code: Code, keys: Callable[[Code, Dim], Value], start: Dim, stop: Dim) -> Value:
         """How many of some keys are of zeros with a sign."""
-        key = self.keys[0].negative_zero
-        assert key is not None
+        bits = self.keys[0].negative_zero
+        assert bits is not None
+        return self.count(
+            code, lambda c, i: c.b.bitcast(keys(c, i), DTYPES[f"u{self.keys[0].dtype.bits}"]).equals(bits), start, stop
+        )
+
+    def count(self, code: Code, holds: Callable[[Code, Dim], Value], start: Dim, stop: Dim) -> Value:
+        """For how many places something holds."""
         inner, iterator = code.inner(), self.writer.fresh()
-        found = keys(inner, iterator).equals(key)
-        inner.block.add_op(loop.YieldOp(inner.b.cast(found, I64).ref))
+        inner.block.add_op(loop.YieldOp(inner.b.cast(holds(inner, iterator), I64).ref))
         merge = code.inner()
         older, newer = (merge.block.insert_arg(i64, at) for at in (0, 1))
         total = merge.b.wrap(older, I64) + merge.b.wrap(newer, I64)

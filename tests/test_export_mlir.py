@@ -126,6 +126,12 @@ def test_mlir_opt_accepts_every_program(program, arrays, stage: str) -> None:
 
 
 @needs_opt
+def test_merges_of_runs_become_loops_over_elements() -> None:
+    text = mlir_opt(exported(lambda x: np.sort(x), [single(6, 70)], "loops"))
+    assert "arith.cmpi slt" in text and "loop." not in text
+
+
+@needs_opt
 def test_slices_become_extract_slice() -> None:
     text = mlir_opt(exported(slices, [single(6, 7)], "fused"))
     assert "tensor.extract_slice" in text and "tensor.extract " not in text

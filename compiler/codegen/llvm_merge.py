@@ -74,7 +74,7 @@ class MergeWriter(ScanWriter):
         width = op.vector.value.data
         taken = [self.add(a, b) for a, b in zip(first, second)]
         merge = _Merge(op, self.buffer(op.source), dtype, width, second_end, taken)
-        to = [self._element(self.buffer(op.target), dtype, place) for place in target]
+        to = [self._pointer_to(self.buffer(op.target), dtype, place) for place in target]
         waiting, first, second = self._next(merge, first, second, str(width))
         step = Sym(f"{op.symbol.name}.step")
         vectors = (Lane(step, width, beside, 0),)
@@ -88,7 +88,7 @@ class MergeWriter(ScanWriter):
             for old, new, base in zip(waiting, loaded, to):
                 low, high = self._exchanged(merge, old, self._shuffle(merge, new, new, range(width)[::-1]))
                 self.put(f"store {merge.type} {self._in_order(merge, low)}, "
-                         f"ptr {self._element(base, dtype, done)}, align {dtype.bytes}")  # fmt: skip
+                         f"ptr {self._pointer_to(base, dtype, done)}, align {dtype.bytes}")  # fmt: skip
                 kept.append(self._in_order(merge, high))
             return [Reg(vectors, kept, dtype), Reg(iterations, first, I64), Reg(iterations, second, I64)]
 
@@ -105,7 +105,7 @@ class MergeWriter(ScanWriter):
         vectors, firsts, seconds = list[str](), list[str](), list[str]()
         element = llvm_type(merge.dtype)
         for a, b, before, second_end in zip(first, second, merge.taken, merge.second_ends):
-            x, y = (self.ins(f"load {element}, ptr {self._element(merge.source, merge.dtype, at)}, "
+            x, y = (self.ins(f"load {element}, ptr {self._pointer_to(merge.source, merge.dtype, at)}, "
                              f"align {merge.dtype.bytes}") for at in (a, b))  # fmt: skip
             less = self.ins(f"icmp slt {element} {x}, {y}")
             # Data decide, so a branch would be foreseen half of the time.
@@ -113,7 +113,7 @@ class MergeWriter(ScanWriter):
             a = self.ins(f"select i1 {less}, i64 {self.add(a, str(merge.width))}, i64 {a}, !unpredictable !{{}}")
             b = self.sub(self.add(before, taken), a)
             b = self.intrinsic("smin", "i64", "i64", [("i64", b), ("i64", second_end)])
-            source = self._element(merge.source, merge.dtype, at)
+            source = self._pointer_to(merge.source, merge.dtype, at)
             vectors.append(self.ins(f"load {merge.type}, ptr {source}, align {merge.dtype.bytes}"))
             firsts.append(a)
             seconds.append(b)
@@ -142,5 +142,5 @@ class MergeWriter(ScanWriter):
         order = "<" + ", ".join(f"i32 {lane}" for lane in lanes) + ">"
         return self.ins(f"shufflevector {merge.type} {a}, {merge.type} {b}, <{merge.width} x i32> {order}")
 
-    def _element(self, base: str, dtype: DType, at: str) -> str:
+    def _pointer_to(self, base: str, dtype: DType, at: str) -> str:
         return self.ins(f"getelementptr {llvm_type(dtype)}, ptr {base}, i64 {at}")

@@ -21,6 +21,7 @@ from ...dialects.dims import Dim, Sym, dim, minimum, sym
 from ...dialects.loop import LoadOp, ReduceOp
 from ...dialects.types import DTYPES, DType
 from .binary_counter import BinaryCounter, stored_type
+from .incomplete_step import incomplete_step
 from .lanes import Lane, Reg, count_of
 from .llvm_loops import LoopWriter, emitted_cost
 from .llvm_scalar import literal
@@ -183,7 +184,7 @@ class ReduceWriter(LoopWriter):
     def merge(self, fold: Fold, older: Sequence[Reg], newer: Sequence[Reg]) -> list[Reg]:
         return self.region(fold.op.merge.block, [*older, *newer])
 
-    def _accumulate(self, fold: Fold, totals: list[Reg], lane: Lane | None, masked: bool = False) -> list[Reg]:
+    def accumulate(self, fold: Fold, totals: list[Reg], lane: Lane | None, masked: bool = False) -> list[Reg]:
         """`totals` with the elements of one step of `lane`'s iterators folded in."""
         around, mask = self.lanes, self.mask
         if lane is not None:
@@ -226,7 +227,7 @@ class ReduceWriter(LoopWriter):
                 start, totals = self._tiles(fold, start, end, totals)
                 extent = None
             _, totals = self.counted(
-                symbol, start, end, "1", lambda c: self._accumulate(fold, c, None), totals, trips=extent, bound=bound
+                symbol, start, end, "1", lambda c: self.accumulate(fold, c, None), totals, trips=extent, bound=bound
             )
             return totals
         depth = len(self.lanes)
@@ -249,7 +250,7 @@ class ReduceWriter(LoopWriter):
             trips = extent // fold.lanes
             whole_end = self.add(start, str(trips * fold.lanes))
         stopped, totals = self.counted(
-            symbol, start, whole_end, str(fold.lanes), lambda c: self._accumulate(fold, c, every), totals,
+            symbol, start, whole_end, str(fold.lanes), lambda c: self.accumulate(fold, c, every), totals,
             trips=trips, bound=bound,
         )  # fmt: skip
         if extent is not None and extent % fold.lanes == 0:
@@ -260,7 +261,7 @@ class ReduceWriter(LoopWriter):
         self.start(some)
         self.frames.append({})
         if extent is None and self._masks_rows(fold) and self.goes_in_rows(fold.op.body.block, symbol):
-            rest = self._incomplete_step(fold, totals, every, stopped, end)
+            rest = incomplete_step(self, fold, totals, stopped, end)
         else:
             memory = self._memory(fold, copies)
             self._spill(fold, memory, totals)
@@ -275,24 +276,6 @@ class ReduceWriter(LoopWriter):
 
     def _masks_rows(self, fold: Fold) -> bool:
         return fold.width > 1 and self.target.has_masks and self._maskable(fold.op.body.block)
-
-    def _incomplete_step(self, fold: Fold, totals: list[Reg], every: Lane, first: str, end: str) -> list[Reg]:
-        """`totals` with the elements from `first` on folded in, less than one of each lane: all at once, masked."""
-        left = self.ins(f"trunc i64 {self.sub(end, first)} to i32")
-        wide = self.splat(left, "i32", fold.width)
-        masks = []
-        for group in range(fold.groups):
-            numbers = ", ".join(f"i32 {group * fold.width + k}" for k in range(fold.width))
-            masks.append(self.ins(f"icmp slt <{fold.width} x i32> <{numbers}>, {wide}"))
-        self.inside = Reg((every,), masks, DTYPES["bool"])
-
-        def one_step(_: list[Reg]) -> list[Reg]:
-            return self._accumulate(fold, totals, every)
-
-        _, new = self.counted(fold.op.symbol, first, end, str(fold.lanes), one_step, totals, trips=1)
-        new = [self.select_regs(self.inside, n, t) for n, t in zip(new, totals)]
-        self.inside = None
-        return new
 
     def _bound(self, op: ReduceOp) -> Dim | None:
         return op.upper.data if op.lower.data.nonneg else None
@@ -358,7 +341,7 @@ class ReduceWriter(LoopWriter):
                     Reg((*fold.outer, lane), [self.get_state(p, d, lane.width) for p in pointers], d)
                     for pointers, d in zip(slots, fold.dtypes)
                 ]
-                for pointers, t in zip(slots, self._accumulate(fold, totals, lane, masked)):
+                for pointers, t in zip(slots, self.accumulate(fold, totals, lane, masked)):
                     for p, r in zip(pointers, self.constants(t)):
                         self.put_state(p, r, t.dtype, lane.width)
                 return []
@@ -436,7 +419,7 @@ class ReduceWriter(LoopWriter):
             backwards = self.intrinsic("bitreverse", "i64", "i64", [("i64", here)])
             first = self.add(start, self.ins(f"lshr i64 {backwards}, {64 - bits}"))
             total = self.counted(
-                fold.op.symbol, first, end, str(fold.lanes), lambda c: self._accumulate(fold, c, None),
+                fold.op.symbol, first, end, str(fold.lanes), lambda c: self.accumulate(fold, c, None),
                 self._start(fold, fold.outer), bound=self._bound(fold.op),
             )[1]  # fmt: skip
             return counter.push(here, total)
@@ -524,11 +507,10 @@ class ReduceWriter(LoopWriter):
 
         def counter(_: list[Reg]) -> list[Reg]:
             value = one_block()
-            waiting.push(self.ins(f"sdiv i64 {self.sub(self.symbols[first][0], start)}, {size}"), value)
-            return []
+            return waiting.push(self.ins(f"sdiv i64 {self.sub(self.symbols[first][0], start)}, {size}"), value)
 
-        self.counted(first, start, end, str(size), counter, trips=trips, bound=block_bound)
-        # What waits: a partial for each bit of the number of blocks, the smallest first.
+        _, youngest = self.counted(first, start, end, str(size), counter, initial, trips=trips, bound=block_bound)
+        # What waits: a partial for each bit of the number of blocks; the smallest came last.
         span = self.sub(end, start) if extent is None else str(extent)
         if span[0] == "%":
             rounded = self.ins(f"add i64 {span}, {size - 1}")
@@ -536,8 +518,11 @@ class ReduceWriter(LoopWriter):
             count = self.intrinsic("smax", "i64", "i64", [("i64", count), ("i64", "0")])
         else:
             count = str(trips)
+        lowest = self.intrinsic("cttz", "i64", "i64", [("i64", count), ("i1", "false")])
         left = self.ins(f"sub i64 64, {self._leading_zeros(count)}")
         level = Sym(f"{op.symbol.name}.level")
+        total = [Reg(r.lanes, self.constants(r), r.dtype) for r in self.merge(fold, youngest, initial)]
+        total = [Reg(fold.outer, self.spread(r, fold.outer), r.dtype) for r in total]
 
         def drain(value: list[Reg]) -> list[Reg]:
             here = self.symbols[level][0]
@@ -552,7 +537,7 @@ class ReduceWriter(LoopWriter):
             self.start(skip)
             return self.join(value, before, merged, last)
 
-        _, total = self.counted(level, "0", left, "1", drain, initial)
+        _, total = self.counted(level, self.add(lowest, "1"), left, "1", drain, total)
         return total
 
     def _leading_zeros(self, value: str) -> str:

@@ -20,6 +20,7 @@ from ...dialects.loop import (
     ForOp,
     IfOp,
     LoadOp,
+    MergeOp,
     ParallelOp,
     ReduceOp,
     ScanOp,
@@ -123,6 +124,8 @@ class _Loops(Text):
                 self.reduce(op)
             case ScanOp():
                 self.scan(op)
+            case MergeOp():
+                self.merge(op)
             case IfOp():
                 with self.scope(f"scf.if {self.of(op.condition)} {{", None):
                     self.block(op.then.block)
@@ -173,6 +176,34 @@ class _Loops(Text):
         """The plain chain: runs and blocks are an order that upstream has no word for."""
         carried = [(self.fresh(), self.of(v)) for v in op.inits]
         self._counted(op, carried, [str(v.type) for v in op.inits], op.outs, op.body.block)
+
+    def merge(self, op: MergeOp) -> None:
+        """Element by element: the lesser of the next ones of both runs, which stop at their ends."""
+        lower, upper, length = (self.index(e.data) for e in (op.lower, op.upper, op.length))
+        zero, one = (self.define(f"arith.constant {n} : index") for n in (0, 1))
+        source, target = (memref(_info(v.type), v in self.root.body.block.args) for v in (op.source, op.target))
+        at, step, taken, a, b = (self.fresh() for _ in range(5))
+        with self.scope(f"scf.for {at} = {lower} to {upper} step {one} {{"):
+            self.env[op.symbol] = at
+            self.block(op.body.block)
+            assert op.body.block.last_op is not None
+            first, first_end, second, second_end, place = (
+                self.define(f"arith.index_cast {self.of(v)} : i64 to index") for v in op.body.block.last_op.operands
+            )
+            carried = f"iter_args({a} = {first}, {b} = {second}) -> (index, index)"
+            with self.scope(f"{taken}:2 = scf.for {step} = {zero} to {length} step {one} {carried} {{"):
+                x, y = (self.define(f"memref.load {self.of(op.source)}[{i}] : {source}") for i in (a, b))
+                scalar = scalar_type(_info(op.source.type).dtype)
+                less = self.define(f"arith.cmpi slt, {x}, {y} : {scalar}")
+                found = self.define(f"arith.select {less}, {x}, {y} : {scalar}")
+                to = self.define(f"arith.addi {place}, {step} : index")
+                self.line(f"memref.store {found}, {self.of(op.target)}[{to}] : {target}")
+                going: list[str] = []
+                for run, end, arms in ((a, first_end, "{m}, {r}"), (b, second_end, "{r}, {m}")):
+                    moved = self.define(f"arith.addi {run}, {one} : index")
+                    held = self.define(f"arith.minsi {moved}, {end} : index")
+                    going.append(self.define(f"arith.select {less}, {arms.format(m=held, r=run)} : index"))
+                self.line(f"scf.yield {', '.join(going)} : index, index")
 
     def _counted(
         self,

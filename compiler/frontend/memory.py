@@ -102,15 +102,31 @@ def give_memory(t: Tensor) -> np.ndarray:
 
 
 def array_of(t: Tensor) -> np.ndarray:
-    """The elements of a lazy tensor in the user's dims: its memory where it has some, else computed now."""
+    """The elements of a lazy tensor in the user's dims: its memory where it has some, else computed now.
+
+    A view is computed alone when one of its owner is asked for the first time; from then on with all of its owner, so
+    that a loop over elements computes them once.
+    """
     if t.is_view:
         found = place(t)
         if found is None:
             there = readable(t)
-            found = computed(t.value) if there is None else there.copy()
+            found = _of_view(t) if there is None else there.copy()
     else:
         found = give_memory(t)
     return found.T if t.layout == "col" else found
+
+
+def _of_view(t: Tensor) -> np.ndarray:
+    if not t.reads_only:
+        owner, _ = t.owner()
+        if owner.was_read and not owner.is_view:
+            give_memory(owner)
+            found = place(t)
+            if found is not None:
+                return found
+        owner.was_read = True
+    return computed(t.value)
 
 
 def literal(t: Tensor) -> Any:

@@ -150,10 +150,13 @@ def _reshaped(x: Tensor, dims: tuple[Dim, ...], layout: str = "row") -> Tensor:
 
 def reshape(x: Tensor, *shape: Any, order: Any = None, dims: Any = None, copy: Any = None) -> Tensor:
     """NumPy's (or, for a column-major tensor, Eigen's) reshape; one size may be -1."""
-    if order not in (None, "C"):
-        raise OpError(f"reshape does not take order={order!r}", "transpose before and after instead", "TX0240")
+    if order not in (None, "C", "F"):
+        raise OpError(f"reshape does not take order={order!r}", "it takes C and F", "TX0240")
     if dims is not None:
         shape = (dims,)
+    if order == "F":
+        sizes = shape[0] if len(shape) == 1 and isinstance(shape[0], (tuple, list)) else shape
+        return transpose(reshape(transpose(x), tuple(sizes)[::-1]))
     sizes = shape[0] if len(shape) == 1 and not is_integer(shape[0]) and not isinstance(shape[0], Dim) else shape
     wanted = [as_dim(s) for s in sizes]
     facts = table()

@@ -81,9 +81,9 @@ def ufunc(f: Any, method: str, inputs: tuple[Any, ...], kwargs: dict[str, Any]) 
 
     name = recognised(f)
     if name is None and f not in FUNCTIONS and f is not np.matmul:
-        raise OpError(f"np.{f.__name__} is not supported", _near(f.__name__), "TX0270")
+        raise OpError(f"{_spelled(f)} is not supported", _near(f.__name__), "TX0270")
     if method != "__call__" and name is None:
-        raise OpError(f"np.{f.__name__}.{method} is not supported", code="TX0270")
+        raise OpError(f"{_spelled(f)}.{method} is not supported", code="TX0270")
     if method == "at":
         assert name is not None
         return _at(name, *inputs)
@@ -127,8 +127,8 @@ def _elementwise(f: Any, name: str | None, inputs: tuple[Any, ...], kwargs: dict
         result = matmul(*inputs)
     elif f in FUNCTIONS:
         result = FUNCTIONS[f](*inputs, **own)
-    elif f is np.fabs or f is np.power or f is np.float_power:
-        result = power(*inputs) if f is not np.fabs else apply("abs", inputs[0])
+    elif f is np.fabs or f is np.power:
+        result = power(*inputs) if f is np.power else apply("abs", inputs[0])
     else:
         assert name is not None
         result = apply(name, *inputs)
@@ -184,7 +184,7 @@ def function(f: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     if f not in FUNCTIONS:
         name = recognised(f)
         if name is None:
-            raise OpError(f"np.{f.__name__} is not supported", _near(f.__name__), "TX0270")
+            raise OpError(f"{_spelled(f)} is not supported", _near(f.__name__), "TX0270")
         from .apply import apply
         from .methods import reduce, scan
 
@@ -194,6 +194,14 @@ def function(f: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
             return scan(name, *args, **kwargs)
         return apply(name, *args, **kwargs)
     return call(f, args, kwargs)
+
+
+def _spelled(f: Any) -> str:
+    """How the user's code names a function; SciPy's ufuncs do not say where they live."""
+    module = getattr(f, "__module__", None)
+    if module is None:
+        module = "numpy" if getattr(np, f.__name__, None) is f else "scipy.special"
+    return f"{module.replace('numpy', 'np', 1)}.{f.__name__.lstrip('_')}"
 
 
 def _near(name: str) -> str:

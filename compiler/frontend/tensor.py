@@ -48,6 +48,7 @@ class Tensor(Operators, Elements):
         "boxed",
         "layout",
         "memory",
+        "was_read",
         "weak",
     )
 
@@ -66,6 +67,8 @@ class Tensor(Operators, Elements):
         trace = current()
         self._home: Block | None = None if trace is None else trace.block
         self.layout, self.weak = layout, weak
+        #: Whether a view of it was computed while it had no memory.
+        self.was_read = False
         #: A rank-0 tensor that is an array and not a (immutable) NumPy scalar.
         self.boxed = boxed
 
@@ -467,13 +470,28 @@ def asarray(
                 )
             return methods.copy(made) if copy and made is a else made
         if isinstance(a, (list, tuple)) and any(isinstance(x, Tensor) for x in _leaves(a)):
-            made = applying.as_tensor(a)
+            made = applying.as_tensor(_computed(a) if current() is None and _is_of_elements(a) else a)
             return made if element is None else methods.astype(made, element)
         array = np.array(a, None if element is None else element.numpy, copy=copy)
         if copy is False:
             return classes.TensorMap(array, layout=layout)
         made = applying.as_tensor(array.T if layout == "col" else array)
         return Tensor(made.value, layout=layout, boxed=True)
+
+
+def _is_of_elements(a: Any) -> bool:
+    """Whether nested lists are of tensors of rank 0 and one dtype: as many expressions as the array has elements."""
+    leaves = list(_leaves(a))
+    return all(isinstance(x, Tensor) and not x.ndim and x.element is leaves[0].element for x in leaves)
+
+
+def _computed(a: Any) -> np.ndarray:
+    """Nested lists of tensors as an array."""
+
+    def computed(x: Any) -> Any:
+        return [computed(v) for v in x] if isinstance(x, (list, tuple)) else np.asarray(x)[()]
+
+    return np.asarray(computed(a))
 
 
 def _leaves(a: Any) -> Iterator[Any]:

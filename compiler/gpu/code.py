@@ -13,6 +13,7 @@ import numpy as np
 
 from ...runtime.device_array import OnDevice
 from ...runtime.gpu_device import DeviceError, KernelLaunch
+from .. import knobs
 from ..devices import device_lock, gpu_device
 from .plan import Bind, Compute, For, If, Launch, Load, Plan, Step, Temporary, While
 from .replay import Replays
@@ -86,7 +87,7 @@ class GpuCode:
             try:
                 if around is not None:
                     steps(lambda made: around(made, lambda: plain(made)))
-                elif self._replays is not None:
+                elif self._replays is not None and knobs.GPU_GRAPHS.get():
                     self._replays.run(module, (*prepared.symbols, arena, *addresses), steps)
                 else:
                     steps(plain)

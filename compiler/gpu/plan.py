@@ -13,6 +13,10 @@ from typing import Any, NamedTuple
 __all__ = ["Bind", "Compute", "For", "If", "Kernel", "Launch", "Load", "Plan", "Step", "Temporary", "While"]
 
 
+#: Of a multiprocessor: threads, blocks, bytes of block memory, and those of them that each block takes for itself.
+_MOST_THREADS, _MOST_BLOCKS, _MOST_SHARED, _RESERVED = 2048, 32, 228 << 10, 1 << 10
+
+
 class Kernel(NamedTuple):
     """A kernel of the module: threads of a block, bytes of dynamic shared memory; `place` is the user's line."""
 
@@ -20,6 +24,18 @@ class Kernel(NamedTuple):
     threads: int
     shared: str
     place: str
+
+    @property
+    def at_once(self) -> int | None:
+        """Blocks that a multiprocessor has room for, as far as threads and block memory go; None: known in a call.
+
+        Those of the newest architectures ("Technical Specifications per Compute Capability"); registers may allow
+        fewer, which only the driver knows.
+        """
+        if not self.shared.isdigit():
+            return None
+        memory = int(self.shared) + _RESERVED
+        return min(_MOST_BLOCKS, _MOST_THREADS // (-(-self.threads // 32) * 32), _MOST_SHARED // memory)
 
 
 class Temporary(NamedTuple):
@@ -133,7 +149,9 @@ class Plan(NamedTuple):
         kernels = []
         for k in self.kernels:
             place = f"  ({k.place})" if k.place else ""
-            kernels.append(f"kernel {k.name}: {k.threads} threads a block, {k.shared} bytes of shared memory{place}")
+            room = "" if k.at_once is None else f", {k.at_once} at once on a multiprocessor"
+            sizes = f"{k.threads} threads a block, {k.shared} bytes of shared memory{room}"
+            kernels.append(f"kernel {k.name}: {sizes}{place}")
         why = self.one_by_one
         how = f"launched one by one: {why}" if why else "launched as one graph from the second such call on"
         return "\n".join([*kernels, *_lines(self.steps, ""), how])

@@ -101,6 +101,7 @@ class Exp2(Map):
     """2**x.  |error| <= 1 ulp."""
 
     numpy = np.exp2
+    also = ("scipy.special.exp2",)
     promotes = "float"
     dtypes = INEXACT
     mlir = "math.exp2"
@@ -143,6 +144,7 @@ class Expm1(Map):
     """e**x - 1, accurate near 0.  |error| <= 1.2 ulp."""
 
     numpy = np.expm1
+    also = ("scipy.special.expm1",)
     seeds = "Eigen expm1"
     promotes = "float"
     dtypes = INEXACT

@@ -203,6 +203,7 @@ class Log1p(Map):
     """log(1 + x), accurate near 0.  |error| <= 1 ulp."""
 
     numpy = np.log1p
+    also = ("scipy.special.log1p",)
     seeds = "Eigen log1p"
     promotes = "float"
     dtypes = INEXACT

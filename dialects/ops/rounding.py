@@ -41,6 +41,7 @@ class Round(_Rounding):
     """To the nearest integer, halves to even; integers stay integers."""
 
     numpy = np.round
+    also = ("scipy.special.round",)
     variants: ClassVar[dict[str, dict[str, str]]] = {"half": {"even": "round", "away": "round_half_away"}}
 
     @classmethod

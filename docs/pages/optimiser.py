@@ -131,7 +131,8 @@ SECTIONS = (
         """
         Nests that hand each other one row at a time run row by row: the sum of a row is used in that row only,
         so `x` is read from memory once. With the sum of columns every row needs all the rest, and the nests
-        stay whole tensors. Off: `tx-fuse{rows=false}`.
+        stay whole tensors. As LLVM's time grows faster than a long kernel, a group ends where the next nest would
+        make it too long (`Costs.fits_kernel`). Off: `tx-fuse{rows=false}`.
         """,
         """
         def f(x: f32[n, m]) -> f32[n, m]:

@@ -60,8 +60,20 @@ func.func @f(%x: {X}) {{
 }}
 """
 
+RUNS = '!loop.buffer<"i32[n] by [1]">'
+MERGE = f"""
+func.func @f(%x: {RUNS}, %y: {RUNS}) {{
+  "loop.merge"(%x, %y) ({{
+    %a = loop.index {{expr = #tx.dim<"8*i">}} : i64
+    loop.yield %a, %a, %a, %a, %a : i64, i64, i64, i64, i64
+  }}) {{iv = "i", lower = #tx.dim<"0">, upper = #tx.dim<"n">, step = #tx.dim<"1">, length = #tx.dim<"8">,
+       vector = 4 : i64, unroll = 2 : i64}} : ({RUNS}, {RUNS}) -> ()
+  func.return
+}}
+"""
 
-@pytest.mark.parametrize("text", [LOOPS, REDUCE])
+
+@pytest.mark.parametrize("text", [LOOPS, REDUCE, MERGE])
 def test_printed_text_reads_back_the_same(parse, text: str) -> None:
     printed = str(parse(text))
     assert str(parse(printed)) == printed
@@ -90,6 +102,11 @@ def replaced(text: str, old: str, new: str) -> str:
         (replaced(REDUCE, "identity = [-0.0 : f32]", "identity = []"), "one identity a state"),
         (replaced(REDUCE, "loop.yield %a, %a : f32, f32", "loop.yield %a : f32"), r"must yield \(f32, f32\)"),
         (replaced(REDUCE, "^bb0(%p: f32, %q: f32)", "^bb0(%p: f32, %q: f32, %z: f32)"), "the older states, then"),
+        (MERGE.replace("i32[n]", "f32[n]"), "source and target are buffers of one type of signed integers, of rank 1"),
+        (MERGE.replace("i32[n] by [1]", "i32[n, 2] by [2, 1]"), "of one type of signed integers, of rank 1"),
+        (replaced(MERGE, "vector = 4", "vector = 3"), "'vector' is a power of two"),
+        (replaced(MERGE, 'length = #tx.dim<"8">', 'length = #tx.dim<"6">'), "multiple of 'vector': 6 of 4"),
+        (MERGE.replace("%a, %a, %a, %a, %a", "%a").replace("i64, i64, i64, i64, i64", "i64"), "must yield"),
     ],
 )  # fmt: skip
 def test_the_verifier_says_what_is_wrong(parse, text: str, error: str) -> None:

@@ -222,6 +222,50 @@ CASES: dict[str, tuple[Any, Any]] = {
     "ufunc dtype": (lambda x: (np.add(x, 1, dtype=np.float32), np.sqrt(x * x, dtype=np.float32)), X),
     "ufunc casting": (lambda x: np.multiply(x, x, dtype=np.int32, casting="unsafe"), X),
     "ufunc out where": (lambda x: np.divmod(x, 3, out=(x, x.copy())), X),
+    # Parts of numbers.
+    "frexp": (np.frexp, np.concatenate([SPECIAL, 2.0 ** np.arange(-1074, 1024, 7), np.nextafter(2.0, [0, 3]), -V])),
+    "frexp f32": (np.frexp, np.concatenate([SPECIAL, 2.0 ** np.arange(-149, 128)]).astype(np.float32)),
+    "frexp of integers": (np.frexp, I),
+    "float_power": (lambda x: (np.float_power(x, 2), np.float_power(x.astype(np.float32), 0.5)), np.abs(I)),
+    "bitwise_count": (np.bitwise_count, np.array([0, 1, -1, 255, -128, 2**62, -(2**63), 2**63 - 1])),
+    "bitwise_count u8": (np.bitwise_count, np.arange(256, dtype=np.uint8)),
+    # Equations.
+    "cond": (lambda x: (np.linalg.cond(x), np.linalg.cond(x, -2), np.linalg.cond(x, 1), np.linalg.cond(x, "fro")), S),
+    "cond of rows": (np.linalg.cond, X),
+    "pinv": (np.linalg.pinv, S),
+    "pinv of rows": (lambda x: (np.linalg.pinv(x), np.linalg.pinv(x.T)), X),
+    "hermitian": (
+        lambda x: (
+            np.linalg.pinv(x @ x.T, hermitian=True),
+            np.linalg.svd(-x @ x.T, compute_uv=False, hermitian=True),
+            np.linalg.matrix_rank(x[:, :2] @ x[:, :2].T, hermitian=True),
+        ),
+        S,
+    ),
+    "svd of hermitian": (
+        lambda x: (lambda r: (r.U * r.S) @ r.Vh)(np.linalg.svd(x + x.T, hermitian=True)), S),
+    "tensorinv": (lambda x: np.linalg.tensorinv(x.reshape(2, 2, 4)), S),
+    "tensorsolve": (
+        lambda x: (
+            np.linalg.tensorsolve(x.reshape(2, 2, 4), x[:2, :2]),
+            np.linalg.tensorsolve(x.reshape(2, 4, 2), x[0], axes=(0,)),
+        ),
+        S,
+    ),
+    # Order of elements, and bins.
+    "order F": (
+        lambda x: (x.reshape((6, 4), order="F"), np.reshape(x, (2, -1), order="F"), x.ravel("F"), x.flatten("F")), T
+    ),
+    "histogram density": (lambda x: np.histogram(x, 5, density=True), X),
+    "histogram of edges": (
+        lambda x: (
+            *np.histogram(x, [-1.0, 0.0, 0.5, 2.0]),
+            np.histogram(x, np.array([-1.0, 0.25, 4]), density=True)[0],
+            np.histogram(x, x[0].copy() * 0 + np.arange(5.0), weights=x)[0],
+        ),
+        np.concatenate([X, np.arange(5.0)[None] - 1]),
+    ),
+    "choose wrap": (lambda x: np.choose(x, [x, -x, x * 2], mode="wrap"), I),
     "ufunc order": (lambda x: (np.add(x, 1, order="C"), np.exp(x, order="K", subok=False)), X),
 }  # fmt: skip
 
@@ -290,6 +334,13 @@ def test_creation_of_a_size_known_at_run_time(f):
 
 REFUSED = [
     (lambda x: np.busday_count(x, x), "np.busday_count is not supported"),
+    (lambda x: np.linalg.lstsq(x, x), "np.linalg.lstsq is not supported"),
+    (lambda x: np.bitwise_count(x), "np.bitwise_count takes integers, not f64["),
+    (lambda x: np.linalg.tensorinv(x, 3), "np.linalg.tensorinv: ind=3 splits no dims of f64["),
+    (lambda x: np.histogram(x, "auto"), "np.histogram does not take bins='auto'"),
+    (lambda x: np.histogram(x, x), "np.histogram does not take bins=<"),
+    (lambda x: np.choose(x > 0, [x, x], mode="other"), "np.choose does not take mode='other'"),
+    (lambda x: x.reshape(-1, order="A"), "reshape does not take order='A'"),
     (lambda x: np.pad(x, 1, lambda *a: None), "np.pad does not take mode=<function"),
     (lambda x: np.pad(x, 1, "edge", constant_values=3), "np.pad does not take 'constant_values' with mode='edge'"),
     (lambda x: np.pad(x, 1, "reflect", reflect_type="up"), "np.pad: reflect_type is 'even' or 'odd', not 'up'"),

@@ -26,7 +26,12 @@ def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
     printed = capsys.readouterr().out.splitlines()
     assert printed[0] == "ptx-sim: runs PTX in NumPy, slowly, and checks it" and printed[1].endswith("not measured")
     assert [line.split()[0] for line in printed[-3:]] == list(chosen) and "bf16" in printed[-1]
-    rows = json.loads((tmp_path / "figures.json").read_text(encoding="utf-8"))["rows"]
+    assert [line.split(":")[0] for line in printed[2:5]] == [
+        "a call of one kernel", "a kernel of a graph", "a kernel of as many launches",
+    ]  # fmt: skip
+    report = json.loads((tmp_path / "figures.json").read_text(encoding="utf-8"))
+    rows = report["rows"]
+    assert all(seconds > 0 for seconds in report["launches"].values()) and len(report["launches"]) == 3
     assert [(row["name"], row["problem"], [*row["seconds"]]) for row in rows] == [(c, "", ["txc"]) for c in chosen]
 
 
@@ -55,3 +60,11 @@ def test_what_is_not_here() -> None:
         gpu.main(["--device", "cpu"])
     with pytest.raises(SystemExit, match="there is no device 'cuda:99' here: "):
         gpu.main(["--device", "cuda:99"])
+
+
+def test_narrow_products_are_those_of_matrix_units() -> None:
+    for name, used in (("matmul-f16", True), ("matmul-bf16", True), ("matmul-f32", False)):
+        family = BY_NAME[name]
+        x = np.ones((32, 32), np.float16 if used else np.float32)
+        ptx = gpu.txc.jit(family.program, device="ptx-sim", **family.options).lower(x, x).as_text("ptx")
+        assert ("mma.sync" in ptx or "wgmma" in ptx) == used

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import sys
 import weakref
 from collections.abc import Iterator
@@ -198,9 +199,9 @@ def test_memory_that_is_given_by_dlpack(driver: SimulatedDriver) -> None:
     del taken
     assert device.used < before
     y = txc.to_device(X, "cuda:0")
-    for refused in ({"copy": True}, {"dl_device": (1, 0)}):
+    for refused in (lambda: y.__dlpack__(copy=True), lambda: y.__dlpack__(dl_device=(1, 0))):
         with pytest.raises(BufferError, match="an array on cuda:0 is given away where it is, without a copy"):
-            y.__dlpack__(**refused)
+            refused()
     with pytest.raises(BufferError, match="an array on ptx-sim is none of CUDA's"):
         txc.to_device(X, "ptx-sim").__dlpack__()
 
@@ -229,7 +230,7 @@ def test_launches_that_come_again_are_a_graph(driver: SimulatedDriver) -> None:
     assert text.count("launched as one graph from the second such call on") == 1
 
 
-def test_launches_that_depend_on_what_the_host_reads(driver: SimulatedDriver) -> None:
+def test_launches_that_are_made_one_by_one(driver: SimulatedDriver, monkeypatch: pytest.MonkeyPatch) -> None:
     def halved(x: Any) -> Any:
         while x.sum() > 1:
             x = x / 2 - x.mean()
@@ -240,6 +241,12 @@ def test_launches_that_depend_on_what_the_host_reads(driver: SimulatedDriver) ->
         np.testing.assert_array_equal(function(abs(X)), txc.jit(halved)(abs(X)))
     assert "replay" not in {entry[0] for entry in driver.log}
     assert "launched one by one: what is launched depends on " in function.explain(X)
+    monkeypatch.setenv("TXC_GPU_GRAPHS", "0")
+    function = txc.jit(centred, device="cuda:0")
+    for _ in range(3):
+        function(X)
+    assert "replay" not in {entry[0] for entry in driver.log}, "nobody wants graphs"
+    monkeypatch.delenv("TXC_GPU_GRAPHS")
     single = txc.jit(lambda x: x + 1, device="cuda:0")
     for _ in range(3):
         single(X)
@@ -257,6 +264,45 @@ def test_a_graph_that_the_driver_does_not_make(driver: SimulatedDriver) -> None:
     with pytest.raises(DeviceError, match="cuGraphInstantiateWithFlags: operation not supported"):
         function(X)
     assert driver.log[-1] == ("destroy", "graph") and driver.depth == 0 and device.used == 0
+
+
+def test_a_call_that_there_is_no_memory_for_gives_back_what_it_took(driver: SimulatedDriver) -> None:
+    function = txc.jit(lambda x: (x + 1, np.concatenate([x] * 50)), device="cuda:0")
+    device = gpu_device("cuda:0")
+    assert isinstance(device, CudaDevice)
+    driver.room = 20_000
+    for x in (X, txc.to_device(X, "cuda:0")):
+        before = device.used
+        with pytest.raises(DeviceError, match=r"cuda:0 is out of memory: 46200 bytes were asked for, and txc holds"):
+            function(x)
+        gc.collect()
+        assert device.used == before and driver.depth == 0
+    driver.room = 1 << 30
+    np.testing.assert_array_equal(function(X)[1], np.concatenate([X] * 50))
+
+
+def test_a_kernel_that_fails_is_named_with_its_line(driver: SimulatedDriver) -> None:
+    def doubled(x: Any) -> Any:
+        return x * 2
+
+    function = txc.jit(doubled, device="cuda:0")
+    x = txc.to_device(X, "cuda:0")
+    function(x)
+    driver.fails_later = "an illegal memory access was encountered"
+    with pytest.raises(DeviceError) as caught:
+        function(X)
+    line = doubled.__code__.co_firstlineno + 1
+    assert str(caught.value).startswith("kernel doubled_k0, ") and f"test_cuda_calls.py:{line}: an ill" in str(
+        caught.value
+    )
+    np.testing.assert_array_equal(function(X), X * 2)
+
+
+def test_evaluation_in_another_thread(driver: SimulatedDriver) -> None:
+    made = [(txc.asarray(X) + i).eval_async(device="cuda:0") for i in range(3)]
+    for i, result in enumerate(made):
+        np.testing.assert_array_equal(np.asarray(result.result()), X + np.float32(i))
+    assert driver.depth == 0
 
 
 def test_a_profile_measures_time(driver: SimulatedDriver) -> None:

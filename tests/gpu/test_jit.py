@@ -246,3 +246,22 @@ def test_the_cache_keeps_ptx_and_plan(tmp_path: Path) -> None:
     first, second = run(), run()
     assert "miss" in first[0] and "xdsl" in first[1]
     assert "hit, neither staged nor compiled" in second[0] and second[1] == ""
+
+
+def test_explain_says_how_kernels_are_scheduled() -> None:
+    def f(x: Any) -> Any:
+        return np.cumsum(x, axis=1), np.sort(x, axis=1), x * 2, x.sum()
+
+    text = txc.jit(f, device="ptx-sim").explain(X)
+    for said in (
+        "grid    fold(add): scan: a block for each block of the order prefix<1024, 8>",
+        "grid    sort: threads: few can share it, so each does what a thread or lane of a CPU does",
+        "grid    mul: map: elements are independent",
+        "grid    fold(add): fold: threads share the order tree<1024, 64>",
+        "by the cost model of a CPU's core, which decides for a GPU too",
+        "kernel f_k0: 128 threads a block, 5120 bytes of shared memory, 16 at once on a multiprocessor",
+        "launch f_k0 with ",
+    ):
+        assert said in text, said
+    # What a CPU's schedules say of its threads is said on a CPU.
+    assert "\n  threads " not in text and "\n  threads " in txc.jit(f).explain(X)

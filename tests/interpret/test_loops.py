@@ -204,3 +204,36 @@ def test_many_iterations_are_computed_in_pieces(parse) -> None:
     x = np.arange(10_000, dtype=np.float32)
     run(parse(func(f"%x: {VECTOR}", parallel("i", "n", double("%x", "%x", "i", kind=VECTOR)))), [x], {})
     np.testing.assert_array_equal(x, 2 * np.arange(10_000))
+
+
+RUN = '!loop.buffer<"i32[n] by [1]">'
+MERGE = f"""
+        "loop.merge"(%x, %y) ({{
+          %first = loop.index {{expr = #tx.dim<"12*i + 3*j">}} : i64
+          %first_end = loop.index {{expr = #tx.dim<"12*i + 4">}} : i64
+          %second = loop.index {{expr = #tx.dim<"12*i + 6 + j">}} : i64
+          %second_end = loop.index {{expr = #tx.dim<"12*i + 10">}} : i64
+          %place = loop.index {{expr = #tx.dim<"8*i + 4*j">}} : i64
+          loop.yield %first, %first_end, %second, %second_end, %place : i64, i64, i64, i64, i64
+        }}) {{iv = "j", lower = #tx.dim<"0">, upper = #tx.dim<"2">, step = #tx.dim<"1">, length = #tx.dim<"4">,
+             vector = 2 : i64, unroll = 2 : i64}} : ({RUN}, {RUN}) -> ()"""
+BIG = np.iinfo(np.int32).max
+#: Two pairs of runs of four elements, each with two of the largest value behind it.
+RUNS = [[1, 3, 5, 9, BIG, BIG, 4, 6, 7, 8, BIG, BIG], [0, 0, 0, BIG, BIG, BIG, 0, 0, BIG, BIG, BIG, BIG]]
+
+
+def test_pieces_of_merges_find_the_least_elements_that_are_left(parse) -> None:
+    """The second piece of each pair begins at the fourth element of its first run and the second of the other."""
+    module = parse(func(f"%x: {RUN}, %y: {RUN}", parallel("i", "2", MERGE)))
+    x = np.array(RUNS, np.int32).reshape(-1)
+    y = np.zeros(24, np.int32)
+    run(module, [x, y], {})
+    assert y[:16].reshape(4, 4).tolist() == [[1, 3, 4, 5], [6, 7, 8, 9], [0, 0, 0, 0], [0, BIG, BIG, BIG]]
+
+
+def test_a_run_without_the_largest_value_behind_it_is_an_error(parse) -> None:
+    module = parse(func(f"%x: {RUN}, %y: {RUN}", parallel("i", "2", MERGE)))
+    x = np.array(RUNS, np.int32).reshape(-1)
+    x[5] = 7
+    with pytest.raises(InterpretError, match="a run is followed by less than 2 elements of the largest value"):
+        run(module, [x, np.zeros(24, np.int32)], {})

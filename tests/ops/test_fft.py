@@ -166,3 +166,13 @@ def test_neighbours_do_not_matter(n: int, static: bool) -> None:
         np.testing.assert_allclose(got, np.fft.fft(x, axis=0), atol=1e-5)
         for k in {0, m // 2, m - 1}:
             np.testing.assert_array_equal(got[:, k : k + 1], alone(np.ascontiguousarray(x[:, k : k + 1])))
+
+
+@pytest.mark.parametrize("n", [8, 64, 70, 96, 112, 125])
+def test_a_length_known_or_not_gives_the_same_bits(n: int) -> None:
+    """Directly from the operand (all but 8) and to the result (64, 96, 125), or by way of scratch memory."""
+    x = numbers((3, 2, n), np.complex64)
+    got = txc.jit(lambda x: np.fft.fft(x.reshape(3, 2, n)))(x)
+    np.testing.assert_array_equal(got, txc.jit(lambda x: np.fft.fft(x))(x))
+    np.testing.assert_array_equal(got[1:2], txc.jit(lambda x: np.fft.fft(x))(np.repeat(x, 2, axis=2)[1:2, :, ::2]))
+    assert error(got, np.fft.fft(x.astype(np.complex128))) < 2e-7

@@ -40,6 +40,7 @@ def test_the_usual_machine_has_the_sizes_that_were_measured_best():
     assert costs.streaming_bytes == 8 << 20
     assert costs.chunk(costs.point(Work(arithmetic=1, bytes=12))) == 16384  # a + b
     assert [costs.copies(n, 1) for n in (8, 9, 12, 13)] == [4, 2, 2, 1]
+    assert [costs.sharing(5, n) for n in (1, 2, 4, 8, 16)] == [5, 4, 4, 8, 5]
     assert [costs.copies(60, chain) for chain in (60, 48, 30, 15)] == [6, 5, 3, 2]
     assert costs.copies(300, 300) == 1
     assert [costs.accumulators(n, 8) for n in (2, 3)] == [16, 8]

@@ -136,6 +136,8 @@ class SimulatedDriver(FakeDriver):
 
     def mem_alloc(self, size: int) -> Any:
         assert self.depth, "no context is current"
+        if size > self.room:
+            raise FakeMemoryError("cuMemAlloc failed: out of memory")
         self.log.append(("allocate", size))
         return SimulatedAllocation(self.gpu, self.gpu.allocate(size))
 

@@ -90,6 +90,32 @@ def test_a_loop_over_positions_stores_with_one_compilation(monkeypatch):
     assert len(made) <= 3, "\n".join(made)
 
 
+def test_a_loop_over_elements_computes_an_expression_once(monkeypatch):
+    made = compilations(monkeypatch)
+    plain = np.random.default_rng(0).standard_normal((6, 5))
+    x = txc.asarray(plain)
+    y = x * 2 + 1
+    assert float(y[3, 4]) == plain[3, 4] * 2 + 1 and not y.has_memory
+    assert float(y[2, 1]) == plain[2, 1] * 2 + 1 and y.has_memory
+    found = [[float(y[i, j]) for j in range(5)] for i in range(6)]
+    np.testing.assert_array_equal(found, plain * 2 + 1)
+    assert len(made) <= 2, "\n".join(made)
+    z = (x + 1).pad([(1, 0), (0, 2)])  # its views are no arrays in memory
+    padded = np.pad(plain + 1, [(1, 0), (0, 2)])
+    np.testing.assert_array_equal([[float(z[i, j]) for j in range(7)] for i in range(7)], padded)
+
+
+def test_lists_of_elements_are_computed_one_by_one(monkeypatch):
+    made = compilations(monkeypatch)
+    plain = np.arange(7, dtype=np.float32)
+    x = txc.asarray(plain)
+    for n in (2, 3, 5):
+        table = txc.asarray([[x[i] * x[j + 2] for j in range(n)] for i in range(n)])
+        assert table.dtype == np.float32
+        np.testing.assert_array_equal(np.asarray(table), np.outer(plain[:n], plain[2 : n + 2]))
+    assert len(made) <= 2, "\n".join(made)
+
+
 def test_elements_of_an_array_that_an_expression_refers_to_are_not_compiled(monkeypatch):
     made = compilations(monkeypatch)
     x = txc.asarray(np.arange(6.0)).reshape(2, 3)

@@ -3,6 +3,7 @@
 from .. import fft_functions
 from . import (
     chosen,
+    conditioning,
     creating,
     diagonals,
     differences,
@@ -28,7 +29,7 @@ __all__ = ["FAMILIES", "FUNCTIONS", "call"]
 
 #: Importing them fills the table.
 FAMILIES = (
-    chosen, creating, diagonals, differences, einsum, elementwise, factorisations, indexing, joining, linear,
-    order_statistics, padding, products, reductions, running, sets, shaping, sorting, statistics,
+    chosen, conditioning, creating, diagonals, differences, einsum, elementwise, factorisations, indexing, joining,
+    linear, order_statistics, padding, products, reductions, running, sets, shaping, sorting, statistics,
 )  # fmt: skip
 FUNCTIONS |= fft_functions.FUNCTIONS

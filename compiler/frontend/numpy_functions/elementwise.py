@@ -206,6 +206,45 @@ def modf(x: Any, /) -> tuple[Tensor, Tensor]:
     return apply("copysign", fraction, x), whole
 
 
+@handles(np.float_power)
+def float_power(x1: Any, x2: Any, /) -> Tensor:
+    """``x1 ** x2`` in f64, or in c128."""
+    element = common_dtype([as_tensor(x1), as_tensor(x2), as_tensor(np.float64(1))])
+    return apply("pow", cast(as_tensor(x1), element), cast(as_tensor(x2), element))
+
+
+@handles(np.frexp)
+def frexp(x: Any, /) -> tuple[Tensor, Tensor]:
+    """The fraction, of magnitude from 0.5 to 1, and the exponent of 2 that make `x`; what is not finite is its own."""
+    x = as_tensor(x)
+    x = x if x.element.is_float else methods.astype(x, "f64")
+    wide = methods.astype(x, "f64")
+    plain = apply("logical_and", apply("isfinite", wide), apply("not_equal", wide, 0.0))
+    size = apply("select", plain, abs(wide), 1.0)
+    # The logarithm may be off by one next to a power of two.
+    exponent = methods.astype(apply("floor", apply("log2", size)), "i32")
+    share = ldexp(size, -exponent)
+    exponent = exponent + methods.astype(share >= 1.0, "i32") - methods.astype(share < 0.5, "i32")
+    exponent = exponent + methods.astype(ldexp(size, -exponent) >= 1.0, "i32")
+    fraction = apply("copysign", ldexp(size, -exponent), wide)
+    zero = cast(as_tensor(0), exponent.element)
+    return cast(apply("select", plain, fraction, wide), x.element), apply("select", plain, exponent, zero)
+
+
+@handles(np.bitwise_count)
+def bitwise_count(x: Any, /) -> Tensor:
+    """How many bits of the absolute value are ones, counted in pairs, then fours, then eights."""
+    x = as_tensor(x)
+    if not x.element.is_integer:
+        raise OpError(f"np.bitwise_count takes integers, not {x.user_type}", code="TX0112")
+    bits = methods.astype(apply("abs", x), "u64")
+    for shift, mask in ((1, 0x5555555555555555), (2, 0x3333333333333333), (4, 0x0F0F0F0F0F0F0F0F)):
+        keep = np.uint64(mask)
+        bits = (bits & keep) + (apply("right_shift", bits, np.uint64(shift)) & keep)
+    total = bits * np.uint64(0x0101010101010101)
+    return methods.astype(apply("right_shift", total, np.uint64(56)), "uint8")
+
+
 @handles(np.spacing)
 def spacing(x: Any, /) -> Tensor:
     """The distance to the next float of larger magnitude, with the sign of `x`."""

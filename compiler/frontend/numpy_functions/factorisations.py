@@ -21,8 +21,8 @@ from .products import matmul
 from .table import handles
 
 __all__ = [
-    "cholesky", "det", "eigh", "eigvalsh", "inv", "matrix_rank", "pinv", "qr", "slogdet", "solve", "svd", "svdvals",
-    "usual_share",
+    "cholesky", "det", "eigh", "eigvalsh", "inv", "matrices", "matrix_rank", "pinv", "qr", "slogdet", "solve", "svd",
+    "svdvals", "usual_share",
 ]  # fmt: skip
 
 
@@ -31,7 +31,7 @@ def _named(cls: Any, *results: Tensor) -> Any:
     return cls(*results)
 
 
-def _matrices(a: Any, name: str, square: bool = True) -> Tensor:
+def matrices(a: Any, name: str, square: bool = True) -> Tensor:
     """Stacks of matrices of a floating type, square where they must be."""
     a = as_tensor(a)
     if a.ndim < 2:
@@ -60,7 +60,7 @@ def _stacked_alike(a: Tensor, b: Tensor) -> tuple[Tensor, Tensor]:
 
 @handles(np.linalg.solve)
 def solve(a: Any, b: Any, /) -> Tensor:
-    a, b = _matrices(a, "solve"), as_tensor(b)
+    a, b = matrices(a, "solve"), as_tensor(b)
     vector = b.ndim == 1
     b = methods.expand_dims(b, 1) if vector else b
     element = common_dtype([a, b])
@@ -72,13 +72,13 @@ def solve(a: Any, b: Any, /) -> Tensor:
 
 @handles(np.linalg.inv)
 def inv(a: Any) -> Tensor:
-    a = _matrices(a, "inv")
+    a = matrices(a, "inv")
     one = methods.broadcast(eye(a.shape[-1], dtype=a.dtype), a.shape)
     return apply("eliminate", a, one)[0]
 
 
 def _pivots(a: Any, name: str) -> tuple[Tensor, Tensor]:
-    a = _matrices(a, name)
+    a = matrices(a, name)
     return apply("eliminate", a, a[..., :0])[1:]
 
 
@@ -101,7 +101,7 @@ def slogdet(a: Any) -> SlogdetResult:
 @handles(np.linalg.cholesky)
 def cholesky(a: Any, /, *, upper: bool = False) -> Tensor:
     """The triangular factor; `upper` reads the upper triangle and gives its adjoint's."""
-    a = _matrices(a, "cholesky")
+    a = matrices(a, "cholesky")
     return _adjoint(apply("cholesky", _adjoint(a))) if upper else apply("cholesky", a)
 
 
@@ -109,12 +109,12 @@ def cholesky(a: Any, /, *, upper: bool = False) -> Tensor:
 def qr(a: Any, mode: str = "reduced") -> Any:
     if mode not in ("reduced", "complete", "r"):
         raise OpError(f"np.linalg.qr does not take mode={mode!r}", "it takes reduced, complete and r", "TX0240")
-    q, r = apply("qr", _matrices(a, "qr", False), complete=mode == "complete")
+    q, r = apply("qr", matrices(a, "qr", False), complete=mode == "complete")
     return r if mode == "r" else _named(QRResult, q, r)
 
 
 def _lower_or_upper(a: Any, uplo: str, name: str) -> Tensor:
-    a = _matrices(a, name)
+    a = matrices(a, name)
     if uplo.upper() not in ("L", "U"):
         raise OpError(f"np.linalg.{name} does not take UPLO={uplo!r}", "it takes L and U", "TX0240")
     return a if uplo.upper() == "L" else _adjoint(a)
@@ -153,9 +153,9 @@ def _is_wide(a: Tensor) -> bool:
 
 @handles(np.linalg.svd)
 def svd(a: Any, full_matrices: bool = True, compute_uv: bool = True, hermitian: bool = False) -> Any:
-    a = _matrices(a, "svd", False)
+    a = matrices(a, "svd", False)
     if hermitian:
-        raise OpError("np.linalg.svd does not take hermitian=True", "leave it out, or use np.linalg.eigh", "TX0240")
+        return _svd_of_hermitian(a) if compute_uv else _sizes_of_eigenvalues(a)
     if not compute_uv:
         return svdvals(a)
     if _is_wide(a):
@@ -175,9 +175,23 @@ def svd(a: Any, full_matrices: bool = True, compute_uv: bool = True, hermitian: 
     return _named(SVDResult, u, values, _adjoint(v))
 
 
+def _sizes_of_eigenvalues(a: Tensor) -> Tensor:
+    """The singular values of Hermitian matrices."""
+    return apply("sort", apply("abs", eigvalsh(a)), descending=True)
+
+
+def _svd_of_hermitian(a: Tensor) -> Any:
+    """Of an eigenvalue the sign goes to the right vectors."""
+    values, vectors = eigh(a)
+    sizes, order = apply("sort_with_positions", apply("abs", values), descending=True)
+    u = take_along_axis(vectors, _for_columns(order, vectors), -1)
+    signs = take_along_axis(apply("select", values < 0, -1.0, cast(as_tensor(1.0), values.element)), order, -1)
+    return _named(SVDResult, u, sizes, _adjoint(u * methods.expand_dims(signs, -2)))
+
+
 @handles(np.linalg.svdvals)
 def svdvals(x: Any, /) -> Tensor:
-    a = _matrices(x, "svdvals", False)
+    a = matrices(x, "svdvals", False)
     return _singular_columns(_adjoint(a) if _is_wide(a) else a)[2]
 
 
@@ -191,13 +205,11 @@ def _share_of_largest(values: Tensor, share: Any) -> Tensor:
 @handles(np.linalg.matrix_rank)
 def matrix_rank(A: Any, tol: Any = None, hermitian: bool = False, *, rtol: Any = None) -> Tensor:
     """The number of singular values above `tol`, or above the share `rtol` of the largest."""
-    if hermitian:
-        raise OpError("np.linalg.matrix_rank does not take hermitian=True", "leave it out", "TX0240")
     a = as_tensor(A)
     if a.ndim < 2:
         return apply("cast", methods.reduce("any", apply("not_equal", a, 0)), dtype="i64")
-    a = _matrices(a, "matrix_rank", False)
-    values = svdvals(a)
+    a = matrices(a, "matrix_rank", False)
+    values = _sizes_of_eigenvalues(a) if hermitian else svdvals(a)
     if tol is None:
         above = _share_of_largest(values, usual_share(a) if rtol is None else rtol)
     else:
@@ -216,10 +228,8 @@ def usual_share(a: Any) -> Tensor:
 @handles(np.linalg.pinv)
 def pinv(a: Any, rcond: Any = None, hermitian: bool = False, *, rtol: Any = None) -> Tensor:
     """The pseudo-inverse, without singular values up to a share of the largest (1e-15, as NumPy)."""
-    if hermitian:
-        raise OpError("np.linalg.pinv does not take hermitian=True", "leave it out", "TX0240")
-    a = _matrices(a, "pinv", False)
-    u, values, vh = svd(a, False)
+    a = matrices(a, "pinv", False)
+    u, values, vh = svd(a, False, hermitian=hermitian)
     share = rcond if rtol is None else rtol
     above = _share_of_largest(values, 1e-15 if share is None else share)
     inverse = apply("select", values > above, 1 / values, cast(as_tensor(0.0), values.element))

@@ -118,11 +118,32 @@ def _counted(bins: Tensor, weights: Any, count: Any, element: str) -> Tensor:
 
 @handles(np.histogram)
 def histogram(a: Any, bins: Any = 10, range: Any = None, density: Any = None, weights: Any = None) -> Any:
-    """Counts of values in bins of equal width, and the bins' edges, by NumPy's own rules for values near edges."""
-    if not is_integer(bins):
-        raise OpError("np.histogram takes a number of bins, no edges", "use np.searchsorted and np.bincount", "TX0240")
-    if density:
-        raise OpError("np.histogram does not take density", "divide the counts by their sum and the widths", "TX0240")
+    """Counts of values in bins, and the bins' edges, by NumPy's own rules for values near edges.
+
+    `bins` is a number of bins of equal width, or their edges, which are not checked to ascend.
+    """
+    found, edges = (_in_equal_bins if is_integer(bins) else _between_edges)(a, bins, range, weights)
+    if not density:
+        return found, edges
+    widths = edges[1:] - edges[:-1]
+    return found / widths / methods.reduce("sum", found), edges
+
+
+def _between_edges(a: Any, bins: Any, range: Any, weights: Any) -> tuple[Tensor, Tensor]:
+    if isinstance(bins, str) or as_tensor(bins).ndim != 1:
+        raise OpError(
+            f"np.histogram does not take bins={bins!r}", "it takes their number, or a vector of edges", "TX0240"
+        )
+    x, edges = methods.ravel(as_tensor(a)), as_tensor(bins)
+    count = edges.shape[0] - 1
+    # Bins hold their left edge, the last one its right edge too; bin number `count` takes what is outside.
+    at = apply("searchsorted", edges, x, side="right") - 1
+    at = apply("select", x == edges[-1], count - 1, at)
+    at = apply("select", apply("logical_and", edges[0] <= x, x <= edges[-1]), at, count)
+    return _weighed(at, x, count, weights), edges
+
+
+def _in_equal_bins(a: Any, bins: Any, range: Any, weights: Any) -> tuple[Tensor, Tensor]:
     x = methods.ravel(as_tensor(a))
     x = x if x.element.is_float else cast(x, DTYPES["f64"])
     low, high = (x.min(), x.max()) if range is None else (as_tensor(float(v)) for v in range)
@@ -138,11 +159,16 @@ def histogram(a: Any, bins: Any = 10, range: Any = None, density: Any = None, we
     at = at - cast(x < inside(edges, at), DTYPES["i64"])
     above = apply("logical_and", x >= inside(edges, at + 1), at != bins - 1)
     at = apply("select", counted, at + cast(above, DTYPES["i64"]), bins)
+    return _weighed(at, x, bins, weights), edges
+
+
+def _weighed(at: Tensor, x: Tensor, bins: Any, weights: Any) -> Tensor:
+    """How many elements of `x`, or what weights of theirs, are in each bin, `at` being the bin of each."""
     if weights is None:
-        return _counted(at, 1, bins, "i64"), edges
+        return _counted(at, 1, bins, "i64")
     values = methods.ravel(as_tensor(weights))
     x, values = broadcast_together([x, values], "np.histogram")
-    return _counted(at, cast(values, DTYPES["f64"]), bins, "f64"), edges
+    return _counted(at, cast(values, DTYPES["f64"]), bins, "f64")
 
 
 @handles(np.copyto)
@@ -159,10 +185,11 @@ def putmask(a: Any, /, mask: Any, values: Any) -> None:
 
 @handles(np.choose)
 def choose(a: Any, choices: Any, out: Any = None, mode: str = "raise") -> Any:
-    """The element of the choice that `a` numbers; one out of bounds is the nearest."""
-    if mode not in ("raise", "clip"):
-        raise OpError(f"np.choose does not take mode={mode!r}", "it takes raise and clip", "TX0240")
+    """The element of the choice that `a` numbers; one out of bounds is the nearest, unless numbers wrap."""
+    if mode not in ("raise", "clip", "wrap"):
+        raise OpError(f"np.choose does not take mode={mode!r}", "it takes raise, clip and wrap", "TX0240")
     a, tensors = as_tensor(a), [as_tensor(c) for c in choices]
+    a = a % len(tensors) if mode == "wrap" else a
     result = tensors[-1]
     for number in reversed(range(len(tensors) - 1)):
         result = apply("select", apply("less_equal", a, number), tensors[number], result)

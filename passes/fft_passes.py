@@ -1,0 +1,320 @@
+"""The passes of a Fourier transform over a thread's scratch memory, by Stockham's method, and how memory is addressed.
+
+A pass of radix r takes the data as ``[r][m][s]`` and leaves ``[m][r][s]``, s growing by r, so the last pass leaves
+results in order.  Vectors run along s; in the first pass, where s is 1, along m.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+
+from xdsl.ir import SSAValue
+
+from ..dialects.body_builder import BodyBuilder
+from ..dialects.butterflies import RADICES, Pair, butterfly
+from ..dialects.dims import Dim, dim, minimum
+from ..dialects.index_map import unravel
+from ..dialects.scalar import ComplexValue, Value
+from ..dialects.types import DTYPES
+from .loop_code import Code
+
+__all__ = ["ENDS", "I64", "Passes", "fits", "next_radix", "times"]
+
+I64 = DTYPES["i64"]
+#: Radices whose first pass runs in vectors, and whose last may write the result; the others are first in few lengths.
+ENDS = (8, 4, 3, 5)
+#: Cells of a thread: what is left of the length, s, and which half of the scratch memory holds the data.
+LEFT, SPAN, HALF = 0, 1, 2
+
+
+def next_radix(left: int) -> int:
+    """The radix of the next pass where so much is left of a length: 16 is 4 times 4."""
+    return next(r for r in RADICES if left % r == 0 and not (r == 8 and left == 16))
+
+
+def fits(b: BodyBuilder, left: Value, radix: int) -> Value:
+    """Whether a pass may have this radix, as `next_radix` says."""
+    divides = b.rem(left, radix).equals(0)
+    return divides & left.differs(16) if radix == 8 else divides
+
+
+class Passes:
+    """What the transforms of one kernel have in common.
+
+    Rows, of which `v` is 1, run alone, and their parts are ``[2][length]``; others run `v` side by side, with parts
+    ``[length][2][v]``, and some such vectors one after another.  Where `direct` is 1, the first pass, of `radix`, reads
+    the operand and the last one writes the result.
+    """
+
+    width: int
+    v: int
+    #: The extents outside the transformed dim and inside; `inner` is how many elements the latter are.
+    before: tuple[Dim, ...]
+    after: tuple[Dim, ...]
+    inner: Dim
+    groups: Dim
+    side: Dim
+    inverse: bool
+    along_rows: bool
+    #: Whether the transformed dim comes behind those `inner` ones.
+    moved: bool
+    #: Which of the vectors of transforms that are in scratch memory together the code being written is about.
+    member: Dim
+    length: Dim
+    direct: Dim
+    radix: Dim
+    x: SSAValue
+    y: SSAValue
+    #: Factors ``exp(-2*pi*i * k / length)``, and those of a row's first pass in its order.
+    table: SSAValue
+    turned: SSAValue
+    scratch: SSAValue
+    cells: SSAValue
+    #: Of a known length, what its passes over scratch memory leave to the last one.
+    left: Dim
+
+    # Memory
+
+    def _place(self, row: Dim, j: Dim, lane: Dim) -> tuple[list[Dim], list[Dim]]:
+        """The index of an element of a transform in the operand, and the guards that say whether it is there."""
+        if self.along_rows:
+            return [*unravel(row, self.before), j, *(dim(0) for _ in self.after)], []
+        inside = row % self.groups * self.side + self.member * self.v + lane
+        around = [*unravel(row // self.groups, self.before)]
+        guards = [] if (self.inner.const or 1) % self.v == 0 and self.inner.const else [self.inner - 1 - inside]
+        if self.moved:
+            return [*unravel(inside, self.after), j], guards
+        return [*around, j, *unravel(inside, self.after)], guards
+
+    @contextmanager
+    def _elements(self, code: Code, count: Dim, first: Dim | int = 0) -> Iterator[tuple[Code, Dim, Dim]]:
+        """A loop over the elements of the transforms of one row: the position and the lane."""
+        if self.v == 1:
+            with code.for_(first, count, self.width) as (inner, j):
+                yield inner, j, dim(0)
+            return
+        with code.for_(first, count) as (middle, j), middle.for_(0, self.v, self.width) as (inner, lane):
+            yield inner, j, lane
+
+    def _swapped(self, z: Pair) -> Pair:
+        """The inverse transform is the forward one with parts exchanged before and after."""
+        return (z[1], z[0]) if self.inverse else z
+
+    def _part(self, part: int, at: Dim, lane: Dim) -> list[Dim]:
+        """The index of a part of a number in a half of the scratch memory."""
+        return [dim(part), at] if self.v == 1 else [at, dim(part), lane]
+
+    def _put(self, code: Code, half: Dim | int, at: Dim, lane: Dim, z: Pair) -> None:
+        for part in (0, 1):
+            code.store(z[part], self.scratch, [self.member, dim(half), *self._part(part, at, lane)])
+
+    def _get(self, code: Code, half: Dim, at: Dim, lane: Dim) -> Pair:
+        return self._pair(code, self.scratch, [[self.member, half, *self._part(part, at, lane)] for part in (0, 1)])
+
+    def _factor(self, code: Code, table: SSAValue, at: Dim) -> Pair:
+        return self._pair(code, table, [[dim(part), at] for part in (0, 1)])
+
+    def _pair(self, code: Code, buffer: SSAValue, index: Sequence[Sequence[Dim]]) -> Pair:
+        return code.load(buffer, index[0]), code.load(buffer, index[1])
+
+    def _begin(self, code: Code, half: Dim | int = 0) -> None:
+        for cell, value in ((LEFT, self.length), (SPAN, 1), (HALF, half)):
+            code.store(code.b.index(dim(value)), self.cells, [dim(cell)])
+
+    def _half(self, code: Code) -> Dim:
+        return code.bind(code.load(self.cells, [dim(HALF)]))
+
+    def _read(self, code: Code, row: Dim, j: Dim, lane: Dim, guarded: bool = False) -> Pair:
+        index, guards = self._place(row, j, lane)
+        z = code.load(self.x, index, guards if guarded else ())
+        assert isinstance(z, ComplexValue)
+        return self._swapped((z.re, z.im))
+
+    def _write(self, code: Code, row: Dim, j: Dim, lane: Dim, z: Pair, guarded: bool = False) -> None:
+        index, guards = self._place(row, j, lane)
+        code.store(code.b.complex_of(*self._swapped(z)), self.y, index, guards if guarded else ())
+
+    # Passes over scratch memory
+
+    def _passes(self, code: Code) -> None:
+        """Passes until nothing of the length is left, or the last one where transforms go directly.
+
+        They are those of a known length, else there is a loop that chooses each.
+        """
+        if self.length.const is None:
+            code.while_(self._goes_on, lambda c: self._choose(c, RADICES))
+            return
+        direct = self.direct.const == 1
+        span = self.radix.const or 1 if direct else 1
+        left = self.length.const // span
+        while left > 1 and not (direct and left in ENDS):
+            radix = next_radix(left)
+            left //= radix
+            self._pass(code, radix, dim(left), dim(span))
+            span *= radix
+        self.left = dim(left)
+
+    def _goes_on(self, code: Code) -> Value:
+        left = code.load(self.cells, [dim(LEFT)])
+        more = left > 1
+        if self.direct.const == 0:
+            return more
+        last = left.equals(ENDS[0])
+        for radix in ENDS[1:]:
+            last = last | left.equals(radix)
+        return more & ~(last & code.b.index(self.direct).equals(1))
+
+    def _choose(self, code: Code, radices: Sequence[int]) -> None:
+        """The first radix that divides what is left of the length."""
+        radix, *others = radices
+        left = code.load(self.cells, [dim(LEFT)])
+
+        def run(c: Code) -> None:
+            rest, span = c.load(self.cells, [dim(LEFT)]) / radix, c.load(self.cells, [dim(SPAN)])
+            self._pass(c, radix, c.bind(rest), c.bind(span))
+            c.store(rest, self.cells, [dim(LEFT)])
+            c.store(span * radix, self.cells, [dim(SPAN)])
+
+        if not others:
+            run(code)
+            return
+        code.if_(fits(code.b, left, radix), run, lambda c: self._choose(c, others))
+
+    def _pass(self, code: Code, radix: int, m: Dim, s: Dim) -> None:
+        half = code.load(self.cells, [dim(HALF)])
+        source, target = code.bind(half), code.bind(1 - half)
+
+        def first(c: Code) -> None:
+            self._first(c, radix, m, source, target, None)
+
+        def wide(c: Code) -> None:
+            self._later(c, radix, m, s, source, target, True)
+
+        def narrow(c: Code) -> None:
+            self._later(c, radix, m, s, source, target, False)
+
+        b = code.b
+        if self.v > 1:
+            wide(code)
+        elif s.const is not None:
+            at_first = s.const == 1 and (m.const or 0) >= self.width
+            (first if at_first else wide if s.const >= self.width else narrow)(code)
+        else:
+            code.if_(
+                b.index(s) >= self.width,
+                wide,
+                lambda c: (
+                    c.if_(c.b.index(s).equals(1) & (c.b.index(m) >= self.width), first, narrow)
+                    if radix == max(ENDS)
+                    else narrow(c)
+                ),
+            )
+
+    @contextmanager
+    def _whole(self, code: Code, count: Dim, copies: bool = False) -> Iterator[tuple[Code, Dim]]:
+        """A loop over at least a vector of elements, in whole vectors: the last starts earlier where some are left.
+
+        A pass reads and writes different memory, so computing some elements twice changes nothing.  With `copies` the
+        elements are copies of scalar code, around vectors that cross them.
+        """
+        with code.for_(0, (count + (self.width - 1)) // self.width) as (middle, number):
+            start = middle.bind(middle.b.index(minimum(number * self.width, count - self.width)))
+            vector, unroll = (1, self.width) if copies else (self.width, 1)
+            with middle.for_(0, self.width, vector, unroll) as (inner, lane):
+                yield inner, start + lane
+
+    def _first(self, code: Code, radix: int, m: Dim, source: Dim, target: Dim, row: Dim | None) -> None:
+        """The pass with s of 1, over the elements of a row of the operand or those in scratch memory.
+
+        Vectors run along m.  They leave ``[r][m]`` in the other half; back goes ``[m][r]``.
+        """
+        lane = dim(0)
+        with self._whole(code, m) as (c, p):
+            places = [p + m * k for k in range(radix)]
+            if row is None:
+                given = [self._get(c, source, at, lane) for at in places]
+            else:
+                given = [self._read(c, row, at, lane) for at in places]
+            for k, z in enumerate(butterfly(c.b, given)):
+                at = p + m * k
+                self._put(c, target, at, lane, times(c.b, z, self._factor(c, self.turned, at)) if k else z)
+        side = min(self.width, radix)
+        if radix % side:
+            moved = code.for_(0, m), 1
+        else:
+            moved = self._whole(code, m, copies=True), side
+        with moved[0] as (middle, p), middle.for_(0, radix, moved[1]) as (c, k):
+            self._put(c, source, p * radix + k, lane, self._get(c, target, p + m * k, lane))
+
+    def _later(self, code: Code, radix: int, m: Dim, s: Dim, source: Dim, target: Dim, wide: bool) -> None:
+        """Vectors along s (whole ones where it is `wide`), or across transforms side by side."""
+        with code.for_(0, m) as (middle, p):
+            factors = [self._factor(middle, self.table, p * s * k) for k in range(1, radix)]
+            with self._along(middle, s, wide) as (c, q, lane):
+                given = [self._get(c, source, q + s * (p + m * k), lane) for k in range(radix)]
+                for k, z in enumerate(butterfly(c.b, given)):
+                    turned = times(c.b, z, _in(c, factors[k - 1])) if k else z
+                    self._put(c, target, q + s * (p * radix + k), lane, turned)
+        code.store(code.b.index(target), self.cells, [dim(HALF)])
+
+    @contextmanager
+    def _along(self, code: Code, s: Dim, wide: bool) -> Iterator[tuple[Code, Dim, Dim]]:
+        if wide and self.v == 1:
+            with self._whole(code, s) as (c, q):
+                yield c, q, dim(0)
+            return
+        with self._elements(code, s) as found:
+            yield found
+
+    # Passes that read the operand or write the result
+
+    def _first_directly(self, code: Code, row: Dim) -> None:
+        def of_radix(c: Code, radix: int) -> None:
+            m = c.bind(c.b.index(self.length // radix))
+            self._first(c, radix, m, dim(0), dim(1), row)
+            for cell, value in ((LEFT, m), (SPAN, dim(radix))):
+                c.store(c.b.index(value), self.cells, [dim(cell)])
+
+        self._by_radix(code, self.radix, of_radix, lambda _: None)
+
+    def _last_directly(self, code: Code, row: Dim, otherwise: Callable[[Code], None]) -> None:
+        """The last pass where one is left, which `_passes` decides."""
+
+        def of_radix(c: Code, radix: int) -> None:
+            half, s = self._half(c), c.bind(c.b.index(self.length // radix))
+            with self._whole(c, s) as (each, q):
+                given = [self._get(each, half, q + s * k, dim(0)) for k in range(radix)]
+                for k, z in enumerate(butterfly(each.b, given)):
+                    self._write(each, row, q + s * k, dim(0), z)
+
+        left = self.left if self.length.const is not None else code.bind(code.load(self.cells, [dim(LEFT)]))
+        self._by_radix(code, left, of_radix, otherwise)
+
+    def _by_radix(
+        self, code: Code, radix: Dim, run: Callable[[Code, int], None], otherwise: Callable[[Code], None]
+    ) -> None:
+        """What a radix of `ENDS` asks for; `otherwise` where it is none of these."""
+        if radix.const is not None:
+            run(code, radix.const) if radix.const in ENDS else otherwise(code)
+            return
+
+        def one_of(c: Code, radices: Sequence[int]) -> None:
+            if not radices:
+                otherwise(c)
+                return
+            which, *others = radices
+            c.if_(c.b.index(radix).equals(which), lambda c: run(c, which), lambda c: one_of(c, others))
+
+        one_of(code, ENDS)
+
+
+def _in(code: Code, z: Pair) -> Pair:
+    """Values of an enclosing block, for the builder of an inner one."""
+    re, im = (Value(code.b, x.ref, x.dtype) for x in z)
+    return re, im
+
+
+def times(b: BodyBuilder, x: Pair, y: Pair) -> Pair:
+    """A complex product, each part rounded twice."""
+    return b.fma(x[0], y[0], -(x[1] * y[1])), b.fma(x[0], y[1], x[1] * y[0])
