@@ -86,7 +86,7 @@ class MergeWriter(ScanWriter):
             loaded, first, second = self._next(merge, first, second, self.add(done, str(2 * width)))
             kept: list[str] = []
             for old, new, base in zip(waiting, loaded, to):
-                low, high = self._exchanged(merge, old, self._shuffle(merge, new, new, range(width)[::-1]))
+                low, high = self._exchanged(merge, old, self._permuted(merge, new, new, range(width)[::-1]))
                 self.put(f"store {merge.type} {self._in_order(merge, low)}, "
                          f"ptr {self._pointer_to(base, dtype, done)}, align {dtype.bytes}")  # fmt: skip
                 kept.append(self._in_order(merge, high))
@@ -123,10 +123,10 @@ class MergeWriter(ScanWriter):
         """The elements of a vector that first ascend and then descend, or the other way round, ascending."""
         distance = merge.width // 2
         while distance:
-            other = self._shuffle(merge, value, value, [lane ^ distance for lane in range(merge.width)])
+            other = self._permuted(merge, value, value, [lane ^ distance for lane in range(merge.width)])
             low, high = self._exchanged(merge, value, other)
             lanes = [lane + merge.width * bool(lane & distance) for lane in range(merge.width)]
-            value = self._shuffle(merge, low, high, lanes)
+            value = self._permuted(merge, low, high, lanes)
             distance //= 2
         return value
 
@@ -136,7 +136,7 @@ class MergeWriter(ScanWriter):
         low, high = (self.intrinsic(name, ty, ty, [(ty, a), (ty, b)]) for name in ("smin", "smax"))
         return low, high
 
-    def _shuffle(self, merge: _Merge, a: str, b: str, lanes: Sequence[int]) -> str:
+    def _permuted(self, merge: _Merge, a: str, b: str, lanes: Sequence[int]) -> str:
         if merge.width == 1:
             return a
         order = "<" + ", ".join(f"i32 {lane}" for lane in lanes) + ">"
