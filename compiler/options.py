@@ -10,7 +10,7 @@ from .devices import CPU, OptionError, gpu_device, parse_device
 __all__ = ["FASTMATH", "OptionError", "Options", "parse_device"]
 
 #: Rewrites that change results and must therefore be allowed by name.
-FASTMATH = ("reassoc",)
+FASTMATH = ("reassoc", "tf32")
 
 
 class Options(NamedTuple):

@@ -22,6 +22,7 @@ from xdsl.utils.exceptions import ArgSpecParseError
 from ..dialects.attributes import BufferType, DimsAttr, dims_attr, from_attr, tensor_of
 from ..dialects.dims import Dim, dim, packed_strides
 from ..dialects.dominance import check_dominance
+from ..dialects.matrix_unit import allowed_units
 from ..passes.bufferize import BufferizePass
 from ..passes.canonicalize import CanonicalizePass
 from ..passes.costs import Machine
@@ -124,12 +125,12 @@ def run_stages(
     run.passes("canonical", CanonicalizePass)
     run.passes("layout", LayoutSwapPass)
     run.passes("evals", EvalInsertionPass)
-    units = target.has_matrix_units and "reassoc" in options.fastmath
+    units = allowed_units(target.capability, options.fastmath)
     run.passes("fused", FusionPass, has_fma=target.has_fma, locations=options.debug, matrix_units=units)
     run.passes("buffers", BufferizePass)
     work = work_of(function_of(run.module_now())) if run.reaches("obj") and run.reaches("buffers") else None
     if target.is_gpu:
-        run.passes("loops", ScheduleGpuPass)
+        run.passes("loops", ScheduleGpuPass, warpgroups=target.has_warpgroups)
         return run.on_gpu(target)
     run.passes("loops", ScheduleCpuPass, vector_bits=min(target.vector_bits, ScheduleCpuPass.vector_bits))
     if run.reaches("llvm"):

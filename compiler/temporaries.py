@@ -14,6 +14,7 @@ from .diagnostics import TxcError
 
 if TYPE_CHECKING:
     from xdsl.dialects.builtin import ModuleOp
+    from xdsl.ir import Operation
 
     from .executable import CodeSpec, Prepared
 
@@ -64,7 +65,10 @@ def _largest(module: ModuleOp, sizes: dict[Sym, int]) -> tuple[int, str, str]:
             for n in shape:
                 # A size that follows an iterator is not known from outside: it counts as one.
                 number *= n if isinstance(n, int) else 1
-            loc = op.attributes.get("loc")
+            around: Operation | None = op
+            while around is not None and "loc" not in around.attributes:
+                around = around.parent_op()  # the line of what is around it, where it has none
+            loc = around.attributes["loc"] if around is not None else None
             text = f"{info.dtype.name}[{', '.join(map(str, shape))}]"
             found.append((number * info.dtype.bytes, text, getattr(loc, "data", "")))
     return max(found, key=lambda f: f[0])

@@ -51,7 +51,7 @@ def _atom_bounds(atom: Atom, symbol: Sym, first: Dim, last: Dim) -> tuple[Dim, D
     if atom.fn in ("min", "max"):
         pick = minimum if atom.fn == "min" else maximum
         return pick(a[0], b[0]), pick(a[1], b[1])
-    if symbol in atom.b.symbols() or not atom.b.nonneg:
+    if atom.fn == "^" or symbol in atom.b.symbols() or not atom.b.nonneg:
         return None
     return (a[0] // atom.b, a[1] // atom.b) if atom.fn == "//" else (dim(0), dim(atom.b - 1))
 
@@ -129,6 +129,8 @@ def simplify(expr: Dim, extents: Mapping[Sym, Dim]) -> Dim:
             if _bounded_nonneg(a - b, extents):
                 return b if atom.fn == "min" else a
             return minimum(a, b) if atom.fn == "min" else maximum(a, b)
+        if atom.fn == "^":
+            return a ^ b
         whole, rest = split_divisible(a, b)
         if b.const is not None and b.const > 0:
             turns = dict(rest.terms).get((), 0) // b.const

@@ -1,8 +1,9 @@
 """Integer expressions over symbols: the sizes of tensors, loop bounds, strides and index maps.
 
 A `Dim` is an immutable, interned polynomial with integer coefficients.  Its atoms are symbols and the calls
-``a // b``, ``a % b``, ``min`` and ``max``, kept opaque.  Interning makes equality of normal forms object identity,
-so ``n*m - m`` and ``m*(n - 1)`` are the same object.  Division and remainder are Python's (they round down).
+``a // b``, ``a % b``, ``a ^ b`` (of bits), ``min`` and ``max``, kept opaque.  Interning makes equality of normal forms
+object identity, so ``n*m - m`` and ``m*(n - 1)`` are the same object.  Division and remainder are Python's (they round
+down).
 
 A symbol written ``n`` is never negative (a size or an iterator); one written ``$s`` may be (a stride, an `int`
 argument).  Nothing here imports xDSL or NumPy; `evaluate` works on ints and on integer arrays alike.
@@ -13,6 +14,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
+from math import gcd
 from typing import Any, ClassVar, TypeAlias
 
 __all__ = [
@@ -54,7 +56,7 @@ class Sym:
 
 
 class Call:
-    """An operation that stays opaque inside a polynomial: ``fn`` is one of ``// % min max``."""
+    """An operation that stays opaque inside a polynomial: ``fn`` is one of ``// % ^ min max``."""
 
     __slots__ = ("a", "b", "fn", "key", "nonneg")
     _interned: ClassVar[dict[tuple[str, Dim, Dim], Call]] = {}
@@ -173,10 +175,13 @@ class Dim:
         if other.const and self.const is not None:
             return dim(self.const // other.const)
         whole, rest = split_divisible(self, other)
-        if not rest.terms:
+        if not rest.terms or _is_remainder_below(rest, other):
             return whole
         if whole.terms:
             return whole + rest // other
+        common = _common_factor(rest, other)
+        if common > 1:
+            return _divided(rest, common) // _divided(other, common)
         inner = _only_call(self)
         if inner is not None and inner.fn == "//" and (inner.b.const or 0) > 0 and (other.const or 0) > 0:
             return inner.a // (inner.b * other)
@@ -190,7 +195,20 @@ class Dim:
         if other.const and self.const is not None:
             return dim(self.const % other.const)
         _, rest = split_divisible(self, other)
+        if _is_remainder_below(rest, other):
+            return rest
+        common = _common_factor(rest, other)
+        if common > 1 and rest.terms:
+            return _divided(rest, common) % _divided(other, common) * common
         return of_atom(Call("%", rest, other)) if rest.terms else rest
+
+    def __xor__(self, other: DimLike) -> Dim:
+        other = dim(other)
+        if other.const is not None and self.const is not None:
+            return dim(self.const ^ other.const)
+        if self.const == 0 or other.const == 0:
+            return self + other
+        return of_atom(Call("^", self, other))
 
     def evaluate(self, env: Mapping[Sym, Any]) -> Any:
         """Its value where each symbol has the value that `env` gives it; arrays broadcast."""
@@ -311,6 +329,26 @@ def _only_call(expr: Dim) -> Call | None:
     return None
 
 
+def _is_remainder_below(a: Dim, b: Dim) -> bool:
+    """Whether `a` is a remainder by a constant that is at most the constant `b`, and so lies below that."""
+    atom = _only_call(a)
+    if atom is None or atom.fn != "%" or atom.b.const is None or b.const is None:
+        return False
+    return 0 < atom.b.const <= b.const
+
+
+def _common_factor(a: Dim, b: Dim) -> int:
+    """The largest number that divides a positive constant `b` and every coefficient of `a`; 1 for any other `b`."""
+    if b.const is None or b.const <= 0:
+        return 1
+    return gcd(b.const, *(coeff for _, coeff in a.terms))
+
+
+def _divided(expr: Dim, by: int) -> Dim:
+    """An expression all of whose coefficients a number divides, divided by it."""
+    return Dim.of_terms({mono: coeff // by for mono, coeff in expr.terms})
+
+
 def _evaluate_atom(atom: Atom, env: Mapping[Sym, Any]) -> Any:
     if isinstance(atom, Sym):
         return env[atom]
@@ -319,6 +357,8 @@ def _evaluate_atom(atom: Atom, env: Mapping[Sym, Any]) -> Any:
         return a // b
     if atom.fn == "%":
         return a % b
+    if atom.fn == "^":
+        return a ^ b
     if isinstance(a, int) and isinstance(b, int):
         return min(a, b) if atom.fn == "min" else max(a, b)
     less = a < b
@@ -335,6 +375,7 @@ def _substitute_atom(atom: Atom, env: Mapping[Sym, Dim]) -> Dim:
 _FUNCTIONS: dict[str, Callable[[Dim, Dim], Dim]] = {
     "//": lambda a, b: a // b,
     "%": lambda a, b: a % b,
+    "^": lambda a, b: a ^ b,
     "min": minimum,
     "max": maximum,
 }
@@ -404,6 +445,8 @@ def _from_ast(node: ast.expr) -> Dim:
                     return a // b
                 case ast.Mod():
                     return a % b
+                case ast.BitXor():
+                    return a ^ b
         case ast.Call(func=ast.Name(id="min" | "max" as fn), args=[left, right]):
             return _FUNCTIONS[fn](_from_ast(left), _from_ast(right))
     raise ValueError("unsupported syntax")

@@ -43,13 +43,13 @@ from .attributes import (
 )
 from .dims import Dim, dim
 from .loop_base import Ranged, YieldOp, expect_yield, integer, parallel_around, range_attributes
-from .loop_matrix import MatrixFoldOp
+from .loop_matrix import AsyncCopyOp, MatrixFoldOp
 from .loop_merge import MergeOp
 from .order import Order
 
 __all__ = [
-    "LOOP", "AllocOp", "BarrierOp", "BindOp", "BufferInfo", "ClockOp", "ForOp", "IfOp", "IndexOp", "LoadOp",
-    "MatrixFoldOp", "MergeOp", "ParallelOp", "ReduceOp", "ScanOp", "StoreOp", "WhileOp", "YieldOp",
+    "LOOP", "AllocOp", "AsyncCopyOp", "BarrierOp", "BindOp", "BufferInfo", "ClockOp", "ForOp", "IfOp", "IndexOp",
+    "LoadOp", "MatrixFoldOp", "MergeOp", "ParallelOp", "ReduceOp", "ScanOp", "StoreOp", "WhileOp", "YieldOp",
 ]  # fmt: skip
 
 
@@ -513,8 +513,8 @@ class ClockOp(IRDLOperation):
 LOOP = Dialect(
     "loop",
     [
-        AllocOp, BarrierOp, BindOp, ClockOp, ForOp, IfOp, IndexOp, LoadOp, MatrixFoldOp, MergeOp, ParallelOp, ReduceOp,
-        ScanOp, StoreOp, WhileOp, YieldOp,
+        AllocOp, AsyncCopyOp, BarrierOp, BindOp, ClockOp, ForOp, IfOp, IndexOp, LoadOp, MatrixFoldOp, MergeOp,
+        ParallelOp, ReduceOp, ScanOp, StoreOp, WhileOp, YieldOp,
     ],
     [BufferType],
 )  # fmt: skip

@@ -12,8 +12,9 @@ have no fused multiply-add, the product is rounded and then combined.  Either wa
 ``serial``: one element after another, the first of them combined with the identity, which may then be any value: most
 scans along outer dims, and folds by functions of users.
 ``unit<block, fma>``: sums of products by the matrix units of a GPU, a block of products at a time, which a unit adds to
-the sum so far in an order of its own; the reference adds them in f64 and rounds once.  Equal on one target for any
-schedule, and no more than that.
+the sum so far in an order of its own.  The reference rounds factors of f32 to tf32 (a significand of 11 bits, ties away
+from zero), adds the products in f64 and rounds once; of f64 it makes a chain.  Equal on one target for any schedule,
+and no more than that.  ``unit<block>`` is for whole numbers, whose sums are the same in any order.
 ``prefix<block, lanes>`` is for scans only.  A run of ``lanes`` elements is scanned by doubling: for s = 1, 2, 4, … lane
 ``l`` becomes the merge of lane ``l - s`` (of the identity where there is none) and lane ``l``.  Within a block the runs
 are chained: a run's prefixes are merged with the last one of the run before (at first the identity).  Blocks are
@@ -26,7 +27,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-__all__ = ["CHAIN_FMA", "FREE", "SERIAL", "UNIT", "Order", "parse_order", "scan_order", "sum_order"]
+__all__ = ["CHAIN_FMA", "FREE", "SERIAL", "Order", "parse_order", "scan_order", "sum_order"]
 
 
 @dataclass(frozen=True)
@@ -51,7 +52,6 @@ class Order:
 FREE = Order("free")
 SERIAL = Order("serial")
 CHAIN_FMA = Order("chain", 512, 1, "fma")
-UNIT = Order("unit", 16, 1, "fma")
 
 
 def sum_order(bits: int, innermost: bool) -> Order:
@@ -85,7 +85,7 @@ def parse_order(text: str) -> Order:
     else:
         raise ValueError(
             f"{text!r} is not an order: free, serial, tree<block, lanes[, product]>, chain<block[, product]>, "
-            "unit<block, fma> or prefix<block, lanes>, where product is fma or mul_add"
+            "unit<block[, fma]> or prefix<block, lanes>, where product is fma or mul_add"
         )
     if (
         order.block & (order.block - 1)

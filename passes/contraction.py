@@ -30,7 +30,7 @@ class Factors:
 def factors_of(nest: kernel.GenericOp) -> Factors | None:
     """The factors of a contraction in which either has iterators that the other has not; None for other nests.
 
-    The order is a chain, or free with whole numbers; with lanes along the fold it is a reduction's.
+    The order is a chain, a matrix unit's, or free with whole numbers; with lanes along the fold it is a reduction's.
     """
     values = _values(nest)
     if values is None:
@@ -53,7 +53,7 @@ def _values(nest: kernel.GenericOp) -> tuple[SSAValue, SSAValue] | None:
     product = last.values[0].owner
     sum_ = nest.merge.block.first_op
     if (
-        order.kind != "free"
+        order.kind not in ("free", "unit")
         or len(last.values) != 1
         or not isinstance(product, arith.MuliOp)
         or not isinstance(sum_, arith.AddiOp)

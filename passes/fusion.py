@@ -47,7 +47,7 @@ class FusionPass(ModulePass):
 
     `has_fma` says whether scalar bodies may hold fused multiply-adds: a fact of the target.  With `locations` their ops
     say which of the user's lines they come from, as debug information needs; a nest has but one line.  `matrix_units`
-    lets contractions of f16 and bf16 have the order of a GPU's matrix units.
+    names the units of a GPU (`dialects.matrix_unit`) whose order contractions may have.
     """
 
     name = "tx-fuse"
@@ -56,13 +56,13 @@ class FusionPass(ModulePass):
     siblings: bool = True
     has_fma: bool = True
     locations: bool = False
-    matrix_units: bool = False
+    matrix_units: tuple[str, ...] = ()
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for function in [f for f in op.body.block.ops if isinstance(f, func.FuncOp)]:
             fuse(function, self)
             if self.matrix_units:
-                use_matrix_units(function)
+                use_matrix_units(function, self.matrix_units)
 
 
 def fuse(function: func.FuncOp, options: FusionPass) -> None:

@@ -2,35 +2,59 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+from dataclasses import dataclass
+
 from xdsl.dialects import arith, func
 from xdsl.ir import SSAValue
 
 from ..dialects import kernel
 from ..dialects.attributes import order_attr, scalar_dtype
-from ..dialects.order import UNIT
+from ..dialects.matrix_unit import UNITS, MatrixUnit, unit_of
+from ..dialects.order import Order
 from .contraction import factors_of
 
-__all__ = ["narrow_factors", "use_matrix_units"]
-
-#: The element types of factors that units multiply.
-NARROW = ("f16", "bf16")
+__all__ = ["HeldFactors", "held_factors", "use_matrix_units"]
 
 
-def use_matrix_units(function: func.FuncOp) -> None:
-    """Give contractions of narrow factors in f32 the order ``unit``, in place."""
+@dataclass(frozen=True)
+class HeldFactors:
+    """The factors of a contraction as a unit takes them, before they are widened, and their types."""
+
+    values: tuple[SSAValue, SSAValue]
+    types: tuple[str, str]
+
+    def unit(self, order: Order) -> MatrixUnit | None:
+        return unit_of(self.types, order)
+
+
+def use_matrix_units(function: func.FuncOp, names: Collection[str]) -> None:
+    """Give contractions that one of the named units takes its order, in place."""
     for nest in [op for op in function.walk() if isinstance(op, kernel.GenericOp)]:
-        if narrow_factors(nest) is not None:
-            nest.attributes["order"] = order_attr(UNIT)
+        held = held_factors(nest)
+        units = [u for u in UNITS if u.name in names and held is not None and u.factors == held.types]
+        if units:
+            nest.attributes["order"] = order_attr(units[-1].order)
 
 
-def narrow_factors(nest: kernel.GenericOp) -> tuple[SSAValue, SSAValue] | None:
-    """The factors of a contraction before they are widened, both f16 or both bf16; None for other nests."""
+def held_factors(nest: kernel.GenericOp) -> HeldFactors | None:
+    """The factors of a contraction with sums as some unit has them; None for other nests."""
     factors = factors_of(nest)
-    if factors is None or nest.order is None or not nest.order.data.product:
+    if factors is None:
         return None
-    owners = [v.owner for v in factors.values]
-    narrow = [o.operands[0] for o in owners if isinstance(o, arith.ExtFOp)]
-    if len(narrow) < 2 or scalar_dtype(factors.values[0].type).name != "f32":
-        return None
-    names = {scalar_dtype(v.type).name for v in narrow}
-    return (narrow[0], narrow[1]) if len(names) == 1 and names <= set(NARROW) else None
+    sums = scalar_dtype(nest.merge.block.args[0].type).name
+    for held in ([_held(v) for v in factors.values], [(v, scalar_dtype(v.type).name) for v in factors.values]):
+        (a, of_a), (b, of_b) = held
+        if any(u.factors == (of_a, of_b) and u.sums == sums for u in UNITS):
+            return HeldFactors((a, b), (of_a, of_b))
+    return None
+
+
+def _held(value: SSAValue) -> tuple[SSAValue, str]:
+    """A factor without the conversion that widens it to what it is multiplied in, where that is all it does."""
+    owner = value.owner
+    if isinstance(owner, arith.ExtFOp) and scalar_dtype(value.type).name == "f32":
+        return owner.operands[0], scalar_dtype(owner.operands[0].type).name
+    if isinstance(owner, arith.ExtSIOp | arith.ExtUIOp) and scalar_dtype(owner.operands[0].type).name == "i8":
+        return owner.operands[0], "i8" if isinstance(owner, arith.ExtSIOp) else "u8"
+    return value, scalar_dtype(value.type).name

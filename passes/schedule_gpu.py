@@ -22,7 +22,7 @@ from .contraction import factors_of
 from .costs import Costs
 from .kernel_figures import kernel_label
 from .loop_writer import LoopWriter, either
-from .matrix_units import narrow_factors
+from .matrix_units import held_factors
 from .remarks import recorded, remark
 from .row_staging import are_separable, separated
 from .schedule_cpu import CpuSchedule
@@ -44,16 +44,22 @@ AS_THREADS = Lanes(vector_bits=128, crossing=False)
 
 @dataclass(frozen=True)
 class ScheduleGpuPass(ModulePass):
-    """Kernels to grids.  `threads` of a block; `unroll` copies of a map's vectors (0: chosen by the body)."""
+    """Kernels to grids.  `threads` of a block; `unroll` copies of a map's vectors (0: chosen by the body).
+
+    `warpgroups`: matrix units that multiply for four warps together are there, and used where they can be.
+    """
 
     name = "tx-schedule-gpu"
     threads: int = 256
     unroll: int = 0
+    warpgroups: bool = False
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for function in [f for f in op.body.block.ops if isinstance(f, func.FuncOp)]:
             GpuSchedule(
-                LoopWriter(function, costs=Costs.of(function), streams=False), Grid(self.threads, self.unroll)
+                LoopWriter(function, costs=Costs.of(function), streams=False),
+                Grid(self.threads, self.unroll),
+                self.warpgroups,
             ).function(function)
             function.attributes["tx.thread_arena"] = dim_attr(dim(0))
 
@@ -61,6 +67,7 @@ class ScheduleGpuPass(ModulePass):
 @dataclass
 class GpuSchedule(ScheduleWalk):
     grid: Grid
+    warpgroups: bool
 
     def kernel(self, op: Operation, block: Block) -> None:
         name, why, write = self._schedule_of(op)
@@ -73,11 +80,13 @@ class GpuSchedule(ScheduleWalk):
         if isinstance(op, kernel.GenericOp) and not op.is_reduction:
             return "map", "elements are independent", lambda block: schedule_gpu_map(writer, op, block, grid)
         if isinstance(op, kernel.GenericOp) and (factors := factors_of(op)) is not None:
-            narrow = narrow_factors(op) if op.order is not None and op.order.data.kind == "unit" else None
-            if narrow is not None:
+            held = held_factors(op)
+            unit = held.unit(op.order.data) if held is not None and op.order is not None else None
+            if held is not None and unit is not None:
+                together = self.warpgroups and unit.warpgroup
                 return (
-                    "matrix units", f"sums in the order {_order(op)}, which is theirs",
-                    lambda block: schedule_gpu_units(writer, op, factors, narrow, block),
+                    "warp groups" if together else "matrix units", f"sums in the order {_order(op)}, which is theirs",
+                    lambda block: schedule_gpu_units(writer, op, factors, held, unit, block, together),
                 )  # fmt: skip
             return (
                 "contraction", f"sums of products, in the order {_order(op)}",

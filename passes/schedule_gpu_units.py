@@ -1,149 +1,269 @@
-"""Contractions of f16 and bf16 to grids whose warps multiply by matrix units.
+"""Contractions in the order of a matrix unit to grids whose warps multiply by it.
 
-A block makes a tile of results.  Its threads bring a piece of both operands into block memory, 16 bytes each where
-memory is contiguous and aligned (any transpose, view or map of them is absorbed there), in turns into one half of it
-and the other; its warps multiply what is there.  What lies beyond K is zero.  The sums come into block memory, from
-where threads finish and store them in rows.
+A block makes a tile of results.  Its threads bring pieces of both operands into block memory, some pieces ahead of the
+products: elements that are as the unit takes them beside the threads (16 bytes at a time where memory is contiguous
+along the piece's lines and aligned), others through registers, so that any transpose, view or map is absorbed there.
+What lies beyond K is zero.  The sums come into block memory, from where threads finish and store them in rows.
 """
 
 from __future__ import annotations
 
-from xdsl.ir import Block, SSAValue
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from xdsl.ir import Block, BlockArgument, SSAValue
 
 from ..dialects import kernel, loop
-from ..dialects.attributes import BufferInfo, scalar_dtype
+from ..dialects.attributes import BufferInfo
 from ..dialects.body_builder import BodyBuilder
 from ..dialects.dims import Dim, Sym, dim, minimum, packed_strides
-from ..dialects.index_map import product, unravel
-from ..dialects.types import DTYPES, DType
+from ..dialects.index_map import IndexMap, product, unravel
+from ..dialects.matrix_unit import MatrixUnit, Piece
+from ..dialects.types import DTYPES
 from .contraction import Factors
 from .gpu_loops import gpu_block, gpu_threads, in_lanes
-from .loop_writer import LoopWriter, accesses, bound, either
+from .loop_writer import LoopWriter, accesses, bound, buffer_info, either
+from .matrix_units import HeldFactors
 from .schedule_gpu_contract import along_k, point_of_contraction
-from .schedule_gpu_map import aligned_where
+from .schedule_gpu_map import WIDEST, aligned_where
 from .schedule_map import Group
 
 __all__ = ["schedule_gpu_units"]
 
-#: A tile of results, elements along K of a piece, threads of a block.
-ROWS, COLUMNS, DEPTH, THREADS = 128, 64, 32, 256
-#: Elements of 16 bytes.
-VECTOR = 8
-#: Elements between rows of a piece and of the sums, so that rows begin in different banks.
+#: Threads of a block.
+THREADS = 256
+#: Larger tiles are for results that make at least so many of them: fewer would leave processors without work.
+TILES = 128
+#: Elements between rows of the sums, so that the rows that a warp stores begin in different banks.
 PAD = 8
+#: Vectors that a thread has on their way through registers.
+IN_FLIGHT = 4
+#: Bytes that memory hands out together.
+SECTOR = 32
 
 
 def schedule_gpu_units(
-    writer: LoopWriter, nest: kernel.GenericOp, factors: Factors, narrow: tuple[SSAValue, SSAValue], block: Block
-) -> None:
-    """Grids for a contraction in the order ``unit`` whose factors are `narrow` before they are widened."""
-    made = _Units(writer, nest, factors, narrow)
-    zeros = made.aligned()
+    writer: LoopWriter, nest: kernel.GenericOp, factors: Factors, held: HeldFactors, unit: MatrixUnit, block: Block,
+    warpgroup: bool,
+) -> None:  # fmt: skip
+    """Grids for a contraction in the order of a unit, by `warpgroup` (four warps together) or warp by warp."""
+    made = _Units(writer, nest, factors, held, unit)
+    zeros, (small, large) = made.aligned(), _tiles(unit, warpgroup)
+
+    def vectors(inner: Block) -> None:
+        assert zeros is not None
+        either(
+            inner,
+            made.m * made.n - TILES * large.rows * large.columns,
+            lambda b: made.write(b, large, zeros),
+            lambda b: made.write(b, small, zeros),
+        )
+
     if zeros is None:
-        made.write(block, 1, ())
+        made.write(block, small, None)
     else:
-        either(block, 1 - sum(zeros, dim(0)), lambda b: made.write(b, VECTOR, zeros), lambda b: made.write(b, 1, ()))
+        either(block, 1 - sum(zeros, dim(0)), vectors, lambda b: made.write(b, small, None))
+
+
+@dataclass(frozen=True)
+class _Tile:
+    """A block's rows and columns of results, its warps along both, and pieces of each operand that it holds."""
+
+    rows: int
+    columns: int
+    warps: tuple[int, int] = (2, 4)
+    stages: int = 3
+    warpgroup: bool = False
+
+    @property
+    def of_warp(self) -> tuple[int, int]:
+        return self.rows // self.warps[0], self.columns // self.warps[1]
+
+
+def _tiles(unit: MatrixUnit, warpgroup: bool) -> tuple[_Tile, _Tile]:
+    """For few results and for many: as many sums as registers hold.
+
+    Products of warp groups still run when the next ones begin, so there is one more piece.
+    """
+    if warpgroup:
+        return _Tile(128, 64, (8, 1), 4, True), _Tile(128, 256, (8, 1), 4, True)
+    return _Tile(64, 64), _Tile(128, 64 if DTYPES[unit.sums].bits > 32 else 128)
+
+
+@dataclass(frozen=True)
+class _Side:
+    """One operand: its iterator's extent, whether memory is contiguous along K, how it lies in block memory."""
+
+    number: int
+    extent: Dim
+    along: bool
+    piece: Piece
+    base: Dim
+    memory: SSAValue
 
 
 class _Units:
-    def __init__(self, writer: LoopWriter, nest: kernel.GenericOp, factors: Factors, narrow: tuple[SSAValue, SSAValue]):
-        self.writer, self.nest, self.factors, self.narrow = writer, nest, factors, narrow
+    def __init__(
+        self, writer: LoopWriter, nest: kernel.GenericOp, factors: Factors, held: HeldFactors, unit: MatrixUnit
+    ):
+        self.writer, self.nest, self.factors, self.held, self.unit = writer, nest, factors, held, unit
         extents = nest.extents.data
         self.m, self.n, self.stack = (
             product([extents[i] for i in which]) for which in (factors.left, factors.right, factors.batch)
         )
         self.k = extents[-1]
         self.along = along_k(nest, factors.left), along_k(nest, factors.right)
+        #: Elements of an operand, and sums, that make the widest access.
+        self.vector = WIDEST // unit.element.bytes
+        self.finished = WIDEST // DTYPES[unit.sums].bytes
 
     def aligned(self) -> tuple[Dim, ...] | None:
         """What must be 0 where vectors of both operands and of the result are aligned; None where they never are."""
         if len(self.factors.left) != 1 or len(self.factors.right) != 1:
             return None
-        zeros: dict[Dim, None] = {}
+        zeros: dict[Dim, None] = {self.n % self.finished: None}
         k = Group((Sym(f"d{self.nest.n_parallel}"),), (self.k,))
-        left, right = (
-            Group((Sym(f"d{i[0]}"),), (e,)) for i, e in ((self.factors.left, self.m), (self.factors.right, self.n))
-        )
         walks = accesses(self.nest)
-        for own, along in ((left, self.along[0]), (right, self.along[1])):
-            group = k if along else own
-            found = aligned_where(self.nest, group, VECTOR)
+        for (number,), extent, along in zip((self.factors.left, self.factors.right), (self.m, self.n), self.along):
+            if not along and not self.unit.turns:
+                continue  # these come one by one
+            group = k if along else Group((Sym(f"d{number}"),), (extent,))
+            found = aligned_where(self.nest, group, self.vector)
             contiguous = any((step := w.step(group.symbols[-1])) is not None and step.const == 1 for w in walks)
             if found is None or not contiguous:
                 return None
-            zeros.update(dict.fromkeys((*found, group.extent % VECTOR, right.extent % VECTOR)))
+            zeros.update(dict.fromkeys((*found, group.extent % self.vector)))
         return tuple(z for z in zeros if z is not dim(0))
 
-    def write(self, block: Block, width: int, zeros: tuple[Dim, ...]) -> None:
-        writer, number, body = self.writer, self.writer.fresh(), Block()
-        across, down = (self.n + (COLUMNS - 1)) // COLUMNS, (self.m + (ROWS - 1)) // ROWS
-        column = bound(writer, body, number % across) * COLUMNS
-        row = bound(writer, body, number // across % down) * ROWS
+    def write(self, block: Block, tile: _Tile, zeros: tuple[Dim, ...] | None) -> None:
+        """One grid; with vectors where `zeros` says what is aligned."""
+        writer, number, body, unit = self.writer, self.writer.fresh(), Block(), self.unit
+        rows, columns = tile.rows, tile.columns
+        across, down = (self.n + (columns - 1)) // columns, (self.m + (rows - 1)) // rows
+        column = bound(writer, body, number % across) * columns
+        row = bound(writer, body, number // across % down) * rows
         places = unravel(number // (across * down), [self.nest.extents.data[i] for i in self.factors.batch])
         batch = {Sym(f"d{i}"): bound(writer, body, p) for i, p in zip(self.factors.batch, places)}
-        start = writer.fresh()
-        half, pieces, size = start // DEPTH % 2, Block(), 0
-        memories: list[SSAValue] = []
-        for side, (own, base) in enumerate(((ROWS, row), (COLUMNS, column))):
-            shape = (own, DEPTH + PAD) if self.along[side] else (DEPTH, own + PAD)
-            memory = _memory(body, scalar_dtype(self.narrow[side].type), (2, *shape), size)
-            size += 2 * shape[0] * shape[1] * 2
-            memories.append(memory)
-            self._bring(pieces, side, memory, half, start, base, batch, width)
-        pieces.add_ops([loop.BarrierOp(), loop.YieldOp()])
-        sums = _memory(body, DTYPES["f32"], (ROWS, COLUMNS + PAD), 0)
-        turned = not self.along[0], not self.along[1]
-        operands = memories[0], memories[1], sums
-        body.add_op(loop.MatrixFoldOp(str(start), 0, self.k, DEPTH, pieces, operands, half, (ROWS, COLUMNS), turned))
-        self._finish(body, sums, row, column, batch, width)
-        shared = max(size, ROWS * (COLUMNS + PAD) * 4)
-        block.add_op(gpu_block(number, self.stack * across * down, body, THREADS, shared=shared, zeros=zeros))
+        start, fill, size = writer.fresh(), Block(), 0
+        sides: list[_Side] = []
+        for side, (own, base, extent) in enumerate(((rows, row, self.m), (columns, column, self.n))):
+            piece = Piece(unit, own, unit.turns and not self.along[side])
+            memory = _memory(body, unit.factors[side], (tile.stages, *piece.shape), size)
+            size += tile.stages * piece.bytes
+            sides.append(_Side(side, extent, self.along[side], piece, base, memory))
+            self._bring(fill, sides[side], start, start // unit.line % tile.stages, batch, zeros is not None)
+        fill.add_op(loop.YieldOp())
+        sums = _memory(body, unit.sums, (rows, columns + PAD), 0)
+        left, right = sides
+        buffers, pieces = (left.memory, right.memory, sums), (left.piece, right.piece)
+        body.add_op(
+            loop.MatrixFoldOp(str(start), 0, self.k, fill, buffers, pieces, tile.stages, tile.of_warp, tile.warpgroup)
+        )
+        self._finish(body, sums, tile, (row, column), batch, 1 if zeros is None else self.finished)
+        shared = max(size, rows * (columns + PAD) * DTYPES[unit.sums].bytes)
+        grid = gpu_block(number, self.stack * across * down, body, THREADS, shared=shared, zeros=zeros or ())
+        block.add_op(grid)
+
+    # Pieces of the operands
 
     def _bring(
-        self, block: Block, side: int, memory: SSAValue, half: Dim, start: Dim, base: Dim, batch: dict[Sym, Dim],
-        width: int,
+        self, block: Block, side: _Side, start: Dim, slot: Dim, batch: dict[Sym, Dim], aligned: bool
     ) -> None:  # fmt: skip
-        """A piece of one operand, several vectors a thread."""
-        own, extent = (ROWS, self.m) if side == 0 else (COLUMNS, self.n)
-        thread, copy, lane = (self.writer.fresh() for _ in range(3))
-        vector, body = thread + copy * THREADS, Block()
+        """The piece of one operand from `start` on along K, as number `slot`, some elements a thread."""
+        width = self.vector if aligned and (side.along or side.piece.turned) else 1
+        source = self._source(side, width)
+        vectors = side.piece.size * self.unit.line // width
+        number, wrap = self._numbered(vectors // THREADS, 1 if source is not None else IN_FLIGHT)
+        beside, first = self._share(side, number, width)
         # What is beyond the edges repeats what is there, and nobody asks for it; beyond K there are zeros.
-        if self.along[side]:
-            beside, first = vector // (DEPTH // width), vector % (DEPTH // width) * width
-            here, k = minimum(base + beside, extent - 1), minimum(start + first, self.k - width) + lane
-            place = [half, beside, first + lane]
+        there = self.k - 1 - start - first
+        if side.along:
+            here, k = minimum(side.base + beside, side.extent - 1), minimum(start + first, self.k - width)
         else:
-            first, beside = vector // (own // width), vector % (own // width) * width
-            here, k = minimum(base + beside, extent - width) + lane, minimum(start + first, self.k - 1)
-            place = [half, first, beside + lane]
-        row, column = (here, dim(0)) if side == 0 else (dim(0), here)
-        point = point_of_contraction(self.nest, self.factors, batch, row, column, k)
-        value = self.writer.factor(self.nest, self.narrow[side], point, body)
-        code, dtype = BodyBuilder(body), scalar_dtype(value.type)
-        there = code.index(self.k - start - first) > 0
-        kept = code.select(there, code.wrap(value, dtype), code.constant(0, dtype))
-        body.add_op(loop.StoreOp(code.ssa(kept), memory, place))
-        copies = own * DEPTH // width // THREADS
-        block.add_op(gpu_threads(thread, 0, THREADS, in_lanes(copy, in_lanes(lane, body, vector=width), unroll=copies)))
+            here, k = minimum(side.base + beside, side.extent - width), minimum(start + first, self.k - 1)
+
+        def at(offset: Dim) -> tuple[dict[Sym, Dim], list[Dim]]:
+            """The point of the nest, and the place in block memory, of an element of the vector."""
+            across, deep = (dim(0), offset) if side.along else (offset, dim(0))
+            row, column = (here + across, dim(0)) if side.number == 0 else (dim(0), here + across)
+            point = point_of_contraction(self.nest, self.factors, batch, row, column, k + deep)
+            panel, line, granule, element = side.piece.place(beside, first)
+            return point, [slot, panel, line, granule, element + offset]
+
+        body, lane = Block(), self.writer.fresh()
+        if source is not None:
+            buffer, index = source
+            point, place = at(dim(0))
+            exprs, guards = ([e.substitute(point) for e in part] for part in (index.exprs, index.guards))
+            body.add_op(loop.AsyncCopyOp(buffer, exprs, [*guards, there], side.memory, place, width))
+        else:
+            point, place = at(lane)
+            value = self.writer.factor(self.nest, self.held.values[side.number], point, body)
+            dtype = DTYPES[self.unit.factors[side.number]]
+            code = BodyBuilder(body)
+            kept = code.select(code.index(there) >= 0, code.wrap(value, dtype), code.constant(0, dtype))
+            body.add_op(loop.StoreOp(code.ssa(kept), side.memory, place))
+            body = in_lanes(lane, body, vector=width)
+        block.add_op(wrap(body))
+
+    def _numbered(self, each: int, flight: int) -> tuple[Dim, Callable[[Block], loop.ParallelOp]]:
+        """A number that runs over `each` times the threads, neighbours for neighbours, and the loops around a body.
+
+        So many of a thread's are lanes at a time, in `flight` together.
+        """
+        thread, turn, copy = (self.writer.fresh() for _ in range(3))
+        flight = min(each, flight)
+
+        def wrap(body: Block) -> loop.ParallelOp:
+            lanes = in_lanes(copy, body, unroll=flight)
+            lanes.add_op(loop.YieldOp())
+            return gpu_threads(thread, 0, THREADS, Block([loop.ForOp(str(turn), 0, each // flight, lanes)]))
+
+        return thread + (turn * flight + copy) * THREADS, wrap
+
+    def _share(self, side: _Side, number: Dim, width: int) -> tuple[Dim, Dim]:
+        """Beside and along K, the first element of a vector of the piece: neighbours in memory for neighbours."""
+        line, size = self.unit.line, side.piece.size
+        if side.along:
+            return number // (line // width), number % (line // width) * width
+        if side.piece.turned:
+            return number % (size // width) * width, number // (size // width)
+        # A warp has whole sectors of memory, and granules of as many lines as banks keep apart.
+        sector = SECTOR // self.unit.element.bytes
+        return number % sector + number // (sector * line) * sector, number // sector % line
+
+    def _source(self, side: _Side, width: int) -> tuple[SSAValue, IndexMap] | None:
+        """The input that a factor is, and where, if it can be copied as it lies there."""
+        value, nest = self.held.values[side.number], self.nest
+        if not isinstance(value, BlockArgument) or value.owner is not nest.body.block:
+            return None
+        buffer, index = nest.ins[value.index], nest.maps_in()[value.index]
+        info = buffer_info(buffer)
+        turned_round = not all(s.nonneg for s in info.strides)
+        if info.dtype.bytes * width not in (4, 8, 16) or (turned_round and width > 1):
+            return None
+        return buffer, index
 
     def _finish(
-        self, block: Block, sums: SSAValue, row: Dim, column: Dim, batch: dict[Sym, Dim], width: int
+        self, block: Block, sums: SSAValue, tile: _Tile, base: tuple[Dim, Dim], batch: dict[Sym, Dim],
+        width: int,
     ) -> None:  # fmt: skip
-        thread, copy, lane = (self.writer.fresh() for _ in range(3))
-        vector, body = thread + copy * THREADS, Block()
-        down, across = vector // (COLUMNS // width), vector % (COLUMNS // width) * width
+        rows, columns = tile.rows, tile.columns
+        number, wrap = self._numbered(rows * columns // width // THREADS, IN_FLIGHT)
+        body, lane = Block(), self.writer.fresh()
+        down, across = number // (columns // width), number % (columns // width) * width
         total = loop.LoadOp(sums, [down, across + lane])
         body.add_op(total)
-        point = point_of_contraction(self.nest, self.factors, batch, row + down, column + across + lane, dim(0))
-        self.writer.within = (self.m - 1 - row - down, self.n - 1 - column - across)
+        row, column = base[0] + down, base[1] + across
+        point = point_of_contraction(self.nest, self.factors, batch, row, column + lane, dim(0))
+        self.writer.within = (self.m - 1 - row, self.n - 1 - column)
         self.writer.finish(self.nest, [total.result], point, body)
         self.writer.within = ()
-        copies = ROWS * COLUMNS // width // THREADS
-        block.add_op(gpu_threads(thread, 0, THREADS, in_lanes(copy, in_lanes(lane, body, vector=width), unroll=copies)))
+        block.add_op(wrap(in_lanes(lane, body, vector=width)))
 
 
-def _memory(block: Block, dtype: DType, shape: tuple[int, ...], offset: int) -> SSAValue:
+def _memory(block: Block, dtype: str, shape: tuple[int, ...], offset: int) -> SSAValue:
     dims = tuple(dim(s) for s in shape)
-    made = loop.AllocOp(BufferInfo(dtype, dims, packed_strides(dims)), offset, "block")
+    made = loop.AllocOp(BufferInfo(DTYPES[dtype], dims, packed_strides(dims)), offset, "block")
     block.add_op(made)
     return made.result

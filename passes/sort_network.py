@@ -415,8 +415,8 @@ def _cleaning(count: int, offset: int = 0, falls: bool = False) -> list[tuple[in
     while distance:
         for i in range(count):
             if not i & distance:
-                pair = (offset + i, offset + i + distance)
-                found.append(pair[::-1] if falls else pair)
+                low, high = offset + i, offset + i + distance
+                found.append((high, low) if falls else (low, high))
         distance //= 2
     return found
 

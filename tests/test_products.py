@@ -68,3 +68,10 @@ def test_only_a_left_operand_that_is_strided_along_k_is_packed(form: str, row: i
     function = plain if form == "nn" else turned[form]
     loops = function.lower(np.ones((64, 64), "f4"), np.ones((64, 64), "f4")).as_text("loops")
     assert loops.count("loop.alloc") == row
+
+
+@pytest.mark.parametrize(("form", "ways"), [("nn", 2), ("nt", 1)])
+def test_few_rows_are_multiplied_in_place_where_the_right_operand_lies_as_vectors_need_it(form: str, ways: int) -> None:
+    function = plain if form == "nn" else turned[form]
+    loops = function.lower(np.ones((64, 64), "f4"), np.ones((64, 64), "f4")).as_text("loops")
+    assert loops.count('"loop.reduce"') == ways

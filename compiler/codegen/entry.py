@@ -262,6 +262,8 @@ class _Entry(EntryWriter):
             name = f"llvm.s{atom.fn}.i64"
             self.used[name] = f"declare i64 @{name}(i64, i64)"
             return self.ins(f"call i64 @{name}(i64 {a}, i64 {b})")
+        if atom.fn == "^":
+            return self.ins(f"xor i64 {a}, {b}")
         power = atom.b.const
         if power is not None and power > 0 and power & (power - 1) == 0:
             by = f"ashr i64 {a}, {power.bit_length() - 1}" if atom.fn == "//" else f"and i64 {a}, {power - 1}"

@@ -15,10 +15,21 @@ from xdsl.ir import Operation, SSAValue
 
 from ...dialects.attributes import BufferType
 from ...dialects.dims import Call, Dim, Sym
-from ...dialects.loop import AllocOp, BarrierOp, ClockOp, ForOp, MatrixFoldOp, ParallelOp, ReduceOp, StoreOp
+from ...dialects.loop import (
+    AllocOp,
+    AsyncCopyOp,
+    BarrierOp,
+    ClockOp,
+    ForOp,
+    MatrixFoldOp,
+    ParallelOp,
+    ReduceOp,
+    StoreOp,
+)
+from ...dialects.types import DTYPES
 from .function import symbols_of
-from .gpu_matrix import MatrixWriter
 from .gpu_team import WARP
+from .gpu_warpgroup import WarpgroupWriter
 from .lanes import Reg
 from .llvm_streaming import alignment_of
 from .writer import EmitError
@@ -34,7 +45,13 @@ def _is_shared(op: Operation) -> bool:
     return isinstance(op, ReduceOp) and op.cooperative is not None
 
 
-class GpuKernel(MatrixWriter):
+def _fills_registers(fold: MatrixFoldOp) -> bool:
+    """Whether a thread may need more than it has where two blocks run side by side: for its sums, or what it brings."""
+    through = any(isinstance(op, StoreOp) for op in fold.walk())
+    return through or fold.warpgroup is not None or DTYPES[fold.unit.sums].bits > 32
+
+
+class GpuKernel(WarpgroupWriter):
     """A function with one nest of blocks, as a kernel."""
 
     def __init__(self, module: object, name: str):
@@ -62,8 +79,9 @@ class GpuKernel(MatrixWriter):
         self.put("ret void")
         threads = {p.n_threads for p in op.walk() if isinstance(p, ParallelOp) and p.kind.data == "gpu_block"}
         bounds = f'"nvvm.maxntid"="{max(threads)}"' if threads else ""
-        if any(isinstance(inner, MatrixFoldOp) for inner in op.walk()):
-            bounds += ' "nvvm.minctasm"="2"'  # or ptxas keeps to 64 registers for sm_90, and spills
+        if folds := [inner for inner in op.walk() if isinstance(inner, MatrixFoldOp)]:
+            # Without such a bound ptxas keeps to 64 registers for sm_90, and spills.
+            bounds += f' "nvvm.minctasm"="{1 if any(map(_fills_registers, folds)) else 2}"'
         self.finish("ptx_kernel void", ", ".join(parameters), bounds)
 
     def unknown_symbol(self, symbol: Sym) -> str:
@@ -162,6 +180,8 @@ class GpuKernel(MatrixWriter):
         elif isinstance(op, MatrixFoldOp):
             self._know(op)
             self.matrix_fold(op)
+        elif isinstance(op, AsyncCopyOp):
+            self.async_copy(op)
         elif isinstance(op, ClockOp):
             self.clock(op)
         else:
@@ -217,6 +237,8 @@ class GpuKernel(MatrixWriter):
     def _divisor_of(self, atom: Sym | Call) -> int:
         if isinstance(atom, Call) and atom.fn in ("min", "max"):
             return gcd(self.divisor(atom.a), self.divisor(atom.b))
+        if isinstance(atom, Call) and atom.fn == "%" and atom.b.const:
+            return gcd(self.divisor(atom.a), atom.b.const)
         return self.divisors.get(Dim.of_terms({(atom,): 1}), 1)
 
     def row_alignment(self, base: str, storage: str, offset: Dim) -> int:

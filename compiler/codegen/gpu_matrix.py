@@ -1,7 +1,9 @@
-"""The fold of matrix units: `loop.matrix_fold` as ``ldmatrix`` and ``mma.sync`` m16n8k16, sums in registers.
+"""The fold of matrix units by warps: `loop.matrix_fold` as fragments from block memory and ``mma.sync``.
 
-A warp has 32 rows and columns: two by four tiles of 16 by 8.  How operands and sums lie on its threads is the PTX
-manual's ("Matrix Fragments for mma.m16n8k16"): thread 4·g + t has elements 2·t and 2·t + 1 of rows g and g + 8.
+How fragments lie on a warp's threads is the PTX manual's ("Matrix Fragments for mma…"): thread 4·g + t has, of each 8
+rows of A (columns of B) and each granule along K, the elements of row g that are the t-th quarter of the granule; of
+each 8 rows of sums elements 2·t and 2·t + 1 of row g.  ``ldmatrix`` gives that for granules of 16 bytes, four at a
+time; of wider granules a quarter is one element, which its thread loads.
 """
 
 from __future__ import annotations
@@ -12,132 +14,187 @@ from dataclasses import dataclass
 from xdsl.ir import SSAValue
 
 from ...dialects.attributes import BufferInfo, BufferType
-from ...dialects.dims import Dim, dim
 from ...dialects.loop import MatrixFoldOp
+from ...dialects.matrix_unit import LINE, MatrixUnit, Piece
 from ...dialects.types import DTYPES
-from .gpu_reduce import CooperativeWriter
-from .lanes import Reg
-from .writer import EmitError
+from .gpu_pipeline import PipelineWriter
+from .writer import EmitError, llvm_type
 
 __all__ = ["MatrixWriter"]
 
-F32 = DTYPES["f32"]
-FOUR = {"i32": "{ i32, i32, i32, i32 }", "float": "{ float, float, float, float }"}
-#: Rows of a tile of sums, its columns, products added at once; tiles of a warp.
-M, N, K = 16, 8, 16
-DOWN, ACROSS = MatrixFoldOp.TILE // M, MatrixFoldOp.TILE // N
+FOUR = "{ i32, i32, i32, i32 }"
+#: Rows of A (columns of B) that a register of a fragment has elements of; columns of a unit's sums.
+OCTET = 8
+#: Rows that one ``ldmatrix`` loads, two granules of each.
+LOADED = 16
 
 
 @dataclass(frozen=True)
-class _Piece:
-    """The pieces of one operand: elements from one row to the next, and where this thread's rows begin for ldmatrix."""
+class _Operand:
+    """The pieces of one operand, and the bytes from the first of one to this thread's part of a warp's fragments.
+
+    They are computed once for each granule along K, or, where pieces are turned, for each 16 rows (columns); from one
+    of the others to the next it is always the same way.
+    """
 
     buffer: SSAValue
-    pitch: int
-    turned: bool
-    lane: str
+    piece: Piece
+    offsets: tuple[str, ...]
+
+    def at(self, octet: int, granule: int) -> tuple[str, int]:
+        """The offset and what is to be added to it."""
+        if self.piece.turned:
+            return self.offsets[octet * OCTET // LOADED], granule * self.piece.unit.granule * LINE
+        return self.offsets[granule], octet * OCTET * LINE
 
 
-class MatrixWriter(CooperativeWriter):
+class MatrixWriter(PipelineWriter):
     """Adds the fold of matrix units."""
 
     def matrix_fold(self, op: MatrixFoldOp) -> None:
-        if not self.together or self.lanes or self.team != "block":
-            raise EmitError("a matrix fold where not all threads of the block are")
-        rows, columns = (size // op.TILE for size in op.shape)
-        if rows * columns * 32 != self.threads or rows & (rows - 1):
-            raise EmitError(f"a matrix fold of {op.shape} results is for {rows * columns * 32} threads")
-        warp = self.warp_number()
-        row = self.mul(self.ins(f"and i64 {warp}, {rows - 1}"), str(op.TILE))
-        column = self.mul(self.ins(f"lshr i64 {warp}, {rows.bit_length() - 1}"), str(op.TILE))
-        # Which of the four matrices of an ldmatrix a thread's row is of: those of B lie the other way round.
-        left = self._piece(op.left, op.left_turned is not None, row, first_beside=True)
-        right = self._piece(op.right, op.right_turned is not None, column, first_beside=False)
-        name = _info(op.left).dtype.name
-        zeros = [Reg((), ["0.0"], F32) for _ in range(DOWN * ACROSS * 4)]
-        step = op.step.data.const
-        assert step is not None
+        """By warps, each its tile of the sums."""
+        down, across = op.warps
+        if down * across * 32 != self.threads or down & (down - 1):
+            raise EmitError(f"a matrix fold of {down} by {across} warps in a block of {self.threads} threads")
+        warp, (tile_rows, tile_columns) = self.warp_number(), op.tile
+        row = self.mul(self.ins(f"and i64 {warp}, {down - 1}"), str(tile_rows))
+        column = self.mul(self.ins(f"lshr i64 {warp}, {down.bit_length() - 1}"), str(tile_columns))
+        left = self._operand(op.left, op.pieces[0], row, tile_rows)
+        right = self._operand(op.right, op.pieces[1], column, tile_columns)
 
-        def body(sums: list[Reg]) -> list[Reg]:
-            self.region(op.block)
-            regs = [self.constants(s)[0] for s in sums]
-            bases = [self._half(piece, op.half.data) for piece in (left, right)]
-            for k in range(0, step, K):
-                a = [self._matrices(left, bases[0], M * i, k) for i in range(DOWN)]
-                b = [self._matrices(right, bases[1], 2 * N * j, k) for j in range(ACROSS // 2)]
-                for i in range(DOWN):
-                    for j in range(ACROSS):
-                        at = (i * ACROSS + j) * 4
-                        pair = b[j // 2][j % 2 * 2 : j % 2 * 2 + 2]
-                        regs[at : at + 4] = self._multiply(name, a[i], pair, regs[at : at + 4])
-            return [Reg((), [r], F32) for r in regs]
+        def multiply(slot: str, regs: list[str]) -> list[str]:
+            return self._multiply_pieces(op, left, right, slot, regs)
 
-        bound = op.upper.data if op.lower.data.nonneg else None
-        lower, upper = self.index(op.lower.data), self.index(op.upper.data)
-        _, sums = self.counted(op.symbol, lower, upper, str(step), body, zeros, bound=bound)
-        self.barrier()
-        self._store_sums(op.sums, row, column, [self.constants(s)[0] for s in sums])
-        self.barrier()
+        sums = self.pipeline(op, tile_rows * tile_columns // 32, multiply)
+        self.store_sums(op, row, column, sums)
 
-    def _piece(self, buffer: SSAValue, turned: bool, beside: str, first_beside: bool) -> _Piece:
-        """Matrices go along rows (columns of B) first or along K first."""
-        pitch = _info(buffer).dims[-1].const
-        assert pitch is not None
-        lane = self.lane_number()
+    # Operands
+
+    def _operand(self, buffer: SSAValue, piece: Piece, base: str, size: int) -> _Operand:
+        """What a warp needs of `size` rows (columns) from `base` on."""
+        unit, lane = piece.unit, self.lane_number()
+        if unit.granule * unit.element.bytes > 16:
+            group, member = self.ins(f"lshr i64 {lane}, 2"), self.ins(f"and i64 {lane}, 3")
+            line = self.mul(self.add(base, group), str(LINE))
+            within = self.mul(member, str(unit.element.bytes))
+            granules = piece.shape[2]
+            places = [self.ins(f"xor i64 {self.ins(f'and i64 {group}, {granules - 1}')}, {g}") for g in range(granules)]
+            size_of = unit.granule * unit.element.bytes
+            offsets = [self.add(self.add(line, within), self.mul(p, str(size_of))) for p in places]
+            return _Operand(buffer, piece, tuple(offsets))
+        # Of the four matrices of an ldmatrix lane 8·q + r is for row r: q % 2 are octets beside, q / 2 along K.
         row = self.ins(f"and i64 {lane}, 7")
-        low = self.mul(self.ins(f"and i64 {self.ins(f'lshr i64 {lane}, 3')}, 1"), "8")
-        high = self.mul(self.ins(f"lshr i64 {lane}, 4"), "8")
-        along_beside, along_k = (low, high) if first_beside else (high, low)
-        if turned:
-            down, across = self.add(row, along_k), self.add(beside, along_beside)
-        else:
-            down, across = self.add(self.add(beside, row), along_beside), along_k
-        return _Piece(buffer, pitch, turned, self.add(self.mul(down, str(pitch)), across))
+        beside = self.ins(f"and i64 {self.ins(f'lshr i64 {lane}, 3')}, 1")
+        along = self.ins(f"lshr i64 {lane}, 4")
+        offsets: list[str] = []
+        if not piece.turned:
+            octet = self.add(base, self.add(self.mul(beside, str(OCTET)), row))
+            first = self.mul(octet, str(LINE))
+            for granule in range(piece.shape[2]):
+                place = self.ins(f"xor i64 {self.ins(f'xor i64 {along}, {row}')}, {granule}")
+                offsets.append(self.add(first, self.mul(place, "16")))
+            return _Operand(buffer, piece, tuple(offsets))
+        first = self.mul(self.add(self.mul(along, str(OCTET)), row), str(LINE))
+        for start in range(0, size, LOADED):
+            here = self.add(base, str(start))
+            panel = self.mul(self.ins(f"lshr i64 {here}, {unit.line.bit_length() - 1}"), str(unit.line * LINE))
+            granule = self.ins(f"lshr i64 {self.ins(f'and i64 {here}, {unit.line - 1}')}, {OCTET.bit_length() - 1}")
+            place = self.ins(f"xor i64 {self.add(granule, beside)}, {row}")
+            offsets.append(self.add(self.add(panel, first), self.mul(place, "16")))
+        return _Operand(buffer, piece, tuple(offsets))
 
-    def _half(self, piece: _Piece, half: Dim) -> str:
-        base = self.pointer(self.buffer(piece.buffer), "i16", _info(piece.buffer).address((half, dim(0), dim(0))))
-        near = self.ins(f"addrspacecast ptr {base} to ptr addrspace(3)")
-        return self.ins(f"getelementptr i16, ptr addrspace(3) {near}, i64 {piece.lane}")
+    def _fragments(self, operand: _Operand, base: str, size: int, granule: int) -> list[list[str]]:
+        """By 8 rows (columns) a register for each granule of the unit's depth, from `granule` on."""
+        unit = operand.piece.unit
+        count = unit.depth // unit.granule
+        if unit.granule * unit.element.bytes > 16:
+            scalar = llvm_type(unit.element)
 
-    def _matrices(self, piece: _Piece, base: str, beside: int, k: int) -> list[str]:
-        """Four matrices of 8 by 8, a register each."""
-        at = k * piece.pitch + beside if piece.turned else beside * piece.pitch + k
-        pointer = self.ins(f"getelementptr i16, ptr addrspace(3) {base}, i64 {at}")
-        name = f"llvm.nvvm.ldmatrix.sync.aligned.m8n8.x4{'.trans' if piece.turned else ''}.b16.p3"
-        self.declare(name, FOUR["i32"], ["ptr addrspace(3)"])
-        return self._parts(self.ins(f"call {FOUR['i32']} @{name}(ptr addrspace(3) {pointer})"), "i32")
+            def element(octet: int, number: int) -> str:
+                pointer = self._moved(base, *operand.at(octet, number))
+                return self.ins(f"load {scalar}, ptr addrspace(3) {pointer}, align {unit.element.bytes}")
 
-    def _multiply(self, name: str, a: Sequence[str], b: Sequence[str], c: Sequence[str]) -> list[str]:
-        """``A·B + C`` of a tile."""
-        words, factor = [*a, *b], "i32"
-        if name == "f16":
-            factor = "<2 x half>"
-            words = [self.ins(f"bitcast i32 {w} to {factor}") for w in words]
-        full = f"llvm.nvvm.mma.m16n8k16.row.col.{'f32.f32' if name == 'f16' else 'bf16'}"
-        self.declare(full, FOUR["float"], [factor] * 6 + ["float"] * 4)
-        given = ", ".join([*(f"{factor} {w}" for w in words), *(f"float {x}" for x in c)])
-        return self._parts(self.ins(f"call {FOUR['float']} @{full}({given})"), "float")
+            return [[element(o, granule + k) for k in range(count)] for o in range(size // OCTET)]
+        found: list[list[str]] = []
+        for octet in range(0, size // OCTET, LOADED // OCTET):
+            pointer = self._moved(base, *operand.at(octet, granule))
+            name = f"llvm.nvvm.ldmatrix.sync.aligned.m8n8.x4{'.trans' if operand.piece.turned else ''}.b16.p3"
+            self.declare(name, FOUR, ["ptr addrspace(3)"])
+            regs = self.parts(self.ins(f"call {FOUR} @{name}(ptr addrspace(3) {pointer})"), FOUR)
+            regs = [self._converted(r, unit) for r in regs]
+            found += [[regs[0], regs[2]], [regs[1], regs[3]]]
+        return found
 
-    def _parts(self, made: str, kind: str) -> list[str]:
-        return [self.ins(f"extractvalue {FOUR[kind]} {made}, {i}") for i in range(4)]
+    def _converted(self, word: str, unit: MatrixUnit) -> str:
+        """A register in the unit's format."""
+        if not unit.convert:
+            return word
+        self.declare(unit.convert, "i32", ["float"])
+        return self.ins(f"call i32 @{unit.convert}(float {self.ins(f'bitcast i32 {word} to float')})")
 
-    def _store_sums(self, buffer: SSAValue, row: str, column: str, sums: Sequence[str]) -> None:
-        pitch = _info(buffer).dims[-1].const
+    def _moved(self, base: str, offset: str, more: int) -> str:
+        pointer = self.ins(f"getelementptr i8, ptr addrspace(3) {base}, i64 {offset}")
+        return self.ins(f"getelementptr i8, ptr addrspace(3) {pointer}, i64 {more}") if more else pointer
+
+    def piece_pointer(self, buffer: SSAValue, piece: Piece, slot: str) -> str:
+        """Where the piece of that number begins in block memory."""
+        near = self.ins(f"addrspacecast ptr {self.buffer(buffer)} to ptr addrspace(3)")
+        return self._moved(near, self.mul(slot, str(piece.bytes)), 0)
+
+    # Products and sums
+
+    def _multiply_pieces(
+        self, op: MatrixFoldOp, left: _Operand, right: _Operand, slot: str, regs: list[str]
+    ) -> list[str]:  # fmt: skip
+        """A warp's products of two pieces added to its sums: octets of rows, then of columns, two of each row."""
+        unit, (rows, columns) = op.unit, op.tile
+        bases = [self.piece_pointer(o.buffer, o.piece, slot) for o in (left, right)]
+        deep, tall = unit.depth // unit.granule, unit.m // OCTET
+        across, regs = columns // OCTET, list(regs)
+        for granule in range(0, unit.line // unit.granule, deep):
+            a = self._fragments(left, bases[0], rows, granule)
+            b = self._fragments(right, bases[1], columns, granule)
+            for i in range(0, rows // OCTET, tall):
+                for j in range(across):
+                    at = [((i + h) * across + j) * 2 + e for h in range(tall) for e in range(2)]
+                    factor = [a[i + h][k] for k in range(deep) for h in range(tall)]
+                    made = self._multiply(unit, factor, b[j], [regs[x] for x in at])
+                    for x, value in zip(at, made, strict=True):
+                        regs[x] = value
+        return regs
+
+    def _multiply(self, unit: MatrixUnit, a: Sequence[str], b: Sequence[str], c: Sequence[str]) -> list[str]:
+        """``A·B + C`` of one unit."""
+        numbers = iter(range(len(c) * 2 + len(a) + len(b)))
+        lists = ", ".join(f"{{{', '.join(f'${next(numbers)}' for _ in part)}}}" for part in (c, a, b, c))
+        text = f"mma.sync.aligned.m{unit.m}n{OCTET}k{unit.depth}.row.col.{unit.ptx} {lists};"
+        word, letter = ("double", "d") if unit.element.bits == 64 else ("i32", "r")
+        scalar = llvm_type(DTYPES[unit.sums])
+        letters = [f"={unit.registers}"] * len(c) + [letter] * (len(a) + len(b)) + [unit.registers] * len(c)
+        given = ", ".join([*(f"{word} {x}" for x in (*a, *b)), *(f"{scalar} {x}" for x in c)])
+        kind = f"{{ {', '.join([scalar] * len(c))} }}"
+        return self.parts(self.ins(f'call {kind} asm "{text}", "{",".join(letters)}"({given}) convergent'), kind)
+
+    def parts(self, made: str, kind: str) -> list[str]:
+        """The elements of a struct of that type."""
+        return [self.ins(f"extractvalue {kind} {made}, {i}") for i in range(kind.count(",") + 1)]
+
+    def store_sums(self, op: MatrixFoldOp, row: str, column: str, sums: Sequence[str]) -> None:
+        """From the registers of a warp, whose tile begins there, to block memory, for all threads of the block."""
+        info, across, lane = _info(op.sums), op.tile[1] // OCTET, self.lane_number()
+        pitch, scalar = info.dims[-1].const, llvm_type(info.dtype)
         assert pitch is not None
-        lane = self.lane_number()
         down = self.add(row, self.ins(f"lshr i64 {lane}, 2"))
-        across = self.add(column, self.mul(self.ins(f"and i64 {lane}, 3"), "2"))
-        first = self.add(self.mul(down, str(pitch)), across)
-        base = self.ins(f"getelementptr float, ptr {self.buffer(buffer)}, i64 {first}")
-        for i in range(DOWN):
-            for j in range(ACROSS):
-                for half in range(2):
-                    at = (i * ACROSS + j) * 4 + half * 2
-                    pair = self.ins(f"insertelement <2 x float> poison, float {sums[at]}, i64 0")
-                    pair = self.ins(f"insertelement <2 x float> {pair}, float {sums[at + 1]}, i64 1")
-                    place = (i * M + half * 8) * pitch + j * N
-                    pointer = self.ins(f"getelementptr float, ptr {base}, i64 {place}")
-                    self.put(f"store <2 x float> {pair}, ptr {pointer}, align 8")
+        along = self.add(column, self.mul(self.ins(f"and i64 {lane}, 3"), "2"))
+        first = self.add(self.mul(down, str(pitch)), along)
+        base = self.ins(f"getelementptr {scalar}, ptr {self.buffer(op.sums)}, i64 {first}")
+        for number in range(0, len(sums), 2):
+            i, j = divmod(number // 2, across)
+            pair = self.ins(f"insertelement <2 x {scalar}> poison, {scalar} {sums[number]}, i64 0")
+            pair = self.ins(f"insertelement <2 x {scalar}> {pair}, {scalar} {sums[number + 1]}, i64 1")
+            pointer = self.ins(f"getelementptr {scalar}, ptr {base}, i64 {(i * pitch + j) * OCTET}")
+            self.put(f"store <2 x {scalar}> {pair}, ptr {pointer}, align {2 * info.dtype.bytes}")
+        self.barrier()
 
 
 def _info(buffer: SSAValue) -> BufferInfo:

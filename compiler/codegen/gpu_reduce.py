@@ -73,7 +73,7 @@ class CooperativeWriter(TeamWriter):
             self._start(fold, ()), bound=bound,
         )  # fmt: skip
         _, totals = self.counted(
-            symbol, stopped, end, "1", lambda c: self._accumulate(fold, c, None), totals, bound=bound
+            symbol, stopped, end, "1", lambda c: self.accumulate(fold, c, None), totals, bound=bound
         )
         return totals
 
@@ -90,11 +90,11 @@ class CooperativeWriter(TeamWriter):
         step = size * copies
         last = self.sub(end, str(step - size))
         stopped, totals = self.counted(
-            symbol, first, last, str(step), lambda c: self._accumulate(fold, c, lane), totals, bound=bound
+            symbol, first, last, str(step), lambda c: self.accumulate(fold, c, lane), totals, bound=bound
         )
         totals = self._halved(fold, totals, copies)
         _, totals = self.counted(
-            symbol, stopped, end, str(size), lambda c: self._accumulate(fold, c, None), totals, bound=bound
+            symbol, stopped, end, str(size), lambda c: self.accumulate(fold, c, None), totals, bound=bound
         )
         count = self.intrinsic("smin", "i64", "i64", [("i64", self.sub(end, start)), ("i64", str(size))])
         return self._across(fold, totals, 1, count)
@@ -181,7 +181,7 @@ class CooperativeWriter(TeamWriter):
     ) -> list[Reg]:
         """Elements of all steps at once, then folded step after step; only those that are `there` (None: all)."""
         if lane is None:
-            return self._accumulate(fold, totals, None)
+            return self.accumulate(fold, totals, None)
         outside = self.lanes
         self.lanes = (*outside, lane)
         element = self.region(fold.op.body.block)

@@ -9,8 +9,10 @@ from .function import FunctionWriter
 from .lanes import Reg
 from .writer import llvm_type
 
-__all__ = ["WARP", "TeamWriter"]
+__all__ = ["SHARED", "WARP", "TeamWriter"]
 
+#: The memory of a block, whose size a launch says.
+SHARED = "@shared = external addrspace(3) global [0 x i8], align {align}"
 #: Threads of a warp.
 WARP = 32
 
@@ -109,7 +111,7 @@ class TeamWriter(FunctionWriter):
     def shared(self, offset: Dim) -> str:
         """A pointer into the block's memory."""
         if not self._shared:
-            self.module.globals["shared"] = "@shared = external addrspace(3) global [0 x i8], align 16"
+            self.module.globals.setdefault("shared", SHARED.format(align=16))
             self._shared = self.ins("addrspacecast ptr addrspace(3) @shared to ptr", self.scopes[0].prelude)
         return self.pointer(self._shared, "i8", offset)
 

@@ -145,6 +145,8 @@ class IndexWriter(Writer):
             less = self.ins(f"icmp slt i64 {a}, {b}", out)
             first, second = (a, b) if call.fn == "min" else (b, a)
             return self.ins(f"select i1 {less}, i64 {first}, i64 {second}", out)
+        if call.fn == "^":
+            return self.ins(f"xor i64 {a}, {b}", out)
         return self.divide(call, a, b, 1, out)
 
     def divide(self, call: Call, a: str, b: str, width: int, out: list[Any]) -> str:
@@ -310,6 +312,8 @@ class IndexWriter(Writer):
                 regs.append(self.ins(f"{what} {ty} {x}, {y}"))
             elif what.fn in ("min", "max"):
                 regs.append(self.intrinsic(f"s{what.fn}", ty, ty, [(ty, x), (ty, y)]))
+            elif what.fn == "^":
+                regs.append(self.ins(f"xor {ty} {x}, {y}"))
             else:
                 regs.append(self.divide(what, x, y, width, self.out))
         return Reg(lanes, regs, I64)

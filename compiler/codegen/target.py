@@ -43,9 +43,14 @@ class Target:
         return self.arch == "nvptx64"
 
     @property
-    def has_matrix_units(self) -> bool:
-        """Whether warps multiply matrices of f16 and bf16 by ``mma.sync`` m16n8k16: GPUs from ``sm_80`` on."""
-        return self.is_gpu and int("0" + "".join(c for c in self.cpu if c.isdigit())) >= 80
+    def capability(self) -> int:
+        """The compute capability of a GPU, 80 for ``sm_80``; 0 for other targets."""
+        return int("".join(c for c in self.cpu if c.isdigit()) or 0) if self.is_gpu else 0
+
+    @property
+    def has_warpgroups(self) -> bool:
+        """Whether four warps multiply matrices together (``wgmma``): an instruction of ``sm_90a`` alone."""
+        return self.is_gpu and self.cpu == "sm_90a"
 
     @property
     def pointer_bits(self) -> int:

@@ -19,7 +19,7 @@ from ...dialects.registry import Map, find_op
 
 __all__ = ["ExportError", "Text", "element", "free_symbols"]
 
-_CALLS = {"//": "floordivsi", "min": "minsi", "max": "maxsi"}
+_CALLS = {"//": "floordivsi", "min": "minsi", "max": "maxsi", "^": "xori"}
 
 
 class ExportError(ValueError):

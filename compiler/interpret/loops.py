@@ -15,7 +15,20 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Block, Operation, SSAValue
 
 from ...dialects.dims import Dim, sym
-from ...dialects.loop import BarrierOp, ForOp, IfOp, MatrixFoldOp, MergeOp, ParallelOp, ReduceOp, ScanOp, WhileOp
+from ...dialects.loop import (
+    AsyncCopyOp,
+    BarrierOp,
+    ForOp,
+    IfOp,
+    MatrixFoldOp,
+    MergeOp,
+    ParallelOp,
+    ReduceOp,
+    ScanOp,
+    WhileOp,
+)
+from ...dialects.matrix_unit import Piece
+from ...dialects.types import DTYPES
 from .bodies import InterpretError, literal
 from .frame import Frame, naming
 from .memory import Arena, evaluate
@@ -78,6 +91,8 @@ def _op(frame: Frame, op: Operation) -> None:
             _while(frame, op)
         case MatrixFoldOp():
             _matrix_fold(frame, op)
+        case AsyncCopyOp():
+            _async_copy(frame, op)
         case MergeOp():
             _merge(frame, op)
         case BarrierOp():
@@ -224,9 +239,11 @@ def _fold(frame: Frame, op: ReduceOp, lower: Any, count: int) -> tuple[Array, ..
 
 
 def _matrix_fold(frame: Frame, op: MatrixFoldOp) -> None:
+    """Pieces are filled when they are needed, so a copy beside its thread arrives at once."""
     lower, upper, step = _bounds(frame, op)
     rows, columns = op.shape
-    total = np.zeros((rows, columns, *frame.batch), np.float32)
+    depth = op.unit.depth
+    total = np.zeros((rows, columns, *frame.batch), DTYPES[op.unit.sums].numpy)
 
     def at(first: int, second: int) -> tuple[Frame, Dim, Dim]:
         inner = frame.fork(batch=(first, second, *frame.batch))
@@ -236,22 +253,27 @@ def _matrix_fold(frame: Frame, op: MatrixFoldOp) -> None:
             inner.env[place.symbol] = np.arange(size).reshape((size, *(1,) * (above + len(frame.batch))))
         return inner, *places
 
-    def piece(buffer: SSAValue, size: int, turned: bool) -> Array:
-        """The elements, along `step` first."""
-        inner, k, place = at(step, size)
-        found = inner.load(buffer, (op.half.data, k, place) if turned else (op.half.data, place, k))
-        return np.broadcast_to(found, (step, size, *frame.batch))
+    def elements(buffer: SSAValue, piece: Piece) -> Array:
+        """Those of a piece, along `step` first."""
+        inner, k, beside = at(step, piece.size)
+        found = inner.load(buffer, (op.slot, *piece.place(beside, k)))
+        return np.broadcast_to(found, (step, piece.size, *frame.batch))
 
     for t in range(_longest(lower, upper, step)):
         inner = frame.fork()
         inner.env[op.symbol] = frame.env[op.symbol] = lower + t * step
         _block(inner, op.body.block)
-        a = piece(op.left, rows, op.left_turned is not None)
-        b = piece(op.right, columns, op.right_turned is not None)
-        for k in range(0, step, op.DEPTH):
-            total = unit_sum(a[k : k + op.DEPTH, :, None], b[k : k + op.DEPTH, None], total)
+        a, b = (elements(*side) for side in zip((op.left, op.right), op.pieces))
+        for k in range(0, step, depth):
+            total = unit_sum(a[k : k + depth, :, None], b[k : k + depth, None], total)
     inner, row, column = at(rows, columns)
     inner.store(op.sums, (row, column), total)
+
+
+def _async_copy(frame: Frame, op: AsyncCopyOp) -> None:
+    for k in range(op.elements.value.data):
+        index, to = ((*e.data[:-1], e.data[-1] + k) for e in (op.index, op.to))
+        frame.store(op.target, to, frame.load(op.source, index, op.guard_exprs))
 
 
 def _merge(frame: Frame, op: MergeOp) -> None:
@@ -261,7 +283,8 @@ def _merge(frame: Frame, op: MergeOp) -> None:
     if np.any(length % width):
         raise InterpretError(f"the length is {length}: it must be a multiple of {width}")
     at = sym("..at")
-    assert at.symbol is not None
+    symbol = at.symbol
+    assert symbol is not None
 
     for part in _parts(_longest(lower, upper, step), _POINTS // max(1, _volume(frame.batch))):
         inner = _axis(frame, op, lower, upper, step, part)
@@ -270,7 +293,7 @@ def _merge(frame: Frame, op: MergeOp) -> None:
         first, first_end, second, second_end, place = (frame.values[v] for v in _block(inner, op.body.block))
 
         def load(index: Array, inner: Frame = inner) -> Array:
-            inner.env[at.symbol] = index
+            inner.env[symbol] = index
             return inner.load(op.source, (at,))
 
         for end in (first_end, second_end):
@@ -279,7 +302,7 @@ def _merge(frame: Frame, op: MergeOp) -> None:
                 raise InterpretError(f"a run is followed by less than {width} elements of the largest value")
         for t in range(int(np.max(length))):
             x, y = load(np.minimum(first, first_end)), load(np.minimum(second, second_end))
-            inner.env[at.symbol] = place + t
+            inner.env[symbol] = place + t
             inner.store(op.target, (at,), np.where(x < y, x, y), ((op.length.data - 1) - t,))
             first, second = first + (x < y), second + (x >= y)
 

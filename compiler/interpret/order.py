@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from ...dialects.order import Order
+from ...runtime import fused_multiply_add
 
 __all__ = ["States", "fold", "scan", "unit_sum"]
 
@@ -35,9 +36,9 @@ def fold(
     (two factors where `order.product`), broadcastable to ``(n, *batch)``.  `combine(older, newer)` merges states of
     equal shape.  `fma(a, b, accumulator)` is needed where it is `fma`.  Without elements the result is the identity.
     """
-    if order.kind == "unit":
-        return (_by_unit(order, count, element, batch),)
-    if order.kind == "free":
+    if order.kind == "unit" and order.product:
+        return (_by_unit(order, count, element, identity, batch),)
+    if order.kind in ("free", "unit"):
         order = _FREE
     elif order.kind == "serial":
         order = Order("chain", max(1, count))
@@ -67,8 +68,10 @@ def fold(
     return total.result() or tuple(np.broadcast_to(np.asarray(i), batch) for i in identity)
 
 
-def _by_unit(order: Order, count: int, element: Callable[[Array], Sequence[Any]], batch: tuple[int, ...]) -> Array:
-    total = np.zeros(batch, np.float32)
+def _by_unit(
+    order: Order, count: int, element: Callable[[Array], Sequence[Any]], identity: Sequence[Any], batch: tuple[int, ...]
+) -> Array:
+    total = np.broadcast_to(np.asarray(identity[0]), batch)
     for first in range(0, count, order.block):
         ks = np.arange(first, min(count, first + order.block)).reshape((-1, *(1,) * len(batch)))
         a, b = (np.broadcast_to(np.asarray(e), (len(ks), *batch)) for e in element(ks))
@@ -77,11 +80,27 @@ def _by_unit(order: Order, count: int, element: Callable[[Array], Sequence[Any]]
 
 
 def unit_sum(a: Array, b: Array, total: Array) -> Array:
-    """What a matrix unit makes of the products of `a` and `b` along their first axis and the sum so far, in f32."""
+    """What a matrix unit makes of the products of `a` and `b` along their first axis and the sum so far."""
+    if total.dtype == np.float64:
+        for x, y in zip(a, b, strict=True):
+            total = fused_multiply_add.fma(x, y, total)
+        return total
+    if total.dtype == np.int32:
+        exact = (x.astype(np.int64) * y for x, y in zip(a, b, strict=True))
+        return sum(exact, total.astype(np.int64)).astype(np.int32)
     found = total.astype(np.float64)
-    for x, y in zip(a, b, strict=True):
+    for x, y in zip(_in_format(a), _in_format(b), strict=True):
         found = found + x.astype(np.float64) * y.astype(np.float64)
     return found.astype(np.float32)
+
+
+def _in_format(x: Array) -> Array:
+    """Factors as a unit takes them: f32 rounded to tf32, which changes no value of f16 or bf16."""
+    if x.dtype != np.float32:
+        return x
+    bits = x.view(np.uint32)
+    rounded = (bits + np.uint32(0x1000) & np.uint32(0xFFFFE000)).view(np.float32)
+    return np.where(np.isfinite(x), rounded, x)
 
 
 def _fold_blocks(

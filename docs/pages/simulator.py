@@ -43,8 +43,9 @@ added.
 
 `.approx` functions are computed in f64 and rounded: within the manual's error, not the bits of a machine. Sums of
 matrix instructions, whose order the manual leaves open, are exact for integers, a chain of fused multiply-adds for f64,
-and for other floats in f64, rounded once. Accesses take effect in the order in which they are executed: nothing is
-reordered.
+and for other floats in f64, rounded once. Those of `wgmma` are there at once, so using them before
+`wgmma.wait_group` is not noticed; writing over what it still reads is, as a race. Accesses take effect in the order in
+which they are executed: nothing is reordered, and a forgotten `fence.proxy.async` is not noticed either.
 
 ## Instructions
 

@@ -35,3 +35,19 @@ func.func @elsewhere(%x: tensor<?xf32, #tx.dims<"n">>) -> (tensor<?xf32, #tx.dim
   %3 = tx.add %2, %x : (tensor<?xf32, #tx.dims<"n">>, tensor<?xf32, #tx.dims<"n">>) -> tensor<?xf32, #tx.dims<"n">>
   func.return %1, %3 : tensor<?xf32, #tx.dims<"n">>, tensor<?xf32, #tx.dims<"n">>
 }
+
+// What both nests compute is computed once; the root of something else is another one.
+// CHECK-LABEL: @common_root
+// CHECK: ^bb0(%[[X:.*]]: f32, %[[Y:.*]]: f32):
+// CHECK-NEXT: %[[R:.*]] = math.sqrt %[[X]]
+// CHECK-NEXT: arith.addf %[[R]], %[[Y]]
+// CHECK-NEXT: %[[S:.*]] = math.sqrt %[[Y]]
+// CHECK-NEXT: arith.mulf %[[R]], %[[S]]
+// CHECK-NEXT: kernel.yield
+func.func @common_root(%x: tensor<?xf32, #tx.dims<"n">>, %y: tensor<?xf32, #tx.dims<"n">>) -> (tensor<?xf32, #tx.dims<"n">>, tensor<?xf32, #tx.dims<"n">>) {
+  %0 = tx.sqrt %x : (tensor<?xf32, #tx.dims<"n">>) -> tensor<?xf32, #tx.dims<"n">>
+  %1 = tx.add %0, %y : (tensor<?xf32, #tx.dims<"n">>, tensor<?xf32, #tx.dims<"n">>) -> tensor<?xf32, #tx.dims<"n">>
+  %2 = tx.sqrt %y : (tensor<?xf32, #tx.dims<"n">>) -> tensor<?xf32, #tx.dims<"n">>
+  %3 = tx.mul %0, %2 : (tensor<?xf32, #tx.dims<"n">>, tensor<?xf32, #tx.dims<"n">>) -> tensor<?xf32, #tx.dims<"n">>
+  func.return %1, %3 : tensor<?xf32, #tx.dims<"n">>, tensor<?xf32, #tx.dims<"n">>
+}

@@ -12,6 +12,7 @@ from .heap import Heap
 from .mbarriers import Mbarriers
 from .memory import Fault, Memory
 from .paths import Path, bits_of
+from .products import Products
 from .races import Races
 from .spaces import WINDOW_BITS, space_of
 from .special import WARP
@@ -65,6 +66,7 @@ class Batch:
         self.exists = self.alive.reshape(-1, WARP).copy()
         self.copies = AsyncCopies(self.slots * count)
         self.mbarriers = Mbarriers(self)
+        self.products = Products(self)
         #: Grows whenever memory changes: what waiting threads may be waiting for.
         self.version = 0
         self.races = Races(self, launch.shared_grain if launch.shared + launch.dynamic_shared else 0)

@@ -9,7 +9,17 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from ..gpu_device import DeviceError
-from . import async_ops, compare_ops, float_ops, integer_ops, matrix_ops, mbarrier_ops, memory_ops, warp_ops  # noqa: F401
+from . import (  # noqa: F401
+    async_ops,
+    compare_ops,
+    float_ops,
+    integer_ops,
+    matrix_ops,
+    mbarrier_ops,
+    memory_ops,
+    warp_ops,
+    warpgroup_ops,
+)
 from .barriers import Meeting, decode_barrier
 from .control_flow import live_registers, weak_topological_order
 from .decode import TABLE, Decoding, Pool, Run
@@ -22,7 +32,7 @@ from .types import TYPES, Array, unsigned
 __all__ = ["ENDS", "BasicBlock", "Program", "make_program"]
 
 #: Opcodes before which the threads of a warp gather (`bar` is `bar.warp.sync` here).
-GATHERING = ("shfl", "vote", "match", "redux", "elect", "bar", "mma", "ldmatrix", "stmatrix")
+GATHERING = ("shfl", "vote", "match", "redux", "elect", "bar", "mma", "ldmatrix", "stmatrix", "wgmma")
 #: Opcodes that end a basic block: the scheduler runs them, not closures.
 ENDS = ("bra", "ret", "exit", "bar", "barrier", "brx")
 

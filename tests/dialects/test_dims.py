@@ -17,7 +17,7 @@ def expressions(draw, depth: int = 3) -> Dim:
     if depth == 0:
         return draw(st.one_of(st.integers(-6, 6).map(dim), st.sampled_from(NAMES).map(sym)))
     a, b = draw(expressions(depth=depth - 1)), draw(expressions(depth=depth - 1))
-    match draw(st.sampled_from("+-*/%<>")):
+    match draw(st.sampled_from("+-*/%^<>")):
         case "+":
             return a + b
         case "-":
@@ -28,6 +28,8 @@ def expressions(draw, depth: int = 3) -> Dim:
             return a // draw(st.integers(1, 7))
         case "%":
             return a % draw(st.integers(1, 7))
+        case "^":
+            return a ^ draw(st.integers(0, 7))
         case "<":
             return minimum(a, b)
         case _:
@@ -143,6 +145,21 @@ def test_a_reshape_of_contiguous_memory_collapses():
 def test_other_text_is_refused(text: str):
     with pytest.raises(ValueError, match="not an integer expression"):
         parse_dim(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("8*(i % 16) // 64", "(i % 16) // 8"),
+        ("(8*i) % 64", "8*(i % 8)"),
+        ("(i % 8) // 8", "0"),
+        ("(i % 8) % 16", "i % 8"),
+        ("(i % 8) ^ 0", "i % 8"),
+        ("5 ^ 3", "6"),
+    ],
+)
+def test_remainders_and_common_factors(text: str, expected: str):
+    assert parse_dim(text) is parse_dim(expected)
 
 
 def test_divisions_by_constants_are_one():

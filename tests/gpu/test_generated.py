@@ -12,7 +12,6 @@ import numpy as np
 import pytest
 
 from txc.compiler.bisect import differing
-from txc.compiler.codegen.llvm_scalar import OUTLINED
 from txc.compiler.codegen.machine import host_target
 from txc.compiler.frontend.apply import apply
 from txc.compiler.graph_code import compiled
@@ -49,7 +48,7 @@ DTYPES_SIMULATED = 2
 
 def dtypes_on(device: str, op: type[Op], names: list[Any]) -> list[Any]:
     """All of them on a real GPU, a sample, another for each op, on the simulator."""
-    most = 1 if issubclass(op, Map) and op.cost >= OUTLINED else DTYPES_SIMULATED
+    most = 1 if issubclass(op, Map) and op.cost >= Map.OUTLINED else DTYPES_SIMULATED
     return names if device != "ptx-sim" else sampled(names, most, seed=sum(map(ord, op.name)))
 
 

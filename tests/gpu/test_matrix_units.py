@@ -1,24 +1,30 @@
-"""Contractions of f16 and bf16 by matrix units, where `fastmath` allows their order of sums."""
+"""Contractions by matrix units: of floats where `fastmath` allows their order of sums, of bytes always."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Any
 
 import ml_dtypes
 import numpy as np
 import pytest
-from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.builtin import ModuleOp, StringAttr, UnitAttr
+from xdsl.ir import Attribute
 from xdsl.utils.exceptions import PassFailedException, VerifyException
 
 import txc
 from txc.compiler.codegen.machine import gpu_target
+from txc.compiler.devices import gpu_device
 from txc.compiler.interpret import loops
 from txc.compiler.interpret.kernel import run as run_kernels
 from txc.compiler.options import Options
 from txc.compiler.pipeline import Stages, run_stages
-from txc.dialects.loop import MatrixFoldOp, ParallelOp
-from txc.dialects.order import UNIT, parse_order
+from txc.dialects.loop import AsyncCopyOp, MatrixFoldOp, ParallelOp
+from txc.dialects.loop_base import integer
+from txc.dialects.order import Order, parse_order
+from txc.runtime.ptx_simulator import PtxSimulator
+from txc.runtime.ptx_simulator.counters import SECTOR, KernelCounts
 
 RNG = np.random.default_rng(12)
 FREELY = frozenset({"reassoc"})
@@ -41,19 +47,126 @@ def staged(f: Callable[..., Any], *arrays: np.ndarray, cpu: str = "sm_80", stop:
     return run_stages(graph, Options.of(**options), target=gpu_target(cpu), stop_after=stop)
 
 
-@pytest.mark.parametrize("kind", [np.float16, ml_dtypes.bfloat16], ids=["f16", "bf16"])
-@pytest.mark.parametrize("sizes", [(40, 48, 24), (130, 70, 17), (3, 0, 2)], ids=str)
-def test_products(kind: Any, sizes: tuple[int, int, int]) -> None:
+def bytes_exactly(a: Any, b: Any) -> Any:
+    return a.astype(np.int32) @ b.astype(np.int32)
+
+
+def bytes_turned(a: Any, b: Any) -> Any:
+    return a.T.astype(np.int32) @ b.T.astype(np.int32)
+
+
+#: Matrix units warp by warp although there are those of four warps.
+WARPS = "tx-schedule-gpu{warpgroups=false}"
+#: Vectors, edges, nothing to add.
+SIZES = [(40, 48, 24), (130, 70, 17), (3, 0, 2)]
+F64, TF32 = 1e-15, 2e-3
+
+
+@pytest.mark.parametrize(
+    ("kind", "f", "passes"),
+    [
+        (np.float16, product, ""),
+        (np.float16, of_transposed, ""),
+        (np.float16, product, WARPS),
+        (np.float16, of_transposed, WARPS),
+        (ml_dtypes.bfloat16, product, ""),
+    ],
+)
+def test_products_of_halves(kind: Any, f: Callable[..., Any], passes: str) -> None:
     """As near to the product in f64 as a rounded sum in f32 is."""
-    m, k, n = sizes
-    for f, shapes in ((product, [(m, k), (k, n)]), (of_transposed, [(k, m), (n, k)])):
-        arrays = [drawn(s, kind) for s in shapes]
-        found = txc.jit(f, device="ptx-sim", fastmath=FREELY)(*arrays)
-        expected = f(*(a.astype(np.float64) for a in arrays))
+    made = txc.jit(f, device="ptx-sim", fastmath=FREELY, passes=passes)
+    for m, k, n in SIZES:
+        arrays = [drawn(s, kind) for s in ([(m, k), (k, n)] if f is product else [(k, m), (n, k)])]
+        found, expected = made(*arrays), f(*(a.astype(np.float64) for a in arrays))
         assert found.dtype == np.dtype(kind) and found.shape == expected.shape
         bits = 11 if kind == np.float16 else 8
         ulp = np.ldexp(1.0, np.frexp(expected)[1] - bits)
         assert np.all(np.abs(found.astype(np.float64) - expected) <= 0.51 * ulp + 1e-5)
+
+
+@pytest.mark.parametrize(
+    ("kind", "f", "allowed", "error"),
+    [
+        (np.float32, product, "tf32", TF32),
+        (np.float32, of_transposed, "tf32", TF32),
+        (np.float64, of_transposed, "reassoc", F64),
+    ],
+)
+def test_products_of_wider_factors(kind: Any, f: Callable[..., Any], allowed: str, error: float) -> None:
+    made = txc.jit(f, device="ptx-sim", fastmath={allowed})
+    for m, k, n in SIZES:
+        arrays = [drawn(s, kind) for s in ([(m, k), (k, n)] if f is product else [(k, m), (n, k)])]
+        exact, most = (f(*(g(a).astype(np.longdouble) for a in arrays)) for g in (np.asarray, np.abs))
+        assert np.all(np.abs(made(*arrays) - exact) <= error * (most + 1e-3))
+
+
+@pytest.mark.parametrize(
+    ("kinds", "f", "passes"),
+    [
+        ((np.int8, np.int8), bytes_exactly, ""),
+        ((np.uint8, np.int8), bytes_turned, ""),
+        ((np.int8, np.uint8), bytes_exactly, WARPS),
+    ],
+)
+def test_products_of_bytes_are_exact(kinds: tuple[Any, Any], f: Callable[..., Any], passes: str) -> None:
+    """So nothing has to be allowed for them."""
+    made = txc.jit(f, device="ptx-sim", passes=passes)
+    for m, k, n in ((64, 128, 16), (70, 33, 20)):
+        shapes = [(m, k), (k, n)] if f is bytes_exactly else [(k, m), (n, k)]
+        arrays = [RNG.integers(np.iinfo(t).min, np.iinfo(t).max + 1, s).astype(t) for s, t in zip(shapes, kinds)]
+        np.testing.assert_array_equal(made(*arrays), f(*arrays), strict=True)
+
+
+def counted(f: Callable[..., Any], arrays: list[np.ndarray], **options: Any) -> tuple[KernelCounts, np.ndarray]:
+    """What a call's one kernel counts, and its result."""
+    made = txc.jit(f, device="ptx-sim", **options)
+    made(*arrays)  # which compiles and loads it
+    device = gpu_device("ptx-sim")
+    assert isinstance(device, PtxSimulator)
+    with device.counting() as counts:
+        result = made(*arrays)
+    (count,) = counts.values()
+    return count, np.asarray(result)
+
+
+@pytest.mark.parametrize("f", [product, of_transposed])
+@pytest.mark.parametrize(
+    ("kind", "options"),
+    [
+        (np.float16, {"fastmath": {"reassoc"}}),
+        (np.float16, {"fastmath": {"reassoc"}, "passes": WARPS}),
+        (np.float32, {"fastmath": {"tf32"}}),
+        (np.float64, {"fastmath": {"reassoc"}}),
+    ],
+    ids=["wgmma", "f16", "tf32", "f64"],
+)
+def test_each_sector_is_asked_for_once_and_banks_do_not_clash(f: Any, kind: Any, options: dict[str, Any]) -> None:
+    """The tile has 128 rows and 64 columns; where warps work alone there are two, which both load the columns."""
+    arrays = [drawn(s, kind) for s in ([(128, 128), (128, 64)] if f is product else [(128, 128), (64, 128)])]
+    count, result = counted(f, arrays, **options)
+    again = 0 if kind == np.float16 and "passes" not in options else arrays[1].nbytes
+    assert count.global_load_sectors == (arrays[0].nbytes + arrays[1].nbytes + again) // SECTOR
+    assert count.global_store_sectors == result.nbytes // SECTOR
+    assert count.shared_bank_conflicts == 0
+
+
+def test_bytes_along_k_come_sixteen_at_a_time() -> None:
+    arrays = [RNG.integers(-128, 128, s).astype(np.int8) for s in ((128, 256), (64, 256))]
+    count, _ = counted(lambda a, b: a.astype(np.int32) @ b.T.astype(np.int32), arrays)
+    assert count.global_load_sectors == sum(a.nbytes for a in arrays) // SECTOR and count.shared_bank_conflicts == 0
+
+
+def test_convolution() -> None:
+    """One kernel: what lies under a window is a factor that is gathered."""
+
+    def f(x: Any, w: Any) -> Any:
+        return np.einsum("nhwcij,ijco->nhwo", np.lib.stride_tricks.sliding_window_view(x, (3, 3), (1, 2)), w)
+
+    x, w = drawn((2, 7, 6, 5), np.float16), drawn((3, 3, 5, 9), np.float16)
+    stages = staged(f, x, w, fastmath=FREELY, cpu="sm_90a")
+    assert stages.ptx is not None and "wgmma" in stages.ptx
+    _, found = counted(f, [x, w], fastmath=FREELY)
+    np.testing.assert_allclose(found.astype(np.float64), f(x.astype(np.float64), w.astype(np.float64)), 2e-3, 2e-3)
 
 
 def test_stacks_and_what_is_fused() -> None:
@@ -99,26 +212,41 @@ def test_only_where_it_is_allowed() -> None:
 def test_a_cpu_has_none() -> None:
     half = drawn((8, 8), np.float16)
     with pytest.raises(PassFailedException, match="the order unit<16, fma> is that of a GPU's matrix units"):
-        txc.jit(product, passes="tx-fuse{matrix-units=true}")(half, half)
+        txc.jit(product, passes="tx-fuse{matrix-units=f16}")(half, half)
 
 
 def test_the_order_is_written_and_read() -> None:
-    assert str(UNIT) == "unit<16, fma>" and parse_order(str(UNIT)) == UNIT
+    for order, text in ((Order("unit", 16, 1, "fma"), "unit<16, fma>"), (Order("unit", 32), "unit<32>")):
+        assert str(order) == text and parse_order(text) == order
 
 
 def test_what_a_matrix_fold_is_checked_for() -> None:
-    module = staged(product, drawn((8, 8), np.float16), drawn((8, 8), np.float16), stop="loops", fastmath=FREELY).module
-    fold = folds(module)[0]
+    """At stage `loops`, where a user may write one."""
+    half = drawn((8, 8), np.float16)
+    fold = folds(staged(product, half, half, stop="loops", fastmath=FREELY).module)[0]
+    copy = next(op for op in fold.walk() if isinstance(op, AsyncCopyOp))
     fold.verify_()
-    left, rows, parent = fold.left, fold.rows, fold.parent_op()
-    fold.operands[0] = fold.sums
-    with pytest.raises(VerifyException, match="pieces are both of f16 or both of bf16, sums of f32, not f32, f16, f32"):
-        fold.verify_()
-    fold.operands[0] = left
-    fold.attributes["rows"] = type(rows)(24, rows.type)
-    with pytest.raises(VerifyException, match="rows and columns are multiples of 32, the step of 16"):
-        fold.verify_()
-    fold.attributes["rows"] = rows
+    copy.verify_()
+    attributes, parent = dict(fold.attributes), fold.parent_op()
+
+    def refused(message: str, **changed: Attribute) -> None:
+        fold.attributes.update(changed)
+        with pytest.raises(VerifyException, match=re.escape(message)):
+            fold.verify_()
+        fold.attributes.clear()
+        fold.attributes.update(attributes)
+
+    refused("128 rows in tiles of 24: the tile is a multiple of 16", tile_rows=integer(24))
+    refused("there is no unit 'f17': f16, bf16, tf32", unit=StringAttr("f17"))
+    refused("the left pieces are f16[4, 1, 128, 8, 8], not f16[3, 1, 128, 8, 8]", stages=integer(4))
+    refused("the left pieces are bf16[3, 1, 128, 8, 8], not f16[3", unit=StringAttr("bf16"))
+    refused("pieces of tf32 are 32 long, from 0 on, not 64", unit=StringAttr("tf32"))
+    refused("warp groups of f16 have 64 rows, 16 a warp, and at most 256", warpgroup=UnitAttr())
+    fold.operands[2] = fold.left
+    refused("the sums of f16 are of f32, not of f16")
+    copy.attributes["elements"] = integer(16)
+    with pytest.raises(VerifyException, match="4, 8 or 16 bytes are copied at once, not 32"):
+        copy.verify_()
     assert isinstance(parent, ParallelOp)
     fold.detach()
     with pytest.raises(VerifyException, match="a matrix fold stands in a gpu_block"):

@@ -16,7 +16,6 @@ import numpy as np
 import pytest
 
 from txc.compiler.bisect import differing
-from txc.compiler.codegen.llvm_scalar import OUTLINED
 from txc.compiler.executable import Executable
 from txc.compiler.facts import StrideFact, stride_fact
 from txc.compiler.frontend.apply import apply
@@ -131,7 +130,7 @@ def map_cases(op: type[Map]) -> tuple[MapCases, MapCases]:
     """Dtypes and parameters for packed operands, and those for operands of any strides."""
     cases = [(name, attrs) for name in dtypes_of(op) for attrs in MAP_PARAMETERS.get(op.name, [{}])]
     # Long bodies are functions of their own, to which layouts mean nothing.
-    return cases, [c for c in cases if c[1] == cases[0][1] and (op.cost < OUTLINED or c == cases[-1])]
+    return cases, [c for c in cases if c[1] == cases[0][1] and (op.cost < Map.OUTLINED or c == cases[-1])]
 
 
 MAP_SHAPES = [SHAPE, (7, 33), (6, 11), (9, 18), (0, 4), (3, 0), (1, 1)]

@@ -12,7 +12,6 @@ import numpy as np
 import pytest
 
 from txc.compiler.bisect import differing
-from txc.compiler.codegen.llvm_scalar import OUTLINED
 from txc.compiler.facts import StrideFact
 from txc.compiler.frontend.apply import apply
 from txc.dialects.registry import OPS, Map, Reduction, Scan, View
@@ -60,7 +59,7 @@ def laid_out(a: np.ndarray, at: int) -> np.ndarray:
 def map_ranks(op: type[Map]) -> list[tuple[int, str]]:
     """Ranks and dtypes; long bodies are functions of their own, and the last dtype is the one that has most of them."""
     names = dtypes_of(op)
-    return [(r, turn(names if op.cost < OUTLINED else names[-1:], r + len(op.name))) for r in RANKS]
+    return [(r, turn(names if op.cost < Map.OUTLINED else names[-1:], r + len(op.name))) for r in RANKS]
 
 
 @pytest.mark.parametrize("op", MAPS, ids=lambda op: op.name)

@@ -97,6 +97,44 @@ def test_long_rows_are_sorted_in_pieces_by_any_number_of_threads(name: str):
         equal_bits(a, b)
 
 
+@pytest.mark.parametrize("lanes", [2, 4, 16])
+def test_vectors_of_any_width_find_the_same(lanes: int):
+    """Widths of other machines, whose grids have other columns."""
+    f = txc.jit(lambda x: np.sort(x), passes=f"tx-schedule-cpu{{lanes={lanes}}}", threads=2)
+    for n in (1, 100, 5001, 70_001):
+        x = numbers("f4", (n,))
+        equal_bits(f(x), np.take_along_axis(x, positions(x, 0), 0))
+
+
+def orders(n: int) -> dict[str, np.ndarray]:
+    """What is hard for sorts that depend on data."""
+    drawn = np.random.default_rng(n).standard_normal(n)
+    return {
+        "ascending": np.sort(drawn), "descending": np.sort(drawn)[::-1].copy(), "equal": np.full(n, 2.5),
+        "few": np.round(drawn), "the largest": np.full(n, np.inf), "no numbers": np.full(n, np.nan),
+        "saw": np.arange(n) % 97 + 0.0, "some are no numbers": np.where(drawn > 1, np.nan, drawn),
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("name", ["f2", "f4", "f8", "i4", "i8"])
+def test_any_order_of_the_operand(name: str):
+    """One block and several, whose last rows are not full."""
+    f = txc.jit(lambda x: (np.sort(x), apply("sort", x, descending=True)), threads=2)
+    for n in (1000, 140_003):
+        for x in orders(n).values():
+            if name[0] == "i":
+                x = np.where(np.isfinite(x), np.where(np.isfinite(x), x, 0) * 1000, np.iinfo("i4").max)
+            x = x.astype(name)
+            up, down = f(x)
+            equal_bits(up, np.sort(x, kind="stable"))
+            equal_bits(down, np.take_along_axis(x, positions(x, 0, True), 0))
+
+
+def test_what_is_decided_is_a_remark():
+    said = {n: str(txc.jit(lambda x: np.sort(x)).explain(np.zeros(9, n))) for n in ("f4", "i1")}
+    assert "sort of f32: by networks" in said["f4"] and "sort of i8: by digits" in said["i1"]
+
+
 def test_digits_that_are_the_same_everywhere_and_rows_already_in_order():
     f = txc.jit(lambda x: (np.sort(x), np.argsort(x)))
     for x in (np.full(300, 7), np.arange(1000), np.arange(1000)[::-1], np.arange(300) % 3):

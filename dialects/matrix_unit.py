@@ -1,0 +1,142 @@
+"""The matrix units of GPUs: what each multiplies, how its operands lie in block memory, and what allows its order.
+
+One table, by which contractions are chosen, scheduled, emitted and interpreted.  Shapes and names are those of the
+PTX manual ("Matrix multiply-accumulate operation using mma instruction").
+
+**Pieces.**  Operands come into block memory in pieces of lines of 128 bytes.  A line holds elements along K of one row
+of A or one column of B, or, where the piece is `turned`, elements of neighbouring rows (columns) at one place along K.
+Lines are cut into granules, which are what four threads of a warp hold of a row at once: 16 bytes, or four elements
+where these are wider.  Granule ``g`` of line ``l`` lies at place ``g ^ l % (granules of a line)``: so eight threads
+that ask for one granule of eight lines, or for all granules of one line, meet no bank of memory twice.  For granules
+of 16 bytes this is what PTX calls the 128-byte swizzle.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from .dims import Dim, dim
+from .order import Order
+from .types import DTYPES, DType
+
+__all__ = ["LINE", "UNITS", "MatrixUnit", "Piece", "allowed_units", "unit_of"]
+
+#: Bytes of a line of a piece.
+LINE = 128
+
+
+@dataclass(frozen=True)
+class MatrixUnit:
+    """Adds products of `m` rows by 8 columns, `depth` along K, at once.
+
+    `factors` are the element types of A and B as they lie in block memory, `sums` that of the result; `ptx` says the
+    types as ``mma.sync`` does.  There from compute capability `least` on, as ten times the major one plus the minor.
+    `allowed` is what ``fastmath`` has to hold, empty where sums are exact in any order.  Factors are first brought
+    into the unit's format by LLVM's intrinsic `convert`, if there is one.  `warpgroup`: ``wgmma`` has it too.
+    """
+
+    name: str
+    factors: tuple[str, str]
+    sums: str
+    m: int
+    depth: int
+    ptx: str
+    least: int = 80
+    allowed: str = ""
+    convert: str = ""
+    warpgroup: bool = False
+
+    @property
+    def element(self) -> DType:
+        """Of both factors; where these differ in sign, that of A."""
+        return DTYPES[self.factors[0]]
+
+    @property
+    def order(self) -> Order:
+        return Order("unit", self.depth, 1, "fma" if self.allowed else "")
+
+    @property
+    def line(self) -> int:
+        """Elements of a line of a piece, which is also how far a piece goes along K."""
+        return LINE // self.element.bytes
+
+    @property
+    def granule(self) -> int:
+        """Elements of a granule."""
+        return max(16 // self.element.bytes, 4)
+
+    @property
+    def turns(self) -> bool:
+        """Whether fragments can be loaded from turned pieces: ``ldmatrix`` transposes elements of 16 bits only."""
+        return self.element.bits == 16
+
+    @property
+    def registers(self) -> str:
+        """The letter of an accumulator's registers in inline assembly."""
+        return {"f32": "f", "f64": "d", "i32": "r"}[self.sums]
+
+
+def _half(name: str) -> MatrixUnit:
+    return MatrixUnit(
+        name, (name, name), "f32", 16, 16, f"f32.{name}.{name}.f32", allowed="reassoc", warpgroup=True
+    )  # fmt: skip
+
+
+def _bytes(a: str, b: str) -> MatrixUnit:
+    ptx = f"s32.{a.replace('i', 's')}.{b.replace('i', 's')}.s32"
+    return MatrixUnit(f"{a}_{b}", (a, b), "i32", 16, 32, ptx, warpgroup=True)
+
+
+#: Of units with equal factors the last one that a machine has is the one it uses.
+UNITS = (
+    _half("f16"),
+    _half("bf16"),
+    MatrixUnit(
+        "tf32", ("f32", "f32"), "f32", 16, 8, "f32.tf32.tf32.f32", allowed="tf32", convert="llvm.nvvm.f2tf32.rna"
+    ),
+    MatrixUnit("f64", ("f64", "f64"), "f64", 8, 4, "f64.f64.f64.f64", allowed="reassoc"),
+    MatrixUnit("f64_k8", ("f64", "f64"), "f64", 16, 8, "f64.f64.f64.f64", least=90, allowed="reassoc"),
+    *(_bytes(a, b) for a in ("i8", "u8") for b in ("i8", "u8")),
+)
+
+
+def allowed_units(capability: int, fastmath: Iterable[str]) -> tuple[str, ...]:
+    """The names of the units that a machine has and whose order of sums is allowed."""
+    allowed = {"", *fastmath}
+    return tuple(u.name for u in UNITS if u.least <= capability and u.allowed in allowed)
+
+
+def unit_of(factors: Sequence[str], order: Order) -> MatrixUnit | None:
+    """The unit for factors of these types whose sums have this order."""
+    found = [u for u in UNITS if u.factors == tuple(factors) and u.order == order]
+    return found[0] if found else None
+
+
+@dataclass(frozen=True)
+class Piece:
+    """How `size` rows of A, or columns of B, by ``unit.line`` elements along K lie in block memory."""
+
+    unit: MatrixUnit
+    size: int
+    turned: bool
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Panels (of a line's width, where pieces are turned), lines of a panel, granules, elements."""
+        panels, lines = (self.size // self.unit.line, self.unit.line) if self.turned else (1, self.size)
+        return panels, lines, self.unit.line // self.unit.granule, self.unit.granule
+
+    @property
+    def bytes(self) -> int:
+        return self.size * LINE
+
+    def place(self, beside: Dim, k: Dim) -> list[Dim]:
+        """The indices of an element: row of A or column of B, and place along K."""
+        unit = self.unit
+        panel, line, along = (beside // unit.line, k, beside % unit.line) if self.turned else (dim(0), beside, k)
+        return [panel, line, self.granule(along // unit.granule, line), along % unit.granule]
+
+    def granule(self, number: Dim, line: Dim) -> Dim:
+        """Where a granule of a line lies."""
+        return number ^ line % self.shape[2]
