@@ -6,11 +6,13 @@ with it: then one pass over memory serves both.
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Iterator, Set
 
 from xdsl.ir import Block, Operation, SSAValue
 
+from ..dialects.attributes import DimAttr, DimsAttr
 from ..dialects.kernel import GenericOp, YieldOp
+from ..dialects.loop import BindOp
 from .costs import Costs
 from .kernel_figures import kernel_label
 from .remarks import listening, remark
@@ -118,10 +120,11 @@ def _merge(first: GenericOp, second: GenericOp) -> GenericOp:
         argument.replace_all_uses_with(replacement)
     second_yield = second.body.block.last_op
     assert isinstance(second_yield, YieldOp)
-    yielded = [*first_yield.values, *second_yield.values]
+    yielded = list(first_yield.values)
     first_yield.detach()
     first_yield.erase()
     _append(body, second.body.block)
+    yielded += second_yield.values
     second_yield.detach()
     second_yield.erase()
     body.add_op(YieldOp(*yielded))
@@ -143,9 +146,10 @@ def _merge(first: GenericOp, second: GenericOp) -> GenericOp:
 
 def _append(body: Block, more: Block) -> None:
     """Move the ops of a body behind those of another; what that one computes already is not computed again."""
-    known = {key: op for op in body.ops if (key := _computed(op)) is not None}
+    bound = {op.symbol.data for op in (*body.ops, *more.ops) if isinstance(op, BindOp)}
+    known = {key: op for op in body.ops if (key := _computed(op, bound)) is not None}
     for op in list(more.ops):
-        key = _computed(op)
+        key = _computed(op, bound)
         found = None if key is None else known.setdefault(key, op)
         op.detach()
         if found is None or found is op:
@@ -156,12 +160,23 @@ def _append(body: Block, more: Block) -> None:
         op.erase()
 
 
-def _computed(op: Operation) -> Hashable | None:
-    """What an op computes, wherever it stands; None where it does more, or where regions would have to be compared."""
-    if op.regions or not op.results:
+def _computed(op: Operation, bound: Set[str]) -> Hashable | None:
+    """What an op computes, wherever it stands; None where it does more, or where regions would have to be compared.
+
+    The symbols `bound` are other numbers in other places.
+    """
+    if op.regions or not op.results or bound & set(_symbols(op)):
         return None
     attributes = frozenset((name, a) for name, a in op.attributes.items() if name != "loc")
     return op.name, tuple(op.operands), attributes, frozenset(op.properties.items()), tuple(r.type for r in op.results)
+
+
+def _symbols(op: Operation) -> Iterator[str]:
+    """The names in an op's index expressions."""
+    for attribute in op.attributes.values():
+        exprs = (attribute.data,) if isinstance(attribute, DimAttr) else ()
+        for expr in attribute.data if isinstance(attribute, DimsAttr) else exprs:
+            yield from (symbol.name for symbol in expr.symbols())
 
 
 def _drop_unused(nest: GenericOp) -> GenericOp:
