@@ -160,8 +160,8 @@ class _Fft(Passes):
                 if r in ENDS:
                     radix = code.b.select(fits(code.b, length, r), code.b.constant(r, I64), radix)
             self.radix = code.bind(radix)
-            long = (code.b.index(self.radix) > 1) & (length >= max(ENDS) * self.width) & code.b.index(self.flag).equals(0)
-            self.direct = code.bind(code.b.cast(long, I64))
+            long = (code.b.index(self.radix) > 1) & (length >= max(ENDS) * self.width)
+            self.direct = code.bind(code.b.cast(long & code.b.index(self.flag).equals(0), I64))
         with code.for_(0, self.radix) as (middle, k), middle.for_(0, self.length // self.radix) as (c, p):
             for part in (0, 1):
                 factor = c.load(self.table, [dim(part), p * k])
