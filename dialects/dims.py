@@ -93,11 +93,12 @@ class Dim:
     A division by zero stays one: maps of places have it where no element exists, for which nothing is computed.
     """
 
-    __slots__ = ("nonneg", "terms", "text")
+    __slots__ = ("_symbols", "nonneg", "terms", "text")
     _interned: ClassVar[dict[Terms, Dim]] = {}
     terms: Terms
     nonneg: bool
     text: str
+    _symbols: frozenset[Sym]
 
     @staticmethod
     def of_terms(terms: Mapping[Monomial, int]) -> Dim:
@@ -110,6 +111,7 @@ class Dim:
             found.terms = key
             found.nonneg = all(c > 0 and all(a.nonneg for a in mono) for mono, c in key)
             found.text = _text(key)
+            found._symbols = _symbols_of(key)
         return found
 
     @property
@@ -129,15 +131,8 @@ class Dim:
             return atom if isinstance(atom, Sym) else None
         return None
 
-    def symbols(self) -> set[Sym]:
-        found: set[Sym] = set()
-        for mono, _ in self.terms:
-            for atom in mono:
-                if isinstance(atom, Sym):
-                    found.add(atom)
-                else:
-                    found |= atom.a.symbols() | atom.b.symbols()
-        return found
+    def symbols(self) -> frozenset[Sym]:
+        return self._symbols
 
     def __add__(self, other: DimLike) -> Dim:
         other = dim(other)
@@ -379,6 +374,12 @@ _FUNCTIONS: dict[str, Callable[[Dim, Dim], Dim]] = {
     "min": minimum,
     "max": maximum,
 }
+
+
+def _symbols_of(terms: Terms) -> frozenset[Sym]:
+    atoms = [atom for mono, _ in terms for atom in mono]
+    inside = [atom.a.symbols() | atom.b.symbols() for atom in atoms if isinstance(atom, Call)]
+    return frozenset(atom for atom in atoms if isinstance(atom, Sym)).union(*inside)
 
 
 def _grouped(expr: Dim) -> str:

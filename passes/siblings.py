@@ -7,6 +7,7 @@ with it: then one pass over memory serves both.
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Set
+from typing import TypeAlias
 
 from xdsl.ir import Block, Operation, SSAValue
 
@@ -20,6 +21,8 @@ from .work import bytes_of
 
 __all__ = ["merge_siblings"]
 
+#: What a body computes (`_computed`), and by which op.
+_Known: TypeAlias = dict[Hashable, Operation]
 #: Attributes that a merged nest keeps.
 KEPT = ("loc", "layout")
 
@@ -27,15 +30,16 @@ KEPT = ("loc", "layout")
 def merge_siblings(block: Block, costs: Costs) -> None:
     """Merge nests of a block, in place: each with the first one behind it that fits, and what comes of it again."""
     op = block.first_op
+    known: _Known = {}
     while op is not None:
         found = _sibling(op, costs) if isinstance(op, GenericOp) else None
         if found is None:
-            op = op.next_op
+            op, known = op.next_op, {}
         else:
             assert isinstance(op, GenericOp)
             found.detach()
             block.insert_op_after(found, op)
-            op = _merge(op, found)
+            op = _merge(op, found, known)
 
 
 def _sibling(first: GenericOp, costs: Costs) -> GenericOp | None:
@@ -96,8 +100,11 @@ def _reads_at_computed(nest: GenericOp, values: set[SSAValue]) -> bool:
     return any(v in values for op in nest.body.block.ops for v in op.operands)
 
 
-def _merge(first: GenericOp, second: GenericOp) -> GenericOp:
-    """One nest: the first's body, then the second's with what it read of the first's results taken from registers."""
+def _merge(first: GenericOp, second: GenericOp, known: _Known) -> GenericOp:
+    """One nest: the first's body, then the second's with what it read of the first's results taken from registers.
+
+    `known` is what the first's body computes, or empty at first; it gets what the new body does.
+    """
     ins = list(first.ins)
     maps = list(first.maps_in())
     body = first.body.block
@@ -105,16 +112,16 @@ def _merge(first: GenericOp, second: GenericOp) -> GenericOp:
     assert isinstance(first_yield, YieldOp)
     produced: dict[SSAValue, SSAValue] = dict(zip(first.results, first_yield.values))
     replacements: list[SSAValue] = []
-    known = {(v, m): a for v, m, a in zip(ins, maps, body.args)}
+    arguments = {(v, m): a for v, m, a in zip(ins, maps, body.args)}
     for value, index, argument in zip(second.ins, second.maps_in(), second.body.block.args):
         if value in produced:
             replacements.append(produced[value])
             continue
-        found = known.get((value, index))
+        found = arguments.get((value, index))
         if found is None:
             ins.append(value)
             maps.append(index)
-            found = known[value, index] = body.insert_arg(argument.type, len(body.args))
+            found = arguments[value, index] = body.insert_arg(argument.type, len(body.args))
         replacements.append(found)
     for argument, replacement in zip(second.body.block.args, replacements):
         argument.replace_all_uses_with(replacement)
@@ -123,7 +130,7 @@ def _merge(first: GenericOp, second: GenericOp) -> GenericOp:
     yielded = list(first_yield.values)
     first_yield.detach()
     first_yield.erase()
-    _append(body, second.body.block)
+    _append(body, second.body.block, known)
     yielded += second_yield.values
     second_yield.detach()
     second_yield.erase()
@@ -144,10 +151,12 @@ def _merge(first: GenericOp, second: GenericOp) -> GenericOp:
     return _drop_unused(merged)
 
 
-def _append(body: Block, more: Block) -> None:
+def _append(body: Block, more: Block, known: _Known) -> None:
     """Move the ops of a body behind those of another; what that one computes already is not computed again."""
-    bound = {op.symbol.data for op in (*body.ops, *more.ops) if isinstance(op, BindOp)}
-    known = {key: op for op in body.ops if (key := _computed(op, bound)) is not None}
+    if not known:
+        bound = _bound(body)
+        known.update((key, op) for op in body.ops if (key := _computed(op, bound)) is not None)
+    bound = _bound(more)
     for op in list(more.ops):
         key = _computed(op, bound)
         found = None if key is None else known.setdefault(key, op)
@@ -158,6 +167,10 @@ def _append(body: Block, more: Block) -> None:
         for result, same in zip(op.results, found.results):
             result.replace_all_uses_with(same)
         op.erase()
+
+
+def _bound(body: Block) -> Set[str]:
+    return {op.symbol.data for op in body.ops if isinstance(op, BindOp)}
 
 
 def _computed(op: Operation, bound: Set[str]) -> Hashable | None:
