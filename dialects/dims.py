@@ -177,8 +177,9 @@ class Dim:
         common = _common_factor(rest, other)
         if common > 1:
             return _divided(rest, common) // _divided(other, common)
+        # Of powers of two only: another quotient is a division, which its remainder and further ones share.
         inner = _only_call(self)
-        if inner is not None and inner.fn == "//" and (inner.b.const or 0) > 0 and (other.const or 0) > 0:
+        if inner is not None and inner.fn == "//" and _is_power_of_two(inner.b) and _is_power_of_two(other):
             return inner.a // (inner.b * other)
         return of_atom(Call("//", self, other))
 
@@ -314,6 +315,11 @@ def split_divisible(a: Dim, b: Dim) -> tuple[Dim, Dim]:
         else:
             rest[mono] = coeff
     return Dim.of_terms(whole), Dim.of_terms(rest)
+
+
+def _is_power_of_two(expr: Dim) -> bool:
+    number = expr.const or 0
+    return number > 0 and number & (number - 1) == 0
 
 
 def _only_call(expr: Dim) -> Call | None:
