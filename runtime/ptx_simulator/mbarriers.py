@@ -24,10 +24,10 @@ __all__ = ["Mbarriers"]
 
 @dataclass
 class _BulkCopy:
-    """From global to shared memory, begun by a thread."""
+    """From global to shared memory, begun by a thread: a word to each address of the block that begins at `start`."""
 
     thread: int
-    to: int
+    to: Array
     start: int
     words: Array
 
@@ -60,6 +60,8 @@ class Mbarriers:
         for place, count in zip(places.tolist(), counts.tolist(), strict=True):
             if not 1 <= count < 1 << 20:
                 raise Fault(f"an mbarrier for {count} arrivals")
+            if place in self.objects:
+                raise Fault("an mbarrier lies there already: it has to be invalidated first")
             known, gathered = np.zeros((2, warps), np.int32)
             self.objects[place] = _Mbarrier(count, count, known, gathered, np.zeros(warps, bool))
 
@@ -101,18 +103,17 @@ class Mbarriers:
                 self.batch.races.learn(p.threads[done], barrier.known)
         return over
 
-    def copy(self, thread: int, place: int, copy_to: int, start: int, words: Array) -> None:
+    def copy(self, thread: int, place: int, to: Array, start: int, words: Array) -> None:
         """A bulk copy begins."""
-        self.found(place, np.zeros(1, np.int64)).copies.append(_BulkCopy(thread, copy_to, start, words))
+        self.found(place, np.zeros(1, np.int64)).copies.append(_BulkCopy(thread, to, start, words))
 
     def deliver(self, barrier: _Mbarrier) -> None:
         copies, barrier.copies = barrier.copies, []
         for copy in copies:
-            addresses = copy.to + 8 * np.arange(len(copy.words), dtype=np.uint64)
-            starts = np.full(len(addresses), copy.start, np.uint64)
-            self.batch.shared.store(addresses, starts, [copy.words])
-            writer = Path(self.batch, np.full(len(addresses), copy.thread), [])
-            self.batch.races.stored(writer, addresses + starts, 8)
+            starts = np.full(len(copy.to), copy.start, np.uint64)
+            self.batch.shared.store(copy.to, starts, [copy.words])
+            writer = Path(self.batch, np.full(len(copy.to), copy.thread), [])
+            self.batch.races.stored(writer, copy.to + starts, 8)
             self.tell(barrier, np.array([copy.thread]))
             barrier.bytes -= 8 * len(copy.words)
             self.batch.version += 1
