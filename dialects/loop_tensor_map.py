@@ -7,6 +7,7 @@ five dims, the last contiguous, the step along each of the others a multiple of 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import ClassVar
 
 from xdsl.ir import Operation, SSAValue
@@ -35,7 +36,7 @@ def places_of_map(info: BufferInfo, index: IndexMap) -> tuple[Dim, tuple[Dim, ..
     steps = tuple(found[0].get(iterator, dim(0)) for iterator in index.bounds)
     if steps[-1].const != 1 or not all(s.terms and s.nonneg for s in steps):
         return None
-    return (found[1], steps) if all((outer % inner).const == 0 for outer, inner in zip(steps, steps[1:])) else None
+    return (found[1], steps) if all((outer % inner).const == 0 for outer, inner in pairwise(steps)) else None
 
 
 @irdl_op_definition

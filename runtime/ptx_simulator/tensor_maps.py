@@ -54,7 +54,7 @@ def box_of(tensor: TensorMap, at: Sequence[int], heap: Heap) -> tuple[Array, Arr
     *outer, line = tensor.box
     # Bytes that are inside or outside together, and lie together in memory.
     unit = gcd(8, at[-1] * tensor.size, tensor.extents[-1] * tensor.size)
-    points = np.indices(outer, np.int64).reshape(len(outer), -1)
+    points = np.indices(outer, np.int64).reshape(len(outer), prod(outer))
     rows, base = np.ones(prod(outer), bool), np.full(prod(outer), tensor.address, np.int64)
     for start, offsets, extent, stride in zip(at, points, tensor.extents, tensor.strides):
         rows &= (start + offsets >= 0) & (start + offsets < extent)
