@@ -220,7 +220,7 @@ def _computed(op: Operation, bound: Set[str]) -> Hashable | None:
 
     The symbols `bound` are other numbers in other places.
     """
-    if op.regions or not op.results or bound & set(_symbols(op)):
+    if op.regions or not op.results or (bound and not bound.isdisjoint(_symbols(op))):
         return None
     attributes = frozenset((name, a) for name, a in op.attributes.items() if name != "loc")
     return op.name, tuple(op.operands), attributes, frozenset(op.properties.items()), tuple(r.type for r in op.results)
