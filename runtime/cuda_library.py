@@ -150,9 +150,7 @@ class RecordedGraph:
         if self._graph:
             self._library.call("cuGraphDestroy", self._graph)
 
-    def _record(
-        self, stream: int, launches: Sequence[KernelLaunch], launch: Callable[[KernelLaunch], None]
-    ) -> None:  # fmt: skip
+    def _record(self, stream: int, launches: Sequence[KernelLaunch], launch: Callable[[KernelLaunch], None]) -> None:
         self._library.call("cuStreamBeginCapture_v2", stream, _RELAXED)
         try:
             for made in launches:

@@ -9,6 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Operation
+from xdsl.utils.exceptions import VerifyException
 
 import txc
 from txc.compiler.codegen.machine import gpu_target
@@ -20,7 +22,9 @@ from txc.compiler.graph_code import compiled
 from txc.compiler.interpret import loops
 from txc.compiler.options import Options
 from txc.compiler.pipeline import run_stages
-from txc.dialects.loop import BulkCopyOp
+from txc.dialects.dims import iterators
+from txc.dialects.index_map import IndexMap, identity_map
+from txc.dialects.loop import BulkCopyOp, MatrixFoldOp, TensorMapOp
 from txc.runtime.gpu_device import DeviceError
 
 RNG = np.random.default_rng(29)
@@ -84,6 +88,42 @@ def test_the_stage_loops_gives_them_too() -> None:
     loops.run(at_loops(product, a, b), [a, b, out], {})
     expected = txc.jit(product, device="ptx-sim", fastmath=FREELY)(a, b)
     np.testing.assert_array_equal(out.view(np.uint16), expected.view(np.uint16))
+
+
+def test_what_tensor_maps_and_copies_are_checked_for() -> None:
+    """At stage `loops`, where a user may write them."""
+    module = at_loops(product, drawn(40, 72), drawn(72, 24))
+    copy = next(op for op in module.walk() if isinstance(op, BulkCopyOp))
+    tensor, fold = copy.tensor.owner, copy.parent_op()
+    assert isinstance(tensor, TensorMapOp) and isinstance(fold, MatrixFoldOp)
+    for op in (tensor, copy, fold):
+        op.verify_()
+    source, (m, k) = tensor.source, tensor.index.data.extents
+
+    def refused(op: Operation, message: str) -> None:
+        with pytest.raises(VerifyException, match=re.escape(message)):
+            op.verify_()
+
+    turned = IndexMap((k, m), (iterators(2)[1], iterators(2)[0]))
+    refused(TensorMapOp(source, turned, (128, 64)), "no tensor map describes (d0: a.1, d1: a.0) -> (d1, d0) of f16")
+    guarded = IndexMap((m, k), iterators(2), (iterators(2)[0] - 1,))
+    refused(TensorMapOp(source, guarded, (128, 64)), "no tensor map describes (d0: a.0, d1: a.1) -> (d0, d1) where")
+    refused(TensorMapOp(source, identity_map((m, k)), (512, 64)), "a box has at most 256 elements along each dim")
+    refused(TensorMapOp(source, identity_map((m, k)), (64,)), "boxes of f16 with 2 dims are needed, not f16[64]")
+    refused(TensorMapOp(source, IndexMap((k,), (iterators(1)[0],)), (64,)), "indices for a buffer of rank 2 are needed")
+    for box, message in (
+        ((128, 32), "a box is eights of lines of 128 bytes, not f16[128, 32]"),
+        ((4, 64), "a box is eights of lines of 128 bytes, not f16[4, 64]"),
+        ((64, 64), "boxes of f16[64, 64] do not fit into f16[4, 1, 128, 8, 8]"),
+    ):
+        made = TensorMapOp(source, identity_map((m, k)), box)
+        refused(BulkCopyOp(made.result, copy.at.data, copy.target, copy.to.data), message)
+    outside = BulkCopyOp(copy.tensor, copy.at.data, copy.target, copy.to.data)
+    refused(outside, "a bulk copy stands in a matrix fold, which waits for it, and in no loop in there")
+    one = BulkCopyOp(copy.tensor, copy.at.data[:1], copy.target, copy.to.data)
+    refused(one, "2 places in the map and 2 in block memory are needed")
+    del fold.attributes["warpgroup"]
+    refused(fold, "bulk copies bring both pieces, to warp groups")
 
 
 def has_boxes(module: ModuleOp) -> bool:
