@@ -13,8 +13,8 @@ from xdsl.ir import Block, SSAValue
 
 from ..dialects import kernel, loop
 from ..dialects.dim_rules import expand_mods, linear_in, simplify
-from ..dialects.dims import Dim, Sym, dim, minimum
-from ..dialects.index_map import IndexMap, iterators
+from ..dialects.dims import Dim, Sym, dim, iterator, iterators, minimum
+from ..dialects.index_map import IndexMap, product, unravel
 from ..dialects.loop_tensor_map import places_of_map
 from ..dialects.matrix_unit import Piece
 from .loop_writer import buffer_info
@@ -58,11 +58,14 @@ class Boxes:
 
 
 def boxes_of(
-    nest: kernel.GenericOp, operand: tuple[SSAValue, IndexMap], own: int, batch: Sequence[int], along: bool
+    nest: kernel.GenericOp, operand: tuple[SSAValue, IndexMap], rows: Sequence[int], batch: Sequence[int], along: bool
 ) -> Boxes | None:  # fmt: skip
-    """The boxes of an operand with iterator `own` besides K, contiguous `along` K or not; None where there are none."""
-    (buffer, index), info = operand, buffer_info(operand[0])
-    k = nest.n_parallel
+    """The boxes of an operand with iterators `rows` besides K, contiguous `along` K or not; None where there are none.
+
+    Several of them count as one, the last, which the map can follow only where memory has them one after the other.
+    """
+    buffer, index = operand[0], _with_one(operand[1], rows)
+    info, own, k = buffer_info(buffer), rows[-1], nest.n_parallel
     linear = linear_in(simplify(expand_mods(info.address(index.exprs)), index.bounds), index.bounds)
     if linear is None:
         return None
@@ -82,6 +85,15 @@ def boxes_of(
         return None
     symbols = tuple(Sym(f"d{i}") for i in order)
     return Boxes(buffer, ordered, symbols, Sym(f"d{own}"), Sym(f"d{k}"), (found[0], *found[1][:-1]))
+
+
+def _with_one(index: IndexMap, rows: Sequence[int]) -> IndexMap:
+    """The map where the last of some iterators counts through all of them."""
+    extents = [index.extents[i] for i in rows]
+    places = dict(zip((Sym(f"d{i}") for i in rows), unravel(iterator(rows[-1]), extents)))
+    exprs, guards = (tuple(e.substitute(places) for e in part) for part in (index.exprs, index.guards))
+    counted = tuple(product(extents) if i == rows[-1] else e for i, e in enumerate(index.extents))
+    return IndexMap(counted, exprs, guards)
 
 
 def room_of(boxes: Sequence[Boxes]) -> Dim:

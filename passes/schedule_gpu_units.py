@@ -136,10 +136,10 @@ class UnitsSchedule:
 
     def _boxes(self) -> tuple[Boxes, Boxes] | str:
         """The boxes of both operands, or why there are none."""
-        if len(self.factors.left) != 1 or len(self.factors.right) != 1:
-            return "an operand's rows are those of several iterators"
+        if len(self.factors.right) != 1:
+            return "the result's columns are those of several iterators"
         found: list[Boxes] = []
-        for number, (own,) in enumerate((self.factors.left, self.factors.right)):
+        for number, own in enumerate((self.factors.left, self.factors.right)):
             operand = self._operand(number)
             if operand is None:
                 return f"the {SIDES[number]} operand is computed on its way"
@@ -164,15 +164,15 @@ class UnitsSchedule:
 
     def _aligned(self) -> tuple[Dim, ...] | None:
         """What must be 0 where vectors of both operands and of the result are aligned; None where they never are."""
-        if len(self.factors.left) != 1 or len(self.factors.right) != 1:
+        if len(self.factors.right) != 1 or (len(self.factors.left) != 1 and not self.along[0]):
             return None
         zeros: dict[Dim, None] = {self.n % self.finished: None}
         k = Group((Sym(f"d{self.nest.n_parallel}"),), (self.k,))
         walks = accesses(self.nest)
-        for (number,), extent, along in zip((self.factors.left, self.factors.right), (self.m, self.n), self.along):
+        for own, extent, along in zip((self.factors.left, self.factors.right), (self.m, self.n), self.along):
             if not along and not self.unit.turns:
                 continue  # these come one by one
-            group = k if along else Group((Sym(f"d{number}"),), (extent,))
+            group = k if along else Group((Sym(f"d{own[-1]}"),), (extent,))
             found = aligned_where(self.nest, group, self.vector)
             contiguous = any((step := w.step(group.symbols[-1])) is not None and step.const == 1 for w in walks)
             if found is None or not contiguous:
@@ -202,7 +202,7 @@ class UnitsSchedule:
             if boxes is None:
                 self._bring(fill, sides[side], start, slot, batch, zeros is not None)
             else:
-                at = {**batch, Sym(f"d{(self.factors.left, self.factors.right)[side][0]}"): base}
+                at = {**batch, Sym(f"d{(self.factors.left, self.factors.right)[side][-1]}"): base}
                 boxes[side].copy(block, fill, piece, memory, slot, at | {Sym(f"d{self.nest.n_parallel}"): start})
         fill.add_op(loop.YieldOp())
         sums = _memory(body, unit.sums, (rows, columns + PAD), 0)

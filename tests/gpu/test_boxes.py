@@ -59,6 +59,7 @@ CASES: dict[str, tuple[Callable[..., Any], tuple[tuple[int, ...], ...]]] = {
     "turned": (of_transposed, ((328, 40), (72, 328))),
     "parts": (inside, ((40, 80), (74, 40))),
     "a stack within": (stacked, ((1, 20, 2, 72), (1, 12, 2, 72))),
+    "rows of several matrices": (product, ((3, 45, 72), (72, 24))),
     "nothing to add": (product, ((3, 0), (0, 8))),
     "rows that begin anywhere": (product, ((5, 9), (9, 16))),
 }
