@@ -47,8 +47,8 @@ class FusionPass(ModulePass):
 
     `has_fma` says whether scalar bodies may hold fused multiply-adds: a fact of the target.  With `locations` their ops
     say which of the user's lines they come from, as debug information needs; a nest has but one line.  `matrix_units`
-    names the units of a GPU (`dialects.matrix_unit`) whose order contractions may have.  With `panels` rows may begin and
-    end with contractions, which a schedule then takes several rows at a time.
+    names the units of a GPU (`dialects.matrix_unit`) whose order contractions may have.  With `panels` rows may begin
+    and end with contractions, which a schedule then takes several rows at a time.
     """
 
     name = "tx-fuse"

@@ -4,7 +4,8 @@ A group is worth making where it holds a reduction along a row: softmax is a max
 whose rows stay in cache, so memory is passed over once.  A contraction stands alone: one row of it at a time
 would read the whole right operand for every row, where tiles of several rows read it once for all of them.
 With `panels` several rows are taken at a time: then a group may begin with a contraction, whose rows the others use,
-and end with one that uses theirs, as attention does.  A group has no more nests than make a kernel of reasonable length (`Costs.fits_kernel`); the next ones make another.
+and end with one that uses theirs, as attention does.
+A group has no more nests than make a kernel of reasonable length (`Costs.fits_kernel`); the next ones make another.
 """
 
 from __future__ import annotations

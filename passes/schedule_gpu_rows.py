@@ -157,7 +157,7 @@ class RowWriter:
         self.handed = {v for nest in nests for v in nest.ins if v in made and v not in kept}
 
     def write(self, block: Block, done: dict[Sym, Dim], threads: int, most: int | None = None) -> None:
-        """The row at the places of the shared iterators that are `done`; folds are of `most` elements, if that is known."""
+        """The row at the places of the shared iterators that are `done`; folds are of `most` elements at most."""
         writer = self.writer
         writer.kept, writer.registers = self.kept, {}
         read: set[SSAValue] = set()
