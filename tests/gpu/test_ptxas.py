@@ -56,6 +56,11 @@ def softmax(x: Any) -> Any:
     return e / e.sum(axis=1, keepdims=True)
 
 
+def attention(x: Any) -> Any:
+    e = softmax(x @ x.T)
+    return e @ x
+
+
 def product(x: Any) -> Any:
     return np.maximum(x @ x.T + 1, 0)
 
@@ -123,9 +128,9 @@ def solved(x: Any) -> Any:
 
 FUNCTIONS = [
     map_of_vectors, map_of_halves, transpose, sum_of_rows, sum_of_short_rows, sum_of_columns, sum_of_all,
-    largest_of_rows, softmax, product, product_of_halves, product_by_tf32, product_of_bytes, product_of_doubles,
-    running_sum, running_sum_of_rows, taken_and_stored, loops, drawn, transform_of_any_length, sorted_rows,
-    long_functions, solved,
+    largest_of_rows, softmax, attention, product, product_of_halves, product_by_tf32, product_of_bytes,
+    product_of_doubles, running_sum, running_sum_of_rows, taken_and_stored, loops, drawn, transform_of_any_length,
+    sorted_rows, long_functions, solved,
 ]  # fmt: skip
 
 
