@@ -38,7 +38,10 @@ def in_a_loop(x: Any) -> Any:
     return x
 
 
-@pytest.mark.parametrize("f", [views_of_views, equal_views_of_views, joined, padded, in_a_loop], ids=lambda f: f.__name__)
+PROGRAMS = (views_of_views, equal_views_of_views, joined, padded, in_a_loop)
+
+
+@pytest.mark.parametrize("f", PROGRAMS, ids=lambda f: f.__name__)
 def test_canonical_programs_stay_as_they_are(f: Callable[..., Any]):
     context = Context()
     for dialect in (builtin.Builtin, func.Func, tx_dialect()):
