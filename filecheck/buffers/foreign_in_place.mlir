@@ -8,9 +8,9 @@
 // CHECK-NEXT: "kernel.foreign"(%[[Y]], %[[Y]])
 // CHECK-NEXT: func.return
 // COPY-LABEL: @plane
-// COPY: %[[T:[0-9]+]] = loop.alloc
-// COPY-NEXT: "kernel.foreign"(%x, %[[T]])
-// COPY-NEXT: "kernel.foreign"(%[[T]], %{{[0-9]+}})
+// COPY: "kernel.foreign"(%x, %[[Y:[0-9]+]])
+// COPY-NEXT: %[[T:[0-9]+]] = loop.alloc
+// COPY-NEXT: "kernel.foreign"(%[[Y]], %[[T]])
 func.func @plane(%x: tensor<?xcomplex<f32>, #tx.dims<"n">>) -> tensor<?xcomplex<f32>, #tx.dims<"n">> attributes {tx.symbols = #tx.dims<"n">} {
   %z = "kernel.foreign"(%x) {fn = "fft", in_place, parameters = {axis = 0 : i64, sign = "minus", has_fma = true}, operandSegmentSizes = array<i32: 1, 0>} : (tensor<?xcomplex<f32>, #tx.dims<"n">>) -> tensor<?xcomplex<f32>, #tx.dims<"n">>
   %r = "kernel.foreign"(%z) {fn = "fft", in_place, parameters = {axis = 0 : i64, sign = "minus", has_fma = true}, operandSegmentSizes = array<i32: 1, 0>} : (tensor<?xcomplex<f32>, #tx.dims<"n">>) -> tensor<?xcomplex<f32>, #tx.dims<"n">>
