@@ -23,6 +23,7 @@ from ..dialects.attributes import (
     BufferInfo,
     BufferType,
     DimsAttr,
+    MapAttr,
     buffer_type,
     dim_attr,
     from_attr,
@@ -517,7 +518,7 @@ def _apart(one: IndexMap | None, other: IndexMap) -> bool:
 def _drop_shared(nest: kernel.GenericOp, shared: int) -> None:
     """Values that live within one row have no shared dims: leave those out of their index maps."""
 
-    def fit(index: IndexMap, value: SSAValue) -> kernel.MapAttr:
+    def fit(index: IndexMap, value: SSAValue) -> MapAttr:
         assert isinstance(value.type, BufferType)
         if len(index.exprs) == value.type.data.rank:
             return map_attr(index)
