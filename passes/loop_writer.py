@@ -25,6 +25,7 @@ from .work import bytes_of, operations_and_chain, time_of
 
 __all__ = ["Access", "LoopWriter", "Point", "accesses", "body_cost", "bound", "buffer_info", "either", "slice_of"]
 
+ALWAYS = dim(1)
 #: `arith.cmpi`'s number of ``sge``.
 SIGNED_AT_LEAST = 5
 #: Where each iterator ``d0, d1, …`` of a nest stands, as an expression over loop iterators.
@@ -140,14 +141,14 @@ class LoopWriter:
         block.add_op(loop.BindOp(value, name))
         return sym(name)
 
-    def allocate(self, block: Block, info: BufferInfo, scope: str = "arena") -> SSAValue:
-        """A temporary at the end of the arena (or of each worker's own)."""
+    def allocate(self, block: Block, info: BufferInfo, scope: str = "arena", needed: Dim = ALWAYS) -> SSAValue:
+        """A temporary at the end of the arena (or of each worker's own); where `needed` is 0 it takes no memory."""
         attribute = "tx.arena" if scope == "arena" else "tx.thread_arena"
         size = self.function.attributes[attribute]
         assert isinstance(size, loop.DimAttr)
         made = loop.AllocOp(info, size.data, scope)
         block.add_op(made)
-        self.function.attributes[attribute] = dim_attr(size.data + aligned_bytes(info, self.ranges))
+        self.function.attributes[attribute] = dim_attr(size.data + aligned_bytes(info, self.ranges) * needed)
         return made.result
 
     def body(

@@ -283,7 +283,7 @@ def test_explain_says_how_kernels_are_scheduled() -> None:
         "grid    sort: threads: few can share it, so each does what a thread or lane of a CPU does",
         "grid    mul: map: elements are independent",
         "grid    fold(add): fold: threads share the order tree<1024, 64>",
-        "by the cost model of a CPU's core, which decides for a GPU too",
+        "by the cost model of a GPU (sizes that are not facts: 512)",
         "kernel f_k0: 128 threads a block, 5120 bytes of shared memory, 16 at once on a multiprocessor",
         "launch f_k0 with ",
     ):
