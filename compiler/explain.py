@@ -38,7 +38,7 @@ def explain(
     lines += ["", "guards, checked at each call; another version is compiled where one fails:"]
     lines += [f"  {guard}" for guard in graph.table.guards] or ["  none"]
     plan = getattr(stages, "plan", None)
-    model = "the cost model" if plan is None else "the cost model of a CPU's core, which decides for a GPU too"
+    model = "the cost model" if plan is None else "the cost model of a GPU"
     lines += ["", f"decisions, and what each way would take by {model} (sizes that are not facts: 512):"]
     lines += [f"  {said}" for said in remarks] or ["  none"]
     lines += ["", "kernels:"]

@@ -21,8 +21,8 @@ from xdsl.utils.exceptions import ArgSpecParseError
 
 from ..dialects.attributes import BufferType, DimsAttr, dims_attr, from_attr, tensor_of
 from ..dialects.dims import Dim, dim, packed_strides
-from ..dialects.dominance import check_dominance
 from ..dialects.matrix_unit import allowed_units
+from ..dialects.verification import verify_distinct
 from ..passes.bufferize import BufferizePass
 from ..passes.canonicalize import CanonicalizePass
 from ..passes.costs import Machine
@@ -105,14 +105,14 @@ def run_stages(
     """Compile a graph, or a module that is at stage `start`, as far as `stop_after`, for a GPU at most to ``ptx``.
 
     `strides` are those of the graph's tensor inputs at run time (None: packed).  The cost model's `machine` is, where
-    the target is this machine, what was measured of it, else the usual one.  `replaced` may exchange a pass: tests
-    of the bisector put in one that is wrong.  `completed` may add to the LLVM IR text what only the object needs; it is
-    also told the work (`passes/work.py`).  Raises OptionError for unknown stages, passes and pass options.
+    the target is this machine, what was measured of it, else what is usual of its kind.  `replaced` may exchange a
+    pass: tests of the bisector put in one that is wrong.  `completed` may add to the LLVM IR text what only the object
+    needs; it is also told the work (`passes/work.py`).  Raises OptionError for unknown stages, passes and pass options.
     """
     options = options or Options.of()
     target = target or (gpu_target(options.gpu) if options.gpu else host_target())
     run = _Run(program, start, stop_after, options, Observer(watch or Watch.from_knobs()), replaced)
-    machine = machine or (Machine.of_figures(calibrated()) if target == host_target() else Machine())
+    machine = machine or _machine_of(target)
 
     if run.reaches("graph"):
         run.watched("graph", "stage", lambda: program)
@@ -120,17 +120,18 @@ def run_stages(
         assert isinstance(program, Graph)
         run.module = run.watched("tensor", "lower", lambda: with_strides(lower(program, target.has_fma), strides))
         machine.mark(run.module)
-        check_dominance(run.module)
-        run.module.verify()
+        verify_distinct(run.module)
     run.passes("canonical", CanonicalizePass)
     run.passes("layout", LayoutSwapPass)
     run.passes("evals", EvalInsertionPass)
     units = allowed_units(target.capability, options.fastmath)
-    run.passes("fused", FusionPass, has_fma=target.has_fma, locations=options.debug, matrix_units=units)
+    run.passes(
+        "fused", FusionPass, has_fma=target.has_fma, locations=options.debug, matrix_units=units, panels=target.is_gpu
+    )
     run.passes("buffers", BufferizePass)
     work = work_of(function_of(run.module_now())) if run.reaches("obj") and run.reaches("buffers") else None
     if target.is_gpu:
-        run.passes("loops", ScheduleGpuPass, warpgroups=target.has_warpgroups)
+        run.passes("loops", ScheduleGpuPass, warpgroups=target.has_warpgroups, boxes=target.has_box_copies)
         return run.on_gpu(target)
     run.passes("loops", ScheduleCpuPass, vector_bits=min(target.vector_bits, ScheduleCpuPass.vector_bits))
     if run.reaches("llvm"):
@@ -142,6 +143,13 @@ def run_stages(
         run.object = run.watched("obj", "compile", lambda: compile_llvm(text, target))
 
     return run.finished()
+
+
+def _machine_of(target: Target) -> Machine:
+    """What the cost model takes a target to be; of this machine, what was measured."""
+    if target.is_gpu:
+        return Machine.of_gpu(target.capability)
+    return Machine.of_figures(calibrated()) if target == host_target() else Machine()
 
 
 class _Run:

@@ -34,6 +34,7 @@ from .scalar_program import ScalarProgram, parse_program
 from .types import DTYPES, DType, TensorType, tensor_type
 
 __all__ = [
+    "BoxInfo",
     "BufferInfo",
     "BufferType",
     "ComplexAttr",
@@ -42,9 +43,11 @@ __all__ = [
     "MapAttr",
     "OrderAttr",
     "ProgramAttr",
+    "TensorMapType",
     "dims_attr",
     "element_type",
     "from_attr",
+    "integer_attr",
     "ir_tensor",
     "map_attr",
     "scalar_dtype",
@@ -229,6 +232,31 @@ class BufferType(_TextAttr[BufferInfo], TypeAttribute):
         return BufferInfo(DTYPES[match[1]], read_dims(match[2]), read_dims(match[3]))
 
 
+@dataclass(frozen=True)
+class BoxInfo:
+    """What a tensor map copies at once: the element type, and the elements along each dim, the last contiguous."""
+
+    dtype: DType
+    sizes: tuple[int, ...]
+
+    def __str__(self) -> str:
+        return f"{self.dtype}[{', '.join(map(str, self.sizes))}]"
+
+
+@irdl_attr_definition
+class TensorMapType(_TextAttr[BoxInfo], TypeAttribute):
+    """``!loop.tensor_map<"f16[128, 64]">``: what a GPU has to know of memory that it copies in boxes."""
+
+    name = "loop.tensor_map"
+
+    @classmethod
+    def read(cls, text: str) -> BoxInfo:
+        match = re.fullmatch(r"(\w+)\[(\d+(?:, \d+)*)\]", text)
+        if match is None:
+            raise ValueError(f"{text!r} is no type of tensor maps: dtype[elements of a box along each dim]")
+        return BoxInfo(DTYPES[match[1]], tuple(map(int, match[2].split(", "))))
+
+
 @lru_cache(maxsize=65536)
 def dims_attr(dims: tuple[Dim, ...]) -> DimsAttr:
     return DimsAttr(dims)
@@ -327,13 +355,24 @@ def string_attr(text: str) -> StringAttr:
     return StringAttr(text)
 
 
+@lru_cache(maxsize=4096)
+def integer_attr(value: int) -> IntegerAttr:
+    """A number in 64 bits."""
+    return IntegerAttr(value, builtin.i64)
+
+
+@lru_cache(maxsize=64)
+def dtype_attr(element: DType) -> DTypeAttr:
+    return DTypeAttr(element)
+
+
 def to_attr(value: Any) -> Attribute:
     """The IR attribute of a canonical op parameter (see `registry.Param`)."""
     match value:
         case bool():
             return BoolAttr.from_bool(value)
         case int():
-            return IntegerAttr(value, builtin.i64)
+            return integer_attr(value)
         case float():
             return FloatAttr(value, builtin.f64)
         case complex():
@@ -347,7 +386,7 @@ def to_attr(value: Any) -> Attribute:
         case Order():
             return order_attr(value)
         case DType():
-            return DTypeAttr(value)
+            return dtype_attr(value)
         case ScalarProgram():
             return ProgramAttr(value)
         case tuple() if value and all(isinstance(v, Dim) for v in value):

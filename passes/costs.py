@@ -19,7 +19,7 @@ from xdsl.dialects.builtin import DictionaryAttr, FloatAttr, ModuleOp, f64
 from xdsl.ir import Operation
 
 from ..dialects.dims import Dim, dim, maximum
-from ..dialects.types import TensorType
+from ..dialects.types import DType, TensorType
 
 __all__ = ["ASSUMED", "WORK_UNITS", "Costs", "Machine", "Work", "assumed_number", "assumed_size"]
 
@@ -36,19 +36,24 @@ _LONGEST_COPIED = 256
 _LONGEST_KERNEL = 1024
 #: The operations that a loop takes besides those of its body.
 _LOOP = 16
+#: Femtoseconds of a nanosecond.
+_FEMTO = 1e6
 _ATTRIBUTE = "tx.machine"
 
 
 @dataclass(frozen=True)
 class Machine:
-    """One core and its memory; rates are in units a nanosecond.
+    """One core and its memory, or a whole GPU; rates are in units a nanosecond.
 
     The defaults are rounded figures of the machine of `benchmarks/NOTES.md`; `compiler/calibration.py` measures others.
+    What differs for a GPU is in brackets.
 
     * `cache1`, `cache2`, `cache3`, `line`, `page`: bytes; `registers`: of vectors.
-    * `near_rate`, `far_rate`: bytes that a copy reads and writes where the second cache holds them, where none does.
+    * `near_rate`, `far_rate`: bytes that a copy reads and writes where the second cache holds them (block memory does),
+      where none does; `shared_rate`: bytes that are read of what many read at the same time (of the second cache).
     * `arithmetic`: f32 additions and multiplications; `division`: f32 divisions and square roots, on a port of theirs.
-    * `handover`: nanoseconds until another thread works and is done, so often asleep as awake.
+    * `handover`: nanoseconds until another thread works and is done, so often asleep as awake (a launch).
+    * `block_memory`: bytes that threads can share (of a GPU, those of a block).
     """
 
     cache1: float = 32 << 10
@@ -59,9 +64,28 @@ class Machine:
     registers: float = 16
     near_rate: float = 80.0
     far_rate: float = 16.0
+    shared_rate: float = 80.0
     arithmetic: float = 40.0
     division: float = 10.0
     handover: float = 2048.0
+    block_memory: float = 48 << 10
+
+    @staticmethod
+    def of_gpu(capability: int) -> Machine:
+        """A GPU of a compute capability (90 for ``sm_90``).
+
+        Rates are those of an H200, rounded: sustained ones, of 4.8 TB/s of memory and 67 TFLOPS of f32, where a fused
+        multiplication and addition are two; block memory's 32 banks of 132 processors at 1.8 GHz; of its second cache
+        what is said elsewhere.  None of them was measured.  How much block memory there is says the CUDA guide
+        ("Technical Specifications per Compute Capability", most for a block).
+        """
+        memory = {75: 64, 80: 163, 86: 99, 87: 163, 88: 99, 89: 99, 90: 227, 100: 227, 103: 227, 110: 227}
+        kibibytes = memory.get(capability, 99 if capability >= 120 else 48)
+        return Machine(
+            cache2=float(50 << 20), cache3=float(50 << 20), line=128.0, registers=64.0, near_rate=30000.0,
+            far_rate=4000.0, shared_rate=5500.0, arithmetic=28000.0, division=4000.0,
+            block_memory=float(kibibytes << 10),
+        )  # fmt: skip
 
     def attribute(self) -> DictionaryAttr:
         """What differs from the defaults."""
@@ -127,6 +151,24 @@ class Costs:
             self.computing(work.arithmetic, work.bits), work.divisions * wide / self.machine.division,
             self.moving(work.bytes),
         )  # fmt: skip
+
+    # Panels of a GPU, in femtoseconds: what depends on sizes is decided when they are known
+
+    def of_launches(self, count: int) -> Dim:
+        """So many kernels more."""
+        return dim(round(self.machine.handover * count * _FEMTO))
+
+    def of_traffic(self, size: Dim) -> Dim:
+        """Bytes that go to memory, or come from there."""
+        return size * round(self.moving(1, near=False) * _FEMTO)
+
+    def of_panels(self, products: Dim, element: DType, rows: int) -> Dim:
+        """What a contraction waits for an operand of which so many `rows` share what comes from the second cache.
+
+        Most of that hides behind its arithmetic.
+        """
+        waits = element.bytes / rows / self.machine.shared_rate - self.computing(1, element.bits)
+        return products * round(max(0.0, waits) * _FEMTO)
 
     # Threads
 

@@ -47,7 +47,8 @@ class FusionPass(ModulePass):
 
     `has_fma` says whether scalar bodies may hold fused multiply-adds: a fact of the target.  With `locations` their ops
     say which of the user's lines they come from, as debug information needs; a nest has but one line.  `matrix_units`
-    names the units of a GPU (`dialects.matrix_unit`) whose order contractions may have.
+    names the units of a GPU (`dialects.matrix_unit`) whose order contractions may have.  With `panels` rows may begin
+    and end with contractions, which a schedule then takes several rows at a time.
     """
 
     name = "tx-fuse"
@@ -57,12 +58,11 @@ class FusionPass(ModulePass):
     has_fma: bool = True
     locations: bool = False
     matrix_units: tuple[str, ...] = ()
+    panels: bool = False
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for function in [f for f in op.body.block.ops if isinstance(f, func.FuncOp)]:
             fuse(function, self)
-            if self.matrix_units:
-                use_matrix_units(function, self.matrix_units)
 
 
 def fuse(function: func.FuncOp, options: FusionPass) -> None:
@@ -88,8 +88,10 @@ class _Scope:
             self._visit(op)
         if self.options.siblings:
             merge_siblings(self.block, self.costs)
+        if self.options.matrix_units:
+            use_matrix_units(self.block, self.options.matrix_units)
         if self.options.rows:
-            group_rows(self.block, self.costs)
+            group_rows(self.block, self.costs, self.options.panels)
 
     def inner(self, old: Block) -> Block:
         """The kernel form of a region's block, which may use outer values."""

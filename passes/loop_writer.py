@@ -25,6 +25,7 @@ from .work import bytes_of, operations_and_chain, time_of
 
 __all__ = ["Access", "LoopWriter", "Point", "accesses", "body_cost", "bound", "buffer_info", "either", "slice_of"]
 
+ALWAYS = dim(1)
 #: `arith.cmpi`'s number of ``sge``.
 SIGNED_AT_LEAST = 5
 #: Where each iterator ``d0, d1, …`` of a nest stands, as an expression over loop iterators.
@@ -134,14 +135,20 @@ class LoopWriter:
         """Copies of a nest's body, unrolled in the loop over `along`; what does not change there runs before it."""
         return self.costs.copies(*operations_and_chain(_changing(nest, along)))
 
-    def allocate(self, block: Block, info: BufferInfo, scope: str = "arena") -> SSAValue:
-        """A temporary at the end of the arena (or of each worker's own)."""
+    def bind(self, block: Block, value: SSAValue) -> Dim:
+        """An i64 as a symbol for the rest of the block."""
+        name = f"{kernel.BOUND}{next(self.counter)}."
+        block.add_op(loop.BindOp(value, name))
+        return sym(name)
+
+    def allocate(self, block: Block, info: BufferInfo, scope: str = "arena", needed: Dim = ALWAYS) -> SSAValue:
+        """A temporary at the end of the arena (or of each worker's own); where `needed` is 0 it takes no memory."""
         attribute = "tx.arena" if scope == "arena" else "tx.thread_arena"
         size = self.function.attributes[attribute]
         assert isinstance(size, loop.DimAttr)
         made = loop.AllocOp(info, size.data, scope)
         block.add_op(made)
-        self.function.attributes[attribute] = dim_attr(size.data + aligned_bytes(info, self.ranges))
+        self.function.attributes[attribute] = dim_attr(size.data + aligned_bytes(info, self.ranges) * needed)
         return made.result
 
     def body(
@@ -369,8 +376,9 @@ def either(block: Block, excess: Dim, where: Callable[[Block], None], otherwise:
 
 
 def bound(writer: LoopWriter, block: Block, expr: Dim) -> Dim:
-    """An expression, computed here, as a symbol for the rest of the block."""
+    """An expression, computed here, as a symbol for the rest of the block: what is built on it stays short."""
+    if expr.const is not None or expr.symbol is not None:
+        return expr
     made = loop.IndexOp(expr)
-    name = f"{kernel.BOUND}{next(writer.counter)}."
-    block.add_ops([made, loop.BindOp(made.result, name)])
-    return sym(name)
+    block.add_op(made)
+    return writer.bind(block, made.result)

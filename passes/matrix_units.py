@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection
 from dataclasses import dataclass
 
-from xdsl.dialects import arith, func
-from xdsl.ir import SSAValue
+from xdsl.dialects import arith
+from xdsl.ir import Block, SSAValue
 
 from ..dialects import kernel
 from ..dialects.attributes import order_attr, scalar_dtype
@@ -28,9 +28,9 @@ class HeldFactors:
         return unit_of(self.types, order)
 
 
-def use_matrix_units(function: func.FuncOp, names: Collection[str]) -> None:
-    """Give contractions that one of the named units takes its order, in place."""
-    for nest in [op for op in function.walk() if isinstance(op, kernel.GenericOp)]:
+def use_matrix_units(block: Block, names: Collection[str]) -> None:
+    """Give contractions of a block that one of the named units takes its order, in place."""
+    for nest in [op for op in block.ops if isinstance(op, kernel.GenericOp)]:
         held = held_factors(nest)
         units = [u for u in UNITS if u.name in names and held is not None and u.factors == held.types]
         if units:

@@ -4,7 +4,7 @@ nests hand on is of all rows, so that each nest can stand alone.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from xdsl.dialects.builtin import ArrayAttr
@@ -16,7 +16,7 @@ from ..dialects.dims import Dim, Sym, packed_strides, sym
 from ..dialects.index_map import IndexMap
 from .loop_writer import buffer_info
 
-__all__ = ["are_separable", "in_place", "separated", "with_rows_loaded_once"]
+__all__ = ["are_separable", "handed_on", "in_place", "is_of_row", "placed", "separated", "with_rows_loaded_once"]
 
 
 @dataclass(frozen=True)
@@ -88,34 +88,47 @@ def _load(outer: tuple[Dim, ...], value: SSAValue, use: _Use) -> kernel.GenericO
 
 def are_separable(rows: kernel.RowsOp) -> bool:
     """Whether the nests hand rows on through their operands only."""
-    return not any(_is_of_row(v) for v in _read(rows.nests))
+    return not any(is_of_row(v) for v in _read(rows.nests))
 
 
-def separated(rows: kernel.RowsOp, allocate: Callable[[BufferInfo], SSAValue]) -> list[kernel.GenericOp]:
-    """Copies of the nests of rows that `are_separable`, in their order; what they hand on is memory for all rows."""
-    outer = rows.nests[0].extents.data[: rows.n_shared]
-    iterators = tuple(sym(f"d{i}") for i in range(rows.n_shared))
+def separated(
+    runs: Sequence[Sequence[kernel.GenericOp]], shared: int, allocate: Callable[[BufferInfo], SSAValue]
+) -> list[list[kernel.GenericOp]]:
+    """Copies of the nests of rows that `are_separable`, in runs that can stand apart.
+
+    What one run hands another is memory for all rows; the rest stays with its row.
+    """
+    outer = runs[0][0].extents.data[:shared]
     whole: dict[SSAValue, SSAValue] = {}
-    for value in dict.fromkeys(v for nest in rows.nests for v in nest.operands if _is_of_row(v)):
+    for value in handed_on(runs):
         info = buffer_info(value)
         dims = (*outer, *info.dims)
         whole[value] = allocate(BufferInfo(info.dtype, dims, packed_strides(dims)))
-    made = []
-    for nest in rows.nests:
-        copy = nest.clone()
-        for name, operands, maps in (("in_maps", nest.ins, nest.maps_in()), ("out_maps", nest.outs, nest.maps_out())):
-            wider = [
-                replace(m, exprs=(*iterators, *m.exprs)) if v in whole else m
-                for v, m in zip(operands, maps, strict=True)
-            ]
-            copy.attributes[name] = ArrayAttr([map_attr(m) for m in wider])
-        for number, value in enumerate(nest.operands):
-            copy.operands[number] = whole.get(value, value)
-        made.append(copy)
-    return made
+    iterators = tuple(sym(f"d{i}") for i in range(shared))
+    return [[placed(nest, whole, iterators) for nest in run] for run in runs]
 
 
-def _is_of_row(value: SSAValue) -> bool:
+def handed_on(runs: Sequence[Sequence[kernel.GenericOp]]) -> list[SSAValue]:
+    """The values of a row that more than one run has to do with."""
+    used = [dict.fromkeys(v for nest in run for v in nest.operands if is_of_row(v)) for run in runs]
+    return [v for v in dict.fromkeys(v for own in used for v in own) if sum(v in own for own in used) > 1]
+
+
+def placed(nest: kernel.GenericOp, memory: Mapping[SSAValue, SSAValue], place: Sequence[Dim]) -> kernel.GenericOp:
+    """A copy of a nest of a row that has some of its operands in other memory, from the index `place` on."""
+    copy = nest.clone()
+    for name, operands, maps in (("in_maps", nest.ins, nest.maps_in()), ("out_maps", nest.outs, nest.maps_out())):
+        wider = [
+            replace(m, exprs=(*place, *m.exprs)) if v in memory else m for v, m in zip(operands, maps, strict=True)
+        ]
+        copy.attributes[name] = ArrayAttr([map_attr(m) for m in wider])
+    for number, value in enumerate(nest.operands):
+        copy.operands[number] = memory.get(value, value)
+    return copy
+
+
+def is_of_row(value: SSAValue) -> bool:
+    """Whether a value has memory for one row only."""
     return isinstance(value.owner, loop.AllocOp) and value.owner.scope.data == "thread"
 
 

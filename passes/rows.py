@@ -3,6 +3,8 @@
 A group is worth making where it holds a reduction along a row: softmax is a maximum, a map, a sum and a division
 whose rows stay in cache, so memory is passed over once.  A contraction stands alone: one row of it at a time
 would read the whole right operand for every row, where tiles of several rows read it once for all of them.
+With `panels` several rows are taken at a time: then a group may begin with a contraction, whose rows the others use,
+and end with one that uses theirs, as attention does.
 A group has no more nests than make a kernel of reasonable length (`Costs.fits_kernel`); the next ones make another.
 """
 
@@ -16,7 +18,7 @@ from xdsl.ir import Block, Operation, SSAValue
 from ..dialects.dims import Dim, iterators
 from ..dialects.index_map import IndexMap
 from ..dialects.kernel import GenericOp, RowsOp, YieldOp
-from .contraction import factors_of
+from .contraction import Factors, factors_of
 from .costs import Costs
 from .kernel_figures import kernel_label
 from .remarks import listening, remark
@@ -25,16 +27,26 @@ from .work import bytes_of, operations_of
 __all__ = ["group_rows"]
 
 
-def group_rows(block: Block, costs: Costs) -> None:
+def group_rows(block: Block, costs: Costs, panels: bool = False) -> None:
     """Group runs of adjacent nests of a block into rows, in place."""
     group = _Group(costs)
     for op in list(block.ops):
-        if not isinstance(op, GenericOp) or op.outs or _is_chain(op) or factors_of(op) is not None:
+        factors = factors_of(op) if isinstance(op, GenericOp) else None
+        if not isinstance(op, GenericOp) or op.outs or _is_chain(op) or (factors is not None and not panels):
             group.close()
             group = _Group(costs)
             continue
-        if group.nests and (group.shared_with(op) == 0 or not group.given.intersection(op.ins)):
-            if not group.gives_to(op):
+        if factors is not None:
+            ends = group.ends_with(op, factors)
+            if ends:
+                group.add(op, factors)
+            group.close()
+            group = _Group(costs)
+            if not ends:
+                group.add(op, factors)
+            continue
+        if group.nests and not group.takes(op):
+            if not group.gives_to(op) and group.folds:
                 op.detach()  # nothing to do with the group: out of its way, so that the group can go on
                 _block_of(group.nests[0]).insert_op_before(op, group.nests[0])
                 continue
@@ -56,6 +68,7 @@ class _Group:
 
     `leading` holds the extents of the parallel iterators that all share, of which a row fixes the first `shared`;
     `written` where the nests write what they produce; `given` what they read or produce; `operations` are all theirs.
+    `first` has the factors of a contraction that makes the rows.
     """
 
     def __init__(self, costs: Costs):
@@ -66,9 +79,27 @@ class _Group:
         self.written: dict[SSAValue, IndexMap] = {}
         self.given: set[SSAValue] = set()
         self.operations = 0.0
+        self.first: Factors | None = None
 
-    def add(self, op: GenericOp) -> None:
+    @property
+    def folds(self) -> bool:
+        """Whether there is more than the contraction that makes the rows."""
+        return len(self.nests) > (self.first is not None)
+
+    def takes(self, op: GenericOp) -> bool:
+        """Whether a nest has to do with the others, and only row by row."""
+        related = self.given.intersection(op.ins) if self.folds else self.gives_to(op)
+        return bool(related) and self.shared_with(op) > 0
+
+    def ends_with(self, op: GenericOp, factors: Factors) -> bool:
+        """Whether a contraction uses the rows that others have made, row by row."""
+        whole = self.shared_with(op) == self.shared and _goes_along_rows(op, factors, self.shared)
+        return self.folds and self.gives_to(op) and whole and self.has_room_for(op)
+
+    def add(self, op: GenericOp, factors: Factors | None = None) -> None:
         first = not self.nests
+        if first:
+            self.first = factors
         self.shared = op.n_parallel if first else min(self.shared, self.shared_with(op))
         self.leading = op.extents.data[: op.n_parallel] if first else self._leading_with(op)
         self.nests.append(op)
@@ -86,6 +117,8 @@ class _Group:
         for value, index in zip(op.ins, op.maps_in()):
             if value in self.written:
                 count = min(count, _leading_identity(index), _leading_identity(self.written[value]))
+        if self.first is not None and not _goes_along_rows(self.nests[0], self.first, count):
+            return 0
         return 0 if any(v in self.written for v in _read_inside(op)) else count
 
     def has_room_for(self, op: GenericOp) -> bool:
@@ -104,6 +137,13 @@ class _Group:
 def _is_chain(op: GenericOp) -> bool:
     """A scan along an outer dim, which runs many results side by side and so holds no single row."""
     return op.is_scan and op.order is not None and op.order.data.kind == "serial"
+
+
+def _goes_along_rows(nest: GenericOp, factors: Factors, shared: int) -> bool:
+    """Whether a contraction's left factor has one row where the first `shared` iterators stand, and the right one is
+    the same for neighbouring rows."""
+    along = {*factors.batch, *factors.left} == set(range(shared)) and shared - 1 in factors.left
+    return along and nest.order is not None and nest.order.data.kind != "unit"
 
 
 def _block_of(nest: GenericOp) -> Block:

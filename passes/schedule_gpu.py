@@ -6,7 +6,7 @@ how fast a result comes may change here, never the result: orders of arithmetic 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from xdsl.context import Context
@@ -17,10 +17,11 @@ from xdsl.passes import ModulePass
 
 from ..dialects import kernel, loop
 from ..dialects.attributes import dim_attr
-from ..dialects.dims import dim
+from ..dialects.dims import Dim, dim, maximum, minimum
 from .contraction import factors_of
 from .costs import Costs
 from .kernel_figures import kernel_label
+from .locations import carry_loc
 from .loop_writer import LoopWriter, either
 from .matrix_units import held_factors
 from .remarks import recorded, remark
@@ -28,11 +29,12 @@ from .row_staging import are_separable, separated
 from .schedule_cpu import CpuSchedule
 from .schedule_gpu_contract import schedule_gpu_contraction
 from .schedule_gpu_map import Grid, schedule_gpu_map
+from .schedule_gpu_panels import Panels, holds_contraction
 from .schedule_gpu_reduce import schedule_gpu_reduction, takes_reduction
 from .schedule_gpu_rows import schedule_gpu_rows, takes_rows
 from .schedule_gpu_scan import SHORT_ROW, schedule_gpu_scan, takes_scan
 from .schedule_gpu_threads import write_as_threads
-from .schedule_gpu_units import schedule_gpu_units
+from .schedule_gpu_units import UnitsSchedule
 from .schedule_map import Lanes
 from .schedule_walk import ScheduleWalk
 
@@ -46,13 +48,15 @@ AS_THREADS = Lanes(vector_bits=128, crossing=False)
 class ScheduleGpuPass(ModulePass):
     """Kernels to grids.  `threads` of a block; `unroll` copies of a map's vectors (0: chosen by the body).
 
-    `warpgroups`: matrix units that multiply for four warps together are there, and used where they can be.
+    `warpgroups`: matrix units that multiply for four warps together are there, and used where they can be; `boxes`: so
+    are copies of whole boxes of their operands.
     """
 
     name = "tx-schedule-gpu"
     threads: int = 256
     unroll: int = 0
     warpgroups: bool = False
+    boxes: bool = False
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for function in [f for f in op.body.block.ops if isinstance(f, func.FuncOp)]:
@@ -60,6 +64,7 @@ class ScheduleGpuPass(ModulePass):
                 LoopWriter(function, costs=Costs.of(function), streams=False),
                 Grid(self.threads, self.unroll),
                 self.warpgroups,
+                self.boxes,
             ).function(function)
             function.attributes["tx.thread_arena"] = dim_attr(dim(0))
 
@@ -68,6 +73,7 @@ class ScheduleGpuPass(ModulePass):
 class GpuSchedule(ScheduleWalk):
     grid: Grid
     warpgroups: bool
+    boxes: bool
 
     def kernel(self, op: Operation, block: Block) -> None:
         name, why, write = self._schedule_of(op)
@@ -84,10 +90,10 @@ class GpuSchedule(ScheduleWalk):
             unit = held.unit(op.order.data) if held is not None and op.order is not None else None
             if held is not None and unit is not None:
                 together = self.warpgroups and unit.warpgroup
-                return (
-                    "warp groups" if together else "matrix units", f"sums in the order {_order(op)}, which is theirs",
-                    lambda block: schedule_gpu_units(writer, op, factors, held, unit, block, together),
-                )  # fmt: skip
+                units = UnitsSchedule(writer, op, factors, held, unit, together, self.boxes)
+                why = f"sums in the order {_order(op)}, which is theirs"
+                why += f"; {units.how_pieces_come}" if units.how_pieces_come else ""
+                return "warp groups" if together else "matrix units", why, units.write
             return (
                 "contraction", f"sums of products, in the order {_order(op)}",
                 lambda block: schedule_gpu_contraction(writer, op, factors, block),
@@ -97,7 +103,10 @@ class GpuSchedule(ScheduleWalk):
                 "fold", f"threads share the order {_order(op)}",
                 lambda block: schedule_gpu_reduction(writer, op, block, grid),
             )  # fmt: skip
-        if isinstance(op, kernel.RowsOp) and takes_rows(op):
+        if isinstance(op, kernel.RowsOp) and holds_contraction(op):
+            why = "rows that contractions make and use stay with a block where it has room"
+            return "panels", why, lambda block: self._panels(op, block)
+        if isinstance(op, kernel.RowsOp) and takes_rows(op.nests):
             return (
                 "rows", "nests that share their rows, which fit a block",
                 lambda block: schedule_gpu_rows(writer, op, block, grid),
@@ -108,19 +117,35 @@ class GpuSchedule(ScheduleWalk):
                 lambda block: schedule_gpu_scan(writer, op, block, lambda rows: self._as_threads(op, rows)),
             )  # fmt: skip
         if isinstance(op, kernel.RowsOp) and any(map(takes_scan, op.nests)) and are_separable(op):
-            return "apart", "a scan's rows have threads of their own", lambda block: self._apart(op, block)
+            return "apart", "a scan's rows have threads of their own", lambda block: self._scans(op, block)
         why = "few can share it, so each does what a thread or lane of a CPU does"
         return "threads", why, lambda block: self._as_threads(op, block)
 
-    def _apart(self, op: kernel.RowsOp, block: Block) -> None:
+    def _panels(self, op: kernel.RowsOp, block: Block) -> None:
+        """Some rows a block through all nests, or contractions and the nests between them one after another."""
+        panels = Panels(self.writer, op, self.grid)
+        excess = panels.excess if panels.can_be else dim(0)
+        needed = 1 - minimum(1, maximum(0, excess))
+        either(block, excess, panels.write, lambda inner: self._apart(op, panels.runs, inner, needed))
+
+    def _scans(self, op: kernel.RowsOp, block: Block) -> None:
         """Nests one after another, where rows are long enough for that."""
         longest = next(nest.extents.data[-1] for nest in op.nests if takes_scan(nest))
+        runs = [[nest] for nest in op.nests]
+        either(
+            block, longest - SHORT_ROW,
+            lambda inner: self._apart(op, runs, inner, dim(1)), lambda inner: self._as_threads(op, inner),
+        )  # fmt: skip
 
-        def apart(inner: Block) -> None:
-            for nest in separated(op, lambda info: self.writer.allocate(inner, info)):
-                self.kernel(nest, inner)
-
-        either(block, longest - SHORT_ROW, apart, lambda inner: self._as_threads(op, inner))
+    def _apart(
+        self, op: kernel.RowsOp, runs: Sequence[Sequence[kernel.GenericOp]], block: Block, needed: Dim
+    ) -> None:  # fmt: skip
+        """Runs of the nests of rows one after another, with memory between them, which is `needed` (1) or not (0)."""
+        for run in separated(runs, op.n_shared, lambda info: self.writer.allocate(block, info, needed=needed)):
+            made = run[0] if len(run) == 1 else kernel.RowsOp(op.n_shared, Block([*run, kernel.YieldOp()]), [])
+            before = block.last_op
+            self.kernel(made, block)
+            carry_loc(op, block, before)
 
     def _as_threads(self, op: Operation, block: Block) -> None:
         loops = Block()

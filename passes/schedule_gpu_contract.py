@@ -24,12 +24,12 @@ from .contraction import Factors
 from .gpu_loops import gpu_block, gpu_threads
 from .loop_writer import LoopWriter, accesses, bound, either
 
-__all__ = ["along_k", "point_of_contraction", "schedule_gpu_contraction"]
+__all__ = ["ProductTile", "Tile", "along_k", "point_of_contraction", "schedule_gpu_contraction"]
 
 #: Elements along K of a piece.
 DEPTH = 8
-#: Threads of a block: a square of them.
-SIDE = 16
+#: Neighbouring rows or columns that a thread has at most: what it loads of a piece at once.
+PART = 4
 #: Results that are worth the larger tiles.
 LARGE = 1 << 20
 #: Elements between rows of a piece, so that a column lies in different banks.
@@ -38,52 +38,86 @@ PAD = 4
 
 @dataclass(frozen=True)
 class Tile:
-    """A thread has ``parts`` times 4 rows and columns, parts of a tile's side apart."""
+    """A block's threads, so many rows of so many, and the rows and columns of results that each of them has.
 
-    parts: int
+    A thread has them in parts of `PART` neighbours, with the other threads' parts in between.
+    """
+
+    down: int
+    across: int
+    of_thread: tuple[int, int]
 
     @property
-    def size(self) -> int:
-        return self.parts * 4 * SIDE
+    def threads(self) -> int:
+        return self.down * self.across
+
+    @property
+    def rows(self) -> int:
+        return self.down * self.of_thread[0]
+
+    @property
+    def columns(self) -> int:
+        return self.across * self.of_thread[1]
+
+
+SMALL_TILE, LARGE_TILE = Tile(16, 16, (4, 4)), Tile(16, 16, (8, 8))
 
 
 def schedule_gpu_contraction(writer: LoopWriter, nest: kernel.GenericOp, factors: Factors, block: Block) -> None:
     """Grids for a contraction."""
-    small, large = (_Contraction(writer, nest, factors, Tile(parts)) for parts in (1, 2))
+    small, large = (ProductTile(writer, nest, factors, tile) for tile in (SMALL_TILE, LARGE_TILE))
     if scalar_dtype(large.state).bits > 32:
-        small.write(block)
+        _write_grid(small, block)
     else:
-        either(block, large.m * large.n - LARGE, large.write, small.write)
+        either(block, large.m * large.n - LARGE, lambda b: _write_grid(large, b), lambda b: _write_grid(small, b))
 
 
-class _Contraction:
+def _write_grid(made: ProductTile, block: Block) -> None:
+    """A block for each tile of results."""
+    writer, tile, number, body = made.writer, made.tile, made.writer.fresh(), Block()
+    across, down = (made.n + (tile.columns - 1)) // tile.columns, (made.m + (tile.rows - 1)) // tile.rows
+    column = bound(writer, body, number % across)
+    row = bound(writer, body, number // across % down)
+    which = made.factors.batch
+    places = unravel(number // (across * down), [made.nest.extents.data[i] for i in which])
+    batch = {Sym(f"d{i}"): bound(writer, body, p) for i, p in zip(which, places)}
+    made.allocate(body)
+    made.write(body, batch, row * tile.rows, column * tile.columns)
+    stack = product([made.nest.extents.data[i] for i in which])
+    block.add_op(gpu_block(number, stack * across * down, body, tile.threads, shared=made.bytes_of(tile, made.nest)))
+
+
+class ProductTile:
+    """Writes what the threads of a block do for one tile of a contraction's results."""
+
     def __init__(self, writer: LoopWriter, nest: kernel.GenericOp, factors: Factors, tile: Tile):
         self.writer, self.nest, self.factors, self.tile = writer, nest, factors, tile
         extents = nest.extents.data
-        self.m, self.n, self.stack = (
-            product([extents[i] for i in which]) for which in (factors.left, factors.right, factors.batch)
-        )
+        self.m, self.n = (product([extents[i] for i in which]) for which in (factors.left, factors.right))
         self.k = extents[-1]
         assert nest.order is not None
         self.depth = nest.order.data.block
         self.state: Attribute = nest.merge.block.args[0].type
 
-    def write(self, block: Block) -> None:
-        writer, size, number, body = self.writer, self.tile.size, self.writer.fresh(), Block()
-        across, down = (self.n + (size - 1)) // size, (self.m + (size - 1)) // size
-        column = bound(writer, body, number % across)
-        row = bound(writer, body, number // across % down)
-        places = unravel(number // (across * down), [self.nest.extents.data[i] for i in self.factors.batch])
-        self.batch = {Sym(f"d{i}"): bound(writer, body, p) for i, p in zip(self.factors.batch, places)}
-        dims = (dim(2), dim(DEPTH), dim(size + PAD))
-        info = BufferInfo(scalar_dtype(self.state), dims, packed_strides(dims))
-        half = (product(dims) * info.dtype.bytes + 15) // 16 * 16
-        self.left, self.right = loop.AllocOp(info, 0, "block"), loop.AllocOp(info, half, "block")
-        body.add_ops([self.left, self.right])
-        self.thread = writer.fresh()
-        self.row, self.column = row * size, column * size
-        body.add_op(gpu_threads(self.thread, 0, SIDE * SIDE, self._thread()))
-        block.add_op(gpu_block(number, self.stack * across * down, body, SIDE * SIDE, shared=half * 2))
+    @staticmethod
+    def bytes_of(tile: Tile, nest: kernel.GenericOp) -> int:
+        """The block memory that pieces for a tile of a contraction take."""
+        return sum(_bytes_of_piece(size, nest) for size in (tile.rows, tile.columns))
+
+    def allocate(self, block: Block) -> None:
+        """Take the first `bytes_of` the block's memory for pieces."""
+        made: list[loop.AllocOp] = []
+        for size, place in zip((self.tile.rows, self.tile.columns), (0, _bytes_of_piece(self.tile.rows, self.nest))):
+            dims = (dim(2), dim(DEPTH), dim(size + PAD))
+            info = BufferInfo(scalar_dtype(self.state), dims, packed_strides(dims))
+            made.append(loop.AllocOp(info, place, "block"))
+        block.add_ops(made)
+        self.left, self.right = made
+
+    def write(self, block: Block, batch: dict[Sym, Dim], row: Dim, column: Dim) -> None:
+        """The tile from a row and a column on, in the places that `batch` says."""
+        self.batch, self.row, self.column, self.thread = batch, row, column, self.writer.fresh()
+        block.add_op(gpu_threads(self.thread, 0, self.tile.threads, self._thread()))
 
     # What a thread does
 
@@ -91,8 +125,9 @@ class _Contraction:
         body, tile = Block(), self.tile
         either(body, self.k, self._first, lambda _: None)
         part_down, down, part_across, across = (self.writer.fresh() for _ in range(4))
-        self.at_row = part_down * (4 * SIDE) + self.thread // SIDE * 4 + down
-        self.at_column = part_across * (4 * SIDE) + self.thread % SIDE * 4 + across
+        rows, columns = (min(PART, size) for size in tile.of_thread)
+        self.at_row = part_down * (rows * tile.down) + self.thread // tile.across * rows + down
+        self.at_column = part_across * (columns * tile.across) + self.thread % tile.across * columns + across
         lanes = Block()
         total = self._sums(lanes)
         row, column = self.row + self.at_row, self.column + self.at_column
@@ -100,7 +135,8 @@ class _Contraction:
         self.writer.finish(self.nest, [total], self._point(row, column, dim(0)), lanes)
         self.writer.within = ()
         for iterator, extent, vector in (
-            (across, 4, 4), (part_across, tile.parts, 1), (down, 4, 1), (part_down, tile.parts, 1)
+            (across, columns, columns), (part_across, tile.of_thread[1] // columns, 1),
+            (down, rows, 1), (part_down, tile.of_thread[0] // rows, 1),
         ):  # fmt: skip
             lanes.add_op(loop.YieldOp())
             unroll = extent // vector
@@ -112,8 +148,7 @@ class _Contraction:
 
     def _first(self, block: Block) -> None:
         """The first piece of K."""
-        self._put(block, self._bring(block, dim(0)), dim(0))
-        block.add_op(loop.BarrierOp())
+        block.add_ops([*self._bring(block, dim(0)), loop.BarrierOp()])
 
     def _sums(self, block: Block) -> SSAValue:
         """The order's blocks of K, one added after another; all of K where the order is free."""
@@ -135,8 +170,7 @@ class _Contraction:
         total: SSAValue = body.args[0]
         for i in range(DEPTH):
             total = self._step(body, total, start, dim(i))
-        self._put(body, coming, start + DEPTH)
-        body.add_ops([loop.BarrierOp(), loop.YieldOp(total)])
+        body.add_ops([*coming, loop.BarrierOp(), loop.YieldOp(total)])
         pieces = loop.ForOp(str(start), first, whole, body, step=DEPTH, inits=[self._identity(block)])
         rest = Block(arg_types=[self.state])
         rest.add_op(loop.YieldOp(self._step(rest, rest.args[0], whole, k - whole)))
@@ -161,30 +195,30 @@ class _Contraction:
 
     # Pieces of the operands
 
-    def _bring(self, block: Block, start: Dim) -> list[tuple[SSAValue, SSAValue, list[Dim]]]:
-        """A thread's elements of the pieces of both operands from `start` on, and where they belong."""
-        found: list[tuple[SSAValue, SSAValue, list[Dim]]] = []
-        for value, memory, place, extent, which in (
-            (self.factors.values[0], self.left, self.row, self.m, self.factors.left),
-            (self.factors.values[1], self.right, self.column, self.n, self.factors.right),
+    def _bring(self, block: Block, start: Dim) -> list[loop.StoreOp]:
+        """Loads a thread's elements of the pieces of both operands from `start` on; what puts them there."""
+        found: list[loop.StoreOp] = []
+        for value, memory, place, extent, which, size in (
+            (self.factors.values[0], self.left, self.row, self.m, self.factors.left, self.tile.rows),
+            (self.factors.values[1], self.right, self.column, self.n, self.factors.right, self.tile.columns),
         ):
-            along = along_k(self.nest, which)
-            for copy in range(self.tile.size * DEPTH // (SIDE * SIDE)):
-                element = self.thread + copy * SIDE * SIDE
+            along, count = along_k(self.nest, which), size * DEPTH
+            for copy in range(-(-count // self.tile.threads)):
+                element, guards = self.thread + copy * self.tile.threads, list[Dim]()
+                if (copy + 1) * self.tile.threads > count:
+                    # Threads that the piece has no element for bring what is last once more, and leave it.
+                    guards, element = [count - 1 - element], minimum(element, count - 1)
                 if along:
                     beside, k = element // DEPTH, element % DEPTH
                 else:
-                    beside, k = element % self.tile.size, element // self.tile.size
+                    beside, k = element % size, element // size
                 # At the edges what is last comes again: it is there, and nobody asks for it.
                 here, depth = minimum(place + beside, extent - 1), minimum(start + k, self.k - 1)
                 left = memory is self.left
                 point = self._point(here if left else dim(0), dim(0) if left else here, depth)
-                found.append((self.writer.factor(self.nest, value, point, block), memory.result, [k, beside]))
+                loaded = self.writer.factor(self.nest, value, point, block)
+                found.append(loop.StoreOp(loaded, memory.result, [start // DEPTH % 2, k, beside], guards))
         return found
-
-    def _put(self, block: Block, found: Sequence[tuple[SSAValue, SSAValue, list[Dim]]], start: Dim) -> None:
-        for value, memory, place in found:
-            block.add_op(loop.StoreOp(value, memory, [start // DEPTH % 2, *place]))
 
     def _point(self, row: Dim, column: Dim, k: Dim) -> dict[Sym, Dim]:
         return point_of_contraction(self.nest, self.factors, self.batch, row, column, k)
@@ -196,6 +230,12 @@ class _Contraction:
         made = arith.ConstantOp.create(result_types=[value.type], properties={"value": value})
         block.add_op(made)
         return made.results[0]
+
+
+def _bytes_of_piece(size: int, nest: kernel.GenericOp) -> int:
+    """The bytes of two pieces of so many rows or columns."""
+    element = scalar_dtype(nest.merge.block.args[0].type)
+    return (2 * DEPTH * (size + PAD) * element.bytes + 15) // 16 * 16
 
 
 def along_k(nest: kernel.GenericOp, which: Sequence[int]) -> bool:

@@ -7,7 +7,7 @@ block, whose number is bounded then.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from xdsl.ir import Block, SSAValue
 
@@ -16,13 +16,13 @@ from ..dialects.attributes import BufferInfo
 from ..dialects.dims import Dim, Sym, dim, maximum, minimum
 from ..dialects.index_map import product, unravel
 from .gpu_loops import gpu_block, gpu_threads, in_lanes
-from .loop_writer import LoopWriter, body_cost, bound, buffer_info, either
+from .loop_writer import LoopWriter, bound, buffer_info, either
 from .row_staging import in_place, with_rows_loaded_once
 from .schedule_gpu_map import Grid
 from .schedule_gpu_reduce import takes_reduction
 from .schedule_reduce import fold
 
-__all__ = ["schedule_gpu_rows", "takes_rows"]
+__all__ = ["WARP", "RowWriter", "is_number", "schedule_gpu_rows", "takes_rows"]
 
 #: Block memory that rows may take, and blocks that rows in other memory are shared by.
 SHARED, BLOCKS = 40 << 10, 512
@@ -31,9 +31,9 @@ LONG_ROW = 1024
 WARP = 32
 
 
-def takes_rows(rows: kernel.RowsOp) -> bool:
+def takes_rows(nests: Sequence[kernel.GenericOp]) -> bool:
     """Whether threads can share every nest of a row."""
-    return all(not nest.is_reduction or takes_reduction(nest) for nest in rows.nests)
+    return all(not nest.is_reduction or takes_reduction(nest) for nest in nests)
 
 
 def schedule_gpu_rows(writer: LoopWriter, rows: kernel.RowsOp, block: Block, grid: Grid) -> None:
@@ -59,30 +59,17 @@ class _Rows:
         self.length = dim(1)
         for nest in self.nests:
             self.length = maximum(self.length, product(nest.extents.data[self.shared :]))
-        self.kept = {v for nest in self.nests for v in nest.outs if self._is_number(nest, v)}
-        made = {v for nest in self.nests for v in nest.outs}
+        self.kept = {v for nest in self.nests for v in nest.outs if is_number(v, nest, self.nests, shared)}
         self.rows = [v for v in dict.fromkeys(v for n in self.nests for v in n.outs) if _is_private(v)]
         self.rows = [v for v in self.rows if v not in self.kept]
         #: Rows in the place of others.
         self.instead = in_place(self.nests, self.rows)
         self.rows = [v for v in self.rows if v not in self.instead]
-        self.handed = {v for nest in self.nests for v in nest.ins if v in made and v not in self.kept}
 
     @property
     def row_bytes(self) -> Dim:
         """Memory for what the nests of one row hand each other."""
         return sum((_bytes(buffer_info(v)) for v in self.rows), dim(0))
-
-    def _is_number(self, nest: kernel.GenericOp, value: SSAValue) -> bool:
-        """Whether a nest makes one element a row of a value, which is read as it is."""
-        if nest.n_outer != self.shared:
-            return False
-        for other in self.nests:
-            if any(v is value and m.guards for v, m in zip(other.ins, other.maps_in())):
-                return False
-            if any(op.source is value for op in other.walk() if isinstance(op, kernel.ReadOp)):
-                return False
-        return True
 
     # Who has a row, and where what it hands on is
 
@@ -132,33 +119,67 @@ class _Rows:
                 first = self.instead[first]
             self.writer.parts[value] = self.writer.parts[first]
 
-    # One row
-
     def _row(self, block: Block, row: Dim, threads: int) -> None:
         writer = self.writer
         places: Sequence[Dim] = unravel(row, self.extents)
         if len(places) > 1:
             places = [bound(writer, block, p) for p in places]
         done = {Sym(f"d{i}"): place for i, place in enumerate(places)}
+        nests = RowWriter(writer, self.nests, self.grid, self.kept, self.instead)
+        nests.write(block, done, threads, LONG_ROW if threads == WARP else None)
+        writer.parts = {v: p for v, p in writer.parts.items() if v not in self.rows and v not in self.instead}
+
+
+def is_number(value: SSAValue, nest: kernel.GenericOp, nests: Sequence[kernel.GenericOp], shared: int) -> bool:
+    """Whether a nest makes one element a row of a value, which all nests read as it is."""
+    if nest.n_outer != shared:
+        return False
+    for other in nests:
+        if any(v is value and m.guards for v, m in zip(other.ins, other.maps_in())):
+            return False
+        if any(op.source is value for op in other.walk() if isinstance(op, kernel.ReadOp)):
+            return False
+    return True
+
+
+class RowWriter:
+    """Writes the nests of one row, one after another, for threads that share it.
+
+    What is `kept` is one number a row, in registers; `instead` says which values lie where others lay.
+    """
+
+    def __init__(
+        self, writer: LoopWriter, nests: Sequence[kernel.GenericOp], grid: Grid, kept: set[SSAValue],
+        instead: Mapping[SSAValue, SSAValue],
+    ):  # fmt: skip
+        self.writer, self.nests, self.grid, self.kept, self.instead = writer, nests, grid, kept, instead
+        made = {v for nest in nests for v in nest.outs}
+        self.handed = {v for nest in nests for v in nest.ins if v in made and v not in kept}
+
+    def write(self, block: Block, done: dict[Sym, Dim], threads: int, most: int | None = None) -> None:
+        """The row at the places of the shared iterators that are `done`; folds are of `most` elements at most."""
+        writer = self.writer
         writer.kept, writer.registers = self.kept, {}
         read: set[SSAValue] = set()
         for nest in self.nests:
-            if any(self.instead.get(v) in read for v in nest.outs):
+            if any(self.instead.get(v, v) in read for v in nest.outs):
                 block.add_op(loop.BarrierOp())
-            self._nest(nest, block, done, threads)
+            self._nest(nest, block, done, threads, most)
             if not nest.is_reduction:  # a fold that threads share ends when all have read
                 read.update(nest.ins)
             if self.handed & set(nest.outs):
                 block.add_op(loop.BarrierOp())
                 read.clear()
         writer.kept, writer.registers = set(), {}
-        writer.parts = {v: p for v, p in writer.parts.items() if v not in self.rows and v not in self.instead}
 
-    def _nest(self, nest: kernel.GenericOp, block: Block, done: dict[Sym, Dim], threads: int) -> None:
-        inner = nest.extents.data[self.shared : nest.n_parallel]
+    def _nest(
+        self, nest: kernel.GenericOp, block: Block, done: dict[Sym, Dim], threads: int, most: int | None
+    ) -> None:  # fmt: skip
+        shared = len(done)
+        inner = nest.extents.data[shared : nest.n_parallel]
 
         def point(place: Dim) -> dict[Sym, Dim]:
-            return done | {Sym(f"d{self.shared + i}"): p for i, p in enumerate(unravel(place, inner))}
+            return done | {Sym(f"d{shared + i}"): p for i, p in enumerate(unravel(place, inner))}
 
         def element(body: Block, place: Dim) -> None:
             here = point(place)
@@ -167,13 +188,13 @@ class _Rows:
         def folded(body: Block, place: Dim) -> None:
             here = point(place)
             length = nest.extents.data[-1]
-            upper = minimum(length, LONG_ROW) if threads == WARP else length
+            upper = length if most is None else minimum(length, most)
             states = fold(self.writer, nest, body, here, dim(0), upper, 1, cooperative=True)
             self.writer.finish(nest, states, here, body)
 
         if not nest.is_reduction:
             if inner:
-                self._spread(block, product(inner), threads, self.grid.copies(body_cost(nest)), element)
+                self._spread(block, product(inner), threads, self.grid.copies(nest), element)
             else:
                 element(block, dim(0))
         elif inner:
