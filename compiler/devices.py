@@ -95,8 +95,9 @@ def device_lock(name: str) -> RLock:
 def _opened(name: str) -> GpuDevice:
     if name == SIMULATOR:
         from ..runtime.ptx_simulator import PtxSimulator
+        from .knobs import SIMULATED_GPU
 
-        return PtxSimulator()
+        return PtxSimulator(cpu=SIMULATED_GPU.get())
     from ..runtime.cuda import NoDevice, open_device
 
     try:

@@ -66,11 +66,13 @@ def _loaded_or_made(
             publish_code(key, code, native.ptx.encode(), native.plan)
         return code, native, key
     from .call_parameters import CallSignature
+    from .garbage import seldom_collected
     from .pipeline import compile_graph
 
     signature = None if parameters is None else CallSignature(parameters, tuple(facts))
     machine = found.machine() if found else None
-    made = compile_graph(graph, options, strides=strides_of(graph, facts), signature=signature, machine=machine)
+    with seldom_collected:
+        made = compile_graph(graph, options, strides=strides_of(graph, facts), signature=signature, machine=machine)
     executable, machine_code = made.executable, made.stages.object
     if key is not None and machine_code is not None:
         publish_code(key, executable.code, machine_code)

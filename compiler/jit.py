@@ -182,9 +182,13 @@ class Jitted(NativeCallable):
         self, call: Call, fixed: Mapping[str, int] = NONE_FIXED
     ) -> tuple[tuple[Version, Ready], CodeKey | None]:
         """A new version for a call, in which the `fixed` sizes are numbers; what its code is kept by."""
-        graph, captured, facts = self._trace(call, fixed)
-        parameters, reason = self._parameters(call, graph)
-        executable, code = compiled_and_key(graph, facts, self._options, parameters, self._tuned(call, graph, facts))
+        from .garbage import seldom_collected
+
+        with seldom_collected:
+            graph, captured, facts = self._trace(call, fixed)
+            parameters, reason = self._parameters(call, graph)
+            tuned = self._tuned(call, graph, facts)
+            executable, code = compiled_and_key(graph, facts, self._options, parameters, tuned)
         if reason:
             executable.code = executable.code._replace(entry="", by_python=reason)
         version = Version(executable, captured, call, fixed)

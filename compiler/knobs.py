@@ -6,6 +6,7 @@ A knob is read when it is asked for, so that tests and notebooks may change the 
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Generic, TypeVar
 
@@ -21,8 +22,8 @@ if TYPE_CHECKING:
 
 __all__ = [
     "BUFFER_CACHE_MB", "CACHE_DIR", "CACHE_SIZE_MB", "CC", "DEVICE", "DUMP_IR", "GDB", "GPU_GRAPHS", "HUGE_PAGES",
-    "KNOBS", "NATIVE_ENTRY", "NUM_THREADS", "PASSES", "PERF_MAP", "PRINT_IR", "SPECIALIZE", "TIME_PASSES", "VERIFY",
-    "Knob", "KnobError",
+    "KNOBS", "NATIVE_ENTRY", "NUM_THREADS", "PASSES", "PERF_MAP", "PRINT_IR", "SIMULATED_GPU", "SPECIALIZE",
+    "TIME_PASSES", "VERIFY", "Knob", "KnobError",
 ]  # fmt: skip
 
 T = TypeVar("T")
@@ -74,6 +75,12 @@ def _one_of(*allowed: str) -> Callable[[str], str]:
         return text
 
     return read
+
+
+def _instruction_set(text: str) -> str:
+    if re.fullmatch(r"sm_[1-9][0-9]+[af]?", text) is None:
+        raise ValueError(text)
+    return text
 
 
 def _folder(text: str) -> Path:
@@ -184,6 +191,13 @@ GPU_GRAPHS = _knob(
     _bool,
     "Kernels that calls launch again and again are launched as one CUDA graph; with 0 each is, so that with "
     "CUDA_LAUNCH_BLOCKING=1 an error names the kernel.",
+)
+SIMULATED_GPU = _knob(
+    "TXC_SIMULATED_GPU",
+    "a GPU's instruction set, such as sm_80",
+    "sm_90a",
+    _instruction_set,
+    "The GPU that the device 'ptx-sim' stands for, once the process uses it.",
 )
 PERF_MAP = _knob(
     PERF_MAP_VARIABLE,

@@ -11,11 +11,11 @@ from dataclasses import replace
 from typing import Any
 
 from xdsl.dialects import func
-from xdsl.dialects.builtin import ArrayAttr, IntegerAttr, ModuleOp, i64
+from xdsl.dialects.builtin import ArrayAttr, ModuleOp
 from xdsl.ir import Attribute, Block, Region, SSAValue
 
 from ..dialects import tx
-from ..dialects.attributes import OrderAttr, dims_attr, ir_tensor, order_attr, string_attr
+from ..dialects.attributes import OrderAttr, dims_attr, integer_attr, ir_tensor, order_attr, string_attr
 from ..dialects.dims import Dim, Sym, sym
 from ..dialects.index_map import IndexMap
 from ..dialects.ops.indexing import INDEX
@@ -48,7 +48,7 @@ def lower(graph: g.Graph, has_fma: bool = True) -> ModuleOp:
         position[id(graph.inputs[graph.aliases[i]])] if i in graph.aliases else -1 for i in range(len(graph.outputs))
     ]
     function.attributes["tx.symbols"] = dims_attr(symbols_of(graph))
-    function.attributes["tx.aliases"] = ArrayAttr([IntegerAttr(a, i64) for a in aliases])
+    function.attributes["tx.aliases"] = ArrayAttr([integer_attr(a) for a in aliases])
     return ModuleOp([function])
 
 

@@ -21,8 +21,8 @@ from xdsl.utils.exceptions import ArgSpecParseError
 
 from ..dialects.attributes import BufferType, DimsAttr, dims_attr, from_attr, tensor_of
 from ..dialects.dims import Dim, dim, packed_strides
-from ..dialects.dominance import check_dominance
 from ..dialects.matrix_unit import allowed_units
+from ..dialects.verification import verify_distinct
 from ..passes.bufferize import BufferizePass
 from ..passes.canonicalize import CanonicalizePass
 from ..passes.costs import Machine
@@ -120,8 +120,7 @@ def run_stages(
         assert isinstance(program, Graph)
         run.module = run.watched("tensor", "lower", lambda: with_strides(lower(program, target.has_fma), strides))
         machine.mark(run.module)
-        check_dominance(run.module)
-        run.module.verify()
+        verify_distinct(run.module)
     run.passes("canonical", CanonicalizePass)
     run.passes("layout", LayoutSwapPass)
     run.passes("evals", EvalInsertionPass)

@@ -100,7 +100,7 @@ class Observer:
     def _verify(self, stage: str, name: str, module: Any) -> None:
         from xdsl.utils.exceptions import VerifyException
 
-        from ..dialects.dominance import check_dominance
+        from ..dialects.verification import check_dominance
 
         try:
             module.verify()

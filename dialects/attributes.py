@@ -45,6 +45,7 @@ __all__ = [
     "dims_attr",
     "element_type",
     "from_attr",
+    "integer_attr",
     "ir_tensor",
     "map_attr",
     "scalar_dtype",
@@ -327,13 +328,24 @@ def string_attr(text: str) -> StringAttr:
     return StringAttr(text)
 
 
+@lru_cache(maxsize=4096)
+def integer_attr(value: int) -> IntegerAttr:
+    """A number in 64 bits."""
+    return IntegerAttr(value, builtin.i64)
+
+
+@lru_cache(maxsize=64)
+def dtype_attr(element: DType) -> DTypeAttr:
+    return DTypeAttr(element)
+
+
 def to_attr(value: Any) -> Attribute:
     """The IR attribute of a canonical op parameter (see `registry.Param`)."""
     match value:
         case bool():
             return BoolAttr.from_bool(value)
         case int():
-            return IntegerAttr(value, builtin.i64)
+            return integer_attr(value)
         case float():
             return FloatAttr(value, builtin.f64)
         case complex():
@@ -347,7 +359,7 @@ def to_attr(value: Any) -> Attribute:
         case Order():
             return order_attr(value)
         case DType():
-            return DTypeAttr(value)
+            return dtype_attr(value)
         case ScalarProgram():
             return ProgramAttr(value)
         case tuple() if value and all(isinstance(v, Dim) for v in value):

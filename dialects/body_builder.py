@@ -7,7 +7,8 @@ code generation and the interpreters expand both from the registry, so bodies st
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import cache
+from functools import cache, lru_cache
+from math import copysign
 from typing import Any
 
 from xdsl.dialects import arith, builtin, math, scf
@@ -24,8 +25,15 @@ from .types import DTYPES, DType
 
 __all__ = ["BodyBuilder", "scalar_constant"]
 
-_FLOAT = {"add": arith.AddfOp, "sub": arith.SubfOp, "mul": arith.MulfOp, "div": arith.DivfOp}
+_FLOAT = {
+    "add": arith.AddfOp,
+    "sub": arith.SubfOp,
+    "mul": arith.MulfOp,
+    "div": arith.DivfOp,
+    "neg": arith.NegfOp,
+}
 _MATH = {
+    "abs": math.AbsFOp,
     "sqrt": math.SqrtOp,
     "floor": math.FloorOp,
     "ceil": math.CeilOp,
@@ -68,6 +76,13 @@ def scalar_constant(value: float | int | bool, element: DType) -> Attribute:
     return builtin.IntegerAttr(bits, scalar_type(element))  # pyright: ignore[reportArgumentType, reportCallIssue]
 
 
+@lru_cache(maxsize=4096, typed=True)
+def _spelled(value: float | int | bool, negative: bool, element: DType) -> tuple[Attribute, str]:
+    """The attribute of a literal, and its text, which tells zeros of both signs apart as `negative` does here."""
+    attribute = scalar_constant(value, element)
+    return attribute, str(attribute)
+
+
 class BodyBuilder(ScalarBuilder):
     """Appends to `block`; a `Value.ref` is an SSA value.  Equal constants of a block are one op.
 
@@ -108,8 +123,8 @@ class BodyBuilder(ScalarBuilder):
         return Value(self, self.append(made), element)
 
     def literal(self, value: float | int | bool, dtype: DType) -> Value:
-        attribute = scalar_constant(value, dtype)
-        key = (str(attribute), dtype.name)
+        attribute, text = _spelled(value, copysign(1, value) < 0, dtype)
+        key = (text, dtype.name)
         found = self._constants.get(key)
         if found is None:
             op = arith.ConstantOp.create(result_types=[scalar_type(dtype)], properties={"value": attribute})
@@ -139,13 +154,7 @@ class BodyBuilder(ScalarBuilder):
         return self._integer(name, operands, dtype)
 
     def _float(self, name: str, operands: Sequence[Value], dtype: DType) -> Value:
-        flags = arith.FastMathFlagsAttr("none")
-        if name == "neg":
-            return self._make(arith.NegfOp, operands, dtype, fastmath=flags)
-        if name == "abs":
-            return self._make(math.AbsFOp, operands, dtype, fastmath=flags)
-        found = _FLOAT.get(name) or _MATH[name]
-        return self._make(found, operands, dtype, fastmath=flags)
+        return self._make(_FLOAT.get(name) or _MATH[name], operands, dtype, **_EXACT)
 
     def _integer(self, name: str, operands: Sequence[Value], dtype: DType) -> Value:
         if name == "neg":
@@ -238,7 +247,7 @@ class BodyBuilder(ScalarBuilder):
         wide = element.computes_in
         widened = [self.cast(x, wide) for x in operands]
         if decl.mlir is not None:
-            result = self._make(_math_op(decl.mlir), widened, wide, fastmath=arith.FastMathFlagsAttr("none"))
+            result = self._make(_math_op(decl.mlir), widened, wide, **_EXACT)
         else:
             result = Value(self, self.append(CallOp(decl.name, [x.ref for x in widened], scalar_type(wide))), wide)
         return self.cast(result, element)

@@ -5,22 +5,24 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Mapping
 
-from .dims import Atom, Call, Dim, Monomial, Sym, dim, maximum, minimum, of_atom, split_divisible
+from .dims import Atom, Call, Dim, Monomial, Sym, dim, maximum, minimum, of_atom, only_call, split_divisible
 
 __all__ = ["bounds_over", "constant_bound", "divisors", "expand_mods", "linear_in", "period", "simplify"]
 
 
 def constant_bound(expr: Dim) -> int | None:
     """A constant that the expression never exceeds, where its own form shows one: its value, or that of a `min`."""
-    if expr.const is not None:
-        return expr.const
-    if len(expr.terms) != 1:
-        return None
-    ((mono, coeff),) = expr.terms
-    if len(mono) != 1 or coeff != 1 or not isinstance(mono[0], Call) or mono[0].fn != "min":
-        return None
-    bounds = [b for b in map(constant_bound, (mono[0].a, mono[0].b)) if b is not None]
-    return min(bounds, default=None)
+    return min((limit.const for limit in _limits(expr) if limit.const is not None), default=None)
+
+
+def _limits(expr: Dim) -> Iterator[Dim]:
+    """What an expression never exceeds, by its own form: itself, or what the operands of a `min` do not."""
+    call = only_call(expr)
+    if call is not None and call.fn == "min":
+        yield from _limits(call.a)
+        yield from _limits(call.b)
+    else:
+        yield expr
 
 
 def bounds_over(expr: Dim, symbol: Sym, first: Dim, last: Dim) -> tuple[Dim, Dim] | None:
@@ -155,10 +157,11 @@ def _bounded_nonneg(expr: Dim, extents: Mapping[Sym, Dim]) -> bool:
     split = linear_in(expr, extents)
     if split is None:
         return False
-    coefficients, low = split
+    coefficients, least = split
+    lows = [least]
     for s, c in coefficients.items():
         if (-c).nonneg:
-            low = low + c * (extents[s] - 1)
+            lows = [low + c * (limit - 1) for low in lows for limit in _limits(extents[s])]
         elif not c.nonneg:
             return False
-    return low.nonneg
+    return any(low.nonneg for low in lows)

@@ -28,6 +28,7 @@ __all__ = [
     "maximum",
     "minimum",
     "of_atom",
+    "only_call",
     "packed_strides",
     "parse_dim",
     "split_divisible",
@@ -178,7 +179,7 @@ class Dim:
         if common > 1:
             return _divided(rest, common) // _divided(other, common)
         # Of powers of two only: another quotient is a division, which its remainder and further ones share.
-        inner = _only_call(self)
+        inner = only_call(self)
         if inner is not None and inner.fn == "//" and _is_power_of_two(inner.b) and _is_power_of_two(other):
             return inner.a // (inner.b * other)
         return of_atom(Call("//", self, other))
@@ -322,7 +323,7 @@ def _is_power_of_two(expr: Dim) -> bool:
     return number > 0 and number & (number - 1) == 0
 
 
-def _only_call(expr: Dim) -> Call | None:
+def only_call(expr: Dim) -> Call | None:
     """The call that an expression is, where it is just one."""
     if len(expr.terms) == 1 and expr.terms[0][1] == 1 and len(expr.terms[0][0]) == 1:
         atom = expr.terms[0][0][0]
@@ -332,7 +333,7 @@ def _only_call(expr: Dim) -> Call | None:
 
 def _is_remainder_below(a: Dim, b: Dim) -> bool:
     """Whether `a` is a remainder by a constant that is at most the constant `b`, and so lies below that."""
-    atom = _only_call(a)
+    atom = only_call(a)
     if atom is None or atom.fn != "%" or atom.b.const is None or b.const is None:
         return False
     return 0 < atom.b.const <= b.const

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 from .dim_rules import simplify
 from .dims import Dim, Sym, dim, iterator, iterators
@@ -34,16 +34,11 @@ class IndexMap:
         return {Sym(f"d{i}"): extent for i, extent in enumerate(self.extents)}
 
     def simplified(self) -> IndexMap:
-        exprs = tuple(simplify(e, self.bounds) for e in self.exprs)
-        guards = tuple(dict.fromkeys(simplify(g, self.bounds) for g in self.guards))
-        return IndexMap(self.extents, exprs, tuple(g for g in guards if not g.nonneg))
+        return _simplified(self)
 
     def after(self, inner: IndexMap) -> IndexMap:
         """The map that first applies `inner` (iteration space to this map's iterators), then this one."""
-        env = {Sym(f"d{i}"): e for i, e in enumerate(inner.exprs)}
-        exprs = tuple(e.substitute(env) for e in self.exprs)
-        guards = inner.guards + tuple(g.substitute(env) for g in self.guards)
-        return IndexMap(inner.extents, exprs, guards).simplified()
+        return _composed(self, inner)
 
     @property
     def is_identity(self) -> bool:
@@ -71,6 +66,24 @@ class IndexMap:
         ins = ", ".join(f"{iterator(i)}: {extent}" for i, extent in enumerate(self.extents))
         text = f"({ins}) -> ({', '.join(map(str, self.exprs))})"
         return text + (f" where ({', '.join(map(str, self.guards))})" if self.guards else "")
+
+
+# A program has few maps, which passes ask for over and over.
+
+
+@lru_cache(maxsize=65536)
+def _simplified(index: IndexMap) -> IndexMap:
+    exprs = tuple(simplify(e, index.bounds) for e in index.exprs)
+    guards = tuple(dict.fromkeys(simplify(g, index.bounds) for g in index.guards))
+    return IndexMap(index.extents, exprs, tuple(g for g in guards if not g.nonneg))
+
+
+@lru_cache(maxsize=65536)
+def _composed(outer: IndexMap, inner: IndexMap) -> IndexMap:
+    env = {Sym(f"d{i}"): e for i, e in enumerate(inner.exprs)}
+    exprs = tuple(e.substitute(env) for e in outer.exprs)
+    guards = inner.guards + tuple(g.substitute(env) for g in outer.guards)
+    return IndexMap(inner.extents, exprs, guards).simplified()
 
 
 def identity_map(extents: tuple[Dim, ...]) -> IndexMap:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from xdsl.dialects import builtin
-from xdsl.dialects.builtin import IntegerAttr, IntegerType, StringAttr, i64
+from xdsl.dialects.builtin import IntegerAttr, IntegerType, StringAttr
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.irdl import (
     IRDLOperation,
@@ -19,7 +19,7 @@ from xdsl.irdl import (
 )
 from xdsl.utils.exceptions import VerifyException
 
-from .attributes import DimAttr, dim_attr, string_attr, tensor_of
+from .attributes import DimAttr, dim_attr, integer_attr, string_attr, tensor_of
 from .dims import Dim, Sym, dim
 from .kernel_nests import GenericOp, expect_block, terminator
 
@@ -39,7 +39,7 @@ class RowsOp(IRDLOperation):
     body = region_def("single_block")
 
     def __init__(self, shared: int, body: Block, result_types: Sequence[Attribute]):
-        attributes = {"shared": IntegerAttr(shared, i64)}
+        attributes = {"shared": integer_attr(shared)}
         Operation.__init__(self, result_types=list(result_types), attributes=attributes, regions=[Region(body)])
 
     @property
@@ -90,7 +90,7 @@ class ForOp(IRDLOperation):
             "step": dim_attr(dim(step)),
         }
         if until is not None:
-            attributes["until"] = IntegerAttr(until, i64)
+            attributes["until"] = integer_attr(until)
         types = [v.type for v in inits]
         Operation.__init__(
             self, operands=list(inits), result_types=types, attributes=attributes, regions=[Region(body)]

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
+from functools import lru_cache
 from typing import Any
 
 from xdsl.dialects import builtin
-from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, IntegerAttr, StringAttr, i64
+from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, IntegerAttr, StringAttr
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.irdl import (
     AttrSizedOperandSegments,
@@ -31,6 +32,7 @@ from .attributes import (
     OrderAttr,
     dims_attr,
     from_attr,
+    integer_attr,
     map_attr,
     order_attr,
     scalar_type,
@@ -76,6 +78,7 @@ def _is_bound(symbol: Sym) -> bool:
     return symbol.name.startswith(BOUND)
 
 
+@lru_cache(maxsize=4096)
 def segments(ins: int, outs: int) -> Attribute:
     """How a nest's operands divide into inputs and outputs."""
     return builtin.DenseArrayBase.from_list(builtin.i32, [ins, outs])
@@ -202,8 +205,8 @@ class GenericOp(IRDLOperation):
     ):
         attributes: dict[str, Attribute] = {
             "extents": dims_attr(extents),
-            "parallel": IntegerAttr(len(extents) if parallel is None else parallel, i64),
-            "post": IntegerAttr(post, i64),
+            "parallel": integer_attr(len(extents) if parallel is None else parallel),
+            "post": integer_attr(post),
             "in_maps": ArrayAttr([map_attr(m) for m in in_maps]),
             "out_maps": ArrayAttr([map_attr(m) for m in out_maps]),
             "operandSegmentSizes": segments(len(ins), len(outs)),
@@ -336,7 +339,7 @@ class ScatterOp(IRDLOperation):
     ):  # fmt: skip
         attributes: dict[str, Attribute] = {
             "extents": dims_attr(extents),
-            "ordered": IntegerAttr(ordered, i64),
+            "ordered": integer_attr(ordered),
             "in_maps": ArrayAttr([map_attr(m) for m in in_maps]),
             "out_map": map_attr(out_map),
         }

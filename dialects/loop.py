@@ -36,13 +36,14 @@ from .attributes import (
     buffer_type,
     dim_attr,
     dims_attr,
+    integer_attr,
     order_attr,
     scalar_dtype,
     scalar_type,
     string_attr,
 )
 from .dims import Dim, dim
-from .loop_base import Ranged, YieldOp, expect_yield, integer, parallel_around, range_attributes
+from .loop_base import Ranged, YieldOp, expect_yield, parallel_around, range_attributes
 from .loop_matrix import AsyncCopyOp, MatrixFoldOp
 from .loop_merge import MergeOp
 from .order import Order
@@ -93,7 +94,7 @@ class ParallelOp(Ranged):
             "grain": dim_attr(dim(grain)),
         }
         if threads:
-            attributes["threads"] = integer(threads)
+            attributes["threads"] = integer_attr(threads)
         if shared != 0:
             attributes["shared"] = dim_attr(dim(shared))
         if zeros:
@@ -160,7 +161,10 @@ class ForOp(Ranged):
         unroll: int = 1,
         until: bool = False,
     ):
-        attributes = range_attributes(iv, lower, upper, step) | {"vector": integer(vector), "unroll": integer(unroll)}
+        attributes = range_attributes(iv, lower, upper, step) | {
+            "vector": integer_attr(vector),
+            "unroll": integer_attr(unroll),
+        }
         if until:
             attributes["until"] = UnitAttr()
         Operation.__init__(
@@ -226,7 +230,7 @@ class ReduceOp(Ranged):
         attributes = range_attributes(iv, lower, upper, 1) | {
             "order": order_attr(order),
             "identity": ArrayAttr(identity),
-            "vector": integer(vector),
+            "vector": integer_attr(vector),
         }
         if cooperative:
             attributes["cooperative"] = UnitAttr()
@@ -388,7 +392,7 @@ class StoreOp(_Access):
     ):
         attributes = _access(index, guards)
         if streaming:
-            attributes["streaming"] = IntegerAttr(streaming, i64)
+            attributes["streaming"] = integer_attr(streaming)
         Operation.__init__(self, operands=[value, buffer], attributes=attributes)
 
     def verify_(self) -> None:
@@ -502,7 +506,7 @@ class ClockOp(IRDLOperation):
     assembly_format = "$buffer attr-dict `:` type($buffer)"
 
     def __init__(self, buffer: SSAValue, slot: int):
-        Operation.__init__(self, operands=[buffer], attributes={"slot": integer(slot)})
+        Operation.__init__(self, operands=[buffer], attributes={"slot": integer_attr(slot)})
 
     def verify_(self) -> None:
         info = self.buffer.type.data if isinstance(self.buffer.type, BufferType) else None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from xdsl.dialects.builtin import IntegerAttr, StringAttr, i64
+from xdsl.dialects.builtin import StringAttr
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.irdl import IRDLOperation, attr_def, irdl_op_definition, traits_def, var_operand_def
 from xdsl.traits import IsTerminator
@@ -13,12 +13,7 @@ from xdsl.utils.exceptions import VerifyException
 from .attributes import DimAttr, dim_attr, string_attr
 from .dims import Dim, Sym, dim
 
-__all__ = ["Ranged", "YieldOp", "expect_yield", "integer", "parallel_around", "range_attributes"]
-
-
-def integer(value: int) -> IntegerAttr:
-    """The attribute of a number of lanes, threads, …"""
-    return IntegerAttr(value, i64)
+__all__ = ["Ranged", "YieldOp", "expect_yield", "parallel_around", "range_attributes"]
 
 
 @irdl_op_definition

@@ -10,9 +10,9 @@ from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.irdl import IRDLOperation, attr_def, irdl_op_definition, operand_def, opt_attr_def, region_def
 from xdsl.utils.exceptions import VerifyException
 
-from .attributes import BufferInfo, BufferType, DimsAttr, dims_attr, string_attr
+from .attributes import BufferInfo, BufferType, DimsAttr, dims_attr, integer_attr, string_attr
 from .dims import Dim, dim
-from .loop_base import Ranged, expect_yield, integer, parallel_around, range_attributes
+from .loop_base import Ranged, expect_yield, parallel_around, range_attributes
 from .matrix_unit import UNITS, MatrixUnit, Piece
 
 __all__ = ["AsyncCopyOp", "MatrixFoldOp"]
@@ -38,7 +38,7 @@ class AsyncCopyOp(IRDLOperation):
         self, source: SSAValue, index: Sequence[Dim], guards: Sequence[Dim], target: SSAValue, to: Sequence[Dim],
         elements: int,
     ):  # fmt: skip
-        attributes = {"index": dims_attr(tuple(index)), "to": dims_attr(tuple(to)), "elements": integer(elements)}
+        attributes = {"index": dims_attr(tuple(index)), "to": dims_attr(tuple(to)), "elements": integer_attr(elements)}
         if guards:
             attributes["guards"] = dims_attr(tuple(guards))
         Operation.__init__(self, operands=[source, target], attributes=attributes)
@@ -105,7 +105,7 @@ class MatrixFoldOp(Ranged):
         attributes = range_attributes(iv, lower, upper, unit.line) | {"unit": string_attr(unit.name)}
         numbers = (stages, pieces[0].size, pieces[1].size, *tile)
         for name, number in zip(("stages", "rows", "columns", "tile_rows", "tile_columns"), numbers, strict=True):
-            attributes[name] = integer(number)
+            attributes[name] = integer_attr(number)
         flags = {"left_turned": pieces[0].turned, "right_turned": pieces[1].turned, "warpgroup": warpgroup}
         attributes |= {name: UnitAttr() for name, is_so in flags.items() if is_so}
         Operation.__init__(self, operands=list(buffers), attributes=attributes, regions=[Region(block)])

@@ -7,9 +7,9 @@ from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.irdl import attr_def, irdl_op_definition, operand_def, region_def
 from xdsl.utils.exceptions import VerifyException
 
-from .attributes import BufferType, DimAttr, dim_attr
+from .attributes import BufferType, DimAttr, dim_attr, integer_attr
 from .dims import Dim
-from .loop_base import Ranged, expect_yield, integer, range_attributes
+from .loop_base import Ranged, expect_yield, range_attributes
 
 __all__ = ["MergeOp"]
 
@@ -39,7 +39,7 @@ class MergeOp(Ranged):
         length: Dim, *, vector: int, unroll: int,
     ):  # fmt: skip
         attributes = range_attributes(iv, lower, upper, 1) | {"length": dim_attr(length)}
-        attributes |= {"vector": integer(vector), "unroll": integer(unroll)}
+        attributes |= {"vector": integer_attr(vector), "unroll": integer_attr(unroll)}
         Operation.__init__(self, operands=list(operands), attributes=attributes, regions=[Region(block)])
 
     def verify_(self) -> None:

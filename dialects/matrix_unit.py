@@ -85,7 +85,8 @@ def _half(name: str) -> MatrixUnit:
 
 def _bytes(a: str, b: str) -> MatrixUnit:
     ptx = f"s32.{a.replace('i', 's')}.{b.replace('i', 's')}.s32"
-    return MatrixUnit(f"{a}_{b}", (a, b), "i32", 16, 32, ptx, warpgroup=True)
+    # ``wgmma`` of factors that differ in sign came with PTX 8.4, of which drivers before 12.4 take nothing.
+    return MatrixUnit(f"{a}_{b}", (a, b), "i32", 16, 32, ptx, warpgroup=a == b)
 
 
 #: Of units with equal factors the last one that a machine has is the one it uses.

@@ -26,6 +26,7 @@ from ..dialects.attributes import (
     buffer_type,
     dim_attr,
     from_attr,
+    integer_attr,
     map_attr,
     scalar_type,
     tensor_of,
@@ -87,7 +88,7 @@ def bufferize(function: func.FuncOp, in_place: bool = True) -> None:
     function.detach_region(function.body)
     function.add_region(Region(new))
     function.function_type = FunctionType.from_lists([a.type for a in new.args], [])
-    function.attributes["tx.outputs"] = ArrayAttr([loop.integer(i) for i in outputs])
+    function.attributes["tx.outputs"] = ArrayAttr([integer_attr(i) for i in outputs])
     function.attributes["tx.arena"] = dim_attr(state.arena.size)
     function.attributes["tx.thread_arena"] = dim_attr(state.thread_arena)
 

@@ -1,20 +1,22 @@
 """Canonicalisation: exact algebra, folding, composition of views, CSE and DCE (stage `tensor` to stage `canonical`).
 
 One forward sweep a block: when an op is visited its operands are canonical already, so each rule looks one op back.
-The rules are data of the ops (`Map.algebra`) or of their family; none changes a bit of any result.  Sweeps repeat
-while something changes, `MAX_SWEEPS` times at most.
+The rules are data of the ops (`Map.algebra`) or of their family; none changes a bit of any result.  What a sweep
+changes is visited later in it, except for ops that rules make: these are visited by another sweep, of which there are
+`MAX_SWEEPS` at most.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 import numpy as np
 from xdsl.context import Context
 from xdsl.dialects import func
-from xdsl.dialects.builtin import IntegerAttr, ModuleOp, StringAttr
+from xdsl.dialects.builtin import FloatAttr, IntegerAttr, ModuleOp, StringAttr
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.passes import ModulePass
 
@@ -32,7 +34,7 @@ MAX_SWEEPS = 8
 _NO_NUMBERS = (IntegerAttr, StringAttr, DimAttr, DimsAttr, MapAttr, DTypeAttr)
 
 #: The value that an op may be replaced by, or None.
-Rule = Callable[[tx.TxOp, "_Sweep"], SSAValue | None]
+Rule = Callable[[Any, "_Sweep"], SSAValue | None]
 
 
 @dataclass(frozen=True)
@@ -45,19 +47,21 @@ class CanonicalizePass(ModulePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for function in [f for f in op.body.block.ops if isinstance(f, func.FuncOp)]:
             for _ in range(MAX_SWEEPS):
-                changed = _Sweep(self.cse).block(function.body.block, {})
-                if not _remove_dead(function.body.block) and not changed:
+                sweep = _Sweep(self.cse)
+                sweep.block(function.body.block, {})
+                _remove_dead(function.body.block)
+                if not sweep.has_made:
                     break
 
 
 class _Sweep:
-    """One walk over a block and what is inside it; `here` is the op that new ops are put before."""
+    """One walk over a block and what is inside it; `has_made` says whether there are new ops, not visited yet."""
 
     def __init__(self, cse: bool):
         self.cse = cse
-        self.changed = False
+        self.has_made = False
 
-    def block(self, block: Block, known: dict[Any, Operation]) -> bool:
+    def block(self, block: Block, known: dict[Any, Operation]) -> None:
         known = dict(known)
         for op in list(block.ops):
             for region in op.regions:
@@ -65,14 +69,12 @@ class _Sweep:
                     self.block(inner, known)
             if isinstance(op, tx.TxOp) and not op.regions:
                 self._visit(op, known)
-        return self.changed
 
     def _visit(self, op: tx.TxOp, known: dict[Any, Operation]) -> None:
-        for rule in RULES:
+        for rule in _rules_for(type(op)):
             found = rule(op, self)
             if found is not None and found is not op.results[0]:
                 op.results[0].replace_all_uses_with(found)
-                self.changed = True
                 return
         # One memory for two values to be stored into would have to be copied.
         if not self.cse or op.decl.name == "empty":
@@ -80,10 +82,9 @@ class _Sweep:
         attributes = tuple((k, v, _signs(v)) for k, v in sorted(op.attributes.items()) if k != "loc")
         key = (type(op), tuple(op.operands), attributes, tuple(r.type for r in op.results))
         same = known.setdefault(key, op)
-        if same is not op and any(r.uses.get_length() for r in op.results):
+        if same is not op:
             for mine, theirs in zip(op.results, same.results):
                 mine.replace_all_uses_with(theirs)
-            self.changed = True
 
     def make(
         self, like: tx.TxOp, name: str, operands: list[SSAValue], params: dict[str, Any], **extra: Any
@@ -94,39 +95,35 @@ class _Sweep:
         block = like.parent
         assert block is not None
         block.insert_op_before(made, like)
+        self.has_made = True
         return made.results[0]
 
 
 def _signs(attribute: Attribute) -> str:
     """What tells attributes apart that hold numbers and are equal: -0.0 and 0.0 are different literals."""
+    if isinstance(attribute, FloatAttr):
+        return "-" if np.signbit(attribute.value.data) else ""
     return "" if isinstance(attribute, _NO_NUMBERS) else str(attribute)
 
 
-def _remove_dead(block: Block) -> bool:
+def _remove_dead(block: Block) -> None:
     """Erase, from the end, what nobody uses (every `tx` op is pure)."""
-    removed = False
     for op in reversed(list(block.ops)):
         for region in op.regions:
             for inner in region.blocks:
-                removed |= _remove_dead(inner)
-        if isinstance(op, tx.TxOp) and op.results and not any(r.uses.get_length() for r in op.results):
+                _remove_dead(inner)
+        if isinstance(op, tx.TxOp) and op.results and all(r.first_use is None for r in op.results):
             op.detach()
             op.erase()
-            removed = True
-    return removed
 
 
-def identity_view(op: tx.TxOp, sweep: _Sweep) -> SSAValue | None:
+def identity_view(op: tx.ViewOp, sweep: _Sweep) -> SSAValue | None:
     """A view that changes nothing."""
-    if isinstance(op, tx.ViewOp) and op.results[0].type == op.operands[0].type and op.map.is_identity:
-        return op.operands[0]
-    return None
+    return op.operand if op.result.type == op.operand.type and op.map.is_identity else None
 
 
-def view_of_view(op: tx.TxOp, sweep: _Sweep) -> SSAValue | None:
+def view_of_view(op: tx.ViewOp, sweep: _Sweep) -> SSAValue | None:
     """``view(view(x))``: one view, where at most one of them pads, or both with the same value."""
-    if not isinstance(op, tx.ViewOp):
-        return None
     inner = op.operands[0].owner
     if not isinstance(inner, tx.ViewOp):
         return None
@@ -153,9 +150,9 @@ def _is_plain(expr: Dim) -> bool:
     return all(isinstance(atom, Sym) for mono, _ in expr.terms for atom in mono)
 
 
-def neutral_operand(op: tx.TxOp, sweep: _Sweep) -> SSAValue | None:
+def neutral_operand(op: tx.MapOp, sweep: _Sweep) -> SSAValue | None:
     """``x + -0.0``, ``x * 1``, ``x - 0``, ``x / 1``: `x`."""
-    if not isinstance(op, tx.MapOp) or len(op.operands) != 2:
+    if len(op.operands) != 2:
         return None
     for fact in _algebra(op):
         if not isinstance(fact, tuple) or fact[0] not in ("neutral", "right neutral"):
@@ -167,34 +164,32 @@ def neutral_operand(op: tx.TxOp, sweep: _Sweep) -> SSAValue | None:
     return None
 
 
-def involution(op: tx.TxOp, sweep: _Sweep) -> SSAValue | None:
+def involution(op: tx.MapOp, sweep: _Sweep) -> SSAValue | None:
     """``f(f(x))`` is `x` for negation and complement."""
     inner = op.operands[0].owner if len(op.operands) == 1 else None
-    if isinstance(op, tx.MapOp) and "involution" in _algebra(op) and type(inner) is type(op):
+    if "involution" in _algebra(op) and type(inner) is type(op):
         return inner.operands[0]  # type: ignore[union-attr]
     return None
 
 
-def idempotent(op: tx.TxOp, sweep: _Sweep) -> SSAValue | None:
+def idempotent(op: tx.MapOp, sweep: _Sweep) -> SSAValue | None:
     """``f(f(x))`` is ``f(x)``, ``f(x, x)`` is `x`."""
-    if not isinstance(op, tx.MapOp):
-        return None
     x = op.operands[0] if op.operands else None
     if x is not None and "idempotent pair" in _algebra(op) and op.operands[1] is x:
         return x
     return x if x is not None and "idempotent" in _algebra(op) and type(x.owner) is type(op) else None
 
 
-def same_cast(op: tx.TxOp, sweep: _Sweep) -> SSAValue | None:
+def same_cast(op: tx.MapOp, sweep: _Sweep) -> SSAValue | None:
     """A cast to the type that is there already; a part, or the conjugate, of a real number."""
     if op.decl.name not in ("cast", "positive", "real", "conjugate") or op.results[0].type != op.operands[0].type:
         return None
     return None if op.decl.name == "conjugate" and op.type.dtype.is_complex else op.operands[0]
 
 
-def fold_constants(op: tx.TxOp, sweep: _Sweep) -> SSAValue | None:
+def fold_constants(op: tx.MapOp, sweep: _Sweep) -> SSAValue | None:
     """An exact op on rank-0 literals."""
-    if not isinstance(op, tx.MapOp) or op.type.rank or not issubclass(op.decl, Map) or op.decl.ulp is not None:
+    if op.type.rank or not issubclass(op.decl, Map) or op.decl.ulp is not None:
         return None
     arrays = []
     for operand in op.operands:
@@ -207,10 +202,8 @@ def fold_constants(op: tx.TxOp, sweep: _Sweep) -> SSAValue | None:
     return sweep.make(op, "constant", [], {"value": as_literal(result, element), "dtype": element})
 
 
-def concatenate_to_inserts(op: tx.TxOp, sweep: _Sweep) -> SSAValue | None:
+def concatenate_to_inserts(op: tx.ConcatenateOp, sweep: _Sweep) -> SSAValue | None:
     """Each operand is computed straight into its part of the result: an empty tensor and a store for each."""
-    if not isinstance(op, tx.ConcatenateOp):
-        return None
     result: TensorType = op.type
     axis: int = op.params["axis"]
     joined = sweep.make(op, "empty", [], {"dtype": result.dtype, "dims": result.dims}, types=[ir_tensor(result)])
@@ -223,13 +216,9 @@ def concatenate_to_inserts(op: tx.TxOp, sweep: _Sweep) -> SSAValue | None:
     return joined
 
 
-def eval_twice(op: tx.TxOp, sweep: _Sweep) -> SSAValue | None:
+def eval_twice(op: tx.EvalOp, sweep: _Sweep) -> SSAValue | None:
     """What is in memory already needs no eval."""
-    if isinstance(op, tx.EvalOp):
-        owner = op.operands[0].owner
-        if isinstance(owner, (tx.EvalOp, tx.InsertOp)) or isinstance(owner, Block):
-            return op.operands[0]
-    return None
+    return op.operand if isinstance(op.operand.owner, tx.EvalOp | tx.InsertOp | Block) else None
 
 
 def _algebra(op: tx.MapOp) -> tuple[Any, ...]:
@@ -252,14 +241,20 @@ def _is_literal(value: SSAValue, number: float) -> bool:
     return found == number and np.signbit(float(found)) == np.signbit(float(number))
 
 
-RULES: tuple[Rule, ...] = (
-    identity_view,
-    view_of_view,
-    neutral_operand,
-    involution,
-    idempotent,
-    same_cast,
-    fold_constants,
-    concatenate_to_inserts,
-    eval_twice,
+#: The rules in the order in which they are tried, and which ops each is for.
+RULES: tuple[tuple[type[tx.TxOp], Rule], ...] = (
+    (tx.ViewOp, identity_view),
+    (tx.ViewOp, view_of_view),
+    (tx.MapOp, neutral_operand),
+    (tx.MapOp, involution),
+    (tx.MapOp, idempotent),
+    (tx.MapOp, same_cast),
+    (tx.MapOp, fold_constants),
+    (tx.ConcatenateOp, concatenate_to_inserts),
+    (tx.EvalOp, eval_twice),
 )
+
+
+@cache
+def _rules_for(kind: type[tx.TxOp]) -> tuple[Rule, ...]:
+    return tuple(rule for family, rule in RULES if issubclass(kind, family))

@@ -18,12 +18,12 @@ from dataclasses import dataclass
 
 from xdsl.context import Context
 from xdsl.dialects import func
-from xdsl.dialects.builtin import IntegerAttr, ModuleOp, i64
+from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.passes import ModulePass
 
 from ..dialects import tx
-from ..dialects.attributes import string_attr, tensor_of
+from ..dialects.attributes import integer_attr, string_attr, tensor_of
 from ..dialects.registry import Map
 from .costs import Costs, assumed_size
 from .epilogue import end_of_epilogue, is_stored
@@ -151,9 +151,9 @@ def _insert(value: SSAValue, recompute: float, traffic: float, uses: int, reason
     assert isinstance(owner, Operation)
     remark("eval", owner.name, "kept", reason, {"again": recompute, "kept": traffic} if traffic else {}, owner)
     figures = {
-        "recompute": IntegerAttr(min(int(recompute), 1 << 62), i64),
-        "traffic": IntegerAttr(int(traffic), i64),
-        "uses": IntegerAttr(uses, i64),
+        "recompute": integer_attr(min(int(recompute), 1 << 62)),
+        "traffic": integer_attr(int(traffic)),
+        "uses": integer_attr(uses),
         "reason": string_attr(reason),
     }
     if "loc" in owner.attributes:

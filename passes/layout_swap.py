@@ -14,12 +14,12 @@ from dataclasses import dataclass
 
 from xdsl.context import Context
 from xdsl.dialects import func
-from xdsl.dialects.builtin import ArrayAttr, IntegerAttr, ModuleOp, i64
+from xdsl.dialects.builtin import ArrayAttr, ModuleOp
 from xdsl.ir import Block, BlockArgument, SSAValue
 from xdsl.passes import ModulePass
 
 from ..dialects import tx
-from ..dialects.attributes import DimsAttr, tensor_of, to_attr
+from ..dialects.attributes import DimsAttr, integer_attr, tensor_of, to_attr
 from ..dialects.dims import Dim, Sym
 from ..dialects.index_map import IndexMap
 from .costs import Costs, assumed_size
@@ -127,7 +127,7 @@ class _Walk:
         stored = _is_stored(result, self.keep_results)
         if best != plain and stored:
             op.attributes["layout"] = to_attr(best)
-            op.attributes["saved"] = IntegerAttr(int(votes[best] - votes.get(plain, 0.0)), i64)
+            op.attributes["saved"] = integer_attr(int(votes[best] - votes.get(plain, 0.0)))
         if stored and set(votes) != {plain}:
             self._remark(op, best, votes)
 

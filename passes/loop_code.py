@@ -9,10 +9,9 @@ from xdsl.ir import Block, SSAValue
 
 from ..dialects import loop
 from ..dialects.body_builder import BodyBuilder
-from ..dialects.dims import Dim, sym
+from ..dialects.dims import Dim
 from ..dialects.scalar import Value
-from .loop_writer import LoopWriter, buffer_info
-from .nest_builder import BOUND
+from .loop_writer import LoopWriter, bound, buffer_info
 
 __all__ = ["Code"]
 
@@ -37,9 +36,11 @@ class Code:
 
     def bind(self, value: Value) -> Dim:
         """An i64 as a symbol for the rest of the block."""
-        name = f"{BOUND}{next(self.writer.counter)}."
-        self.block.add_op(loop.BindOp(value.ref, name))
-        return sym(name)
+        return self.writer.bind(self.block, value.ref)
+
+    def bound(self, expr: Dim) -> Dim:
+        """An expression, computed here, as a symbol for the rest of the block."""
+        return bound(self.writer, self.block, expr)
 
     @contextmanager
     def for_(self, lower: Dim | int, upper: Dim | int, vector: int = 1, unroll: int = 1) -> Iterator[tuple[Code, Dim]]:

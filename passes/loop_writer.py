@@ -150,6 +150,12 @@ class LoopWriter:
         yield
         self.needed = before
 
+    def bind(self, block: Block, value: SSAValue) -> Dim:
+        """An i64 as a symbol for the rest of the block."""
+        name = f"{kernel.BOUND}{next(self.counter)}."
+        block.add_op(loop.BindOp(value, name))
+        return sym(name)
+
     def allocate(self, block: Block, info: BufferInfo, scope: str = "arena") -> SSAValue:
         """A temporary at the end of the arena (or of each worker's own)."""
         attribute = "tx.arena" if scope == "arena" else "tx.thread_arena"
@@ -385,8 +391,9 @@ def either(block: Block, excess: Dim, where: Callable[[Block], None], otherwise:
 
 
 def bound(writer: LoopWriter, block: Block, expr: Dim) -> Dim:
-    """An expression, computed here, as a symbol for the rest of the block."""
+    """An expression, computed here, as a symbol for the rest of the block: what is built on it stays short."""
+    if expr.const is not None or expr.symbol is not None:
+        return expr
     made = loop.IndexOp(expr)
-    name = f"{kernel.BOUND}{next(writer.counter)}."
-    block.add_ops([made, loop.BindOp(made.result, name)])
-    return sym(name)
+    block.add_op(made)
+    return writer.bind(block, made.result)

@@ -15,7 +15,7 @@ from ..dialects import kernel, loop
 from ..dialects.attributes import BufferInfo, map_attr
 from ..dialects.dims import Dim, dim, maximum, minimum, packed_strides, sym
 from ..dialects.index_map import IndexMap
-from .loop_writer import LoopWriter, buffer_info
+from .loop_writer import LoopWriter, bound, buffer_info
 from .schedule_map import Lanes
 
 __all__ = ["Panels", "panels_of"]
@@ -38,7 +38,7 @@ class Panels:
 
     def copy(self, block: Block, first: Dim, last: Dim, most: Dim, lanes: Lanes) -> None:
         """Copy the rows of elements `first` to `last` (at most `most`); from then on the nest reads the copies."""
-        at, stop = self._bind(block, first // self.columns), (last + (self.columns - 1)) // self.columns
+        at, stop = bound(self.writer, block, first // self.columns), (last + (self.columns - 1)) // self.columns
         operands, maps = list(self.nest.operands), list(self.nest.maps_in())
         for number in self.numbers:
             source, info = operands[number], buffer_info(operands[number])
@@ -53,11 +53,6 @@ class Panels:
             maps[number] = IndexMap(maps[number].extents, (dim(0), k - at * self.columns))
         self.nest.operands = operands
         self.nest.attributes["in_maps"] = ArrayAttr([map_attr(m) for m in maps])
-
-    def _bind(self, block: Block, expr: Dim) -> Dim:
-        symbol, value = self.writer.fresh(), loop.IndexOp(expr)
-        block.add_ops([value, loop.BindOp(value.result, str(symbol))])
-        return symbol
 
     def _tiles(self, i: Dim, j: Dim, rows: Dim, body: Block, width: int) -> Operation:
         """Loops over rows and columns by tiles; as many rows side by side as a vector has lanes."""

@@ -89,7 +89,7 @@ class _Contraction:
             return either(block, maximum(self.m - FEW_ROWS, self.n * self.k - held), self._packing, self._in_place)
         extents = [self.nest.extents.data[i] for i in self.factors.batch]
         number, body = self.writer.fresh(), Block()
-        places = [self._bind(body, e) for e in unravel(number, extents)] if len(extents) > 1 else [number]
+        places = [bound(self.writer, body, e) for e in unravel(number, extents)] if len(extents) > 1 else [number]
         self.batch = {Sym(f"d{i}"): place for i, place in zip(self.factors.batch, places)}
         either(body, self.m - FEW_ROWS_EACH, self._packing, self._in_place)
         body.add_op(loop.YieldOp())
@@ -236,8 +236,8 @@ class _Contraction:
         number, panel, tile, r, j = (self.writer.fresh() for _ in range(5))
         task, outer = self.writer.fresh(), Block()
         height, together, groups, tasks = self._tasks(block)
-        start = self._bind(outer, task // groups * height)
-        leftmost = self._bind(outer, task % groups * together)
+        start = bound(self.writer, outer, task // groups * height)
+        leftmost = bound(self.writer, outer, task % groups * together)
 
         column, row = panel * self.panel + j, start + tile * self.rows + r
         height_here = minimum(self.m - start, height)
@@ -272,23 +272,13 @@ class _Contraction:
         where that makes too few tasks, and then fewer rows.
         """
         rows, wanted = self.row_tiles * self.rows, 1 if self.batch else TASKS
-        blocks = self._named(block, maximum(1, (self.m + (rows - 1)) // rows))
+        blocks = bound(self.writer, block, maximum(1, (self.m + (rows - 1)) // rows))
         fewest = 1 if self._contiguous_along_k(0) else PANELS_A_PACKING
-        together = self._named(block, maximum(fewest, (self.panels * blocks + (wanted - 1)) // wanted))
-        groups = self._named(block, maximum(1, (self.panels + (together - 1)) // together))
-        blocks = self._named(block, maximum(blocks, (dim(wanted) + (groups - 1)) // groups) * self.rows)
-        height = self._named(block, maximum(1, (self.m + (blocks - 1)) // blocks) * self.rows)
+        together = bound(self.writer, block, maximum(fewest, (self.panels * blocks + (wanted - 1)) // wanted))
+        groups = bound(self.writer, block, maximum(1, (self.panels + (together - 1)) // together))
+        blocks = bound(self.writer, block, maximum(blocks, (dim(wanted) + (groups - 1)) // groups) * self.rows)
+        height = bound(self.writer, block, maximum(1, (self.m + (blocks - 1)) // blocks) * self.rows)
         return height, together, groups, (self.m + (height - 1)) // height * groups
-
-    def _named(self, block: Block, expr: Dim) -> Dim:
-        """An expression as a symbol, where it is none that is known: what is built on it stays short."""
-        return expr if expr.const is not None else bound(self.writer, block, expr)
-
-    def _bind(self, block: Block, expr: Dim) -> Dim:
-        """A symbol for an expression, so that what is built on it stays simple."""
-        symbol, value = self.writer.fresh(), loop.IndexOp(expr)
-        block.add_ops([value, loop.BindOp(value.result, str(symbol))])
-        return symbol
 
     def _contiguous(self, factor: int, iterators: tuple[int, ...]) -> bool:
         """Whether the left (0) or the right factor (1) is just an element of memory, contiguous along one iterator."""

@@ -171,13 +171,13 @@ class _Fft(Passes):
 
     def _transforms(self, code: Code) -> None:
         count, body, start = self.outer * self.groups, code.inner(), self.writer.fresh()
-        # Each piece of Bluestein's transforms makes the filter of its own, so pieces are few.
-        step = maximum(8, minimum(64, count // 8)) if self.bluestein is not False else dim(1)
+        # Each piece of Bluestein's transforms makes the filter of its own, so these, not the others, have few pieces.
+        step = 1 + self.flag * (maximum(8, minimum(64, count // 8)) - 1)
         with body.for_(start - self.flag, minimum(count, start + step)) as (one, row):
             self._one(one, row, start)
         body.block.add_op(loop.YieldOp())
         costs = self.writer.costs
-        grain = costs.grain(self.n * self.side * 4, costs.unit)
+        grain = costs.grain(self.n * self.side * 4 * step, costs.unit)
         code.block.add_op(loop.ParallelOp(str(start), 0, count, body.block, step=step, grain=grain))
 
     def _one(self, code: Code, row: Dim, start: Dim) -> None:

@@ -18,9 +18,10 @@ from ..dialects.dim_rules import expand_mods, linear_in, simplify
 from ..dialects.dims import Dim, Sym, dim
 from ..dialects.index_map import product, unravel
 from .gpu_loops import gpu_block, gpu_threads, in_lanes
-from .loop_writer import LoopWriter, accesses, body_cost, bound, buffer_info, either
+from .loop_writer import LoopWriter, accesses, bound, buffer_info, either
 from .schedule_gpu_transpose import schedule_gpu_tiles, turned_inputs
 from .schedule_map import Group, groups_of, point_of, unit_score
+from .work import operations_and_chain
 
 __all__ = ["Grid", "aligned_where", "schedule_gpu_map", "vector_width"]
 
@@ -41,8 +42,14 @@ class Grid:
     threads: int = 256
     unroll: int = 0
 
-    def copies(self, cost: int) -> int:
+    def copies(self, nest: kernel.GenericOp) -> int:
+        cost = _cost(nest)
         return self.unroll or (4 if cost <= LIGHT else 2 if cost <= MODERATE else 1)
+
+
+def _cost(nest: kernel.GenericOp) -> float:
+    """Operations for an element, those of functions included: a copy's registers grow with them."""
+    return operations_and_chain(nest.body.block.ops)[0]
 
 
 def schedule_gpu_map(writer: LoopWriter, nest: kernel.GenericOp, block: Block, grid: Grid) -> None:
@@ -65,10 +72,9 @@ class _Map:
         along = max(range(len(groups)), key=lambda i: (scores[i], i))
         self.inner = groups[along]
         self.outer = [g for i, g in enumerate(groups) if i != along]
-        cost = body_cost(nest)
-        self.copies = self.grid.copies(cost)
+        self.copies = self.grid.copies(nest)
         guarded = any(w.guarded for w in walks)
-        self.width = 1 if cost > HEAVY or guarded else vector_width(nest, self.inner)
+        self.width = 1 if _cost(nest) > HEAVY or guarded else vector_width(nest, self.inner)
 
     def write(self, block: Block) -> None:
         if not self.outer:

@@ -16,7 +16,7 @@ from ..dialects.attributes import BufferInfo
 from ..dialects.dims import Dim, Sym, dim, maximum, minimum
 from ..dialects.index_map import product, unravel
 from .gpu_loops import gpu_block, gpu_threads, in_lanes
-from .loop_writer import LoopWriter, body_cost, bound, buffer_info, either
+from .loop_writer import LoopWriter, bound, buffer_info, either
 from .row_staging import in_place, with_rows_loaded_once
 from .schedule_gpu_map import Grid
 from .schedule_gpu_reduce import takes_reduction
@@ -194,7 +194,7 @@ class RowWriter:
 
         if not nest.is_reduction:
             if inner:
-                self._spread(block, product(inner), threads, self.grid.copies(body_cost(nest)), element)
+                self._spread(block, product(inner), threads, self.grid.copies(nest), element)
             else:
                 element(block, dim(0))
         elif inner:

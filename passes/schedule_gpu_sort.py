@@ -186,7 +186,7 @@ class _Sort(RowSort):
         self._grid(code, write)
 
     def _value(self, code: Code, row: Dim, position: Dim) -> Value:
-        """An element of the operand; where only values are wanted all NaNs are one, as on a CPU, which makes new ones."""
+        """An element of the operand; where only values are wanted all NaNs are one, as on a CPU."""
         x = code.load(self.x, self.place(row, position))
         if self.op.fn.data != "sort" or not self.element.is_float or self.element.is_complex:
             return x

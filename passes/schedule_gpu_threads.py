@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from xdsl.ir import Block, Operation, SSAValue
 
 from ..dialects import loop
-from ..dialects.attributes import BufferInfo, dims_attr, scalar_dtype
+from ..dialects.attributes import BufferInfo, dims_attr, integer_attr, scalar_dtype
 from ..dialects.dims import Dim, dim, minimum
 from .gpu_loops import is_of_host
 from .locations import carry_loc
@@ -150,9 +150,9 @@ class _Threads:
         """Loops inside a thread: without lanes, and those for threads as plain ones."""
         for op in list(body.walk()):
             if isinstance(op, loop.ForOp):
-                op.attributes["vector"] = op.attributes["unroll"] = loop.integer(1)
+                op.attributes["vector"] = op.attributes["unroll"] = integer_attr(1)
             elif isinstance(op, loop.ReduceOp):
-                op.attributes["vector"] = loop.integer(1)
+                op.attributes["vector"] = integer_attr(1)
             elif isinstance(op, loop.ParallelOp):
                 inner = op.body.detach_block(0)
                 plain = loop.ForOp(op.iv.data, op.lower.data, op.upper.data, inner, step=op.step.data)

@@ -12,6 +12,8 @@ from ..dialects import kernel, loop
 from ..dialects.dim_rules import linear_in, period
 from ..dialects.dims import Dim, Sym, dim, maximum, minimum, sym
 from .loop_writer import Access, LoopWriter, accesses
+from .shared_loops import Level, add_loops
+from .work import time_of
 
 __all__ = ["Group", "Lanes", "choose_lanes", "groups_of", "point_of", "schedule_map"]
 
@@ -164,9 +166,11 @@ def schedule_map(
         block.add_op(loop.ParallelOp(str(start), 0, extent, outer, step=chunk))
         return
     if cross is not None:
-        block.add_op(_tiled(writer, nest, order, iterators, cross, written(), width, serial))
+        _tiled(writer, block, nest, order, iterators, cross, written(), width, serial)
         return
-    block.add_ops(_around(writer, nest, order[:-1], iterators[:-1], along(dim(0), extent), extent, serial))
+    levels = [Level(i, g.extent) for i, g in zip(iterators[:-1], order)]
+    body = Block(along(dim(0), extent))
+    add_loops(writer, block, levels, body, extent, time_of(nest, writer.costs), serial)
 
 
 def _inside(nest: kernel.GenericOp, group: Group, lower: Dim, upper: Dim) -> tuple[Dim, Dim, frozenset[Dim]] | None:
@@ -189,22 +193,6 @@ def _inside(nest: kernel.GenericOp, group: Group, lower: Dim, upper: Dim) -> tup
     return first, maximum(first, last), frozenset(found)
 
 
-def _around(
-    writer: LoopWriter, nest: kernel.GenericOp, groups: Sequence[Group], iterators: Sequence[Dim],
-    made: Sequence[Operation], work: Dim, serial: bool,
-) -> Sequence[Operation]:  # fmt: skip
-    """Loops over groups around loops that do `work` points of a nest; the outermost goes to threads unless `serial`."""
-    for position in reversed(range(len(groups))):
-        group, iterator = groups[position], iterators[position]
-        inner = Block()
-        inner.add_ops([*made, loop.YieldOp()])
-        if position == 0 and not serial:
-            return [loop.ParallelOp(str(iterator), 0, group.extent, inner, grain=writer.grain(work, nest))]
-        made = [loop.ForOp(str(iterator), 0, group.extent, inner)]
-        work = work * group.extent
-    return made
-
-
 def _crossing(walks: Sequence[Access], order: Sequence[Group]) -> int | None:
     """A group along which some operand is contiguous that strides along the vector group: a transposition."""
     vector = order[-1].symbols[-1]
@@ -215,6 +203,7 @@ def _crossing(walks: Sequence[Access], order: Sequence[Group]) -> int | None:
 
 def _tiled(
     writer: LoopWriter,
+    block: Block,
     nest: kernel.GenericOp,
     order: Sequence[Group],
     iterators: Sequence[Dim],
@@ -222,7 +211,7 @@ def _tiled(
     body: Block,
     width: int,
     serial: bool,
-) -> Operation:
+) -> None:
     """Tiles of the crossing and the vector group: every cache line of both is used up while it is there.
 
     As many of the crossing group run side by side as vectors have lanes, so that the emitter can load rows of what
@@ -238,15 +227,8 @@ def _tiled(
     for iterator, lower, upper, step, unroll in (
         (iterators[cross], band, stop, 1, width), (start, dim(0), along.extent, span, 1)
     ):  # fmt: skip
-        inner = Block()
-        inner.add_ops([made, loop.YieldOp()])
+        inner = Block([made, loop.YieldOp()])
         made = loop.ForOp(str(iterator), lower, upper, inner, step=step, unroll=unroll)
-    inner = Block()
-    inner.add_ops([made, loop.YieldOp()])
-    outer = [i for i in range(len(order) - 1) if i != cross]
-    if outer or serial:
-        made = loop.ForOp(str(band), 0, across.extent, inner, step=span)
-        work = across.extent * along.extent
-        (made,) = _around(writer, nest, [order[i] for i in outer], [iterators[i] for i in outer], [made], work, serial)
-        return made
-    return loop.ParallelOp(str(band), 0, across.extent, inner, step=span, grain=writer.grain(along.extent * span, nest))
+    outer = [Level(iterators[i], order[i].extent) for i in range(len(order) - 1) if i != cross]
+    levels = [*outer, Level(band, across.extent, span)]
+    add_loops(writer, block, levels, Block([made]), along.extent * span, time_of(nest, writer.costs), serial)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from xdsl.ir import Attribute, Block, Operation, SSAValue
+from xdsl.ir import Attribute, Block, SSAValue
 
 from ..dialects import kernel, loop
 from ..dialects.attributes import BufferInfo, scalar_dtype
@@ -14,6 +14,8 @@ from ..dialects.order import Order
 from .loop_writer import Access, LoopWriter, accesses, body_cost
 from .row_panels import panels_of
 from .schedule_map import Group, Lanes, choose_lanes, groups_of, point_of
+from .shared_loops import Level, add_loops
+from .work import time_of
 
 #: Scalar ops of a fold that is written step by step.
 LONGEST_STEPS = 128
@@ -41,18 +43,13 @@ def schedule_reduction(
     else:
         states = fold(writer, nest, body, point, dim(0), nest.extents.data[-1], width)
     writer.finish(nest, states, point, body)
-    if not groups:
-        for op in list(body.ops):
-            op.detach()
-            block.add_op(op)
-        return
-    body.add_op(loop.YieldOp())
-    block.add_op(_around(writer, nest, groups, iterators, body, lanes, walks, across, serial))
+    _around(writer, nest, block, groups, iterators, body, lanes, walks, across, serial)
 
 
 def _around(
     writer: LoopWriter,
     nest: kernel.GenericOp,
+    block: Block,
     groups: list[Group],
     iterators: list[Dim],
     body: Block,
@@ -60,31 +57,19 @@ def _around(
     walks: list[Access],
     across: bool,
     serial: bool,
-) -> Operation:
+) -> None:
     """The loops over results around a fold; with `across` the innermost has lanes."""
-    work = nest.extents.data[-1]
-    made: Operation | None = None
-    for position in reversed(range(len(groups))):
-        group, iterator = groups[position], iterators[position]
-        outermost = position == 0 and not serial
-        if made is None and across:
-            width = choose_lanes(lanes, walks, body_cost(nest))[0]
-            unroll = lanes.unroll or _side_by_side(writer, nest, walks, group, width)
-            if outermost:
-                return _lane_chunks(writer, group.extent, iterator, body, width, unroll)
-            made = loop.ForOp(str(iterator), 0, group.extent, body, vector=width, unroll=unroll)
-        else:
-            inner = body
-            if made is not None:
-                inner = Block()
-                inner.add_ops([made, loop.YieldOp()])
-            if outermost:
-                made = loop.ParallelOp(str(iterator), 0, group.extent, inner, grain=writer.grain(work, nest))
-            else:
-                made = loop.ForOp(str(iterator), 0, group.extent, inner)
-        work = work * group.extent
-    assert made is not None
-    return made
+    work, levels = nest.extents.data[-1], [Level(i, g.extent) for i, g in zip(iterators, groups)]
+    if across:
+        body.add_op(loop.YieldOp())
+        width = choose_lanes(lanes, walks, body_cost(nest))[0]
+        unroll = lanes.unroll or _side_by_side(writer, nest, walks, groups[-1], width)
+        innermost = levels.pop()
+        if not levels and not serial:
+            return block.add_op(_lane_chunks(writer, innermost.extent, innermost.iterator, body, width, unroll))
+        body = Block([loop.ForOp(str(innermost.iterator), 0, innermost.extent, body, vector=width, unroll=unroll)])
+        work = work * innermost.extent
+    return add_loops(writer, block, levels, body, work, time_of(nest, writer.costs), serial)
 
 
 def _side_by_side(writer: LoopWriter, nest: kernel.GenericOp, walks: list[Access], group: Group, width: int) -> int:

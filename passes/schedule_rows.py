@@ -20,6 +20,7 @@ from .locations import carry_loc
 from .loop_writer import LoopWriter, accesses, buffer_info
 from .schedule_map import Lanes, choose_lanes, groups_of, point_of
 from .schedule_reduce import fold
+from .shared_loops import Level, add_loops
 from .work import time_of
 
 __all__ = ["schedule_rows"]
@@ -42,16 +43,11 @@ def schedule_rows(writer: LoopWriter, rows: kernel.RowsOp, block: Block, lanes: 
     else:
         for nest in nests:
             write_nest(nest, body, dict(done))
-    body.add_op(loop.YieldOp())
-    for i in reversed(range(1, shared)):
-        around = Block()
-        around.add_ops([loop.ForOp(str(iterators[i]), 0, extents[i], body, step=steps[i]), loop.YieldOp()])
-        body = around
     work = dim(0)
     for nest in nests:
-        work = work + product(nest.extents.data[1:]) * writer.costs.weight(time_of(nest, writer.costs))
-    grain = writer.costs.grain(work * steps[0], writer.costs.unit)
-    block.add_op(loop.ParallelOp(str(iterators[0]), 0, extents[0], body, step=steps[0], grain=grain))
+        work = work + product(nest.extents.data[shared:]) * writer.costs.weight(time_of(nest, writer.costs))
+    levels = [Level(i, e, s) for i, e, s in zip(iterators, extents, steps)]
+    add_loops(writer, block, levels, body, work * steps[-1], writer.costs.unit, serial=False)
 
 
 def _runs_across(nests: list[kernel.GenericOp], shared: int) -> bool:

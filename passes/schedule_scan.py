@@ -17,6 +17,8 @@ from ..dialects.attributes import BufferInfo, scalar_dtype
 from ..dialects.dims import Dim, Sym, dim, minimum
 from .loop_writer import LoopWriter, accesses
 from .schedule_map import Group, Lanes, choose_lanes, groups_of, point_of
+from .shared_loops import Level, add_loops
+from .work import time_of
 
 __all__ = ["schedule_scan"]
 
@@ -43,35 +45,8 @@ def schedule_scan(
     iterators = [writer.fresh() for _ in groups]
     body = Block()
     write(writer, nest, body, {**done, **point_of(groups, iterators)})
-    block.add_ops(_around(writer, nest, groups, iterators, body, extent, serial))
-
-
-def _around(
-    writer: LoopWriter, nest: kernel.GenericOp, groups: list[Group], iterators: list[Dim], body: Block, work: Dim,
-    serial: bool,
-) -> list[Operation]:  # fmt: skip
-    """The loops over the other iterators around a scan along one of them."""
-    if not groups:
-        ops = list(body.ops)
-        for op in ops:
-            op.detach()
-        return ops
-    made: Operation | None = None
-    for position in reversed(range(len(groups))):
-        extent, iterator = groups[position].extent, str(iterators[position])
-        if made is not None:
-            body = Block()
-            body.add_op(made)
-        body.add_op(loop.YieldOp())
-        outermost = position == 0 and not serial
-        made = (
-            loop.ParallelOp(iterator, 0, extent, body, grain=writer.grain(work, nest))
-            if outermost
-            else loop.ForOp(iterator, 0, extent, body)
-        )
-        work = work * extent
-    assert made is not None
-    return [made]
+    levels = [Level(i, g.extent) for i, g in zip(iterators, groups)]
+    add_loops(writer, block, levels, body, extent, time_of(nest, writer.costs), serial)
 
 
 def _state_types(nest: kernel.GenericOp) -> list[Attribute]:
@@ -218,11 +193,5 @@ def _in_bands(
     steps = Block()
     steps.add_ops([across(step), loop.YieldOp()])
     outer.add_ops([across(start), loop.ForOp(str(k), 0, nest.extents.data[-1], steps)])
-    outer.add_op(loop.YieldOp())
-    work = nest.extents.data[-1] * side
-    if len(groups) == 1 and not serial:
-        block.add_op(loop.ParallelOp(str(band), 0, extent, outer, step=side, grain=writer.grain(work, nest)))
-        return
-    bands = Block()
-    bands.add_op(loop.ForOp(str(band), 0, extent, outer, step=side))
-    block.add_ops(_around(writer, nest, groups[:-1], iterators[:-1], bands, nest.extents.data[-1] * extent, serial))
+    levels = [*(Level(i, g.extent) for i, g in zip(iterators[:-1], groups)), Level(band, extent, side)]
+    add_loops(writer, block, levels, outer, nest.extents.data[-1] * side, time_of(nest, writer.costs), serial)

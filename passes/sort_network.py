@@ -103,10 +103,10 @@ class SortByNetwork(RowSort):
         n = maximum(self.n, 1)
         batch = minimum(self.rows, maximum(1, self.block // n))
         memory = self._memory(code, n, batch)
-        batch = _bound(code, batch)
+        batch = code.bound(batch)
         with code.for_(0, (self.rows + (batch - 1)) // batch) as (inner, number):
             first = number * batch
-            self._batch(inner, first, _bound(inner, minimum(batch, self.rows - first)), memory)
+            self._batch(inner, first, inner.bound(minimum(batch, self.rows - first)), memory)
 
     def _memory(self, code: Code, n: Dim, batch: Dim) -> _Memory:
         width = self.columns
@@ -117,12 +117,12 @@ class SortByNetwork(RowSort):
         block_bits = _bits(code, cell, (n + (self.block - 1)) // self.block)
         blocks = _power(code, block_bits)
         unit = blocks * (width * self.rows_step)
-        rows = _bound(code, (n + (unit - 1)) // unit * self.rows_step)
+        rows = code.bound((n + (unit - 1)) // unit * self.rows_step)
         return _Memory(
             grid=self.allocate(code, self.key.dtype, grid, shared=False),
             runs=self.allocate(code, self.number, span * batch * 2, shared=True),
-            span=_bound(code, span),
-            whole=_bound(code, span * batch),
+            span=code.bound(span),
+            whole=code.bound(span * batch),
             zeros=self.allocate(code, I64, most * batch, shared=True),
             nans=self.allocate(code, I64, most * batch, shared=True),
             cut=_Cut(block_bits, blocks, rows, _bits(code, cell, rows)),
@@ -135,8 +135,8 @@ class SortByNetwork(RowSort):
         def each(code: Code, parts: Dim, size: Dim, body: Callable[[Code, _Row, Dim], None]) -> None:
             """A part, of so many elements, of a row for a thread."""
             inner, i = code.inner(), self.writer.fresh()
-            row = _bound(inner, i // parts)
-            body(inner, _Row(first + row, row), _bound(inner, i - row * parts))
+            row = inner.bound(i // parts)
+            body(inner, _Row(first + row, row), inner.bound(i - row * parts))
             inner.block.add_op(loop.YieldOp())
             costs = self.writer.costs
             grain = costs.grain(size * 16, costs.unit)
@@ -144,12 +144,12 @@ class SortByNetwork(RowSort):
 
         each(code, cut.blocks, size, lambda c, row, block: self._block(c, row, block, memory))
         levels = cut.block_bits + (width.bit_length() - 1)
-        groups = _bound(code, (cut.blocks * width + (BESIDE - 1)) // BESIDE)
+        groups = code.bound((cut.blocks * width + (BESIDE - 1)) // BESIDE)
         with code.for_(0, levels) as (inner, level):
             each(
                 inner, groups, cut.rows * BESIDE, lambda c, row, group: self._merge(c, row, group, level, memory)
             )  # fmt: skip
-        half = _bound(code, levels % 2)
+        half = code.bound(levels % 2)
         each(code, cut.blocks, size, lambda c, row, block: self._leave(c, row, block, half, memory))
         if self.key.negative_zero is not None:
             each(code, dim(1), self.n, lambda c, row, _: self._order_zeros(c, row, half, memory))
@@ -163,7 +163,7 @@ class SortByNetwork(RowSort):
         """The columns of a block, sorted, as runs."""
         cut, key, width = memory.cut, self.key, self.columns
         start = block * (cut.rows * width)
-        count = _bound(code, maximum(minimum(self.n - start, cut.rows * width), 0))
+        count = code.bound(maximum(minimum(self.n - start, cut.rows * width), 0))
         with code.for_(0, count, width) as (c, i):
             c.store(key.make(c.b, c.load(self.x, self.place(row.number, start + i))), memory.grid, [i])
         if key.negative_zero is not None:
@@ -175,8 +175,8 @@ class SortByNetwork(RowSort):
         with code.for_(count, _power(code, cut.row_bits) * width, width) as (c, i):
             c.store(self._largest(c, key.dtype), memory.grid, [i])
         self._sort_columns(code, memory)
-        length = _bound(code, cut.rows + width)
-        first = _bound(code, row.here * memory.span + block * (length * width))
+        length = code.bound(cut.rows + width)
+        first = code.bound(row.here * memory.span + block * (length * width))
         with code.for_(0, cut.rows // width) as (some, number), some.for_(0, width, width) as (c, i):
             with c.for_(0, width, unroll=width) as (d, column):
                 value = d.load(memory.grid, [(number * width + i) * width + column])
@@ -217,12 +217,12 @@ class SortByNetwork(RowSort):
             self._step(inner, memory, [group * whole + i for i in range(whole)], _sorting(STEPS))
         bits = self.chunk_passes * STEPS
         chunk = 1 << bits
-        chunks = _bound(code, (cut.rows + (chunk - 1)) // chunk)
+        chunks = code.bound((cut.rows + (chunk - 1)) // chunk)
         with code.for_(0, 2) as (outer, phase):
-            parts = _bound(outer, 1 + (1 - phase) * (chunks - 1))
+            parts = outer.bound(1 + (1 - phase) * (chunks - 1))
             with outer.for_(0, parts) as (part, number):
                 start = number * chunk
-                stop = _bound(part, minimum(cut.rows, start + chunk + cut.rows * phase))
+                stop = part.bound(minimum(cut.rows, start + chunk + cut.rows * phase))
                 lowest = STEPS + 1 + (bits - STEPS) * phase
                 highest = minimum(cut.row_bits, bits + cut.row_bits * phase)
                 with part.for_(lowest, highest + 1) as (inner, level):
@@ -231,7 +231,7 @@ class SortByNetwork(RowSort):
     def _level(self, code: Code, bits: Dim, start: Dim, stop: Dim, memory: _Memory) -> None:
         """Sorted columns of ``2**bits`` rows from halves that are sorted: what is left of all steps but the first few
         goes through registers `STEPS` at a time."""
-        rest = _bound(code, (bits - 1) // STEPS)
+        rest = code.bound((bits - 1) // STEPS)
         first = code.b.index(bits - rest * STEPS)
 
         def steps(c: Code, count: int) -> None:
@@ -246,14 +246,14 @@ class SortByNetwork(RowSort):
 
         steps(code, 1)
         chunk = 1 << self.chunk_passes * STEPS
-        far = _bound(code, maximum(0, rest - self.chunk_passes))
-        chunks = _bound(code, (stop - start + (chunk - 1)) // chunk)
+        far = code.bound(maximum(0, rest - self.chunk_passes))
+        chunks = code.bound((stop - start + (chunk - 1)) // chunk)
         # First passes over all rows, then all others over each chunk.
         with code.for_(0, 2) as (outer, phase):
-            parts = _bound(outer, 1 + phase * (chunks - 1))
+            parts = outer.bound(1 + phase * (chunks - 1))
             with outer.for_(0, parts) as (part, number):
-                begin = _bound(part, start + number * chunk)
-                end = _bound(part, minimum(stop, begin + chunk + (1 - phase) * (stop - start)))
+                begin = part.bound(start + number * chunk)
+                end = part.bound(minimum(stop, begin + chunk + (1 - phase) * (stop - start)))
                 with part.for_(far * phase, far + (rest - far) * phase) as (inner, done):
                     self._clean(inner, _power(inner, (rest - 1 - done) * STEPS), begin, end, memory)
 
@@ -296,10 +296,10 @@ class SortByNetwork(RowSort):
         rows, width = memory.cut.rows, self.columns
         length = code.bind(code.b.index(rows) << code.b.index(level))
         base = row.here * memory.span
-        half = _bound(code, level % 2)
-        source, target = (_bound(code, base + memory.whole * h) for h in (half, 1 - half))
+        half = code.bound(level % 2)
+        source, target = (code.bound(base + memory.whole * h) for h in (half, 1 - half))
         first_piece = group * BESIDE
-        end = _bound(code, minimum(memory.cut.blocks * width, first_piece + BESIDE))
+        end = code.bound(minimum(memory.cut.blocks * width, first_piece + BESIDE))
 
         def place(c: Code, number: Dim) -> tuple[Dim, Dim]:
             """The pair that a piece is of, and how many of its elements come before."""
@@ -308,7 +308,7 @@ class SortByNetwork(RowSort):
 
         inner, number = code.inner(), self.writer.fresh()
         pair, done = place(inner, number)
-        done = _bound(inner, done)
+        done = inner.bound(done)
         first = source + pair * (2 * (length + width))
         second = first + length + width
         taken = self._split(inner, first, second, done, length, level, memory)
@@ -346,7 +346,7 @@ class SortByNetwork(RowSort):
         (out,), back = self.op.outs, self.key.element
         assert back is not None
         size = memory.cut.rows * self.columns
-        first = _bound(code, memory.whole * half + row.here * memory.span)
+        first = code.bound(memory.whole * half + row.here * memory.span)
         with code.for_(block * size, minimum(self.n, block * size + size), self.columns) as (c, i):
             key = of_number(c.b, c.load(memory.runs, [first + i]), self.key.dtype)
             c.store(back(c.b, key), out, self.place(row.number, i))
@@ -368,7 +368,7 @@ class SortByNetwork(RowSort):
             c.store(nan, out, self.place(row.number, i))
 
     def _order_zeros(self, code: Code, row: _Row, half: Dim, memory: _Memory) -> None:
-        first = _bound(code, memory.whole * half + row.here * memory.span)
+        first = code.bound(memory.whole * half + row.here * memory.span)
         counts = (memory.zeros, row.here * memory.cut.blocks, memory.cut.blocks)
         self.order_zeros(code, row.number, lambda c, i: c.load(memory.runs, [first + i]), *counts)
 
@@ -384,11 +384,6 @@ def time_by_network(costs: Costs, element: DType, columns: int, n: float) -> flo
 def block_elements(costs: Costs, element: DType) -> int:
     """Elements of a block at most, a power of two: half of the second cache holds them."""
     return 1 << (int(costs.machine.cache2) // 2 // element.bytes).bit_length() - 1
-
-
-def _bound(code: Code, expr: Dim) -> Dim:
-    """The value of an expression as a symbol for the rest of the block."""
-    return expr if expr.const is not None else code.bind(code.b.index(expr))
 
 
 def _power(code: Code, bits: Dim) -> Dim:

@@ -1,4 +1,4 @@
-"""What PyCUDA does not have of the driver's API: graphs, waiting for streams of others, code to keep.
+"""What PyCUDA does not have of the driver's API: graphs, and waiting for streams of others.
 
 By ctypes, from the library that PyCUDA has loaded.  Names, types and meaning: "CUDA Driver API Reference Manual" 12.
 """
@@ -119,9 +119,7 @@ class RecordedGraph:
         if self._graph:
             self._library.call("cuGraphDestroy", self._graph)
 
-    def _record(
-        self, stream: int, launches: Sequence[KernelLaunch], launch: Callable[[KernelLaunch], None]
-    ) -> None:  # fmt: skip
+    def _record(self, stream: int, launches: Sequence[KernelLaunch], launch: Callable[[KernelLaunch], None]) -> None:
         self._library.call("cuStreamBeginCapture_v2", stream, _RELAXED)
         try:
             for made in launches:

@@ -25,7 +25,7 @@ __all__ = ["CpuFunction"]
 
 #: `CLOCK_MONOTONIC` of `clock_gettime`.
 MONOTONIC, MONOTONIC_APPLE = 1, 6
-#: At least this many chunks a thread where the grain allows it, and fewer than twice as many.
+#: So many chunks a thread where the grain allows it.
 CHUNKS_PER_THREAD = 8
 PARALLEL, POOL, THREADS, ARENA, THREAD_ARENA, THREAD_STRIDE = (8 * i for i in range(6))
 
@@ -145,13 +145,7 @@ class CpuFunction(FunctionWriter):
             return
         start, end, stride = self.index(lower), self.index(upper), self.index(step)
         trip = self._ceil_div(self._smax(self.sub(end, start), "0"), stride)
-        grain = self.index(op.grain.data)
-        threads = self.runtime(THREADS, "i64")
-        most = self.mul(threads, str(CHUNKS_PER_THREAD))
-        serial = self.ins(f"icmp sle i64 {threads}, 1")
-        most = self.ins(f"select i1 {serial}, i64 1, i64 {most}")
-        each = self._smax(self.ins(f"udiv i64 {trip}, {most}"), self._smax(grain, "1"))
-        chunks = self._smax(self._ceil_div(trip, each), "1")
+        each, chunks = self._chunks(trip, self._smax(self.index(op.grain.data), "1"))
         span = self.mul(each, stride)
 
         child = self._outline(op, start, end, span, bound)
@@ -162,7 +156,7 @@ class CpuFunction(FunctionWriter):
         many, direct, after = self.label("parallel"), self.label("direct"), self.label("joined")
         self.branch_if(self.ins(f"icmp sgt i64 {chunks}, 1"), many, direct)
         self.start(many)
-        function, pool = self.runtime(PARALLEL, "ptr"), self.runtime(POOL, "ptr")
+        function, pool, threads = self.runtime(PARALLEL, "ptr"), self.runtime(POOL, "ptr"), self.runtime(THREADS, "i64")
         self.put(
             f"call void {function}(ptr {pool}, ptr {quoted(child.name)}, ptr {context}, i64 {chunks}, i64 {threads})"
         )
@@ -171,6 +165,29 @@ class CpuFunction(FunctionWriter):
         self.put(f"call void {quoted(child.name)}(ptr {context}, i64 0, i64 0)")
         self.branch(after)
         self.start(after)
+
+    def _chunks(self, trip: str, grain: str) -> tuple[str, str]:
+        """How many iterations each chunk of a loop has, and how many chunks there are.
+
+        As many for each thread, where there are enough for all: one chunk more would be a round in which one thread
+        works.  What one thread does alone is asked first, so that small calls divide nothing.
+        """
+        threads = self.runtime(THREADS, "i64")
+        alone = self.ins(f"icmp sle i64 {threads}, 1")
+        alone = self.ins(f"or i1 {alone}, {self.ins(f'icmp ule i64 {trip}, {grain}')}")
+        shared, ready, before = self.label("shared"), self.label("ready"), self.block
+        self.branch_if(alone, ready, shared)
+        self.start(shared)
+        wanted = [("i64", self.mul(threads, str(CHUNKS_PER_THREAD))), ("i64", self._ceil_div(trip, grain))]
+        most = self.intrinsic("smin", "i64", "i64", wanted)
+        even = self.sub(most, self.ins(f"urem i64 {most}, {threads}"))
+        few = self.ins(f"icmp ult i64 {most}, {threads}")
+        each = self._ceil_div(trip, self.ins(f"select i1 {few}, i64 {most}, i64 {even}"))
+        chunks = self._ceil_div(trip, each)
+        self.branch(ready)
+        self.start(ready)
+        each = self.ins(f"phi i64 [{trip}, %{before}], [{each}, %{shared}]")
+        return each, self.ins(f"phi i64 [1, %{before}], [{chunks}, %{shared}]")
 
     def _ceil_div(self, a: str, b: str) -> str:
         """``a / b`` rounded up, of a non-negative and a positive number."""

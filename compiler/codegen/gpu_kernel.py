@@ -78,10 +78,12 @@ class GpuKernel(WarpgroupWriter):
         self.region(op.body.block)
         self.put("ret void")
         threads = {p.n_threads for p in op.walk() if isinstance(p, ParallelOp) and p.kind.data == "gpu_block"}
-        bounds = f'"nvvm.maxntid"="{max(threads)}"' if threads else ""
-        if folds := [inner for inner in op.walk() if isinstance(inner, MatrixFoldOp)]:
-            # Without such a bound ptxas keeps to 64 registers for sm_90, and spills.
-            bounds += f' "nvvm.minctasm"="{1 if any(map(_fills_registers, folds)) else 2}"'
+        bounds = ""
+        if threads:
+            folds = [inner for inner in op.walk() if isinstance(inner, MatrixFoldOp)]
+            # Without such a bound ptxas keeps to the registers of a full multiprocessor, even where it has to spill.
+            side_by_side = 2 if folds and not any(map(_fills_registers, folds)) else 1
+            bounds = f'"nvvm.maxntid"="{max(threads)}" "nvvm.minctasm"="{side_by_side}"'
         self.finish("ptx_kernel void", ", ".join(parameters), bounds)
 
     def unknown_symbol(self, symbol: Sym) -> str:

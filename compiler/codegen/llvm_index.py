@@ -54,7 +54,7 @@ class IndexWriter(Writer):
         #: Symbols bound to a value that differs between lanes.
         self.varying_symbols: dict[Sym, Reg] = {}
         self.bounds: dict[Sym, Dim] = {}
-        #: What iterators are multiples of in the loops around, where that is more than one.
+        #: What iterators are multiples of in the loops around: their steps.
         self.multiples: dict[Sym, int] = {}
         self.lanes: tuple[Lane, ...] = ()
         self.frames: list[dict[tuple[str, int], str]] = [{}]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import threading
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -84,8 +85,12 @@ def make_target(triple: str = "", cpu: str = "", features: str = "") -> Target:
 
 
 def gpu_target(cpu: str) -> Target:
-    """An NVIDIA GPU by the name of its instruction set (``sm_90a``).  Errors as of `make_target`."""
-    return make_target("nvptx64-nvidia-cuda", cpu, "+ptx80")
+    """An NVIDIA GPU by the name of its instruction set (``sm_90a``).  Errors as of `make_target`.
+
+    PTX has version 8.0, of CUDA 12.0, so that no newer driver is asked for; what is newer takes LLVM's own choice.
+    """
+    known = re.fullmatch(r"sm_([0-9]+)[af]?", cpu)
+    return make_target("nvptx64-nvidia-cuda", cpu, "+ptx80" if known is None or int(known[1]) <= 90 else "")
 
 
 #: What every processor of an architecture that runs our code has: RV64GC; vectors and saturating casts of WebAssembly.

@@ -3,7 +3,7 @@
 A draw has 64 bits.  Two elements share one where 32 are enough, and two normal numbers come of each pair of uniform
 ones.  So that no number has to leave its lane, these two are not neighbours: elements that fill a cache line take the
 first of each of their draws, those of the next line the second.  An element's number thus depends on its place in
-memory and on the seed, and on nothing else: not on the shape, and not on how many elements there are.
+memory, on its dtype's size and on the seed: not on the shape, and not on how many elements there are.
 
 Equal seeds give equal numbers, whatever the number of threads.  Without a seed each call takes the next number of a
 sequence: of the process for lazy tensors, of the function under `jit`, whose calls therefore all give the same numbers

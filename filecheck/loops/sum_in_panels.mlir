@@ -3,7 +3,7 @@
 // A sum of everything goes along rows; where columns are contiguous, some rows at a time are copied to where they are.
 // CHECK-LABEL: @columns
 // CHECK: %[[FIRST:[0-9]+]] = loop.index
-// CHECK-NEXT: loop.bind %[[FIRST]] {symbol = "[[ROW:i[0-9]+]]"}
+// CHECK-NEXT: loop.bind %[[FIRST]] {symbol = "[[ROW:[.a-z0-9]+]]"}
 // CHECK: %[[PANEL:[0-9]+]] = loop.alloc {scope = "thread"
 // CHECK: loop.load %x {index = #tx.dims<"{{.*}}[[ROW]]{{.*}}">}
 // CHECK: loop.store {{.*}}, %[[PANEL]]

@@ -31,12 +31,15 @@ MOST_SHARED = 227 * 1024
 
 
 class PtxSimulator:
-    """A `GpuDevice` in NumPy.  `memory` is how many bytes it has; the host gives them as they are used."""
+    """A `GpuDevice` in NumPy.  `memory` is how many bytes it has; the host gives them as they are used.
+
+    It stands for any GPU, since each instruction means the same on all that have it: `cpu` is what PTX is made for.
+    """
 
     name = "ptx-sim"
-    cpu = "sm_90a"
 
-    def __init__(self, memory: int = 1 << 31):
+    def __init__(self, memory: int = 1 << 31, cpu: str = "sm_90a"):
+        self.cpu = cpu
         self.heap = Heap(memory)
         self.counts: dict[str, KernelCounts] | None = None
 

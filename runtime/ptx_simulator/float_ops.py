@@ -121,10 +121,14 @@ def sign(d: Decoding, type_: Type) -> Run:
 
 
 def least(d: Decoding, type_: Type) -> Run:
-    """min and max: a number beats NaN unless `.NaN` says otherwise, and -0 is less than +0."""
+    """min and max, of three too in f32: a number beats NaN unless `.NaN` says otherwise, and -0 is less than +0."""
     smaller, nan, xorsign = d.instruction.opcode == "min", d.flag("NaN"), d.flag("xorsign")
     if xorsign:
         d.choice("abs")
+    three = len(d.operands) == 4 and type_.name == "f32" and not xorsign
+
+    def beats(a: Array, b: Array) -> Array:
+        return (a < b) | ((a == b) & np.signbit(a)) if smaller else (a > b) | ((a == b) & ~np.signbit(a))
 
     def of(element: Type) -> Compute:
         def compute(*bits: Array) -> Array:
@@ -132,18 +136,18 @@ def least(d: Decoding, type_: Type) -> Run:
             result_sign = np.logical_xor(*map(np.signbit, values[:2])) if xorsign else None
             if xorsign:
                 values = [np.abs(v) for v in values]
-            a, b = values
-            a_first = (a < b) | ((a == b) & np.signbit(a)) if smaller else (a > b) | ((a == b) & ~np.signbit(a))
-            found = np.where(a_first | np.isnan(b), a, b)
+            found = values[0]
+            for value in values[1:]:
+                found = np.where(beats(found, value) | np.isnan(value), found, value)
             if result_sign is not None:
                 found = np.where(result_sign, -found, found)
             if nan:
-                found = np.where(np.isnan(a) | np.isnan(b), found.dtype.type(np.nan), found)
+                found = np.where(np.logical_or.reduce([np.isnan(v) for v in values]), found.dtype.type(np.nan), found)
             return floating.encode_float(found, element)
 
         return compute
 
-    return d.compute(_finished(d, type_, of), type_, (type_, type_))
+    return d.compute(_finished(d, type_, of), type_, (type_,) * (3 if three else 2))
 
 
 @instruction("copysign", types="f32 f64", section=_SECTION)

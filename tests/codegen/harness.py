@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 from xdsl.context import Context
-from xdsl.dialects import arith, builtin, func, math
+from xdsl.dialects import arith, builtin, complex, func, math
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Dialect
 from xdsl.parser import Parser
@@ -39,7 +39,7 @@ def _serial_pool(pool: Any, function: int, context: int, chunks: int, threads: i
 def parse(text: str) -> ModuleOp:
     context = Context()
     attributes = Dialect("tx", [], [DimAttr, DimsAttr, OrderAttr])
-    for dialect in (builtin.Builtin, func.Func, arith.Arith, math.Math, LOOP, KERNEL, attributes):
+    for dialect in (builtin.Builtin, func.Func, arith.Arith, complex.Complex, math.Math, LOOP, KERNEL, attributes):
         context.load_dialect(dialect)
     module = Parser(context, text).parse_module()
     module.verify()
@@ -63,17 +63,31 @@ def run(text: str, arrays: Sequence[np.ndarray], symbols: Sequence[int] = (), th
     _call(compiled(text, target or host_target()), arrays, symbols, threads)
 
 
+def chunks_of(text: str, arrays: Sequence[np.ndarray], symbols: Sequence[int] = (), threads: int = 2) -> list[int]:
+    """As `run`; into how many chunks each parallel loop was cut that threads share."""
+    cut: list[int] = []
+
+    @_PARALLEL
+    def counting_pool(pool: Any, function: int, context: int, chunks: int, threads: int) -> None:
+        cut.append(chunks)
+        _serial_pool(pool, function, context, chunks, threads)
+
+    _call(compiled(text, host_target()), arrays, symbols, threads, counting_pool)
+    return cut
+
+
 def run_module(module: ModuleOp, arrays: Sequence[np.ndarray], symbols: Sequence[int] = (), *, target: Target) -> None:
     """As `run`, of a module made in Python."""
     module.verify()
     _call(_loaded(module, target), arrays, symbols, 1)
 
 
-def _call(loaded: LoadedObject, arrays: Sequence[np.ndarray], symbols: Sequence[int], threads: int) -> None:
+def _call(loaded: LoadedObject, arrays: Sequence[np.ndarray], symbols: Sequence[int], threads: int,
+          parallel: Any = _serial_pool) -> None:  # fmt: skip
     arguments = (ctypes.c_void_p * max(1, len(arrays)))(*[a.ctypes.data for a in arrays])
     numbers = (ctypes.c_int64 * max(1, len(symbols)))(*symbols)
     arena, thread_arena = np.zeros(1 << 16, np.uint8), np.zeros(threads << 14, np.uint8)
-    pool = ctypes.cast(_serial_pool, ctypes.c_void_p).value or 0
+    pool = ctypes.cast(parallel, ctypes.c_void_p).value or 0
     words = [pool, 0, threads, arena.ctypes.data, thread_arena.ctypes.data, 1 << 14]
     runtime = (ctypes.c_int64 * 6)(*words)
     assert _FUNCTION(loaded.addresses["f"])(arguments, numbers, runtime) == 0
@@ -179,7 +193,6 @@ def same_bits(a: np.ndarray, b: np.ndarray) -> bool:
 
 
 __all__ = [
-    "compiled", "dim", "dtype", "function", "load", "loop", "ordered_sum", "parallel", "parse", "reduce", "run",
-    "run_module",
-    "same_bits", "scalar", "store",
+    "chunks_of", "compiled", "dim", "dtype", "function", "load", "loop", "ordered_sum", "parallel", "parse", "reduce",
+    "run", "run_module", "same_bits", "scalar", "store",
 ]  # fmt: skip

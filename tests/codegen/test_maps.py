@@ -12,7 +12,7 @@ from txc.compiler.codegen.llvm import emit_llvm
 from txc.compiler.codegen.machine import make_target
 from txc.dialects.types import DTYPES
 
-from .harness import function, load, loop, parallel, parse, run, same_bits, store
+from .harness import chunks_of, function, load, loop, parallel, parse, run, same_bits, store
 
 RNG = np.random.default_rng(7)
 
@@ -232,6 +232,21 @@ def test_parallel_chunks_cover_the_range(threads: int) -> None:
         x, y = RNG.standard_normal(n + 1).astype(np.float32), np.full(n + 1, 7, np.float32)
         run(text, [x, y], [n], threads)
         assert same_bits(y[:n], x[:n] + x[:n]) and y[n] == 7
+
+
+def test_threads_have_equally_many_chunks() -> None:
+    """Of a grain at least, eight for each thread at most; what is one grain stays with the caller."""
+    i64 = "i64[n] by [1]"
+    body = '%x = loop.index {expr = #tx.dim<"i">} : i64\n' + store("x", 0, i64, "i")
+    text = function([i64], parallel("i", "0", "n", body, grain="g"), "n, g")
+    cases = [
+        (8, 5, 2, [2]), (8, 8, 2, []), (15, 5, 2, [2]), (500, 1, 2, [16]), (500, 1, 3, [24]), (100, 9, 3, [12]),
+        (3, 1, 4, [3]), (100, 1, 1, []), (0, 1, 2, []),
+    ]  # fmt: skip
+    for n, grain, threads, expected in cases:
+        out = np.zeros(n + 1, np.int64)
+        assert chunks_of(text, [out], [n, grain], threads) == expected, (n, grain, threads)
+        assert out.tolist() == [*range(n), 0]
 
 
 def test_temporaries_and_captured_scalars() -> None:

@@ -14,7 +14,8 @@ import numpy as np
 import pytest
 
 import txc
-from txc.compiler import knobs
+from txc.compiler import devices, knobs
+from txc.compiler.codegen.machine import TargetError
 from txc.compiler.devices import Device, device_here
 from txc.compiler.jit import Lowered
 from txc.runtime.gpu_device import DeviceError
@@ -62,6 +63,30 @@ def test_the_device_of_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TXC_DEVICE", "gpu")
     with pytest.raises(knobs.KnobError, match=r"TXC_DEVICE='gpu': it takes a device: .* \(there is no device 'gpu'"):
         txc.jit(smooth)
+
+
+@pytest.mark.parametrize("cpu", ["sm_75", "sm_80", "sm_89", "sm_100", "sm_103", "sm_120"])
+def test_the_gpu_that_the_simulator_stands_for(cpu: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    def shares(x: Any) -> Any:
+        e = np.exp(x - x.max(axis=1, keepdims=True))
+        return e / e.sum(axis=1, keepdims=True)
+
+    monkeypatch.setattr(devices, "_gpus", {})
+    monkeypatch.setenv("TXC_SIMULATED_GPU", cpu)
+    made = txc.jit(shares, device="ptx-sim")
+    same(made(X), txc.jit(shares)(X))
+    assert f".target {cpu}\n" in made.lower(X).as_text("ptx")
+
+
+def test_a_gpu_that_there_is_not(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(devices, "_gpus", {})
+    monkeypatch.setenv("TXC_SIMULATED_GPU", "sm_33")
+    with pytest.raises(TargetError, match="'sm_33' is not a recognized processor"):
+        txc.jit(lambda x: x + 33, device="ptx-sim")(X)
+    monkeypatch.setattr(devices, "_gpus", {})
+    monkeypatch.setenv("TXC_SIMULATED_GPU", "H200")
+    with pytest.raises(knobs.KnobError, match="TXC_SIMULATED_GPU='H200': it takes a GPU's instruction set, such as"):
+        txc.jit(lambda x: x + 33, device="ptx-sim")(X)
 
 
 def test_threads_are_the_cpus() -> None:

@@ -7,8 +7,8 @@ from xdsl.dialects import builtin, func
 from xdsl.parser import Parser
 
 from txc.compiler.interpret.tensor import run
-from txc.dialects.dominance import check_dominance
 from txc.dialects.tx import tx_dialect
+from txc.dialects.verification import check_dominance, verify_distinct
 from txc.passes.canonicalize import CanonicalizePass
 from txc.passes.eval_insertion import EvalInsertionPass
 from txc.passes.layout_swap import LayoutSwapPass
@@ -136,3 +136,37 @@ def test_dominance_sees_a_use_of_a_sibling_regions_value():
     other.operands = [stolen.results[0]]
     with pytest.raises(Exception, match=r"outside the region in which tx\.exp defines it"):
         check_dominance(module)
+
+
+CHAIN = f"""
+  %0 = tx.exp %x : ({T}) -> {T}
+  %1 = tx.sum %0 {{{SUM}}} : ({T}) -> {R}
+  %2 = tx.sum %0 {{{SUM}}} : ({T}) -> {R}
+  %3 = tx.exp %2 : ({R}) -> {R}
+  %r = tx.exp %3 : ({R}) -> {R}
+"""
+
+
+def test_of_equal_operations_one_is_verified(monkeypatch):
+    module = parse(CHAIN, R)
+    verified = []
+    for cls in {type(op) for op in module.walk()}:
+        monkeypatch.setattr(cls, "verify_", lambda self: verified.append(self.name))
+    verify_distinct(module)
+    assert sorted(verified) == ["builtin.module", "func.func", "func.return", "tx.exp", "tx.exp", "tx.sum"]
+
+
+@pytest.mark.parametrize(
+    ("number", "change", "message"),
+    [
+        (2, lambda op: op.attributes.pop("order"), "needs its order of arithmetic"),
+        (2, lambda op: op.attributes.update(dims=builtin.ArrayAttr([builtin.IntegerAttr(0, 64)])), "tx.sum gives"),
+        (4, lambda op: setattr(op, "operands", [op.parent.args[0]]), "tx.exp gives"),
+    ],
+)
+def test_operations_that_differ_are_each_verified(number, change, message):
+    module = parse(CHAIN, R)
+    (function,) = module.body.block.ops
+    change(list(function.regions[0].block.ops)[number])
+    with pytest.raises(Exception, match=message):
+        verify_distinct(module)

@@ -11,6 +11,8 @@ import scipy.fft
 import txc
 from txc.compiler.diagnostics import TxcError
 
+from ..codegen.harness import chunks_of
+
 RNG = np.random.default_rng(1)
 #: One, primes, powers of each radix and their products, primes for Bluestein's method.
 SIZES = [1, 2, 3, 4, 5, 6, 7, 8, 9, 11, 12, 15, 16, 17, 25, 27, 31, 32, 49, 60, 64, 77, 97, 100, 128, 210, 243, 256,
@@ -67,6 +69,20 @@ def test_layouts_threads_and_both_directions():
         single = f.options(threads=1)(given)
         for one, two, e in zip(single, f.options(threads=2)(given), expected):
             assert np.array_equal(one, two) and np.allclose(one, e, atol=1e-4)
+
+
+def test_rows_are_shared_between_threads():
+    """Pieces are what is worth handing over, also of lengths known at run time only, some of which are Bluestein's."""
+
+    @txc.jit
+    def f(x):
+        return np.fft.fft(x)
+
+    text = f.lower(numbers((4, 64), np.complex64)).as_text("loops")
+    for n, pieces in ((64, 4), (61, 2)):
+        x, y = numbers((256, n), np.complex64), np.zeros((256, n), np.complex64)
+        assert chunks_of(text, [x, y], [256, n]) == [pieces]
+        assert np.allclose(y, np.fft.fft(x), atol=1e-4)
 
 
 def test_no_transforms_and_a_column_major_tensor():

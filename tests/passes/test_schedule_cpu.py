@@ -7,8 +7,12 @@ from typing import Any
 
 import numpy as np
 import pytest
+from xdsl.dialects.func import FuncOp
 
-from .nests import function, nest, scheduled
+from txc.dialects.dims import Sym
+from txc.dialects.loop import BindOp, IndexOp, ParallelOp
+
+from .nests import Scheduled, function, nest, scheduled
 
 RNG = np.random.default_rng(3)
 WIDTHS = (0, 1, 4, 16)
@@ -50,6 +54,42 @@ def test_transposed_broadcast_and_guarded_maps(lanes: int) -> None:
     made = scheduled(text, lanes=lanes)
     for n, m in [(0, 0), (1, 1), (3, 17), (70, 45)]:
         made.check([f32(m, n), f32(m), f32(n, m)], {"n": n, "m": m})
+
+
+def tasks(made: Scheduled, env: dict[str, int]) -> int:
+    """Iterations of the function's only parallel loop."""
+    values = {Sym(name): size for name, size in env.items()}
+    body = next(op for op in made.module.body.block.ops if isinstance(op, FuncOp)).body.block
+    for op in body.ops:
+        if isinstance(op, BindOp):
+            assert isinstance(op.value.owner, IndexOp)
+            values[Sym(op.symbol.data)] = op.value.owner.expr.data.evaluate(values)
+    (loop,) = (op for op in body.ops if isinstance(op, ParallelOp))
+    return -(-loop.upper.data.evaluate(values) // loop.step.data.evaluate(values))
+
+
+@pytest.mark.parametrize("lanes", WIDTHS)
+def test_threads_share_the_rows_of_few_images(lanes: int) -> None:
+    x, y = "f32[b, n + 1, 2*m] by [2*n*m + 2*m, 2*m, 1]", "f32[b, n, m] by [n*m, m, 1]"
+    text = nest("b, n, m", [("x", x, "d0, d1, d2")], [("y", y, "d0, d1, d2")], DOUBLE)
+    made = scheduled(function({"x": x, "y": y}, text, "b, n, m"), lanes=lanes)
+    for (b, n, m), shared in {(0, 3, 5): 0, (2, 0, 3): 0, (1, 9, 9): 1, (1, 54, 40000): 54, (3, 7, 1): 3}.items():
+        env = {"b": b, "n": n, "m": m}
+        assert tasks(made, env) == shared
+        made.check([f32(b, n + 1, 2 * m), f32(b, n, m)], env, interpret=b * n * m < 1000)
+
+
+@pytest.mark.parametrize("lanes", WIDTHS)
+def test_threads_share_all_loops_around_a_fold(lanes: int) -> None:
+    """Windows of a plane in a batch: three loops around a fold, vectors across the last."""
+    x, y = "f32[b, n, m, k] by [n*m*k, m*k, k, 1]", "f32[b, n - 2, m, k] by [n*m*k - 2*m*k, m*k, k, 1]"
+    text = nest(
+        "b, n - 2, m, k, 3", [("x", x, "d0, d1 + d4, d2, d3")], [("y", y, "d0, d1, d2, d3")], same("f32"),
+        order="chain<512>", identity="-0.0 : f32", merge=add("f32"), finish=DOUBLE,
+    )  # fmt: skip
+    made = scheduled(function({"x": x, "y": y}, text, "b, n, m, k"), lanes=lanes)
+    for b, n, m, k in [(0, 4, 2, 3), (1, 2, 3, 4), (1, 9, 20, 5), (3, 4, 2, 17), (1, 3, 300, 1)]:
+        made.check([f32(b, n, m, k), f32(b, n - 2, m, k)], {"b": b, "n": n, "m": m, "k": k})
 
 
 def test_iterators_that_the_body_counts_with_stay_apart() -> None:

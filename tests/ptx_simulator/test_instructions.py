@@ -314,6 +314,7 @@ NAN, INF, TINY = math.nan, math.inf, 2.0**-140
         ("add.sat.f32 D,A,B", NAN, 1.0, 0.0),
         ("min.f32 D,A,B", NAN, 2.0, 2.0), ("max.f32 D,A,B", 2.0, NAN, 2.0), ("min.NaN.f32 D,A,B", NAN, 2.0, NAN),
         ("max.NaN.f32 D,A,B", 1.0, 2.0, 2.0), ("min.f32 D,A,B", 0.0, -0.0, -0.0), ("max.f32 D,A,B", -0.0, 0.0, 0.0),
+        ("max.f32 D,A,B,A", NAN, 2.0, 2.0), ("min.f32 D,A,B,B", 3.0, 1.0, 1.0), ("max.NaN.f32 D,A,A,B", 1.0, NAN, NAN),
         ("copysign.f32 D,A,B", -0.0, 3.0, -3.0), ("neg.f32 D,A", 0.0, 0.0, -0.0), ("abs.f32 D,A", -INF, 0.0, INF),
         ("add.rm.f32 D,A,B", 1.0, -1.0, -0.0), ("add.rn.f32 D,A,B", 1.0, -1.0, 0.0),
         ("div.full.f32 D,A,B", 1.0, 4.0, 0.25), ("ex2.approx.f32 D,A", 3.0, 0.0, 8.0),

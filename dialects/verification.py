@@ -1,15 +1,42 @@
-"""A check that xDSL does not make: every value is defined before it is used, in a block that encloses the use.
+"""Verification of whole modules: dominance, which xDSL does not check, and each operation's own verifier.
 
-For debug runs and tests; it covers all dialects whose regions have one block each.
+Every compilation verifies what it begins with; debug runs (`TXC_VERIFY`) and tests what each pass makes of it.
+Dominance covers all dialects whose regions have one block each.
 """
 
 from __future__ import annotations
+
+from collections.abc import Hashable
 
 from xdsl.ir import Block, BlockArgument, Operation, Region, SSAValue
 from xdsl.traits import IsolatedFromAbove
 from xdsl.utils.exceptions import VerifyException
 
-__all__ = ["check_dominance"]
+__all__ = ["check_dominance", "verify_distinct"]
+
+
+def verify_distinct(top: Operation) -> None:
+    """Raise VerifyException where dominance, or the verifier of an operation inside `top`, does not hold.
+
+    What a verifier asks of an operation without regions follows from its types and attributes, so of those that have
+    the same only the first is verified: most of a long program is few operations written many times.
+    """
+    check_dominance(top)
+    verified: set[Hashable] = set()
+    for op in top.walk():
+        key = _distinct(op)
+        if key is None or key not in verified:
+            op.verify(verify_nested_ops=False)
+            verified.add(key)
+
+
+def _distinct(op: Operation) -> Hashable | None:
+    """What tells an operation from others for its verifier; None where that is more than types and attributes."""
+    if op.regions or op.next_op is None:  # what ends a block has to be a terminator
+        return None
+    operands, results = (tuple(v.type for v in values) for values in (op.operands, op.results))
+    attributes = frozenset((name, a) for name, a in op.attributes.items() if name != "loc")
+    return type(op), operands, results, attributes, frozenset(op.properties.items())
 
 
 def check_dominance(top: Operation) -> None:

@@ -1,0 +1,49 @@
+// RUN: tx-opt %s -p tx-schedule-cpu | filecheck %s
+
+// Threads share more than the outermost loop: a task is one of its iterations by a piece of the next, so that a single
+// image is work for all of them, where it is worth handing over.  Places within a task are counted, not divided.
+
+// CHECK: @images
+// CHECK: loop.index {expr = #tx.dim<"((max(1, min(((b*m*n) // 16384), 256)) - 1) // (max(1, b))) + 1">} : i64
+// CHECK-NEXT: loop.bind %{{[0-9]+}} {symbol = "[[WANTED:[.a-z0-9]+]]"}
+// CHECK-NEXT: loop.index {expr = #tx.dim<"max(((n - 1) // [[WANTED]]) + 1, 1)">} : i64
+// CHECK-NEXT: loop.bind %{{[0-9]+}} {symbol = "[[SIZE:[.a-z0-9]+]]"}
+// CHECK-NEXT: loop.index {expr = #tx.dim<"((n - 1) // [[SIZE]]) + 1">} : i64
+// CHECK-NEXT: loop.bind %{{[0-9]+}} {symbol = "[[PIECES:[.a-z0-9]+]]"}
+// CHECK-NEXT: "loop.parallel"
+// CHECK-NEXT: loop.index {expr = #tx.dim<"([[TASK:i[0-9]+]] // [[PIECES]])">} : i64
+// CHECK-NEXT: loop.bind %{{[0-9]+}} {symbol = "[[IMAGE:[.a-z0-9]+]]"}
+// CHECK-NEXT: loop.index {expr = #tx.dim<"([[TASK]] % [[PIECES]])*[[SIZE]]">} : i64
+// CHECK-NEXT: loop.bind %{{[0-9]+}} {symbol = "[[ROW:[.a-z0-9]+]]"}
+// CHECK-NEXT: loop.for
+// CHECK-NEXT: loop.for
+// CHECK-NEXT: loop.for
+// CHECK: loop.load %x {index = #tx.dims<"i0, i1, i2">}
+// CHECK: lower = #tx.dim<"0">, upper = #tx.dim<"m">
+// CHECK: lower = #tx.dim<"[[ROW]]">, upper = #tx.dim<"min([[SIZE]] + [[ROW]], n)">
+// CHECK: lower = #tx.dim<"[[IMAGE]]">, upper = #tx.dim<"min([[IMAGE]] + 1, b)">
+// CHECK: iv = "[[TASK]]", lower = #tx.dim<"0">, upper = #tx.dim<"[[PIECES]]*b">
+// CHECK: return
+func.func @images(%x: !loop.buffer<"f32[b, n, m] by [r, k, 1]">, %y: !loop.buffer<"f32[b, n, m] by [n*m, m, 1]">) attributes {tx.symbols = #tx.dims<"b, n, m, r, k">, tx.arena = #tx.dim<"0">,
+tx.thread_arena = #tx.dim<"0">} {
+
+"kernel.generic"(%x, %y) ({ ^bb0(%a: f32):
+kernel.yield %a : f32 }, {  }, {  }) {extents = #tx.dims<"b, n, m">,
+parallel = 3 : i64, post = 0 : i64, in_maps = [#tx.map<"(d0: b, d1: n, d2: m) -> (d0, d1, d2)">], out_maps = [#tx.map<"(d0: b, d1: n, d2: m) -> (d0, d1, d2)">],
+operandSegmentSizes = array<i32: 1, 1>} : (!loop.buffer<"f32[b, n, m] by [r, k, 1]">, !loop.buffer<"f32[b, n, m] by [n*m, m, 1]">) -> ()
+func.return }
+
+// One loop around the vectors is shared as it is.
+
+// CHECK: @rows
+// CHECK-NOT: loop.bind
+// CHECK: iv = "i0", lower = #tx.dim<"0">, upper = #tx.dim<"n">, {{.*}} kind = "cpu_thread"
+// CHECK: return
+func.func @rows(%x: !loop.buffer<"f32[n, m] by [k, 1]">, %y: !loop.buffer<"f32[n, m] by [m, 1]">) attributes {tx.symbols = #tx.dims<"n, m, k">, tx.arena = #tx.dim<"0">,
+tx.thread_arena = #tx.dim<"0">} {
+
+"kernel.generic"(%x, %y) ({ ^bb0(%a: f32):
+kernel.yield %a : f32 }, {  }, {  }) {extents = #tx.dims<"n, m">,
+parallel = 2 : i64, post = 0 : i64, in_maps = [#tx.map<"(d0: n, d1: m) -> (d0, d1)">], out_maps = [#tx.map<"(d0: n, d1: m) -> (d0, d1)">],
+operandSegmentSizes = array<i32: 1, 1>} : (!loop.buffer<"f32[n, m] by [k, 1]">, !loop.buffer<"f32[n, m] by [m, 1]">) -> ()
+func.return }
