@@ -131,7 +131,7 @@ def run_stages(
     run.passes("buffers", BufferizePass)
     work = work_of(function_of(run.module_now())) if run.reaches("obj") and run.reaches("buffers") else None
     if target.is_gpu:
-        run.passes("loops", ScheduleGpuPass, warpgroups=target.has_warpgroups)
+        run.passes("loops", ScheduleGpuPass, warpgroups=target.has_warpgroups, boxes=target.has_box_copies)
         return run.on_gpu(target)
     run.passes("loops", ScheduleCpuPass, vector_bits=min(target.vector_bits, ScheduleCpuPass.vector_bits))
     if run.reaches("llvm"):

@@ -34,6 +34,7 @@ from .scalar_program import ScalarProgram, parse_program
 from .types import DTYPES, DType, TensorType, tensor_type
 
 __all__ = [
+    "BoxInfo",
     "BufferInfo",
     "BufferType",
     "ComplexAttr",
@@ -42,6 +43,7 @@ __all__ = [
     "MapAttr",
     "OrderAttr",
     "ProgramAttr",
+    "TensorMapType",
     "dims_attr",
     "element_type",
     "from_attr",
@@ -228,6 +230,31 @@ class BufferType(_TextAttr[BufferInfo], TypeAttribute):
         if match is None:
             raise ValueError(f"{text!r} is not a buffer type: dtype[dims] by [strides]")
         return BufferInfo(DTYPES[match[1]], read_dims(match[2]), read_dims(match[3]))
+
+
+@dataclass(frozen=True)
+class BoxInfo:
+    """What a tensor map copies at once: the element type, and the elements along each dim, the last contiguous."""
+
+    dtype: DType
+    sizes: tuple[int, ...]
+
+    def __str__(self) -> str:
+        return f"{self.dtype}[{', '.join(map(str, self.sizes))}]"
+
+
+@irdl_attr_definition
+class TensorMapType(_TextAttr[BoxInfo], TypeAttribute):
+    """``!loop.tensor_map<"f16[128, 64]">``: what a GPU has to know of memory that it copies in boxes."""
+
+    name = "loop.tensor_map"
+
+    @classmethod
+    def read(cls, text: str) -> BoxInfo:
+        match = re.fullmatch(r"(\w+)\[(\d+(?:, \d+)*)\]", text)
+        if match is None:
+            raise ValueError(f"{text!r} is no type of tensor maps: dtype[elements of a box along each dim]")
+        return BoxInfo(DTYPES[match[1]], tuple(map(int, match[2].split(", "))))
 
 
 @lru_cache(maxsize=65536)

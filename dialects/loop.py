@@ -33,6 +33,7 @@ from .attributes import (
     DimAttr,
     DimsAttr,
     OrderAttr,
+    TensorMapType,
     buffer_type,
     dim_attr,
     dims_attr,
@@ -44,13 +45,15 @@ from .attributes import (
 )
 from .dims import Dim, dim
 from .loop_base import Ranged, YieldOp, expect_yield, parallel_around, range_attributes
-from .loop_matrix import AsyncCopyOp, MatrixFoldOp
+from .loop_matrix import AsyncCopyOp, BulkCopyOp, MatrixFoldOp
 from .loop_merge import MergeOp
+from .loop_tensor_map import TensorMapOp
 from .order import Order
 
 __all__ = [
-    "LOOP", "AllocOp", "AsyncCopyOp", "BarrierOp", "BindOp", "BufferInfo", "ClockOp", "ForOp", "IfOp", "IndexOp",
-    "LoadOp", "MatrixFoldOp", "MergeOp", "ParallelOp", "ReduceOp", "ScanOp", "StoreOp", "WhileOp", "YieldOp",
+    "LOOP", "AllocOp", "AsyncCopyOp", "BarrierOp", "BindOp", "BufferInfo", "BulkCopyOp", "ClockOp", "ForOp", "IfOp",
+    "IndexOp", "LoadOp", "MatrixFoldOp", "MergeOp", "ParallelOp", "ReduceOp", "ScanOp", "StoreOp", "TensorMapOp",
+    "WhileOp", "YieldOp",
 ]  # fmt: skip
 
 
@@ -517,8 +520,8 @@ class ClockOp(IRDLOperation):
 LOOP = Dialect(
     "loop",
     [
-        AllocOp, AsyncCopyOp, BarrierOp, BindOp, ClockOp, ForOp, IfOp, IndexOp, LoadOp, MatrixFoldOp, MergeOp,
-        ParallelOp, ReduceOp, ScanOp, StoreOp, WhileOp, YieldOp,
+        AllocOp, AsyncCopyOp, BarrierOp, BindOp, BulkCopyOp, ClockOp, ForOp, IfOp, IndexOp, LoadOp, MatrixFoldOp,
+        MergeOp, ParallelOp, ReduceOp, ScanOp, StoreOp, TensorMapOp, WhileOp, YieldOp,
     ],
-    [BufferType],
+    [BufferType, TensorMapType],
 )  # fmt: skip

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import prod
 from typing import ClassVar
 
 from xdsl.dialects.builtin import IntegerAttr, StringAttr, UnitAttr
@@ -10,12 +11,12 @@ from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.irdl import IRDLOperation, attr_def, irdl_op_definition, operand_def, opt_attr_def, region_def
 from xdsl.utils.exceptions import VerifyException
 
-from .attributes import BufferInfo, BufferType, DimsAttr, dims_attr, integer_attr, string_attr
+from .attributes import BoxInfo, BufferInfo, BufferType, DimsAttr, TensorMapType, dims_attr, integer_attr, string_attr
 from .dims import Dim, dim
 from .loop_base import Ranged, expect_yield, parallel_around, range_attributes
-from .matrix_unit import UNITS, MatrixUnit, Piece
+from .matrix_unit import LINE, UNITS, MatrixUnit, Piece
 
-__all__ = ["AsyncCopyOp", "MatrixFoldOp"]
+__all__ = ["AsyncCopyOp", "BulkCopyOp", "MatrixFoldOp"]
 
 
 @irdl_op_definition
@@ -67,6 +68,51 @@ class AsyncCopyOp(IRDLOperation):
 
 
 @irdl_op_definition
+class BulkCopyOp(IRDLOperation):
+    """Has a box copied into block memory, from ``to`` on, beside all threads; one of them asks for it.
+
+    The box is of a `loop.tensor_map`, from the point ``at`` on; of what lies beyond the map's points zeros come.  Along
+    its last dim it has lines of `matrix_unit.LINE` bytes, which come to lie one after the other as those of a
+    `matrix_unit.Piece` do.  The copy has arrived when the matrix fold that it stands in multiplies the piece.
+    """
+
+    name = "loop.bulk_copy"
+    tensor = operand_def(TensorMapType)
+    target = operand_def(BufferType)
+    at = attr_def(DimsAttr)
+    to = attr_def(DimsAttr)
+
+    def __init__(self, tensor: SSAValue, at: Sequence[Dim], target: SSAValue, to: Sequence[Dim]):
+        attributes = {"at": dims_attr(tuple(at)), "to": dims_attr(tuple(to))}
+        Operation.__init__(self, operands=[tensor, target], attributes=attributes)
+
+    @property
+    def box(self) -> BoxInfo:
+        assert isinstance(self.tensor.type, TensorMapType)
+        return self.tensor.type.data
+
+    @property
+    def lines(self) -> int:
+        return prod(self.box.sizes[:-1])
+
+    @property
+    def bytes(self) -> int:
+        return self.lines * LINE
+
+    def verify_(self) -> None:
+        box, info = self.box, _info(self.target)
+        if box.sizes[-1] * box.dtype.bytes != LINE or self.lines % 8:
+            raise VerifyException(f"a box is eights of lines of {LINE} bytes, not {box}")
+        piece = [self.lines, LINE // 16, 16 // box.dtype.bytes]
+        if info.dtype != box.dtype or [d.const for d in info.dims[-3:]] != piece:
+            raise VerifyException(f"boxes of {box} do not fit into {info}")
+        if [len(self.at.data), len(self.to.data)] != [len(box.sizes), info.rank - 3]:
+            raise VerifyException(f"{len(box.sizes)} places in the map and {info.rank - 3} in block memory are needed")
+        if not isinstance(self.parent_op(), MatrixFoldOp):
+            raise VerifyException("a bulk copy stands in a matrix fold, which waits for it, and in no loop in there")
+
+
+@irdl_op_definition
 class MatrixFoldOp(Ranged):
     """Sums of products by the matrix units of a gpu_block's warps, in the order of the `unit`.
 
@@ -76,7 +122,7 @@ class MatrixFoldOp(Ranged):
     nothing but its iterator.  Products along `step`, the pieces' whole length, are added to sums that begin at zero.
     In the end these are in `sums`, ``[rows, columns]`` of block memory, which may be that of the pieces; the fold puts
     the barriers around all that.  Each warp has `tile` rows and columns of the sums; with `warpgroup` four warps
-    together multiply 64 rows by all columns, from block memory.
+    together multiply 64 rows by all columns, from block memory, and pieces may come by bulk copies, all of them then.
     """
 
     name = "loop.matrix_fold"
@@ -143,6 +189,14 @@ class MatrixFoldOp(Ranged):
         assert self.step.data.const is not None
         return dim(self.iv.data) // self.step.data.const % self.n_stages
 
+    @property
+    def bulk_copies(self) -> tuple[BulkCopyOp, ...]:
+        return tuple(op for op in self.block.ops if isinstance(op, BulkCopyOp))
+
+    def block_bytes(self, threads: int) -> int:
+        """The block memory of what bulk copies are waited for with: two mbarriers for each stage."""
+        return 2 * 8 * self.n_stages if self.bulk_copies else 0
+
     def verify_(self) -> None:
         self.verify_range()
         if parallel_around(self) != "gpu_block":
@@ -168,6 +222,8 @@ class MatrixFoldOp(Ranged):
             wanted = f"{factor}[{', '.join(map(str, (self.n_stages, *piece.shape)))}]"
             if str(info).partition(" by ")[0] != wanted:
                 raise VerifyException(f"the {name} pieces are {wanted}, not {info}")
+        if self.bulk_copies and (self.warpgroup is None or len(self.bulk_copies) + 1 != len(self.block.ops)):
+            raise VerifyException("bulk copies bring both pieces, to warp groups")
         if _info(self.sums).dtype.name != unit.sums:
             raise VerifyException(f"the sums of {unit.name} are of {unit.sums}, not of {_info(self.sums).dtype}")
         expect_yield(self, 0, ())

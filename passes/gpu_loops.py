@@ -30,7 +30,7 @@ def gpu_block(
     """Blocks of a grid around a body, which is ended here; folds that they share get memory behind `shared`."""
     body.add_op(loop.YieldOp())
     made = loop.ParallelOp(str(iterator), 0, upper, body, step=step, kind="gpu_block", threads=threads, zeros=zeros)
-    scratch = sum(op.block_bytes(threads) for op in made.walk() if isinstance(op, loop.ReduceOp))
+    scratch = sum(op.block_bytes(threads) for op in made.walk() if isinstance(op, loop.ReduceOp | loop.MatrixFoldOp))
     if (total := dim(shared) + scratch) is not dim(0):
         made.attributes["shared"] = dim_attr(total)
     return made

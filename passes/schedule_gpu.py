@@ -36,7 +36,7 @@ from .schedule_gpu_scan import SHORT_ROW, schedule_gpu_scan, takes_scan
 from .schedule_gpu_sort import SHORT_ROW as SHORT_SORT
 from .schedule_gpu_sort import schedule_gpu_sort, takes_sort
 from .schedule_gpu_threads import write_as_threads
-from .schedule_gpu_units import schedule_gpu_units
+from .schedule_gpu_units import UnitsSchedule
 from .schedule_map import Lanes
 from .schedule_walk import ScheduleWalk
 
@@ -50,13 +50,15 @@ AS_THREADS = Lanes(vector_bits=128, crossing=False)
 class ScheduleGpuPass(ModulePass):
     """Kernels to grids.  `threads` of a block; `unroll` copies of a map's vectors (0: chosen by the body).
 
-    `warpgroups`: matrix units that multiply for four warps together are there, and used where they can be.
+    `warpgroups`: matrix units that multiply for four warps together are there, and used where they can be; `boxes`: so
+    are copies of whole boxes of their operands.
     """
 
     name = "tx-schedule-gpu"
     threads: int = 256
     unroll: int = 0
     warpgroups: bool = False
+    boxes: bool = False
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for function in [f for f in op.body.block.ops if isinstance(f, func.FuncOp)]:
@@ -64,6 +66,7 @@ class ScheduleGpuPass(ModulePass):
                 LoopWriter(function, costs=Costs.of(function), streams=False),
                 Grid(self.threads, self.unroll),
                 self.warpgroups,
+                self.boxes,
             ).function(function)
             function.attributes["tx.thread_arena"] = dim_attr(dim(0))
 
@@ -72,6 +75,7 @@ class ScheduleGpuPass(ModulePass):
 class GpuSchedule(ScheduleWalk):
     grid: Grid
     warpgroups: bool
+    boxes: bool
 
     def kernel(self, op: Operation, block: Block) -> None:
         name, why, write = self._schedule_of(op)
@@ -88,10 +92,10 @@ class GpuSchedule(ScheduleWalk):
             unit = held.unit(op.order.data) if held is not None and op.order is not None else None
             if held is not None and unit is not None:
                 together = self.warpgroups and unit.warpgroup
-                return (
-                    "warp groups" if together else "matrix units", f"sums in the order {_order(op)}, which is theirs",
-                    lambda block: schedule_gpu_units(writer, op, factors, held, unit, block, together),
-                )  # fmt: skip
+                units = UnitsSchedule(writer, op, factors, held, unit, together, self.boxes)
+                why = f"sums in the order {_order(op)}, which is theirs"
+                why += f"; {units.how_pieces_come}" if units.how_pieces_come else ""
+                return "warp groups" if together else "matrix units", why, units.write
             return (
                 "contraction", f"sums of products, in the order {_order(op)}",
                 lambda block: schedule_gpu_contraction(writer, op, factors, block),

@@ -4,6 +4,7 @@ A block makes a tile of results.  Its threads bring pieces of both operands into
 products: elements that are as the unit takes them beside the threads (16 bytes at a time where memory is contiguous
 along the piece's lines and aligned), others through registers, so that any transpose, view or map is absorbed there.
 What lies beyond K is zero.  The sums come into block memory, from where threads finish and store them in rows.
+Warp groups have whole boxes of operands brought, where tensor maps describe these: `schedule_gpu_boxes.py`.
 """
 
 from __future__ import annotations
@@ -24,11 +25,12 @@ from .contraction import Factors
 from .gpu_loops import gpu_block, gpu_threads, in_lanes
 from .loop_writer import LoopWriter, accesses, bound, buffer_info, either
 from .matrix_units import HeldFactors
+from .schedule_gpu_boxes import Boxes, boxes_of, room_of
 from .schedule_gpu_contract import along_k, point_of_contraction
 from .schedule_gpu_map import WIDEST, aligned_where
 from .schedule_map import Group
 
-__all__ = ["schedule_gpu_units"]
+__all__ = ["UnitsSchedule"]
 
 #: Threads of a block.
 THREADS = 256
@@ -40,29 +42,7 @@ PAD = 8
 IN_FLIGHT = 4
 #: Bytes that memory hands out together.
 SECTOR = 32
-
-
-def schedule_gpu_units(
-    writer: LoopWriter, nest: kernel.GenericOp, factors: Factors, held: HeldFactors, unit: MatrixUnit, block: Block,
-    warpgroup: bool,
-) -> None:  # fmt: skip
-    """Grids for a contraction in the order of a unit, by `warpgroup` (four warps together) or warp by warp."""
-    made = _Units(writer, nest, factors, held, unit)
-    zeros, (small, large) = made.aligned(), _tiles(unit, warpgroup)
-
-    def vectors(inner: Block) -> None:
-        assert zeros is not None
-        either(
-            inner,
-            made.m * made.n - TILES * large.rows * large.columns,
-            lambda b: made.write(b, large, zeros),
-            lambda b: made.write(b, small, zeros),
-        )
-
-    if zeros is None:
-        made.write(block, small, None)
-    else:
-        either(block, 1 - sum(zeros, dim(0)), vectors, lambda b: made.write(b, small, None))
+SIDES = ("left", "right")
 
 
 @dataclass(frozen=True)
@@ -102,11 +82,18 @@ class _Side:
     memory: SSAValue
 
 
-class _Units:
+class UnitsSchedule:
+    """Grids for a contraction in the order of a unit, by `warpgroup` (four warps together) or warp by warp.
+
+    `boxes`: there are copies of whole boxes, for warp groups.
+    """
+
     def __init__(
-        self, writer: LoopWriter, nest: kernel.GenericOp, factors: Factors, held: HeldFactors, unit: MatrixUnit
-    ):
+        self, writer: LoopWriter, nest: kernel.GenericOp, factors: Factors, held: HeldFactors, unit: MatrixUnit,
+        warpgroup: bool, boxes: bool,
+    ):  # fmt: skip
         self.writer, self.nest, self.factors, self.held, self.unit = writer, nest, factors, held, unit
+        self.warpgroup = warpgroup
         extents = nest.extents.data
         self.m, self.n, self.stack = (
             product([extents[i] for i in which]) for which in (factors.left, factors.right, factors.batch)
@@ -116,18 +103,76 @@ class _Units:
         #: Elements of an operand, and sums, that make the widest access.
         self.vector = WIDEST // unit.element.bytes
         self.finished = WIDEST // DTYPES[unit.sums].bytes
+        #: The boxes of both operands, or why there are none.
+        self.boxes = self._boxes() if boxes and warpgroup else ""
 
-    def aligned(self) -> tuple[Dim, ...] | None:
+    def write(self, block: Block) -> None:
+        """One grid or another by the sizes, which the host knows when it launches."""
+        small, large = _tiles(self.unit, self.warpgroup)
+        boxes = self.boxes if not isinstance(self.boxes, str) else None
+        zeros = self._aligned() if boxes is None else self._aligned_boxes(boxes)
+        if zeros is None:
+            self._grid(block, small, None, None)
+            return
+
+        def vectors(inner: Block) -> None:
+            either(
+                inner,
+                self.m * self.n - TILES * large.rows * large.columns,
+                lambda b: self._grid(b, large, zeros, boxes),
+                lambda b: self._grid(b, small, zeros, boxes),
+            )
+
+        most = dim(1) if boxes is None else room_of(boxes)
+        either(block, most - sum(zeros, dim(0)), vectors, lambda b: self._grid(b, small, None, None))
+
+    @property
+    def how_pieces_come(self) -> str:
+        """For `explain`; empty where there is no choice."""
+        if isinstance(self.boxes, str):
+            return f"operands not in boxes, since {self.boxes}" if self.boxes else ""
+        zeros = " and ".join(f"{z} == 0" for z in self._aligned_boxes(self.boxes))
+        return f"operands in boxes{f' where {zeros}, else element by element' if zeros else ''}"
+
+    def _boxes(self) -> tuple[Boxes, Boxes] | str:
+        """The boxes of both operands, or why there are none."""
+        if len(self.factors.right) != 1:
+            return "the result's columns are those of several iterators"
+        found: list[Boxes] = []
+        for number, own in enumerate((self.factors.left, self.factors.right)):
+            operand = self._operand(number)
+            if operand is None:
+                return f"the {SIDES[number]} operand is computed on its way"
+            if not self.along[number] and not self.unit.turns:
+                return f"the {SIDES[number]} operand is not contiguous along K"
+            made = boxes_of(self.nest, operand, own, self.factors.batch, self.along[number])
+            if made is None:
+                return f"no tensor map describes the {SIDES[number]} operand"
+            found.append(made)
+        return found[0], found[1]
+
+    def _aligned_boxes(self, boxes: tuple[Boxes, Boxes]) -> tuple[Dim, ...]:
+        """What must be 0 where tensor maps take the operands, and vectors of the result are aligned."""
+        places = ((place, self.vector) for side in boxes for place in side.outer_places)
+        wanted = {(a, b): a % b for a, b in (*places, (self.n, self.finished)) if (a % b).const != 0}
+        # What follows from another of them is not asked for.
+        return tuple(
+            zero
+            for (a, b), zero in wanted.items()
+            if not any((c, d) != (a, b) and d % b == 0 and (a % c).const == 0 for c, d in wanted)
+        )
+
+    def _aligned(self) -> tuple[Dim, ...] | None:
         """What must be 0 where vectors of both operands and of the result are aligned; None where they never are."""
-        if len(self.factors.left) != 1 or len(self.factors.right) != 1:
+        if len(self.factors.right) != 1 or (len(self.factors.left) != 1 and not self.along[0]):
             return None
         zeros: dict[Dim, None] = {self.n % self.finished: None}
         k = Group((Sym(f"d{self.nest.n_parallel}"),), (self.k,))
         walks = accesses(self.nest)
-        for (number,), extent, along in zip((self.factors.left, self.factors.right), (self.m, self.n), self.along):
+        for own, extent, along in zip((self.factors.left, self.factors.right), (self.m, self.n), self.along):
             if not along and not self.unit.turns:
                 continue  # these come one by one
-            group = k if along else Group((Sym(f"d{number}"),), (extent,))
+            group = k if along else Group((Sym(f"d{own[-1]}"),), (extent,))
             found = aligned_where(self.nest, group, self.vector)
             contiguous = any((step := w.step(group.symbols[-1])) is not None and step.const == 1 for w in walks)
             if found is None or not contiguous:
@@ -135,7 +180,9 @@ class _Units:
             zeros.update(dict.fromkeys((*found, group.extent % self.vector)))
         return tuple(z for z in zeros if z is not dim(0))
 
-    def write(self, block: Block, tile: _Tile, zeros: tuple[Dim, ...] | None) -> None:
+    def _grid(
+        self, block: Block, tile: _Tile, zeros: tuple[Dim, ...] | None, boxes: tuple[Boxes, Boxes] | None
+    ) -> None:  # fmt: skip
         """One grid; with vectors where `zeros` says what is aligned."""
         writer, number, body, unit = self.writer, self.writer.fresh(), Block(), self.unit
         rows, columns = tile.rows, tile.columns
@@ -151,7 +198,12 @@ class _Units:
             memory = _memory(body, unit.factors[side], (tile.stages, *piece.shape), size)
             size += tile.stages * piece.bytes
             sides.append(_Side(side, extent, self.along[side], piece, base, memory))
-            self._bring(fill, sides[side], start, start // unit.line % tile.stages, batch, zeros is not None)
+            slot = start // unit.line % tile.stages
+            if boxes is None:
+                self._bring(fill, sides[side], start, slot, batch, zeros is not None)
+            else:
+                at = {**batch, Sym(f"d{(self.factors.left, self.factors.right)[side][-1]}"): base}
+                boxes[side].copy(block, fill, piece, memory, slot, at | {Sym(f"d{self.nest.n_parallel}"): start})
         fill.add_op(loop.YieldOp())
         sums = _memory(body, unit.sums, (rows, columns + PAD), 0)
         left, right = sides
@@ -234,15 +286,21 @@ class _Units:
 
     def _source(self, side: _Side, width: int) -> tuple[SSAValue, IndexMap] | None:
         """The input that a factor is, and where, if it can be copied as it lies there."""
-        value, nest = self.held.values[side.number], self.nest
-        if not isinstance(value, BlockArgument) or value.owner is not nest.body.block:
+        operand = self._operand(side.number)
+        if operand is None:
             return None
-        buffer, index = nest.ins[value.index], nest.maps_in()[value.index]
-        info = buffer_info(buffer)
+        info = buffer_info(operand[0])
         turned_round = not all(s.nonneg for s in info.strides)
         if info.dtype.bytes * width not in (4, 8, 16) or (turned_round and width > 1):
             return None
-        return buffer, index
+        return operand
+
+    def _operand(self, number: int) -> tuple[SSAValue, IndexMap] | None:
+        """The input that a factor is, and where; None where it is computed."""
+        value, nest = self.held.values[number], self.nest
+        if not isinstance(value, BlockArgument) or value.owner is not nest.body.block:
+            return None
+        return nest.ins[value.index], nest.maps_in()[value.index]
 
     def _finish(
         self, block: Block, sums: SSAValue, tile: _Tile, base: tuple[Dim, Dim], batch: dict[Sym, Dim],

@@ -17,7 +17,7 @@ from . import cuda_library
 from .cuda import NoDevice, architecture, text_of
 from .cuda_library import CudaLibrary, LibraryError, RecordedGraph
 from .device_pool import DevicePool
-from .gpu_device import DeviceError, KernelLaunch
+from .gpu_device import DeviceError, KernelLaunch, TensorMap
 
 __all__ = ["CudaDevice", "CudaGraph", "CudaModule"]
 
@@ -220,7 +220,7 @@ class CudaModule:
         grid: tuple[int, int, int],
         block: tuple[int, int, int],
         shared: int,
-        arguments: Sequence[int],
+        arguments: Sequence[int | TensorMap],
     ) -> None:
         with self._device.current():
             self._device.launched((kernel,))
@@ -228,13 +228,14 @@ class CudaModule:
 
     def _queue(self, made: KernelLaunch, stream: Any) -> None:
         function = self.function(made)
-        function.prepared_async_call(made.grid, made.block, stream, *made.arguments, shared_size=made.shared)
+        given = [self._device.library.encoded(a) if isinstance(a, TensorMap) else a for a in made.arguments]
+        function.prepared_async_call(made.grid, made.block, stream, *given, shared_size=made.shared)
 
     def function(self, made: KernelLaunch) -> Any:
         """The kernel, allowed as much shared memory as a launch takes."""
         function = self._kernels.get(made.kernel)
         if function is None:
-            function = self._kernels[made.kernel] = self._prepared(made.kernel, len(made.arguments))
+            function = self._kernels[made.kernel] = self._prepared(made.kernel, made.arguments)
         if made.shared > USUAL_SHARED:
             attribute = self._device.driver.function_attribute.MAX_DYNAMIC_SHARED_SIZE_BYTES
             function.set_attribute(attribute, made.shared)
@@ -247,9 +248,10 @@ class CudaModule:
             graph = RecordedGraph(device.library, stream.handle, launches, lambda made: self._queue(made, stream))
         return CudaGraph(device, self, graph, [made.kernel for made in launches])
 
-    def _prepared(self, kernel: str, arguments: int) -> Any:
-        """All parameters of our kernels are addresses and integers of 64 bits."""
-        return self._module.get_function(kernel).prepare("q" * arguments)
+    def _prepared(self, kernel: str, arguments: Sequence[int | TensorMap]) -> Any:
+        """Parameters of our kernels are tensor maps, then addresses and integers of 64 bits."""
+        kinds = ["128s" if isinstance(a, TensorMap) else "q" for a in arguments]
+        return self._module.get_function(kernel).prepare(kinds)
 
 
 class CudaGraph:

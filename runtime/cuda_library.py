@@ -1,4 +1,4 @@
-"""What PyCUDA does not have of the driver's API: graphs, and waiting for streams of others.
+"""What PyCUDA does not have of the driver's API: graphs, tensor maps, waiting for streams of others.
 
 By ctypes, from the library that PyCUDA has loaded.  Names, types and meaning: "CUDA Driver API Reference Manual" 12.
 """
@@ -8,10 +8,11 @@ from __future__ import annotations
 import ctypes
 import os
 from collections.abc import Callable, Sequence
-from ctypes import POINTER, c_char_p, c_int, c_int64, c_size_t, c_uint, c_uint64, c_void_p
+from ctypes import POINTER, c_char_p, c_int, c_int64, c_size_t, c_uint, c_uint8, c_uint64, c_void_p
+from functools import lru_cache
 from typing import Any
 
-from .gpu_device import KernelLaunch
+from .gpu_device import KernelLaunch, TensorMap
 
 __all__ = ["PROTOTYPES", "CudaLibrary", "LibraryError", "NodeParameters", "RecordedGraph", "load"]
 
@@ -19,6 +20,14 @@ __all__ = ["PROTOTYPES", "CudaLibrary", "LibraryError", "NodeParameters", "Recor
 _RELAXED = 2
 #: `CU_EVENT_DISABLE_TIMING`.
 _NO_TIMING = 2
+#: Bytes of a `CUtensorMap`, and what its address is a multiple of.
+_MAP_BYTES, _MAP_ALIGNMENT = 128, 64
+#: `CU_TENSOR_MAP_DATA_TYPE_UINT8`, …, by the bytes of an element: nothing is computed.
+_ELEMENTS = {1: 0, 2: 1, 4: 2, 8: 4}
+#: `CU_TENSOR_MAP_INTERLEAVE_NONE`, `…_SWIZZLE_128B`, `…_L2_PROMOTION_L2_128B`, `…_FLOAT_OOB_FILL_NONE`.
+_BOXES_OF_LINES = (0, 3, 2, 0)
+#: Tensor maps that are kept.
+_MOST_MAPS = 1024
 
 
 class NodeParameters(ctypes.Structure):
@@ -44,6 +53,10 @@ PROTOTYPES: dict[str, tuple[Any, ...]] = {
     "cuGraphLaunch": (c_void_p, c_void_p),
     "cuGraphExecDestroy": (c_void_p,),
     "cuGraphDestroy": (c_void_p,),
+    "cuTensorMapEncodeTiled": (
+        c_void_p, c_int, c_uint, c_void_p, POINTER(c_uint64), POINTER(c_uint64), POINTER(c_uint), POINTER(c_uint),
+        c_int, c_int, c_int, c_int,
+    ),
     "cuEventCreate": (POINTER(c_void_p), c_uint),
     "cuEventRecord": (c_void_p, c_void_p),
     "cuStreamWaitEvent": (c_void_p, c_void_p, c_uint),
@@ -69,6 +82,8 @@ class CudaLibrary:
             function = getattr(library, name)
             function.argtypes, function.restype = parameters, c_int
             self._functions[name] = function
+        #: The bytes of a tensor map that a kernel is given.  DeviceError where no device could take it.
+        self.encoded = lru_cache(_MOST_MAPS)(self._encoded)
 
     def call(self, name: str, *arguments: Any) -> None:
         result = self._functions[name](*arguments)
@@ -76,6 +91,22 @@ class CudaLibrary:
             said = c_char_p()
             self._functions["cuGetErrorString"](result, ctypes.byref(said))
             raise LibraryError(f"{name}: {(said.value or b'error %d' % result).decode()}")
+
+    def _encoded(self, tensor: TensorMap) -> bytes:
+        tensor.check()
+        room = (c_uint8 * (_MAP_BYTES + _MAP_ALIGNMENT))()
+        offset = -ctypes.addressof(room) % _MAP_ALIGNMENT
+        dims = len(tensor.extents)
+        # The driver counts dims from the contiguous one on.
+        extents, strides = (
+            (c_uint64 * len(sizes))(*reversed(sizes)) for sizes in (tensor.extents, tensor.strides or (0,))
+        )
+        box, neighbours = (c_uint * dims)(*reversed(tensor.box)), (c_uint * dims)(*[1] * dims)
+        self.call(
+            "cuTensorMapEncodeTiled", ctypes.addressof(room) + offset, _ELEMENTS[tensor.size], dims, tensor.address,
+            extents, strides, box, neighbours, *_BOXES_OF_LINES,
+        )  # fmt: skip
+        return bytes(room[offset : offset + _MAP_BYTES])
 
     def let_wait(self, waiting: int, stream: int) -> None:
         """What is queued on a stream from now on waits for what another one has been given until now."""
@@ -143,10 +174,12 @@ class RecordedGraph:
 
     def change(self, position: int, launch: KernelLaunch) -> None:
         """Another grid, and other arguments, for the kernel at a position."""
-        parameters, count = self._parameters[position], len(launch.arguments)
-        values = (c_int64 * count)(*launch.arguments)
-        start = ctypes.addressof(values)
-        parameters.arguments = (c_void_p * count)(*range(start, start + 8 * count, 8))
+        parameters = self._parameters[position]
+        values = [
+            (c_uint8 * _MAP_BYTES)(*self._library.encoded(a)) if isinstance(a, TensorMap) else c_int64(a)
+            for a in launch.arguments
+        ]
+        parameters.arguments = (c_void_p * len(values))(*map(ctypes.addressof, values))
         parameters.extra = None
         parameters.grid[:], parameters.block[:], parameters.shared = launch.grid, launch.block, launch.shared
         node = self._nodes[position]

@@ -11,7 +11,7 @@ from typing import NamedTuple, Protocol
 
 import numpy as np
 
-__all__ = ["DeviceError", "GpuDevice", "GpuGraph", "GpuModule", "KernelLaunch"]
+__all__ = ["DeviceError", "GpuDevice", "GpuGraph", "GpuModule", "KernelLaunch", "TensorMap"]
 
 
 class DeviceError(RuntimeError):
@@ -30,16 +30,50 @@ class DeviceError(RuntimeError):
         super().__init__(f"{known}: {what}" if known else what)
 
 
+class TensorMap(NamedTuple):
+    """Memory that kernels copy in boxes: what a kernel's parameter of 128 bytes is made from.
+
+    From `address` on there are elements of `size` bytes, so many along each dim; `strides`, in bytes, are those of all
+    dims but the last, which is contiguous.  Of a `box`, lines of 128 bytes along the last dim, line l comes to lie with
+    granule g of 16 bytes at place ``g ^ l % 8``; what a box has beyond the elements is zero.
+    """
+
+    address: int
+    size: int
+    extents: tuple[int, ...]
+    strides: tuple[int, ...]
+    box: tuple[int, ...]
+
+    def check(self) -> None:
+        """DeviceError where no device could take it, which the CUDA driver says without a reason.
+
+        The conditions are those of ``cuTensorMapEncodeTiled`` ("CUDA Driver API", "Tensor Map Object Management").
+        """
+        dims, wrong = len(self.extents), ""
+        if not 1 <= dims <= 5 or (len(self.strides), len(self.box)) != (dims - 1, dims):
+            wrong = f"{dims} extents, {len(self.strides)} strides and {len(self.box)} sizes of a box"
+        elif self.address % 16:
+            wrong = f"address {self.address:#x} is no multiple of 16"
+        elif not all(0 < extent <= 1 << 32 for extent in self.extents):
+            wrong = f"extents {self.extents}: each is from 1 to 2**32"
+        elif not all(0 < stride < 1 << 40 and stride % 16 == 0 for stride in self.strides):
+            wrong = f"strides {self.strides}: each is a multiple of 16 bytes below 2**40"
+        elif not all(0 < size <= 256 for size in self.box) or self.box[-1] * self.size != 128:
+            wrong = f"boxes {self.box} of {self.size}-byte elements: at most 256 along a dim, 128 bytes along the last"
+        if wrong:
+            raise DeviceError(f"a tensor map that no device takes: {wrong}")
+
+
 class KernelLaunch(NamedTuple):
     """A kernel's name, blocks of the grid, threads of a block, bytes of dynamic shared memory, and its arguments:
-    addresses and 64-bit integers in the kernel's order.
+    tensor maps, addresses and 64-bit integers in the kernel's order.
     """
 
     kernel: str
     grid: tuple[int, int, int]
     block: tuple[int, int, int]
     shared: int
-    arguments: Sequence[int]
+    arguments: Sequence[int | TensorMap]
 
 
 class GpuModule(Protocol):
@@ -51,7 +85,7 @@ class GpuModule(Protocol):
         grid: tuple[int, int, int],
         block: tuple[int, int, int],
         shared: int,
-        arguments: Sequence[int],
+        arguments: Sequence[int | TensorMap],
     ) -> None:
         """Queue a launch (the fields of a `KernelLaunch`) behind what the device was given before.
 

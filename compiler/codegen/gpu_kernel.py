@@ -1,4 +1,4 @@
-"""LLVM IR text of one kernel of a GPU: ``ptx_kernel void @f(ptr addrspace(1) buffers…, i64 symbols…)``.
+"""LLVM IR text of one kernel of a GPU: ``ptx_kernel void @f(maps…, ptr addrspace(1) buffers…, i64 symbols…)``.
 
 Parallel loops are the blocks of the grid, the warps and the threads of a block; all step by how many there are, so a
 grid of any size gives the same result.  What stands in a block and in none of its threads is done by all of them
@@ -13,12 +13,13 @@ from math import gcd
 from xdsl.dialects import func
 from xdsl.ir import Operation, SSAValue
 
-from ...dialects.attributes import BufferType
+from ...dialects.attributes import BufferType, TensorMapType
 from ...dialects.dims import Call, Dim, Sym
 from ...dialects.loop import (
     AllocOp,
     AsyncCopyOp,
     BarrierOp,
+    BulkCopyOp,
     ClockOp,
     ForOp,
     MatrixFoldOp,
@@ -38,6 +39,8 @@ __all__ = ["GpuKernel"]
 
 #: The widest access to memory is of so many bytes.
 WIDEST = 16
+#: Bytes of a tensor map, which is a parameter that lies at a multiple of 64.
+TENSOR_MAP = 128
 
 
 def _is_shared(op: Operation) -> bool:
@@ -60,11 +63,16 @@ class GpuKernel(WarpgroupWriter):
         self.divisors: dict[Dim, int] = {}
         #: Buffers whose first element may not be their first in memory.
         self._turned: set[str] = set()
+        self._tensor_maps: dict[SSAValue, str] = {}
 
     def emit(self, op: func.FuncOp) -> None:
         parameters = []
         stored = {inner.buffer for inner in op.walk() if isinstance(inner, StoreOp)}
         for i, argument in enumerate(op.body.block.args):
+            if isinstance(argument.type, TensorMapType):
+                self._tensor_maps[argument] = f"%a{i}"
+                parameters.append(f'ptr byval([{TENSOR_MAP} x i8]) align 64 "nvvm.grid_constant" %a{i}')
+                continue
             assert isinstance(argument.type, BufferType)
             only_read = "" if argument in stored else " readonly"
             parameters.append(f"ptr addrspace(1) noalias{only_read} %a{i}")
@@ -102,6 +110,9 @@ class GpuKernel(WarpgroupWriter):
             raise EmitError(f"memory of scope {op.scope.data!r} inside a kernel: its temporaries are block memory")
         self.buffers[op.result] = self.shared(op.offset.data)
 
+    def tensor_map(self, tensor: SSAValue) -> str:
+        return self._tensor_maps[tensor]
+
     def clock(self, op: ClockOp) -> None:
         raise EmitError("a GPU kernel is timed from outside")
 
@@ -120,7 +131,7 @@ class GpuKernel(WarpgroupWriter):
 
     def _blocks_of_grid(self, op: ParallelOp) -> None:
         self.threads, self.together = op.n_threads, True
-        folds = [inner for inner in op.walk() if isinstance(inner, ReduceOp)]
+        folds = [inner for inner in op.walk() if isinstance(inner, ReduceOp | MatrixFoldOp)]
         self.handed = op.shared_bytes - sum(fold.block_bytes(self.threads) for fold in folds)
         for zero in op.zeros.data if op.zeros is not None else ():
             self._learn(zero)
@@ -184,6 +195,8 @@ class GpuKernel(WarpgroupWriter):
             self.matrix_fold(op)
         elif isinstance(op, AsyncCopyOp):
             self.async_copy(op)
+        elif isinstance(op, BulkCopyOp):
+            self.bulk_copy(op)
         elif isinstance(op, ClockOp):
             self.clock(op)
         else:

@@ -17,7 +17,7 @@ from ...dialects.attributes import BufferInfo, BufferType
 from ...dialects.loop import MatrixFoldOp
 from ...dialects.matrix_unit import LINE, MatrixUnit, Piece
 from ...dialects.types import DTYPES
-from .gpu_pipeline import PipelineWriter
+from .gpu_bulk import BulkWriter
 from .writer import EmitError, llvm_type
 
 __all__ = ["MatrixWriter"]
@@ -48,7 +48,7 @@ class _Operand:
         return self.offsets[granule], octet * OCTET * LINE
 
 
-class MatrixWriter(PipelineWriter):
+class MatrixWriter(BulkWriter):
     """Adds the fold of matrix units."""
 
     def matrix_fold(self, op: MatrixFoldOp) -> None:

@@ -50,7 +50,8 @@ class WarpgroupWriter(MatrixWriter):
             self._aligned("commit_group", "")
             return regs
 
-        sums = self.pipeline(op, op.shape[1] // 2, multiply, running=1)
+        count = op.shape[1] // 2
+        sums = self.bulk_pipeline(op, count, multiply) if op.bulk_copies else self.pipeline(op, count, multiply, 1)
         # A thread has of each 8 columns two of row g, then two of row g + 8; they are stored one row after the other.
         halves = [sums[4 * j + 2 * half : 4 * j + 2 * half + 2] for half in range(2) for j in range(len(sums) // 4)]
         self.store_sums(op, self.mul(warp, "16"), "0", [x for pair in halves for x in pair])

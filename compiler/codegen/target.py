@@ -53,6 +53,11 @@ class Target:
         return self.is_gpu and self.cpu == "sm_90a"
 
     @property
+    def has_box_copies(self) -> bool:
+        """Whether one thread can have whole boxes of a tensor copied (``cp.async.bulk.tensor``)."""
+        return self.capability >= 90
+
+    @property
     def pointer_bits(self) -> int:
         return 32 if self.arch == "wasm32" else 64
 

@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...runtime.device_array import OnDevice
-from ...runtime.gpu_device import DeviceError, KernelLaunch
+from ...runtime.gpu_device import DeviceError, KernelLaunch, TensorMap
 from .. import knobs
 from ..devices import device_lock, gpu_device
-from .plan import Bind, Compute, For, If, Launch, Load, Plan, Step, Temporary, While
+from .plan import Bind, Compute, Describe, For, If, Launch, Load, Plan, Step, Temporary, While
 from .replay import Replays
 
 if TYPE_CHECKING:
@@ -202,7 +202,7 @@ class _StepsWriter:
             self._line(1, f"{''.join(f'b{i}, ' for i in range(len(self.code.buffers)))}= buffers")
         self._steps(self.plan.steps, 1)
         source = "\n".join(["def steps(launch, read, arena, symbols, buffers):", "    pass", *self.lines, ""])
-        scope: dict[str, Any] = {"KernelLaunch": KernelLaunch}
+        scope: dict[str, Any] = {"KernelLaunch": KernelLaunch, "TensorMap": TensorMap}
         exec(compile(source, f"<launches of {self.code.function}>", "exec"), scope)
         return scope["steps"]
 
@@ -221,6 +221,11 @@ class _StepsWriter:
         match step:
             case Temporary(name, offset):
                 self._line(depth, f"{name} = arena + {self._dim(offset)}")
+            case Describe(name, buffer, first, size, extents, between, box):
+                counts = "".join(f"{self._dim(d)}, " for d in extents)
+                strides = "".join(f"{size} * {self._dim(d)}, " for d in between)
+                what = f"{buffer} + {size} * {self._dim(first)}, {size}, ({counts}), ({strides}), {box!r}"
+                self._line(depth, f"{name} = TensorMap({what})")
             case Launch(kernel, blocks, buffers, integers):
                 used = self.kernels[kernel]
                 self._line(depth, f"blocks = min({self._dim(blocks)}, {MOST_BLOCKS})")

@@ -14,7 +14,16 @@ from xdsl.dialects import arith, func
 from xdsl.dialects.builtin import FloatAttr, IntegerAttr, ModuleOp, StringAttr
 from xdsl.ir import Block, Operation, Region, SSAValue
 
-from ...dialects.attributes import BufferInfo, BufferType, DimAttr, DimsAttr, MapAttr, dims_attr, from_attr
+from ...dialects.attributes import (
+    BufferInfo,
+    BufferType,
+    DimAttr,
+    DimsAttr,
+    MapAttr,
+    TensorMapType,
+    dims_attr,
+    from_attr,
+)
 from ...dialects.dims import Dim, Sym
 from ...dialects.loop import (
     AllocOp,
@@ -26,12 +35,14 @@ from ...dialects.loop import (
     ParallelOp,
     ReduceOp,
     ScanOp,
+    TensorMapOp,
     WhileOp,
     YieldOp,
 )
+from ...dialects.loop_tensor_map import places_of_map
 from ...passes.gpu_loops import COMPARISONS, HOST_OPS, is_of_host
 from ..codegen.writer import EmitError
-from .plan import Bind, Compute, For, If, Kernel, Launch, Load, Plan, Step, Temporary, While
+from .plan import Bind, Compute, Describe, For, If, Kernel, Launch, Load, Plan, Step, Temporary, While
 
 __all__ = ["outline"]
 
@@ -52,8 +63,9 @@ class _Outliner:
     function: func.FuncOp
     kernels: list[Kernel] = field(default_factory=list)
     functions: list[func.FuncOp] = field(default_factory=list)
-    #: The names that the plan has for buffers and for numbers.
+    #: The names that the plan has for buffers, tensor maps and numbers.
     buffers: dict[SSAValue, str] = field(default_factory=dict)
+    tensor_maps: dict[SSAValue, str] = field(default_factory=dict)
     numbers: dict[SSAValue, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -75,6 +87,8 @@ class _Outliner:
                 yield self._launch(op)
             case AllocOp():
                 yield self._temporary(op)
+            case TensorMapOp():
+                yield self._describe(op)
             case LoadOp():
                 yield self._load(op)
             case BindOp():
@@ -108,6 +122,15 @@ class _Outliner:
         name = self.buffers[op.result] = f"t{len(self.buffers) - self.arguments}"
         return Temporary(name, str(op.offset.data))
 
+    def _describe(self, op: TensorMapOp) -> Describe:
+        places = places_of_map(op.info, op.index.data)
+        assert places is not None
+        first, steps = places
+        name = self.tensor_maps[op.result] = f"m{len(self.tensor_maps)}"
+        extents, between = (tuple(map(str, part)) for part in (op.index.data.extents, steps[:-1]))
+        size = op.info.dtype.bytes
+        return Describe(name, self.buffers[op.source], str(first), size, extents, between, op.box.sizes)
+
     def _load(self, op: LoadOp) -> Load:
         info = _info(op.buffer)
         name = self.numbers[op.result] = f"v{len(self.numbers)}"
@@ -140,21 +163,26 @@ class _Outliner:
         if nest.kind.data != "gpu_block":
             raise EmitError(f"loop.parallel of kind {nest.kind.data} outside of a gpu_block")
         name = f"{re.sub(r'[^A-Za-z0-9_]', '_', self.function.sym_name.data)}_k{len(self.kernels)}"
-        used = list(dict.fromkeys(v for v in _from_outside(nest) if isinstance(v.type, BufferType)))
-        body = Block(arg_types=[b.type for b in used])
-        mapping: dict[SSAValue, SSAValue] = dict(zip(used, body.args))
-        for value in dict.fromkeys(v for v in _from_outside(nest) if v not in mapping):
-            mapping[value] = self._again(value, body)
+        outside = dict.fromkeys(_from_outside(nest))
+        # Tensor maps come first: as parameters they lie at multiples of 64 bytes.
+        maps = [v for v in outside if isinstance(v.type, TensorMapType)]
+        used = [v for v in outside if isinstance(v.type, BufferType)]
+        body = Block(arg_types=[v.type for v in (*maps, *used)])
+        mapping: dict[SSAValue, SSAValue] = dict(zip((*maps, *used), body.args))
+        for value in outside:
+            if value not in mapping:
+                mapping[value] = self._again(value, body)
         symbols = _free_symbols(nest, used)
         symbols.update(*(op.expr.data.symbols() for op in body.ops if isinstance(op, IndexOp)))
         integers = [s for s in self.scope if s in symbols]
         body.add_ops([nest.clone(mapping), func.ReturnOp()])
-        kernel = func.FuncOp(name, ([b.type for b in used], []), Region(body))
+        kernel = func.FuncOp(name, ([*body.arg_types], []), Region(body))
         kernel.attributes["tx.symbols"] = dims_attr(tuple(Dim.of_terms({(s,): 1}) for s in integers))
         self.functions.append(kernel)
         self.kernels.append(Kernel(name, nest.n_threads, str(nest.shared_bytes), _place(nest)))
         blocks = (nest.upper.data - nest.lower.data + nest.step.data - 1) // nest.step.data
-        return Launch(name, str(blocks), tuple(self.buffers[b] for b in used), tuple(s.name for s in integers))
+        names = (*(self.tensor_maps[m] for m in maps), *(self.buffers[b] for b in used))
+        return Launch(name, str(blocks), names, tuple(s.name for s in integers))
 
     def _again(self, value: SSAValue, body: Block) -> SSAValue:
         """A number of the host that a kernel uses, computed again in the kernel."""

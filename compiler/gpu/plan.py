@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-__all__ = ["Bind", "Compute", "For", "If", "Kernel", "Launch", "Load", "Plan", "Step", "Temporary", "While"]
+__all__ = ["Bind", "Compute", "Describe", "For", "If", "Kernel", "Launch", "Load", "Plan", "Step", "Temporary", "While"]
 
 
 #: Of a multiprocessor: threads, blocks, bytes of block memory, and those of them that each block takes for itself.
@@ -45,10 +45,26 @@ class Temporary(NamedTuple):
     offset: str
 
 
+class Describe(NamedTuple):
+    """Names a tensor map (`runtime.gpu_device.TensorMap`) of a buffer's memory from element `first` on.
+
+    Of its elements, `size` bytes each, there are so many along each dim; `steps`, in elements, are those of all dims
+    but the last, which is contiguous.
+    """
+
+    name: str
+    buffer: str
+    first: str
+    size: int
+    extents: tuple[str, ...]
+    steps: tuple[str, ...]
+    box: tuple[int, ...]
+
+
 class Launch(NamedTuple):
     """Launches a kernel with so many blocks; where there are none, nothing happens.
 
-    `buffers` are names of buffers and temporaries, `integers` dims; in the kernel's order.
+    `buffers` are names of tensor maps, of buffers and of temporaries, `integers` dims; in the kernel's order.
     """
 
     kernel: str
@@ -111,10 +127,10 @@ class If(NamedTuple):
     otherwise: tuple[Step, ...]
 
 
-Step = Temporary | Launch | Load | Compute | Bind | For | While | If
+Step = Temporary | Describe | Launch | Load | Compute | Bind | For | While | If
 
 _KINDS: dict[str, type[Any]] = {
-    kind.__name__.lower(): kind for kind in (Temporary, Launch, Load, Compute, Bind, For, While, If)
+    kind.__name__.lower(): kind for kind in (Temporary, Describe, Launch, Load, Compute, Bind, For, While, If)
 }
 #: The fields that are lists of steps.
 _NESTED = ("body", "condition", "then", "otherwise")
@@ -189,6 +205,10 @@ def _lines(steps: Sequence[Step], indent: str) -> list[str]:
         match step:
             case Temporary(name, offset):
                 found.append(f"{indent}{name} = arena + {offset}")
+            case Describe(name, buffer, first, size, extents, steps_, box):
+                sizes, by = ", ".join(extents), ", ".join((*steps_, "1"))
+                what = f"[{sizes}] elements of {size} bytes by [{by}] from {buffer}[{first}] on, in boxes of {[*box]}"
+                found.append(f"{indent}{name} = tensor map of {what}")
             case Launch(kernel, blocks, buffers, integers):
                 found.append(f"{indent}launch {kernel} with {blocks} blocks ({', '.join((*buffers, *integers))})")
             case Load(name, buffer, dtype, at):

@@ -14,10 +14,12 @@ import numpy as np
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Block, Operation, SSAValue
 
-from ...dialects.dims import Dim, sym
+from ...dialects.dims import Dim, dim, sym
+from ...dialects.index_map import unravel
 from ...dialects.loop import (
     AsyncCopyOp,
     BarrierOp,
+    BulkCopyOp,
     ForOp,
     IfOp,
     MatrixFoldOp,
@@ -25,6 +27,7 @@ from ...dialects.loop import (
     ParallelOp,
     ReduceOp,
     ScanOp,
+    TensorMapOp,
     WhileOp,
 )
 from ...dialects.matrix_unit import Piece
@@ -39,6 +42,8 @@ __all__ = ["run"]
 
 Array = np.ndarray[Any, Any]
 
+#: Bytes that stay together in the lines of a box.
+GRANULE = 16
 #: Points of a batch that loops with lanes may fill; iterations of a parallel loop computed at once; thread memory.
 _POINTS, _ITERATIONS, _BYTES = 1 << 21, 4096, 64 << 20
 
@@ -93,6 +98,10 @@ def _op(frame: Frame, op: Operation) -> None:
             _matrix_fold(frame, op)
         case AsyncCopyOp():
             _async_copy(frame, op)
+        case BulkCopyOp():
+            _bulk_copy(frame, op)
+        case TensorMapOp():
+            pass  # the copies find what it says there
         case MergeOp():
             _merge(frame, op)
         case BarrierOp():
@@ -245,17 +254,9 @@ def _matrix_fold(frame: Frame, op: MatrixFoldOp) -> None:
     depth = op.unit.depth
     total = np.zeros((rows, columns, *frame.batch), DTYPES[op.unit.sums].numpy)
 
-    def at(first: int, second: int) -> tuple[Frame, Dim, Dim]:
-        inner = frame.fork(batch=(first, second, *frame.batch))
-        places = sym("..row"), sym("..column")
-        for place, size, above in zip(places, (first, second), (1, 0)):
-            assert place.symbol is not None
-            inner.env[place.symbol] = np.arange(size).reshape((size, *(1,) * (above + len(frame.batch))))
-        return inner, *places
-
     def elements(buffer: SSAValue, piece: Piece) -> Array:
         """Those of a piece, along `step` first."""
-        inner, k, beside = at(step, piece.size)
+        inner, k, beside = _matrix(frame, step, piece.size)
         found = inner.load(buffer, (op.slot, *piece.place(beside, k)))
         return np.broadcast_to(found, (step, piece.size, *frame.batch))
 
@@ -266,14 +267,40 @@ def _matrix_fold(frame: Frame, op: MatrixFoldOp) -> None:
         a, b = (elements(*side) for side in zip((op.left, op.right), op.pieces))
         for k in range(0, step, depth):
             total = unit_sum(a[k : k + depth, :, None], b[k : k + depth, None], total)
-    inner, row, column = at(rows, columns)
+    inner, row, column = _matrix(frame, rows, columns)
     inner.store(op.sums, (row, column), total)
+
+
+def _matrix(frame: Frame, rows: int, columns: int) -> tuple[Frame, Dim, Dim]:
+    """A frame whose batch has the points of a matrix besides, and their rows and columns there."""
+    inner = frame.fork(batch=(rows, columns, *frame.batch))
+    places = sym("..row"), sym("..column")
+    for place, size, above in zip(places, (rows, columns), (1, 0)):
+        assert place.symbol is not None
+        inner.env[place.symbol] = np.arange(size).reshape((size, *(1,) * (above + len(frame.batch))))
+    return inner, *places
 
 
 def _async_copy(frame: Frame, op: AsyncCopyOp) -> None:
     for k in range(op.elements.value.data):
         index, to = ((*e.data[:-1], e.data[-1] + k) for e in (op.index, op.to))
         frame.store(op.target, to, frame.load(op.source, index, op.guard_exprs))
+
+
+def _bulk_copy(frame: Frame, op: BulkCopyOp) -> None:
+    """As a copy beside its thread it arrives at once."""
+    made = op.tensor.owner
+    assert isinstance(made, TensorMapOp)
+    elements = op.box.sizes[-1]
+    inner, line, along = _matrix(frame, op.lines, elements)
+    within = (*unravel(line, [dim(size) for size in op.box.sizes[:-1]]), along)
+    point = [start + offset for start, offset in zip(op.at.data, within, strict=True)]
+    index = made.index.data
+    named = dict(zip(index.bounds, point, strict=True))
+    there = tuple(extent - 1 - place for extent, place in zip(index.extents, point, strict=True))
+    found = inner.load(made.source, tuple(e.substitute(named) for e in index.exprs), there)
+    granules, each = elements * op.box.dtype.bytes // GRANULE, GRANULE // op.box.dtype.bytes
+    inner.store(op.target, (*op.to.data, line, (along // each) ^ line % granules, along % each), found)
 
 
 def _merge(frame: Frame, op: MergeOp) -> None:

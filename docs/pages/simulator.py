@@ -45,7 +45,9 @@ added.
 matrix instructions, whose order the manual leaves open, are exact for integers, a chain of fused multiply-adds for f64,
 and for other floats in f64, rounded once. Those of `wgmma` are there at once, so using them before
 `wgmma.wait_group` is not noticed; writing over what it still reads is, as a race. Accesses take effect in the order in
-which they are executed: nothing is reordered, and a forgotten `fence.proxy.async` is not noticed either.
+which they are executed: nothing is reordered, and a forgotten `fence.proxy.async` is not noticed either. Bulk copies
+read when they are asked for, and arrive when somebody has waited in vain at their mbarrier and comes again. Tensor maps
+are the simulator's own 128 bytes; those that the driver's documentation excludes are refused.
 
 ## Instructions
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from .bulk_ops import bulk_copy
 from .decode import Decoding, Run, instruction
-from .mbarrier_ops import bulk_copy
 from .memory import Fault
 from .memory_ops import effective
 from .paths import Path
@@ -15,7 +15,10 @@ from .warp_ops import spread
 _SECTION = "Data Movement and Conversion Instructions: cp.async"
 
 
-@instruction("cp", forms="async bulk ca cg shared global mbarrier:: commit_group wait_group wait_all", section=_SECTION)
+_FORMS = "async bulk tensor 1d…5d tile ca cg shared global mbarrier:: commit_group wait_group wait_all"
+
+
+@instruction("cp", forms=_FORMS, section=_SECTION)
 def copy(d: Decoding) -> Run:
     """``cp.async.cg.shared.global [to], [from], size{, how much of it to read}``; the rest is zeros."""
     d.choice("async")

@@ -68,6 +68,11 @@ class KernelCounts:
             self.global_load_requests += requests
             self.global_load_sectors += sectors
 
+    def global_copy(self, addresses: Array) -> None:
+        """A copy that no thread waits for reads these addresses, each within a sector: one request."""
+        self.global_load_requests += 1
+        self.global_load_sectors += len(np.unique(addresses.view(np.int64) // SECTOR))
+
     def shared_access(self, threads: Array, addresses: Array, size: int) -> None:
         """The same of shared memory: accesses of 8 and 16 bytes go by half and quarter warps."""
         warps = threads // WARP

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 
 import numpy as np
 
-from ..gpu_device import DeviceError, KernelLaunch
+from ..gpu_device import DeviceError, KernelLaunch, TensorMap
 from .batch import Batch, Launch
 from .calls import inlined
 from .counters import KernelCounts
@@ -18,6 +18,7 @@ from .parser import parse
 from .program import Program, make_program
 from .scheduler import Scheduler
 from .syntax import Module, Variable
+from .tensor_maps import encoded
 
 __all__ = ["PtxModule", "PtxSimulator"]
 
@@ -142,7 +143,7 @@ class PtxModule:
         grid: tuple[int, int, int],
         block: tuple[int, int, int],
         shared: int,
-        arguments: Sequence[int],
+        arguments: Sequence[int | TensorMap],
     ) -> None:
         """Run a kernel to its end.  DeviceError for sizes no GPU takes, and for what a thread does wrong."""
         program = self.programs.get(kernel)
@@ -215,7 +216,7 @@ def _check(program: Program, grid: tuple[int, int, int], block: tuple[int, int, 
         )
 
 
-def _packed(program: Program, arguments: Sequence[int]) -> bytes:
+def _packed(program: Program, arguments: Sequence[int | TensorMap]) -> bytes:
     """Arguments as a kernel's parameters lie in memory."""
     parameters = program.function.parameters
     if len(arguments) != len(parameters):
@@ -226,7 +227,10 @@ def _packed(program: Program, arguments: Sequence[int]) -> bytes:
     data = bytearray()
     for value, parameter in zip(arguments, parameters, strict=True):
         data.extend(b"\0" * (-len(data) % parameter.align))
-        data.extend((int(value) & ((1 << 8 * parameter.size) - 1)).to_bytes(parameter.size, "little"))
+        if isinstance(value, TensorMap):
+            data.extend(encoded(value))
+        else:
+            data.extend((int(value) & ((1 << 8 * parameter.size) - 1)).to_bytes(parameter.size, "little"))
     return bytes(data)
 
 

@@ -1,11 +1,10 @@
-"""The instructions of mbarriers and of bulk copies."""
+"""The instructions of mbarriers."""
 
 from __future__ import annotations
 
 import numpy as np
 
 from .decode import Decoding, Run, instruction
-from .memory import Fault
 from .memory_ops import drop_hints, effective, taken_space
 from .paths import Path, bits_of
 from .syntax import Symbol
@@ -108,56 +107,3 @@ def _wait(d: Decoding, parity: bool) -> Run:
             r[target.number] = over
 
     return run
-
-
-def bulk_copy(d: Decoding) -> Run:
-    """``cp.async.bulk.shared.global.mbarrier::complete_tx::bytes [to], [from], size, [mbarrier]``, and back.
-
-    What goes to global memory goes at once, and groups of it never wait.
-    """
-    if d.flag("commit_group"):
-        d.done()
-        return lambda r, p: None
-    if d.flag("wait_group"):
-        d.flag("read")
-        d.done()
-        d.integer(d.operands[0])
-        return lambda r, p: None
-    names = [m.split("::")[0] for m in d.modifiers]
-    to_shared = names[:2] == ["shared", "global"]
-    if not to_shared and names[:2] != ["global", "shared"]:
-        d.fail("a bulk copy that is not known")
-    if d.modifiers[2:] != (["mbarrier::complete_tx::bytes"] if to_shared else ["bulk_group"]):
-        d.fail("a bulk copy ends at an mbarrier or in a group")
-    to, to_offset, _ = d.address(d.operands[0])
-    source, source_offset, _ = d.address(d.operands[1])
-    size = d.source(d.operands[2], U32)
-    at = d.address(d.operands[3]) if to_shared else None
-
-    def run(r: list[Array], p: Path) -> None:
-        tos = spread(effective(r, to, to_offset), p)
-        sources = spread(effective(r, source, source_offset), p)
-        sizes = spread(r[size].view(np.uint32), p)
-        starts = (p.blocks * p.batch.shared.stride).astype(np.uint64)
-        for lane in range(len(p)):
-            try:
-                _check(tos[lane], sources[lane], sizes[lane])
-                steps = 8 * np.arange(int(sizes[lane]) // 8, dtype=np.uint64)
-                start = np.full(len(steps), starts[lane])
-                if at is not None:
-                    words = p.batch.launch.heap.load(sources[lane] + steps, 0, 8)[0]
-                    barrier = spread(effective(r, at[0], at[1]), p)[lane] + starts[lane]
-                    thread = int(p.threads[lane])
-                    p.batch.mbarriers.copy(thread, int(barrier), int(tos[lane]), int(starts[lane]), words)
-                else:
-                    words = p.batch.shared.load(sources[lane] + steps, start, 8)[0]
-                    p.batch.launch.heap.store(tos[lane] + steps, 0, [words])
-            except Fault as fault:
-                raise Fault(fault.what, lane) from None
-
-    return run
-
-
-def _check(to: int, source: int, size: int) -> None:
-    if to % 16 or source % 16 or size % 16 or not size:
-        raise Fault(f"a bulk copy of {size} bytes from {source:#x} to {to:#x}: each is a multiple of 16")

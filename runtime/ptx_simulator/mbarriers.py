@@ -1,7 +1,8 @@
 """Barriers that are objects in shared memory, and bulk copies that arrive there ("Parallel Synchronization: mbarrier").
 
 A phase ends when as many arrivals as were announced have come and all bytes that are expected have been copied.  A bulk
-copy arrives when a thread first looks at its barrier, so who does not wait finds what was there before.
+copy arrives when threads have waited at its barrier in vain and come again, so who does not wait, or does not look at
+what waiting said, finds what was there before.
 """
 
 from __future__ import annotations
@@ -24,17 +25,19 @@ __all__ = ["Mbarriers"]
 
 @dataclass
 class _BulkCopy:
-    """From global to shared memory, begun by a thread."""
+    """From global to shared memory, begun by a thread: a word to each address of the block that begins at `start`."""
 
     thread: int
-    to: int
+    to: Array
     start: int
     words: Array
 
 
 @dataclass
 class _Mbarrier:
-    """`known` is what those who waited for the last phase know of the warps' work; `gathered` and `arrived` (whether a
+    """`waited_for`: somebody waits, and nothing has arrived since.
+
+    `known` is what those who waited for the last phase know of the warps' work; `gathered` and `arrived` (whether a
     warp did) are what the next one tells.
     """
 
@@ -45,7 +48,14 @@ class _Mbarrier:
     arrived: Array
     phase: int = 0
     bytes: int = 0
+    waited_for: bool = False
     copies: list[_BulkCopy] = field(default_factory=list)
+
+    def over(self, phases: Array, parity: bool) -> Array:
+        """Whether phases, or the latest of that parity, are over."""
+        if parity:
+            return phases & np.uint64(1) != self.phase & 1
+        return phases != self.phase
 
 
 class Mbarriers:
@@ -60,6 +70,8 @@ class Mbarriers:
         for place, count in zip(places.tolist(), counts.tolist(), strict=True):
             if not 1 <= count < 1 << 20:
                 raise Fault(f"an mbarrier for {count} arrivals")
+            if place in self.objects:
+                raise Fault("an mbarrier lies there already: it has to be invalidated first")
             known, gathered = np.zeros((2, warps), np.int32)
             self.objects[place] = _Mbarrier(count, count, known, gathered, np.zeros(warps, bool))
 
@@ -92,27 +104,34 @@ class Mbarriers:
         for place in np.unique(places).tolist():
             lanes = np.flatnonzero(places == place)
             barrier = self.found(place, lanes)
-            self.deliver(barrier)
-            over[lanes] = (
-                phases[lanes] & np.uint64(1) != barrier.phase & 1 if parity else phases[lanes] != barrier.phase
-            )
+            over[lanes] = barrier.over(phases[lanes], parity)
+            if not over[lanes].all():
+                if barrier.waited_for:
+                    self.deliver(barrier, int(lanes[0]))
+                    over[lanes] = barrier.over(phases[lanes], parity)
+                barrier.waited_for = not barrier.waited_for
             done = lanes[over[lanes]]
             if len(done):
                 self.batch.races.learn(p.threads[done], barrier.known)
         return over
 
-    def copy(self, thread: int, place: int, copy_to: int, start: int, words: Array) -> None:
-        """A bulk copy begins."""
-        self.found(place, np.zeros(1, np.int64)).copies.append(_BulkCopy(thread, copy_to, start, words))
+    def copy(self, thread: int, place: int, to: Array, start: int, words: Array) -> None:
+        """A bulk copy begins, which may write from now on."""
+        self.batch.products.check(to + np.uint64(start))
+        self.found(place, np.zeros(1, np.int64)).copies.append(_BulkCopy(thread, to, start, words))
 
-    def deliver(self, barrier: _Mbarrier) -> None:
+    def deliver(self, barrier: _Mbarrier, lane: int) -> None:
+        """Let arrive what counts at a barrier that somebody, at this lane, looks at."""
         copies, barrier.copies = barrier.copies, []
         for copy in copies:
-            addresses = copy.to + 8 * np.arange(len(copy.words), dtype=np.uint64)
-            starts = np.full(len(addresses), copy.start, np.uint64)
-            self.batch.shared.store(addresses, starts, [copy.words])
-            writer = Path(self.batch, np.full(len(addresses), copy.thread), [])
-            self.batch.races.stored(writer, addresses + starts, 8)
+            starts = np.full(len(copy.to), copy.start, np.uint64)
+            writer = Path(self.batch, np.full(len(copy.to), copy.thread), [])
+            try:
+                self.batch.shared.store(copy.to, starts, [copy.words])
+                self.batch.races.stored(writer, copy.to + starts, 8)
+            except Fault as fault:
+                who = self.batch.thread_in_block(copy.thread)
+                raise Fault(f"{fault.what} (a bulk copy that thread {who} asked for)", lane) from None
             self.tell(barrier, np.array([copy.thread]))
             barrier.bytes -= 8 * len(copy.words)
             self.batch.version += 1

@@ -135,8 +135,9 @@ def stored(d: Decoding, operand: Any, type_: Type) -> int:
 
 
 @instruction(
-    "prefetch", "prefetchu", "applypriority", "discard", forms="global local L1 L2", section=f"{_MOVES}: prefetch"
-)
+    "prefetch", "prefetchu", "applypriority", "discard", forms="global local L1 L2 tensormap",
+    section=f"{_MOVES}: prefetch",
+)  # fmt: skip
 def prefetch(d: Decoding) -> Run:
     """Nothing that a program could see."""
     return lambda r, p: None

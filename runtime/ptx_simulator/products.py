@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from .memory import Fault
 from .paths import Path
 from .special import WARP
 from .types import Array
@@ -34,6 +35,13 @@ class Products:
     def commit(self, p: Path) -> None:
         for warp in np.unique(p.threads // WARP).tolist():
             self._groups.setdefault(warp, []).append(self._open.pop(warp, []))
+
+    def check(self, places: Array) -> None:
+        """A Fault where a product that nobody has waited for reads one of these places."""
+        groups = (g for found in (*self._groups.values(), [*self._open.values()]) for g in found)
+        for read in (part for group in groups for part in group):
+            if np.isin(places // np.uint64(16), read // np.uint64(16)).any():
+                raise Fault("shared-memory race: a bulk copy to what a product reads that nobody has waited for")
 
     def wait(self, p: Path, newest: int) -> None:
         """All but the `newest` groups of each warp have ended: until now they were reading."""

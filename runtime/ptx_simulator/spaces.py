@@ -1,7 +1,7 @@
 """State spaces: which memory an access means, and generic addresses ("Generic Addressing").
 
-Addresses of a space count from 0; as generic addresses, shared and local memory lie in windows above all of global
-memory, which constants share.
+Addresses of a space count from 0; as generic addresses, shared and local memory and a kernel's parameters lie in
+windows above all of global memory, which constants share.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ __all__ = ["WINDOWS", "WINDOW_BITS", "space_of"]
 
 WINDOW_BITS = 56
 #: Where each space's window begins among generic addresses.
-WINDOWS = {"global": 0, "const": 0, "shared": 1 << WINDOW_BITS, "local": 2 << WINDOW_BITS}
+WINDOWS = {"global": 0, "const": 0, "shared": 1 << WINDOW_BITS, "local": 2 << WINDOW_BITS, "param": 3 << WINDOW_BITS}
 _SPACES = {0: "global", 1: "shared", 2: "local"}
 
 

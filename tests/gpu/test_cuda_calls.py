@@ -336,3 +336,23 @@ def test_a_device_that_cannot_be_used_is_an_error(monkeypatch: pytest.MonkeyPatc
         with pytest.raises(txc.OptionError) as caught:
             attempt()
         assert str(caught.value).startswith(f"there is no device 'cuda:0' here: {reason}")
+
+
+def product(a: Any, b: Any, c: Any) -> Any:
+    return (a @ b) @ c
+
+
+def test_tensor_maps_are_kept_and_go_into_graphs(driver: SimulatedDriver) -> None:
+    rng = np.random.default_rng(1)
+    function = txc.jit(product, device="cuda:0", fastmath={"reassoc"})
+    made = []
+    for size in (64, 64, 72, 72):
+        arrays = [rng.standard_normal((size, size)).astype(np.float16) for _ in range(3)]
+        start = len(driver.log)
+        found = function(*arrays)
+        told = (entry[0] for entry in driver.log[start:])
+        made.append([what for what in told if what in ("tensor map", "graph", "change", "replay")])
+        np.testing.assert_array_equal(found, txc.jit(product, device="ptx-sim", fastmath={"reassoc"})(*arrays))
+    # A map for each operand of both products, made once for a size; other sizes change what the graph launches.
+    assert made[0] == ["tensor map"] * 4 and made[1] == ["graph", "replay"]
+    assert made[2].count("tensor map") == 4 and made[2].count("change") == 2 and made[3] == ["replay"]

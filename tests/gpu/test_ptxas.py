@@ -70,6 +70,12 @@ def product_of_halves(x: Any) -> Any:
     return x @ x.T
 
 
+def product_of_products(x: Any) -> Any:
+    """Both factors lie in memory, so that `sm_90a` brings boxes of them."""
+    x = product_of_halves(x)
+    return x @ x
+
+
 def product_by_tf32(x: Any) -> Any:
     return np.tanh(x * 2) @ x.T
 
@@ -128,9 +134,9 @@ def solved(x: Any) -> Any:
 
 FUNCTIONS = [
     map_of_vectors, map_of_halves, transpose, sum_of_rows, sum_of_short_rows, sum_of_columns, sum_of_all,
-    largest_of_rows, softmax, attention, product, product_of_halves, product_by_tf32, product_of_bytes,
-    product_of_doubles, running_sum, running_sum_of_rows, taken_and_stored, loops, drawn, transform_of_any_length,
-    sorted_rows, long_functions, solved,
+    largest_of_rows, softmax, attention, product, product_of_halves, product_of_products, product_by_tf32,
+    product_of_bytes, product_of_doubles, running_sum, running_sum_of_rows, taken_and_stored, loops, drawn,
+    transform_of_any_length, sorted_rows, long_functions, solved,
 ]  # fmt: skip
 
 

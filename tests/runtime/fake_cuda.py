@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import struct
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
@@ -10,7 +11,9 @@ from typing import Any
 import numpy as np
 
 from txc.runtime.cuda_library import PROTOTYPES
+from txc.runtime.gpu_device import TensorMap
 from txc.runtime.ptx_simulator import PtxModule, PtxSimulator
+from txc.runtime.ptx_simulator.tensor_maps import decoded, encoded
 
 BASE = 1 << 40
 
@@ -242,21 +245,22 @@ class Function:
     driver: FakeDriver
     name: str
 
-    def prepare(self, kinds: str) -> Function:
+    def prepare(self, kinds: list[str]) -> Function:
         self.kinds = kinds
         return self
 
     def set_attribute(self, attribute: str, value: int) -> None:
         self.driver.log.append((attribute, value))
 
-    def prepared_async_call(self, grid: Any, block: Any, stream: Any, *arguments: int, shared_size: int) -> None:
-        assert self.driver.depth and isinstance(stream, Stream) and len(arguments) == len(self.kinds)
+    def prepared_async_call(self, grid: Any, block: Any, stream: Any, *arguments: Any, shared_size: int) -> None:
+        assert self.driver.depth and isinstance(stream, Stream)
+        struct.pack("".join(self.kinds), *arguments)
         if stream.handle in self.driver.captured:
             self.driver.captured[stream.handle].append(Captured(self, grid, block, shared_size, arguments))
         else:
             self.run(grid, block, shared_size, arguments)
 
-    def run(self, grid: Any, block: Any, shared: int, arguments: tuple[int, ...]) -> None:
+    def run(self, grid: Any, block: Any, shared: int, arguments: tuple[Any, ...]) -> None:
         self.driver.log.append(("launch", self.name, grid, block, shared, arguments))
 
 
@@ -264,9 +268,10 @@ class Function:
 class SimulatedFunction(Function):
     module: PtxModule
 
-    def run(self, grid: Any, block: Any, shared: int, arguments: tuple[int, ...]) -> None:
+    def run(self, grid: Any, block: Any, shared: int, arguments: tuple[Any, ...]) -> None:
         super().run(grid, block, shared, arguments)
-        self.module.launch(self.name, grid, block, shared, arguments)
+        given = [decoded(a) if isinstance(a, bytes) else a for a in arguments]
+        self.module.launch(self.name, grid, block, shared, given)
 
 
 @dataclass
@@ -277,7 +282,7 @@ class Captured:
     grid: tuple[int, int, int]
     block: tuple[int, int, int]
     shared: int
-    arguments: tuple[int, ...]
+    arguments: tuple[Any, ...]
 
 
 class FakeLibrary:
@@ -338,8 +343,10 @@ class FakeLibrary:
         assert any(captured is there for there in self.things[ready])
         captured.function = self.things[given.function]
         captured.grid, captured.block, captured.shared = tuple(given.grid), tuple(given.block), given.shared
-        values = (ctypes.c_int64.from_address(given.arguments[i]).value for i in range(len(captured.arguments)))
-        captured.arguments = tuple(values)
+        captured.arguments = tuple(
+            ctypes.string_at(at, len(before)) if isinstance(before, bytes) else ctypes.c_int64.from_address(at).value
+            for before, at in zip(captured.arguments, given.arguments[: len(captured.arguments)], strict=True)
+        )
         self.driver.log.append(("change", captured.function.name))
 
     def _cuGraphLaunch(self, ready: int, stream: int) -> None:
@@ -353,6 +360,15 @@ class FakeLibrary:
 
     def _cuGraphDestroy(self, graph: int) -> None:
         self.driver.log.append(("destroy", "graph"))
+
+    def _cuTensorMapEncodeTiled(
+        self, made: int, element: int, dims: int, address: int, extents: Any, strides: Any, box: Any, steps: Any,
+        *how: int,
+    ) -> None:  # fmt: skip
+        assert made % 64 == 0 and steps[:dims] == [1] * dims and how == (0, 3, 2, 0)
+        self.driver.log.append(("tensor map", address))
+        lists = (tuple(reversed(part)) for part in (extents[:dims], strides[: dims - 1], box[:dims]))
+        ctypes.memmove(made, encoded(TensorMap(address, {0: 1, 1: 2}[element], *lists)), 128)
 
     def _cuEventCreate(self, event: Any, flags: int) -> None:
         assert self.driver.depth
