@@ -33,7 +33,7 @@ it. A dash: it is no computation of its own, or there is no PTX of it.
 COLUMNS = ("name", "meaning", "dtypes", "accuracy", "cpu", "ptx-sim", "cuda", "test")
 #: The generated test of a family, where a name states none of its own.
 TESTS = {
-    "map": "ops/test_generated.py::test_map",
+    "map": "ops/test_generated_maps.py::test_maps",
     "reduction": "ops/test_generated.py::test_reduction",
     "scan": "ops/test_generated.py::test_scan",
     "view": "ops/test_generated.py::test_view",
@@ -72,11 +72,11 @@ def _named(name: str, entry: dict[str, Any], support: dict[str, list[str]]) -> t
 def proof(name: str, entry: dict[str, Any]) -> str:
     """The test that proves a name, as pytest is told it, from `tests/` on."""
     if entry.get("dtype"):
-        return "ops/test_exact_maps.py::test_cast" if not DTYPES[name].is_complex else "ops/test_complex.py::test_map"
+        return "ops/test_exact_maps.py::test_cast" if not DTYPES[name].is_complex else TESTS["map"]
     if "test" in entry:
         return entry["test"]
     op = OPS[entry.get("op", name)]
-    return f"{TESTS[op.family]}[{op.name}]"
+    return TESTS[op.family] + (f"[{op.name}]" if op.family != "map" else "")
 
 
 def _docstring(path: str) -> str:

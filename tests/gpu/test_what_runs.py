@@ -13,7 +13,8 @@ import txc
 from txc.compiler.bisect import differing
 from txc.dialects.registry import OPS, Op
 
-from ..ops.test_generated import MAPS, OTHER_VIEWS, REDUCTIONS, SCANS, VIEWS
+from ..ops.generated import MAPS, REDUCTIONS, SCANS, VIEWS
+from ..ops.test_generated import OTHER_VIEWS
 from ..test_examples import ARGUMENTS, EXAMPLES, table
 from . import test_foreign
 from .devices import on_gpus

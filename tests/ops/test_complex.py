@@ -1,4 +1,7 @@
-"""Complex operands: every op that takes them, in every layout, against NumPy and the higher precision of longdouble."""
+"""Folds, scans, stores and contractions of complex numbers, in every layout, against NumPy's longdouble.
+
+Maps of complex numbers are in `test_generated_maps.py`.
+"""
 
 from __future__ import annotations
 
@@ -9,27 +12,14 @@ import pytest
 
 import txc
 from txc.compiler.bisect import differing
-from txc.compiler.facts import StrideFact
 from txc.compiler.frontend.apply import apply
-from txc.dialects.registry import OPS, Map, Scan
+from txc.dialects.registry import OPS, Scan
 from txc.dialects.types import DTYPES
 
-from .test_generated import ANY_STRIDES, BY_FUNCTION, LAYOUTS, PACKED, Program
+from .test_generated import ANY_STRIDES, LAYOUTS, PACKED, Program
 
 SHAPES = [(5, 19), (7, 33), (0, 4), (1, 1)]
 COMPLEX = ("c64", "c128")
-MAPS = [
-    op for op in OPS.values()
-    if issubclass(op, Map) and "complex" in op.dtypes and op.name not in {"cast", "pow", *BY_FUNCTION}
-]  # fmt: skip
-#: Bitwise NumPy's: no rounding, or the same roundings in the same order.
-EXACT = {
-    "add", "sub", "negate", "positive", "real", "imag", "conjugate", "equal", "not_equal", "logical_and", "logical_or",
-    "logical_xor", "logical_not", "select", "isnan", "isinf", "isfinite",
-}  # fmt: skip
-#: Units in the last place of the magnitude that the result may be off by; NumPy's own functions need as many.
-ULP = {"log": 2, "sqrt": 3, "abs": 2, "exp2": 12, "cube": 4}
-USUAL = 8.0
 
 
 def numbers(name: str, shape: Any, seed: int, special: bool = True) -> np.ndarray:
@@ -43,51 +33,6 @@ def numbers(name: str, shape: Any, seed: int, special: bool = True) -> np.ndarra
             values = np.where(rng.random(shape) < 0.15, rng.choice([0.0, -0.0, 1.0, -1.0, 0.5], shape), values)
         setattr(made, which, values.astype(part))
     return made
-
-
-def operands(op: type[Map], name: str, shape: Any, seed: int) -> list[np.ndarray]:
-    made = [numbers(name, shape, seed + i) for i in range(op.arity)]
-    if op.name == "select":
-        made[0] = np.real(made[0]) > 0
-    return made
-
-
-@pytest.mark.parametrize("op", MAPS, ids=lambda op: op.name)
-def test_map(op: type[Map]) -> None:
-    cases: list[tuple[str, StrideFact]] = [(name, fact) for name in COMPLEX for fact in (PACKED, ANY_STRIDES)]
-    with Program(op.name) as program:
-        for name, fact in cases:
-            inputs = [program.input(a, fact) for a in operands(op, name, SHAPES[0], 0)]
-            program.outputs.append(apply(op, *inputs))
-    executable = program.compile()
-    for seed, shape in enumerate(SHAPES):
-        layout = list(LAYOUTS.values())[seed % len(LAYOUTS)]
-        given = [operands(op, name, shape, 10 * seed) for name, _ in cases]
-        arrays = [[a if fact == PACKED else layout(a) for a in g] for g, (_, fact) in zip(given, cases)]
-        got = executable([a for each in arrays for a in each], (), 2 if shape == (7, 33) else 1)
-        for (name, _), each, result in zip(cases, given, got, strict=True):
-            check(op, each, result, f"{op.name} of {name} for {shape}")
-
-
-def check(op: type[Map], given: list[np.ndarray], got: np.ndarray, what: str) -> None:
-    (expected,) = op.evaluate(given, {})
-    if op.name in EXACT:
-        difference = differing([expected], [got])
-        assert difference is None, f"{what}: {difference}"
-        return
-    assert got.dtype == expected.dtype, what
-    wide = np.clongdouble if np.real(got).dtype == np.float64 else np.complex128
-    with np.errstate(all="ignore"):
-        exact = np.asarray(op.numpy(*(a.astype(wide) for a in given)))
-        unit = np.spacing(np.abs(exact).astype(np.real(got).dtype))
-        off = np.abs(got.astype(wide) - exact) / unit
-    allowed = ULP.get(op.name, USUAL)
-    finite = np.isfinite(exact)
-    wrong = finite & ~(off <= allowed)
-    index = tuple(np.argwhere(wrong)[0]) if wrong.any() else ()
-    assert not wrong.any(), (
-        f"{what}: {off[index]} ulp off for {[a[index] for a in given]}: {got[index]!r}, not {exact[index]!r}"
-    )
 
 
 #: Sums and products: of 2 n roundings in any order.

@@ -1,9 +1,9 @@
-"""Every registered op, for every dtype and layout of its operands: machine code against the op's NumPy meaning.
+"""Every reduction, scan, view and the like, for every dtype of its operands: machine code against its NumPy meaning.
 
 An op that is added to the registry is tested here without a line of its own, unless it has parameters.  One compiled
 function an op holds all its cases: each dtype packed (called for several sizes, 0 and 1 among them) and with strides
 that are known only at run time (called for Fortran order, steps, negative strides and repeated rows).  `COUNTED` says
-how many cases that makes, for `test_generated_cases.py`.
+how many cases that makes, for `test_generated_cases.py`; maps have a file of their own, `test_generated_maps.py`.
 """
 
 from __future__ import annotations
@@ -16,207 +16,30 @@ import numpy as np
 import pytest
 
 from txc.compiler.bisect import differing
-from txc.compiler.executable import Executable
 from txc.compiler.facts import StrideFact, stride_fact
 from txc.compiler.frontend.apply import apply
-from txc.compiler.frontend.trace import Trace
-from txc.compiler.graph_code import compiled
-from txc.compiler.interpret.scalar import evaluate
-from txc.compiler.options import Options
 from txc.dialects.order import SERIAL
-from txc.dialects.registry import OPS, Map, Op, Reduction, Scan, View
+from txc.dialects.registry import OPS, Op, Reduction, Scan, View
 from txc.dialects.types import DTYPES, dtype, tensor_type
 
+from .generated import PACKED, REDUCTIONS, SCANS, VIEWS, Program, any_strides, dtypes_of, inside, values
+
 SHAPE = (5, 19)
-ANY_STRIDES: StrideFact = ("strides", "s", "s")
-PACKED: StrideFact = ("packed",)
+ANY_STRIDES = any_strides(2)
 
 #: Arrays of any strides and rank, made from a packed one: the same values elsewhere in memory.
 LAYOUTS: dict[str, Callable[[np.ndarray], np.ndarray]] = {
     "fortran": lambda a: np.array(a, order="F"),
-    "strided": lambda a: _inside(a, (2, 3) * a.ndim),
+    "strided": lambda a: inside(a, (2, 3) * a.ndim),
     "negative": lambda a: np.flip(np.array(np.flip(a), order="C")),
 }
 #: With one that repeats its first row: the only strides of 0 that arrays have.
 ALL_LAYOUTS = {**LAYOUTS, "repeated": lambda a: np.broadcast_to(a[:1], a.shape) if a.ndim else a}
 
-SPECIAL = (0.0, -0.0, 1.0, -1.0, 0.5, -2.5, 1e-40, np.inf, -np.inf, np.nan, 3e38, -7e4)
 
-
-def _inside(a: np.ndarray, steps: Sequence[int]) -> np.ndarray:
-    """The values of `a` in a larger array, some elements apart."""
-    roomy = np.zeros([n * s for n, s in zip(a.shape, steps)], a.dtype)
-    view = roomy[(..., *(slice(None, None, s) for _, s in zip(a.shape, steps)))]
-    view[...] = a
-    return view
-
-
-def values(name: str, shape: Sequence[int], seed: int, domain: tuple[float, float], special: bool) -> np.ndarray:
-    """An array of that dtype drawn from the domain; `special` puts zeros, infinities, NaNs and limits into it."""
-    element, rng = DTYPES[name], np.random.default_rng(seed)
-    size = int(np.prod(shape))
-    if element.kind == "bool":
-        return rng.integers(0, 2, shape).astype(bool)
-    if element.is_integer:
-        info = np.iinfo(element.numpy)
-        low, high = max(info.min, int(domain[0])), min(info.max, int(domain[1]))
-        found = rng.integers(low, high, size, endpoint=True).astype(element.numpy)
-        picked = np.array([info.min, info.max, 0, 1], element.numpy)
-    else:
-        found = rng.uniform(*domain, size).astype(element.numpy)
-        with np.errstate(over="ignore"):
-            picked = np.array(SPECIAL, np.float64).astype(element.numpy)
-    if special and size:
-        at = rng.permutation(size)[: size // 2]
-        found[at] = rng.choice(picked, len(at))
-    return found.reshape(shape)
-
-
-class Program:
-    """A function under construction: inputs of any layout facts, and the outputs made of them."""
-
-    def __init__(self, name: str):
-        self.trace = Trace(name)
-        self.outputs: list[Any] = []
-        self.facts: list[StrideFact] = []
-
-    def __enter__(self) -> Program:
-        self.trace.__enter__()
-        return self
-
-    def __exit__(self, kind: object, *_: object) -> None:
-        if kind is None:
-            # Views become nodes only now, so the trace must still be open.
-            self.graph = self.trace.finish(tuple(self.outputs))
-        self.trace.__exit__()
-
-    def input(self, example: np.ndarray, fact: StrideFact) -> Any:
-        self.facts.append(fact)
-        return self.trace.array_input(f"x{len(self.facts)}", example)
-
-    def compile(self) -> Executable:
-        return compiled(self.graph, self.facts, Options.of())
-
-
-def dtypes_of(op: type[Op]) -> list[str]:
-    kinds = getattr(op, "dtypes", None) or {"bool", "int", "uint", "float"}
-    return [name for name, element in DTYPES.items() if element.kind in kinds and not element.is_complex]
-
-
-def operand_dtypes(op: type[Map], name: str) -> list[str]:
-    return ["bool", name, name] if op.name == "select" else [name] * op.arity
-
-
-#: Made of functions of users: `test_custom_folds.py` and `test_scalar_loops.py` test them.
-BY_FUNCTION = {"scalar_map", "fold", "running"}
-MAPS = [op for op in OPS.values() if issubclass(op, Map) and op.name not in BY_FUNCTION]
-REDUCTIONS = [op for op in OPS.values() if issubclass(op, Reduction) and op.name not in BY_FUNCTION]
-SCANS = [op for op in OPS.values() if issubclass(op, Scan) and op.name not in BY_FUNCTION]
-VIEWS = [op for op in OPS.values() if issubclass(op, View)]
-#: NumPy leaves open which of two zeros is the larger.
-EITHER_ZERO = {"nextafter", "clip", *(op.name for op in MAPS if op.name.startswith("cwise_"))}
-#: Accurate to the ulp of the larger operand where the result is a difference that cancels.
-OF_OPERANDS = {"logaddexp"}
-#: Parameters of the maps that have some, for operands of any dtype.
-MAP_PARAMETERS: dict[str, list[dict[str, Any]]] = {
-    "cast": [{"dtype": DTYPES[name]} for name in DTYPES if not DTYPES[name].is_complex]
-}
-
-
-MapCases = list[tuple[str, dict[str, Any]]]
-
-
-def map_cases(op: type[Map]) -> tuple[MapCases, MapCases]:
-    """Dtypes and parameters for packed operands, and those for operands of any strides."""
-    cases = [(name, attrs) for name in dtypes_of(op) for attrs in MAP_PARAMETERS.get(op.name, [{}])]
-    # Long bodies are functions of their own, to which layouts mean nothing.
-    return cases, [c for c in cases if c[1] == cases[0][1] and (op.cost < Map.OUTLINED or c == cases[-1])]
-
-
-MAP_SHAPES = [SHAPE, (7, 33), (6, 11), (9, 18), (0, 4), (3, 0), (1, 1)]
-
-
-def draw(op: type[Map], name: str, shape: Sequence[int], seed: int) -> list[np.ndarray]:
-    """Operands for a case: with special values unless NumPy raises for some of them (integers to negative powers)."""
-    tame = op.name == "pow" and DTYPES[name].is_integer
-    return [values(n, shape, seed + i, op.domain, special=not tame) for i, n in enumerate(operand_dtypes(op, name))]
-
-
-@pytest.mark.parametrize("op", MAPS, ids=lambda op: op.name)
-def test_map(op: type[Map]) -> None:
-    cases, plain = map_cases(op)
-    with Program(op.name) as program:
-        for fact in (PACKED, ANY_STRIDES):
-            for name, attrs in cases if fact == PACKED else plain:
-                inputs = [program.input(a, fact) for a in draw(op, name, SHAPE, 0)]
-                program.outputs.append(apply(op, *inputs, **attrs))
-    executable = program.compile()
-    for seed, shape in enumerate(MAP_SHAPES):
-        layout = list(ALL_LAYOUTS.values())[seed % len(ALL_LAYOUTS)]
-        operands = [(c, draw(op, c[0], shape, 10 * seed)) for c in cases]
-        moved = [(c, [layout(a) for a in draw(op, c[0], shape, 10 * seed + 5)]) for c in plain]
-        everything = [*operands, *moved]
-        got = executable([a for _, arrays in everything for a in arrays], (), 2 if shape == (7, 33) else 1)
-        for ((name, attrs), arrays), result in zip(everything, got, strict=True):
-            check_map(op, attrs, arrays, result, f"{op.name} of {name} {attrs or ''} for {shape}")
-
-
-def check_map(op: type[Map], attrs: dict[str, Any], arrays: list[np.ndarray], got: np.ndarray, what: str) -> None:
-    """Bitwise where the op is exact, within its stated accuracy of the true value where it is not.
-
-    A map that NumPy has no function for is bitwise its own body; how accurate that is `test_special_accuracy.py` says.
-    """
-    if not op.has_meaning():
-        difference = differing(evaluate(op, arrays, attrs), [got])
-        assert difference is None, f"{what}: {difference}, operands {at(arrays, difference)}"
-        return
-    if op.ulp is None or not dtype(got.dtype).is_float:
-        expected = meaning(op, arrays, attrs)
-        if op.name in EITHER_ZERO and dtype(got.dtype).is_float:
-            expected, got = expected + expected.dtype.type(0), got + got.dtype.type(0)
-        difference = differing([expected], [got])
-        assert difference is None, f"{what}: {difference}, operands {at(arrays, difference)}"
-        return
-    wide = np.longdouble if got.dtype == np.float64 else np.float64
-    with np.errstate(all="ignore"):
-        exact = np.asarray(op.numpy(*(a.astype(wide) for a in arrays)))
-        rounded = exact.astype(got.dtype)
-        units = unit(rounded)
-        if op.name in OF_OPERANDS:
-            units = np.maximum(units, unit(np.maximum(*arrays)))
-        off = np.abs(got.astype(wide) - exact) / units.astype(wide)
-    agree = (rounded == got) | (np.isnan(rounded) & np.isnan(got))
-    allowed = op.ulp + 0.01 if got.dtype.itemsize > 2 else 0.5 + op.ulp * 2.0**-3
-    wrong = ~agree & ~(off <= allowed)
-    first = tuple(np.argwhere(wrong)[0]) if wrong.any() else ()
-    assert not wrong.any(), (
-        f"{what}: {wrong.sum()} results are off by up to {np.max(off[wrong])} ulp, "
-        f"for {[a[first] for a in arrays]} it gives {got[first]!r}, not {exact[first]!r}"
-    )
-
-
-def meaning(op: type[Map], arrays: list[np.ndarray], attrs: dict[str, Any]) -> np.ndarray:
-    """The op's oracle; half-width floats are computed in f32 and rounded once, neighbours in their own width."""
-    element = dtype(arrays[-1].dtype)
-    if op.name in ("cast", "nextafter") or element.computes_in is element:
-        return op.evaluate(arrays, attrs)[0]
-    wide = [a.astype(np.float32) if dtype(a.dtype) is element else a for a in arrays]
-    (found,) = op.evaluate(wide, attrs)
-    with np.errstate(all="ignore"):
-        return found.astype(element.numpy) if found.dtype == np.float32 else found
-
-
-def unit(x: np.ndarray) -> np.ndarray:
-    """The unit in the last place of each element, in a wide type."""
-    info = ml_dtypes.finfo(x.dtype)
-    wide = np.abs(x.astype(np.float64))
-    _, exponent = np.frexp(wide)
-    return np.ldexp(1.0, np.maximum(exponent - 1, info.minexp) - info.nmant)
-
-
-def at(arrays: list[np.ndarray], difference: Any) -> list[Any]:
-    index = getattr(difference, "index", None)
-    return [] if index is None else [a[index] for a in arrays]
+def real_dtypes(op: type[Op]) -> list[str]:
+    """The dtypes of an op but the complex ones, which `test_complex.py` has."""
+    return [name for name in dtypes_of(op) if not DTYPES[name].is_complex]
 
 
 #: Where the result with NaNs is unspecified, or an overflow depends on the order.
@@ -226,7 +49,7 @@ TAME = {"maximum_fast", "minimum_fast", "prod"}
 def reduction_cases(op: type[Reduction]) -> list[tuple[str, tuple[int, ...], StrideFact]]:
     dims = [(1,), (0,), (0, 1)]
     return [
-        (n, d, f) for f in (PACKED, ANY_STRIDES) for n in dtypes_of(op) for d in (dims if f == PACKED else dims[:1])
+        (n, d, f) for f in (PACKED, ANY_STRIDES) for n in real_dtypes(op) for d in (dims if f == PACKED else dims[:1])
     ]
 
 
@@ -284,7 +107,7 @@ def check_reduction(
 
 def scan_cases(op: type[Scan]) -> list[tuple[str, int, bool, StrideFact]]:
     return [
-        (n, axis, exclusive, f) for f in (PACKED, ANY_STRIDES) for n in dtypes_of(op.fold()) for axis, exclusive in
+        (n, axis, exclusive, f) for f in (PACKED, ANY_STRIDES) for n in real_dtypes(op) for axis, exclusive in
         (((1, False), (0, True), (1, True), (0, False)) if f == PACKED else ((1, True), (0, False)))
     ]  # fmt: skip
 
@@ -461,8 +284,8 @@ def test_every_fact_gives_the_same() -> None:
     """Code compiled for the very strides of each layout computes the same bits as code for packed arrays."""
     x = values("f32", SHAPE, 3, (-4, 4), False)
     layouts: dict[str, Callable[[np.ndarray], np.ndarray]] = {
-        "packed": lambda a: a, **LAYOUTS, "rows": lambda a: _inside(a, (2, 1)),
-        "columns": lambda a: _inside(a.T, (2, 1)).T,
+        "packed": lambda a: a, **LAYOUTS, "rows": lambda a: inside(a, (2, 1)),
+        "columns": lambda a: inside(a.T, (2, 1)).T,
         "repeated": lambda a: np.broadcast_to(a[:1], a.shape),
     }  # fmt: skip
     facts = {stride_fact(layout(x)) for layout in layouts.values()}
@@ -482,7 +305,6 @@ def test_every_fact_gives_the_same() -> None:
 
 #: How many comparisons of one result with its meaning the tests above make, by family.
 COUNTED = {
-    "map": sum(len(cases) for op in MAPS for cases in map_cases(op)) * len(MAP_SHAPES),
     "reduction": sum(len(reduction_cases(op)) * len(reduction_shapes(op)) for op in REDUCTIONS),
     "scan": sum(len(scan_cases(op)) for op in SCANS) * len(SCAN_SHAPES),
     "view": sum(len(view_cases(op)) for op in PARAMETRISED_VIEWS) * len(ALL_LAYOUTS),

@@ -1,7 +1,7 @@
-"""Every map, reduction, scan and most views for operands of rank 0 to 6: machine code against the op's NumPy meaning.
+"""Every reduction, scan and most views for operands of rank 1 to 6: machine code against the op's NumPy meaning.
 
 As in `test_generated.py` one compiled function an op holds all its cases, here one a rank with strides known only at
-run time; dtypes take turns.  Maps of several operands get them of falling rank, so they broadcast.
+run time; dtypes take turns.
 """
 
 from __future__ import annotations
@@ -12,26 +12,12 @@ import numpy as np
 import pytest
 
 from txc.compiler.bisect import differing
-from txc.compiler.facts import StrideFact
 from txc.compiler.frontend.apply import apply
-from txc.dialects.registry import OPS, Map, Reduction, Scan, View
+from txc.dialects.registry import OPS, Reduction, Scan, View
 from txc.dialects.types import tensor_type
 
-from .test_generated import (
-    ALL_LAYOUTS,
-    MAP_PARAMETERS,
-    MAPS,
-    REDUCTIONS,
-    SCANS,
-    TAME,
-    Program,
-    check_map,
-    check_reduction,
-    check_scan,
-    dtypes_of,
-    operand_dtypes,
-    values,
-)  # fmt: skip
+from .generated import REDUCTIONS, SCANS, Program, any_strides, values
+from .test_generated import ALL_LAYOUTS, TAME, check_reduction, check_scan, real_dtypes
 
 RANKS = range(7)
 SIZES = (2, 3, 1, 4, 2, 3)
@@ -44,10 +30,6 @@ def shapes(rank: int) -> list[tuple[int, ...]]:
     return [usual, usual[::-1], (1,) * rank, empty] if rank else [()]
 
 
-def any_strides(rank: int) -> StrideFact:
-    return ("strides", *"s" * rank)
-
-
 def turn(names: list[str], at: int) -> str:
     return names[at % len(names)]
 
@@ -56,42 +38,9 @@ def laid_out(a: np.ndarray, at: int) -> np.ndarray:
     return list(ALL_LAYOUTS.values())[at % len(ALL_LAYOUTS)](a) if a.ndim else a
 
 
-def map_ranks(op: type[Map]) -> list[tuple[int, str]]:
-    """Ranks and dtypes; long bodies are functions of their own, and the last dtype is the one that has most of them."""
-    names = dtypes_of(op)
-    return [(r, turn(names if op.cost < Map.OUTLINED else names[-1:], r + len(op.name))) for r in RANKS]
-
-
-@pytest.mark.parametrize("op", MAPS, ids=lambda op: op.name)
-def test_map(op: type[Map]) -> None:
-    attrs = MAP_PARAMETERS.get(op.name, [{}])[-1]
-    cases = map_ranks(op)
-    domain = op.domain
-
-    def drawn(name: str, shape: tuple[int, ...], seed: int) -> list[np.ndarray]:
-        tame = op.name == "pow"
-        return [
-            values(n, shape[min(i, len(shape)) :], seed + i, domain, special=not tame)
-            for i, n in enumerate(operand_dtypes(op, name))
-        ]
-
-    with Program(op.name) as program:
-        for rank, name in cases:
-            given = drawn(name, SIZES[:rank], 0)
-            program.outputs.append(apply(op, *(program.input(a, any_strides(a.ndim)) for a in given), **attrs))
-    executable = program.compile()
-    for seed in range(4):
-        at = [shapes(rank)[seed % len(shapes(rank))] for rank, _ in cases]
-        given = [[laid_out(a, seed + r) for a in drawn(n, s, 5 * seed)] for (r, n), s in zip(cases, at)]
-        got = executable([a for arrays in given for a in arrays])
-        for (_, name), shape, arrays, result in zip(cases, at, given, got, strict=True):
-            arrays = [np.broadcast_to(a, shape) for a in arrays]
-            check_map(op, attrs, arrays, result, f"{op.name} of {name} for {shape}")
-
-
 def reduction_ranks(op: type[Reduction]) -> list[tuple[int, str, tuple[int, ...]]]:
     """Ranks, dtypes and dims: every second one, or all of them."""
-    names = dtypes_of(op)
+    names = real_dtypes(op)
     return [(rank, turn(names, rank), tuple(range(0, rank, 1 if rank % 3 == 2 else 2))) for rank in RANKS[1:]]
 
 
@@ -119,7 +68,7 @@ def test_reduction(op: type[Reduction]) -> None:
 
 @pytest.mark.parametrize("op", SCANS, ids=lambda op: op.name)
 def test_scan(op: type[Scan]) -> None:
-    names = dtypes_of(op.fold())
+    names = real_dtypes(op)
     cases = [(rank, turn(names, rank), rank // 2) for rank in RANKS[1:]]
     domain = (0.5, 1.5) if op.fold().name == "prod" else (-40, 40)
     with Program(op.name) as program:
@@ -169,7 +118,6 @@ def test_view(name: str) -> None:
 
 #: How many comparisons of one result with its meaning the tests above make, by family.
 COUNTED = {
-    "map": len(MAPS) * len(RANKS) * 4,
     "reduction": sum(len(reduction_ranks(op)) * (4 if op.empty else 3) for op in REDUCTIONS),
     "scan": len(SCANS) * 6 * 4,
     "view": len(VIEWS) * 6 * 3,
