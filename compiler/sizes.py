@@ -25,12 +25,12 @@ LARGEST, MOST = 64, 4
 
 
 def small_sizes(version: Version, call: Call) -> dict[str, int]:
-    """The sizes of a call's arrays, from 2 to `LARGEST`, that a version's code has as symbols: by symbol (``x.1``)."""
+    """The sizes of a call's arrays, from 1 to `LARGEST`, that a version's code has as symbols: by symbol (``x.1``)."""
     symbols = set(version.executable.code.symbols)
     leaves = call.leaves()
     given = [(i.name, leaves[i.name].value.shape) for i in version.signature.arrays if not i.hidden]
     sizes = {f"{name}.{d}": n for name, shape in given for d, n in enumerate(shape)}
-    return {symbol: n for symbol, n in sizes.items() if symbol in symbols and 2 <= n <= LARGEST}
+    return {symbol: n for symbol, n in sizes.items() if symbol in symbols and 1 <= n <= LARGEST}
 
 
 class Evidence:

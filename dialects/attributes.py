@@ -333,9 +333,24 @@ def ir_tensor(value: TensorType) -> builtin.TensorType[Any]:
     return builtin.TensorType(element_type(value.dtype), shape, encoding)
 
 
-@lru_cache(maxsize=65536)
 def tensor_of(ir_type: Attribute) -> TensorType:
-    """The `TensorType` of an IR tensor type; ValueError where it lacks its dims."""
+    """The `TensorType` of an IR tensor type; ValueError where it lacks its dims.
+
+    Every pass asks, so the answer stays with the type, as a `cached_property` would: looking it up in a table would
+    hash all that the type is made of.
+    """
+    kept = vars(ir_type)
+    found = kept.get(_READ)
+    if found is None:
+        found = kept[_READ] = _tensor_of(ir_type)
+    return found
+
+
+#: Where an IR type keeps its `TensorType`.
+_READ = "_txc_tensor_type"
+
+
+def _tensor_of(ir_type: Attribute) -> TensorType:
     if not isinstance(ir_type, builtin.TensorType):
         raise ValueError(f"{ir_type} is not a tensor")
     element = scalar_dtype(ir_type.element_type)

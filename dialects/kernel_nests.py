@@ -7,7 +7,7 @@ from functools import lru_cache
 from typing import Any
 
 from xdsl.dialects import builtin
-from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, IntegerAttr, StringAttr
+from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, IntegerAttr, StringAttr, UnitAttr
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.irdl import (
     AttrSizedOperandSegments,
@@ -56,6 +56,7 @@ __all__ = [
     "ScatterOp",
     "YieldOp",
     "expect_block",
+    "is_bound",
     "segments",
     "shape_of",
     "terminator",
@@ -74,7 +75,7 @@ def shape_of(value_type: Attribute) -> tuple[DType, tuple[Dim, ...]]:
 BOUND = "..t"
 
 
-def _is_bound(symbol: Sym) -> bool:
+def is_bound(symbol: Sym) -> bool:
     return symbol.name.startswith(BOUND)
 
 
@@ -365,7 +366,7 @@ class ScatterOp(IRDLOperation):
         A point stores after it has read.  So without order, and where the store's place differs between points in dims
         that no data decides, what agrees with the store in these dims is a point's own.
         """
-        own = [i for i, e in enumerate(self.out_map.data.exprs) if not any(_is_bound(s) for s in e.symbols())]
+        own = [i for i, e in enumerate(self.out_map.data.exprs) if not any(is_bound(s) for s in e.symbols())]
         exprs = [self.out_map.data.exprs[i] for i in own]
         apart = {s for e in exprs for s in e.symbols()} >= {Sym(f"d{i}") for i in range(len(self.extents.data))}
         reads = [(v, m.exprs) for v, m in zip(self.ins, self.maps_in())]
@@ -397,7 +398,8 @@ class ForeignOp(IRDLOperation):
     """A computation that is no loop nest: whole tensors in, whole fresh tensors out, by the loop generator `fn`.
 
     It reads all of `ins` and writes all of `outs` (on tensors: its results), which are other memory, and has no other
-    effect.  `params` are what the generator takes.
+    effect.  `params` are what the generator takes.  Where it is `in_place`, its one result may be where its one operand
+    is: what its threads share are parts that each reads before it writes them.
     """
 
     name = "kernel.foreign"
@@ -405,6 +407,7 @@ class ForeignOp(IRDLOperation):
     outs = var_operand_def()
     fn = attr_def(StringAttr)
     parameters = attr_def(DictionaryAttr)
+    in_place = opt_attr_def(UnitAttr)
     results_ = var_result_def()
     irdl_options = (AttrSizedOperandSegments(as_property=False),)
 
@@ -415,12 +418,15 @@ class ForeignOp(IRDLOperation):
         outs: Sequence[SSAValue],
         params: Mapping[str, Any],
         result_types: Sequence[Attribute] = (),
+        in_place: bool = False,
     ):
         attributes: dict[str, Attribute] = {
             "fn": string_attr(fn),
             "parameters": DictionaryAttr({k: to_attr(v) for k, v in params.items()}),
             "operandSegmentSizes": segments(len(ins), len(outs)),
         }
+        if in_place:
+            attributes["in_place"] = UnitAttr()
         Operation.__init__(self, operands=[*ins, *outs], result_types=list(result_types), attributes=attributes)
 
     @property

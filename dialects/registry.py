@@ -420,11 +420,13 @@ class View(Op):
 class Structural(Op):
     """An op with inference and lowering of its own.
 
-    `foreign` names the loop generator of an op that is no nest: fusion makes it a `kernel.foreign`.
+    `foreign` names the loop generator of an op that is no nest: fusion makes it a `kernel.foreign`.  `in_place` says
+    that these loops may write the result where the operand is, which has its type.
     """
 
     family = "structural"
     foreign: ClassVar[str] = ""
+    in_place: ClassVar[bool] = False
 
 
 class Composite(Op):

@@ -243,18 +243,18 @@ def leaf(decl: type[Op] | str) -> type[Any]:
 
 def order_of(decl: type[Op], operands: Sequence[SSAValue], params: Mapping[str, Any]) -> Order | None:
     """The order of arithmetic of an operation, fixed when it is made; None where it has none."""
+    if decl.family not in ("reduction", "scan") and decl.name != "contract":
+        return None
     types = [tensor_of(v.type) for v in operands]
     bound = decl.for_params(params)
     if decl.family == "reduction":
         return bound.order(types[0], params["dims"], slides(operands[0], params["dims"]))  # type: ignore[attr-defined]
     if decl.family == "scan":
         return bound.order(types[0], params["axis"])  # type: ignore[attr-defined]
-    if decl.name == "contract":
-        sides = zip(operands, zip(*params["pairs"]))
-        return contract_order(
-            types, (*params["batch"], *params["pairs"]), any(slides(value, dims) for value, dims in sides)
-        )
-    return None
+    sides = zip(operands, zip(*params["pairs"]))
+    return contract_order(
+        types, (*params["batch"], *params["pairs"]), any(slides(value, dims) for value, dims in sides)
+    )
 
 
 def contract_order(operands: Sequence[TensorType], pairs: Sequence[tuple[int, int]], slides: bool = False) -> Order:

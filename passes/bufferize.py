@@ -23,6 +23,7 @@ from ..dialects.attributes import (
     BufferInfo,
     BufferType,
     DimsAttr,
+    MapAttr,
     buffer_type,
     dim_attr,
     from_attr,
@@ -207,7 +208,13 @@ class _Walk:
         target = self.state.wishes.get(value)
         if target is not None and not self._conflicts(target, op):
             return target
-        return self._allocate(_packed(value, _layout(value)), op)
+        info = _packed(value, _layout(value))
+        for operand in _replaced(op):
+            buffer = self.state.buffers[operand]
+            writable = self.state.in_place and buffer in self.state.writable
+            if writable and buffer.type == buffer_type(info) and not self.state.is_busy(buffer, op):
+                return buffer
+        return self._allocate(info, op)
 
     def _conflicts(self, target: SSAValue, op: Operation) -> bool:
         """Whether computing `op` straight into the target would destroy something that it, or a later op, reads."""
@@ -215,7 +222,7 @@ class _Walk:
         if self.state.is_busy(target, op):
             return True
         if not isinstance(op, kernel.GenericOp) or op.is_reduction:
-            used = uses_inside(op)
+            used = uses_inside(op) - set(_replaced(op) if self.state.in_place else ())
             return any(v in used for v in held)
         return any(index is None or not index.is_identity for v, index in _reads(op) if v in held)
 
@@ -306,7 +313,7 @@ class _Walk:
     def _visit_foreign(self, op: kernel.ForeignOp) -> None:
         targets = [self._result_buffer(r, op) for r in op.results]
         ins = [self.state.buffers[v] for v in op.ins]
-        self.block.add_op(kernel.ForeignOp(op.fn.data, ins, targets, op.params))
+        self.block.add_op(kernel.ForeignOp(op.fn.data, ins, targets, op.params, in_place=op.in_place is not None))
         for result, target in zip(op.results, targets):
             self.state.bind(result, target)
 
@@ -479,7 +486,14 @@ def _origin(value: SSAValue, owner: Operation) -> SSAValue | None:
         return owner.outs[position] if owner.outs else None
     if isinstance(owner, kernel.ScatterOp):
         return owner.base
+    if isinstance(owner, kernel.ForeignOp):
+        return next((v for v in _replaced(owner) if not is_live_after(v, owner)), None)
     return owner.inits[position] if isinstance(owner, (kernel.ForOp, kernel.WhileOp)) else None
+
+
+def _replaced(op: Operation) -> Sequence[SSAValue]:
+    """The operand in whose memory the result of a foreign kernel may be."""
+    return op.ins if isinstance(op, kernel.ForeignOp) and op.in_place is not None else ()
 
 
 def _reads(op: kernel.GenericOp) -> list[tuple[SSAValue, IndexMap | None]]:
@@ -504,7 +518,7 @@ def _apart(one: IndexMap | None, other: IndexMap) -> bool:
 def _drop_shared(nest: kernel.GenericOp, shared: int) -> None:
     """Values that live within one row have no shared dims: leave those out of their index maps."""
 
-    def fit(index: IndexMap, value: SSAValue) -> kernel.MapAttr:
+    def fit(index: IndexMap, value: SSAValue) -> MapAttr:
         assert isinstance(value.type, BufferType)
         if len(index.exprs) == value.type.data.rank:
             return map_attr(index)

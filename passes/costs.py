@@ -14,6 +14,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
+from functools import lru_cache
 
 from xdsl.dialects.builtin import DictionaryAttr, FloatAttr, ModuleOp, f64
 from xdsl.ir import Operation
@@ -291,7 +292,12 @@ def assumed_number(d: Dim, sizes: Mapping[str, int] | None = None) -> float:
 
 def assumed_size(tensor: TensorType) -> float:
     """The number of elements of a tensor, so estimated."""
+    return _assumed_points(tensor.dims)
+
+
+@lru_cache(maxsize=4096)
+def _assumed_points(dims: tuple[Dim, ...]) -> float:
     total = 1.0
-    for d in tensor.dims:
+    for d in dims:
         total *= assumed_number(d)
     return total

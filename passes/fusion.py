@@ -142,7 +142,8 @@ class _Scope:
         assert issubclass(decl, Structural) and decl.foreign, f"fusion has no rule for {op.name}"
         params = {**op.params, "has_fma": self.options.has_fma}
         ins = [self.tensor(v) for v in op.operands]
-        self._emit(op, kernel.ForeignOp(decl.foreign, ins, (), params, [r.type for r in op.results]))
+        types = [r.type for r in op.results]
+        self._emit(op, kernel.ForeignOp(decl.foreign, ins, (), params, types, decl.in_place))
 
     def _visit_insert(self, op: TxOp) -> None:
         base, value = op.operands

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from xdsl.dialects import arith, func
@@ -11,10 +12,10 @@ from xdsl.dialects.builtin import FloatAttr, IntegerAttr
 from xdsl.ir import Block, Operation, Region, SSAValue
 
 from ..dialects import kernel, loop
-from ..dialects.attributes import BufferInfo, BufferType, dim_attr
+from ..dialects.attributes import BufferInfo, BufferType, DimsAttr, dim_attr
 from ..dialects.body_builder import BodyBuilder
 from ..dialects.dim_rules import constant_bound, expand_mods, linear_in, simplify
-from ..dialects.dims import Dim, Sym, dim, sym
+from ..dialects.dims import Dim, Sym, dim, maximum, minimum, sym
 from ..dialects.index_map import IndexMap
 from .costs import Costs
 from .kernel_figures import kernel_label
@@ -25,7 +26,6 @@ from .work import bytes_of, operations_and_chain, time_of
 
 __all__ = ["Access", "LoopWriter", "Point", "accesses", "body_cost", "bound", "buffer_info", "either", "slice_of"]
 
-ALWAYS = dim(1)
 #: `arith.cmpi`'s number of ``sge``.
 SIGNED_AT_LEAST = 5
 #: Where each iterator ``d0, d1, …`` of a nest stands, as an expression over loop iterators.
@@ -118,6 +118,8 @@ class LoopWriter:
     streams: bool = True
     #: Extents of iterators of the loops being written, by which indices become simpler.
     extents: Mapping[Sym, Dim] = field(default_factory=dict)
+    #: 1 in calls that use the temporaries which are allocated now, 0 in others.
+    needed: Dim = field(default_factory=lambda: dim(1))
 
     def fresh(self) -> Dim:
         """A new iterator."""
@@ -135,20 +137,33 @@ class LoopWriter:
         """Copies of a nest's body, unrolled in the loop over `along`; what does not change there runs before it."""
         return self.costs.copies(*operations_and_chain(_changing(nest, along)))
 
+    @contextmanager
+    def only_where(self, excess: Dim) -> Iterator[None]:
+        """Temporaries that are allocated meanwhile take no memory in calls in which an expression is not positive.
+
+        They do where the expression has symbols that are known only later in a call.
+        """
+        before, given = self.needed, self.function.attributes["tx.symbols"]
+        assert isinstance(given, DimsAttr)
+        if excess.symbols() <= {d.symbol for d in given.data}:
+            self.needed = before * minimum(1, maximum(0, excess))
+        yield
+        self.needed = before
+
     def bind(self, block: Block, value: SSAValue) -> Dim:
         """An i64 as a symbol for the rest of the block."""
         name = f"{kernel.BOUND}{next(self.counter)}."
         block.add_op(loop.BindOp(value, name))
         return sym(name)
 
-    def allocate(self, block: Block, info: BufferInfo, scope: str = "arena", needed: Dim = ALWAYS) -> SSAValue:
-        """A temporary at the end of the arena (or of each worker's own); where `needed` is 0 it takes no memory."""
+    def allocate(self, block: Block, info: BufferInfo, scope: str = "arena") -> SSAValue:
+        """A temporary at the end of the arena (or of each worker's own)."""
         attribute = "tx.arena" if scope == "arena" else "tx.thread_arena"
         size = self.function.attributes[attribute]
         assert isinstance(size, loop.DimAttr)
         made = loop.AllocOp(info, size.data, scope)
         block.add_op(made)
-        self.function.attributes[attribute] = dim_attr(size.data + aligned_bytes(info, self.ranges) * needed)
+        self.function.attributes[attribute] = dim_attr(size.data + aligned_bytes(info, self.ranges) * self.needed)
         return made.result
 
     def body(

@@ -77,6 +77,9 @@ class NestBuilder:
 
     def pull(self, value: SSAValue, index: IndexMap) -> Value:
         """The scalar of a value at a point; what it is made from first, on a stack of our own: chains may be long."""
+        found = self._pulled.get((value, index))
+        if found is not None:
+            return found
         waiting = [((value, index), False)]
         while waiting:
             key, ready = waiting.pop()

@@ -35,6 +35,7 @@ from .schedule_scatter import schedule_scatter
 from .schedule_search import schedule_search
 from .schedule_sort import schedule_sort
 from .schedule_walk import ScheduleWalk
+from .unit_iterators import drop_unit_iterators
 from .work import time_of
 
 __all__ = ["FOREIGN", "CpuSchedule", "ScheduleCpuPass"]
@@ -109,6 +110,8 @@ class CpuSchedule(ScheduleWalk):
         if nest.order is not None and nest.order.data.kind == "unit":
             raise PassFailedException(f"the order {nest.order.data} is that of a GPU's matrix units")
         before = block.last_op
+        if not done:
+            drop_unit_iterators(nest)
         if not nest.is_reduction:
             schedule_map(self.writer, nest, block, self.lanes, done, serial)
         elif nest.is_scan:

@@ -17,12 +17,12 @@ from xdsl.passes import ModulePass
 
 from ..dialects import kernel, loop
 from ..dialects.attributes import dim_attr
-from ..dialects.dims import Dim, dim, maximum, minimum
+from ..dialects.dims import Dim, dim
 from .contraction import factors_of
 from .costs import Costs
 from .kernel_figures import kernel_label
 from .locations import carry_loc
-from .loop_writer import LoopWriter, either
+from .loop_writer import LoopWriter, buffer_info, either
 from .matrix_units import held_factors
 from .remarks import recorded, remark
 from .row_staging import are_separable, separated
@@ -33,6 +33,8 @@ from .schedule_gpu_panels import Panels, holds_contraction
 from .schedule_gpu_reduce import schedule_gpu_reduction, takes_reduction
 from .schedule_gpu_rows import schedule_gpu_rows, takes_rows
 from .schedule_gpu_scan import SHORT_ROW, schedule_gpu_scan, takes_scan
+from .schedule_gpu_sort import SHORT_ROW as SHORT_SORT
+from .schedule_gpu_sort import schedule_gpu_sort, takes_sort
 from .schedule_gpu_threads import write_as_threads
 from .schedule_gpu_units import UnitsSchedule
 from .schedule_map import Lanes
@@ -118,6 +120,8 @@ class GpuSchedule(ScheduleWalk):
             )  # fmt: skip
         if isinstance(op, kernel.RowsOp) and any(map(takes_scan, op.nests)) and are_separable(op):
             return "apart", "a scan's rows have threads of their own", lambda block: self._scans(op, block)
+        if isinstance(op, kernel.ForeignOp) and takes_sort(op):
+            return "sort", "blocks sort tiles, then elements find their places", lambda block: self._sort(op, block)
         why = "few can share it, so each does what a thread or lane of a CPU does"
         return "threads", why, lambda block: self._as_threads(op, block)
 
@@ -125,23 +129,43 @@ class GpuSchedule(ScheduleWalk):
         """Some rows a block through all nests, or contractions and the nests between them one after another."""
         panels = Panels(self.writer, op, self.grid)
         excess = panels.excess if panels.can_be else dim(0)
-        needed = 1 - minimum(1, maximum(0, excess))
-        either(block, excess, panels.write, lambda inner: self._apart(op, panels.runs, inner, needed))
+        self._either(block, excess, panels.write, lambda inner: self._apart(op, panels.runs, inner))
 
     def _scans(self, op: kernel.RowsOp, block: Block) -> None:
         """Nests one after another, where rows are long enough for that."""
         longest = next(nest.extents.data[-1] for nest in op.nests if takes_scan(nest))
         runs = [[nest] for nest in op.nests]
-        either(
+        self._either(
             block, longest - SHORT_ROW,
-            lambda inner: self._apart(op, runs, inner, dim(1)), lambda inner: self._as_threads(op, inner),
+            lambda inner: self._apart(op, runs, inner), lambda inner: self._as_threads(op, inner),
         )  # fmt: skip
 
-    def _apart(
-        self, op: kernel.RowsOp, runs: Sequence[Sequence[kernel.GenericOp]], block: Block, needed: Dim
+    def _sort(self, op: kernel.ForeignOp, block: Block) -> None:
+        """By blocks, where rows are long enough for that."""
+        length = buffer_info(op.ins[0]).dims[op.params["axis"]]
+        self._either(
+            block, length - SHORT_SORT,
+            lambda inner: schedule_gpu_sort(self.writer, op, inner), lambda inner: self._as_threads(op, inner),
+        )  # fmt: skip
+
+    def _either(
+        self, block: Block, excess: Dim, where: Callable[[Block], None], otherwise: Callable[[Block], None]
     ) -> None:  # fmt: skip
-        """Runs of the nests of rows one after another, with memory between them, which is `needed` (1) or not (0)."""
-        for run in separated(runs, op.n_shared, lambda info: self.writer.allocate(block, info, needed=needed)):
+        """One of two ways, each with temporaries that the other does without."""
+
+        def one(inner: Block) -> None:
+            with self.writer.only_where(excess):
+                where(inner)
+
+        def other(inner: Block) -> None:
+            with self.writer.only_where(1 - excess):
+                otherwise(inner)
+
+        either(block, excess, one, other)
+
+    def _apart(self, op: kernel.RowsOp, runs: Sequence[Sequence[kernel.GenericOp]], block: Block) -> None:
+        """Runs of the nests of rows one after another, with memory between them."""
+        for run in separated(runs, op.n_shared, lambda info: self.writer.allocate(block, info)):
             made = run[0] if len(run) == 1 else kernel.RowsOp(op.n_shared, Block([*run, kernel.YieldOp()]), [])
             before = block.last_op
             self.kernel(made, block)

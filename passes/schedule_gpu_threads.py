@@ -14,6 +14,7 @@ from xdsl.ir import Block, Operation, SSAValue
 from ..dialects import loop
 from ..dialects.attributes import BufferInfo, dims_attr, integer_attr, scalar_dtype
 from ..dialects.dims import Dim, dim, minimum
+from ..dialects.kernel_nests import is_bound
 from .gpu_loops import is_of_host
 from .locations import carry_loc
 from .loop_writer import LoopWriter, buffer_info
@@ -117,7 +118,9 @@ class _Threads:
         """The iterations of a parallel loop, or of one in lanes, as threads."""
         assert isinstance(op, loop.ParallelOp | loop.ForOp)
         lower, upper, step = op.lower.data, op.upper.data, op.step.data
-        trips = (upper - lower + (step - 1)) // step
+        # Memory is there before anything is bound: for as many as with the smallest step.
+        known = not any(is_bound(s) for s in step.symbols())
+        trips = (upper - lower + (step - 1)) // step if known else upper - lower
         body = op.regions[0].detach_block(0)
         op.detach()
         number, name = self.writer.fresh(), op.iv.data

@@ -57,7 +57,7 @@ def add_loops(
     else:
         number, step = writer.fresh(), 1
         points = product([level.trips for level in levels]) * work
-        worthwhile = maximum(1, minimum(PIECES, points // writer.costs.chunk(nanoseconds)))
+        worthwhile = minimum(PIECES, points // writer.costs.chunk(nanoseconds))
         body, trips, cut = _task(writer, block, levels, body, number, worthwhile)
         work = work * cut
     body.add_op(loop.YieldOp())
@@ -70,13 +70,15 @@ def _task(
 ) -> tuple[Block, Dim, Dim]:
     """The loops of task `number`, how many tasks there are, and how often the body runs in one.
 
-    About as many as are `wanted`, and at least one for each iteration of the outermost loop.
+    About as many as are `wanted`, and at least one for each iteration of the outermost loop.  Quotients are rounded
+    down and one is added: rounding up would divide what may be negative.  So the last piece may be empty.
     """
     sizes, pieces = [dim(1)], [bound(writer, block, levels[0].trips)]
     for level in levels[1:]:
-        wanted = bound(writer, block, _quotient(wanted, maximum(1, pieces[-1])))
-        sizes.append(bound(writer, block, maximum(1, _quotient(level.trips, wanted))))
-        pieces.append(bound(writer, block, _quotient(level.trips, sizes[-1])))
+        trips = bound(writer, block, level.trips)
+        wanted = bound(writer, block, wanted // maximum(1, pieces[-1]) + 1)
+        sizes.append(bound(writer, block, trips // wanted + 1))
+        pieces.append(bound(writer, block, trips // sizes[-1] + 1))
     task = Block()
     starts = [
         bound(writer, task, place * size * level.step)
@@ -86,11 +88,6 @@ def _task(
         body = level.around(body, start, minimum(level.extent, start + size * level.step))
     _move(body, task)
     return task, product(pieces), product(sizes)
-
-
-def _quotient(a: Dim, b: Dim) -> Dim:
-    """Rounded up."""
-    return (a + (b - 1)) // b
 
 
 def _move(source: Block, target: Block) -> None:

@@ -75,9 +75,9 @@ def emit(
 
 def resolved(v: Value) -> TensorType:
     """The type of a value with what unification has learnt."""
-    facts = table()
-    if facts.substitutions:
-        v.type = v.type.with_dims(tuple(facts.resolve(d) for d in v.type.dims))
+    dims = table().resolve_all(v.type.dims)
+    if dims is not v.type.dims:
+        v.type = v.type.with_dims(dims)
     return v.type
 
 

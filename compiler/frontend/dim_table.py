@@ -52,6 +52,8 @@ class DimTable:
         #: How messages name a symbol: ``dim 0 of x``.
         self.names: dict[Sym, str] = {}
         self.substitutions: dict[Sym, Dim] = {}
+        #: What the substitutions so far make of the dims of tensors.
+        self._resolved: dict[tuple[Dim, ...], tuple[Dim, ...]] = {}
         self.guards: list[Guard] = []
         #: Loop variables in scope of the trace, outermost first, with their smallest and largest value.
         self.loops: dict[Sym, tuple[Dim, Dim]] = {}
@@ -68,6 +70,16 @@ class DimTable:
     def resolve(self, d: DimLike) -> Dim:
         """`d` with every substitution applied."""
         return dim(d).substitute(self.substitutions) if self.substitutions else dim(d)
+
+    def resolve_all(self, dims: tuple[Dim, ...]) -> tuple[Dim, ...]:
+        """Dims with every substitution applied; the same object where that changes none."""
+        if not self.substitutions:
+            return dims
+        found = self._resolved.get(dims)
+        if found is None:
+            found = tuple(d.substitute(self.substitutions) for d in dims)
+            found = self._resolved[dims] = dims if found == dims else found
+        return found
 
     def hint(self, d: DimLike) -> int | None:
         """The value of `d` in the traced call; None where it depends on a loop variable or nothing was called."""
@@ -269,6 +281,7 @@ class DimTable:
                 continue
             self.substitutions = {k: v.substitute({s: value}) for k, v in self.substitutions.items()}
             self.substitutions[s] = value
+            self._resolved.clear()
             return
 
     def _range(self, d: Dim) -> tuple[Dim | None, Dim | None]:

@@ -138,8 +138,8 @@ class Tensor(Operators, Elements):
     def type(self) -> TensorType:
         """Dtype and dims as the graph has them."""
         known = self._type if self._parent is not None else _typed(self._value)
-        facts = table()
-        return known.with_dims(tuple(facts.resolve(d) for d in known.dims)) if facts.substitutions else known
+        dims = table().resolve_all(known.dims)
+        return known if dims is known.dims else known.with_dims(dims)
 
     @property
     def dims(self) -> tuple[Dim, ...]:

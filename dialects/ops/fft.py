@@ -16,6 +16,7 @@ class Dft(Structural):
     """``sum(x[j] * exp(-+2*pi*i*j*k/n))`` along `axis`; `sign` is that of the exponent.  Never scaled; any size."""
 
     foreign = "fft"
+    in_place = True
     params: ClassVar[dict[str, Param]] = {"axis": axis(-1), "sign": choice("minus", "plus", default="minus")}
 
     @classmethod

@@ -4,11 +4,11 @@
 // image is work for all of them, where it is worth handing over.  Places within a task are counted, not divided.
 
 // CHECK: @images
-// CHECK: loop.index {expr = #tx.dim<"((max(1, min(((b*m*n) // 16384), 256)) - 1) // (max(1, b))) + 1">} : i64
+// CHECK: loop.index {expr = #tx.dim<"((min(((b*m*n) // 16384), 256)) // (max(1, b))) + 1">} : i64
 // CHECK-NEXT: loop.bind %{{[0-9]+}} {symbol = "[[WANTED:[.a-z0-9]+]]"}
-// CHECK-NEXT: loop.index {expr = #tx.dim<"max(((n - 1) // [[WANTED]]) + 1, 1)">} : i64
+// CHECK-NEXT: loop.index {expr = #tx.dim<"(n // [[WANTED]]) + 1">} : i64
 // CHECK-NEXT: loop.bind %{{[0-9]+}} {symbol = "[[SIZE:[.a-z0-9]+]]"}
-// CHECK-NEXT: loop.index {expr = #tx.dim<"((n - 1) // [[SIZE]]) + 1">} : i64
+// CHECK-NEXT: loop.index {expr = #tx.dim<"(n // [[SIZE]]) + 1">} : i64
 // CHECK-NEXT: loop.bind %{{[0-9]+}} {symbol = "[[PIECES:[.a-z0-9]+]]"}
 // CHECK-NEXT: "loop.parallel"
 // CHECK-NEXT: loop.index {expr = #tx.dim<"([[TASK:i[0-9]+]] // [[PIECES]])">} : i64

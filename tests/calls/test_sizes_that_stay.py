@@ -105,6 +105,14 @@ def test_small_contractions_in_place_and_with_scalars():
     assert len(reasons(step)) == 2 and "= 4" in reasons(step)[1]
 
 
+def test_a_product_with_one_row_becomes_a_sum_of_rows():
+    f = txc.jit(lambda a, b: a @ b)
+    bits = repeat(f, rows(1, 300), rows(300, 200))
+    assert reasons(f) == ["it was the first call", "calls kept having a.0 = 1"]
+    assert set(bits) == {bits[0]}
+    np.testing.assert_allclose(f(rows(2, 300), rows(300, 200)), rows(2, 300) @ rows(300, 200), rtol=1e-3, atol=1e-4)
+
+
 def test_several_threads_make_one_version():
     f = txc.jit(softmax)
     x = rows(100, 8)

@@ -275,12 +275,13 @@ def test_the_cache_keeps_ptx_and_plan(tmp_path: Path) -> None:
 
 def test_explain_says_how_kernels_are_scheduled() -> None:
     def f(x: Any) -> Any:
-        return np.cumsum(x, axis=1), np.sort(x, axis=1), x * 2, x.sum()
+        return np.cumsum(x, axis=1), np.sort(x, axis=1), x * 2, x.sum(), np.searchsorted(x[0], x[1])
 
     text = txc.jit(f, device="ptx-sim").explain(X)
     for said in (
         "grid    fold(add): scan: a block for each block of the order prefix<1024, 8>",
-        "grid    sort: threads: few can share it, so each does what a thread or lane of a CPU does",
+        "grid    sort: sort: blocks sort tiles, then elements find their places",
+        "grid    searchsorted: threads: few can share it, so each does what a thread or lane of a CPU does",
         "grid    mul: map: elements are independent",
         "grid    fold(add): fold: threads share the order tree<1024, 64>",
         "by the cost model of a GPU (sizes that are not facts: 512)",

@@ -20,8 +20,8 @@ from txc.compiler.interpret import loops
 from txc.compiler.interpret.kernel import run as run_kernels
 from txc.compiler.options import Options
 from txc.compiler.pipeline import Stages, run_stages
+from txc.dialects.attributes import integer_attr
 from txc.dialects.loop import AsyncCopyOp, MatrixFoldOp, ParallelOp
-from txc.dialects.loop_base import integer
 from txc.dialects.order import Order, parse_order
 from txc.runtime.ptx_simulator import PtxSimulator
 from txc.runtime.ptx_simulator.counters import SECTOR, KernelCounts
@@ -236,15 +236,15 @@ def test_what_a_matrix_fold_is_checked_for() -> None:
         fold.attributes.clear()
         fold.attributes.update(attributes)
 
-    refused("128 rows in tiles of 24: the tile is a multiple of 16", tile_rows=integer(24))
+    refused("128 rows in tiles of 24: the tile is a multiple of 16", tile_rows=integer_attr(24))
     refused("there is no unit 'f17': f16, bf16, tf32", unit=StringAttr("f17"))
-    refused("the left pieces are f16[4, 1, 128, 8, 8], not f16[3, 1, 128, 8, 8]", stages=integer(4))
+    refused("the left pieces are f16[4, 1, 128, 8, 8], not f16[3, 1, 128, 8, 8]", stages=integer_attr(4))
     refused("the left pieces are bf16[3, 1, 128, 8, 8], not f16[3", unit=StringAttr("bf16"))
     refused("pieces of tf32 are 32 long, from 0 on, not 64", unit=StringAttr("tf32"))
     refused("warp groups of f16 have 64 rows, 16 a warp, and at most 256", warpgroup=UnitAttr())
     fold.operands[2] = fold.left
     refused("the sums of f16 are of f32, not of f16")
-    copy.attributes["elements"] = integer(16)
+    copy.attributes["elements"] = integer_attr(16)
     with pytest.raises(VerifyException, match="4, 8 or 16 bytes are copied at once, not 32"):
         copy.verify_()
     assert isinstance(parent, ParallelOp)

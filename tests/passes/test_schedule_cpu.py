@@ -10,7 +10,7 @@ import pytest
 from xdsl.dialects.func import FuncOp
 
 from txc.dialects.dims import Sym
-from txc.dialects.loop import BindOp, IndexOp, ParallelOp
+from txc.dialects.loop import AllocOp, BindOp, IndexOp, ParallelOp
 
 from .nests import Scheduled, function, nest, scheduled
 
@@ -57,7 +57,7 @@ def test_transposed_broadcast_and_guarded_maps(lanes: int) -> None:
 
 
 def tasks(made: Scheduled, env: dict[str, int]) -> int:
-    """Iterations of the function's only parallel loop."""
+    """Iterations of the function's only parallel loop; the last may be an empty piece."""
     values = {Sym(name): size for name, size in env.items()}
     body = next(op for op in made.module.body.block.ops if isinstance(op, FuncOp)).body.block
     for op in body.ops:
@@ -73,7 +73,7 @@ def test_threads_share_the_rows_of_few_images(lanes: int) -> None:
     x, y = "f32[b, n + 1, 2*m] by [2*n*m + 2*m, 2*m, 1]", "f32[b, n, m] by [n*m, m, 1]"
     text = nest("b, n, m", [("x", x, "d0, d1, d2")], [("y", y, "d0, d1, d2")], DOUBLE)
     made = scheduled(function({"x": x, "y": y}, text, "b, n, m"), lanes=lanes)
-    for (b, n, m), shared in {(0, 3, 5): 0, (2, 0, 3): 0, (1, 9, 9): 1, (1, 54, 40000): 54, (3, 7, 1): 3}.items():
+    for (b, n, m), shared in {(0, 3, 5): 0, (2, 0, 3): 2, (1, 9, 9): 1, (1, 54, 40000): 55, (3, 7, 1): 3}.items():
         env = {"b": b, "n": n, "m": m}
         assert tasks(made, env) == shared
         made.check([f32(b, n + 1, 2 * m), f32(b, n, m)], env, interpret=b * n * m < 1000)
@@ -157,6 +157,32 @@ def contraction(
         identity=f"-0.0 : {dtype}", merge=add(dtype), finish=finish or same(dtype),
     )  # fmt: skip
     return function({"a": a[0], "b": b[0], "c": c}, text, ", ".join(s for s in (m, n, k) if not s.isdigit()))
+
+
+@pytest.mark.parametrize("lanes", WIDTHS)
+@pytest.mark.parametrize(("m", "n"), [("1", "n"), ("m", "1"), ("1", "1")])
+def test_products_with_one_row_or_column_have_the_bits_of_any(m: str, n: str, lanes: int) -> None:
+    a, b = (f"f32[{m}, k] by [k, 1]", "d0, d2"), (f"f32[k, {n}] by [{n}, 1]", "d2, d1")
+    made = scheduled(contraction("f32", a, b, m=m, n=n), lanes=lanes)
+    assert not any(isinstance(op, AllocOp) for op in made.module.walk())
+    anything = scheduled(contraction("f32", ("f32[m, k] by [k, 1]", "d0, d2"), ("f32[k, n] by [n, 1]", "d2, d1")))
+    for rows, columns, k in [(1, 1, 0), (7, 5, 3), (300, 70, 40), (9, 17, 1030)]:
+        sizes = {"m": 1 if m == "1" else rows, "n": 1 if n == "1" else columns, "k": k}
+        arrays = [f32(sizes["m"], k), f32(k, sizes["n"]), f32(sizes["m"], sizes["n"])]
+        result = made.check(arrays, sizes, interpret=k < 1000)[2]
+        assert np.array_equal(result, anything.check(arrays, sizes, interpret=False)[2])
+
+
+def test_iterators_of_one_place_leave_what_a_body_counts() -> None:
+    y = "i64[n, 1, m] by [m, m, 1]"
+    body = '%a = loop.index {expr = #tx.dim<"100*d0 + 10*d1 + d2">} : i64\n'
+    body += '%b = kernel.read %m_x {index = #tx.dims<"d1, d2">, guards = #tx.dims<"d2 - d1 - 1">} : '
+    body += '!loop.buffer<"i64[1, m] by [m, 1]"> -> i64\n%c = arith.addi %a, %b : i64\nkernel.yield %c : i64'
+    text = nest("n, 1, m", [], [("y", y, "d0, d1, d2")], body)
+    made = scheduled(function({"x": "i64[1, m] by [m, 1]", "y": y}, text, "n, m"))
+    x = np.arange(1, 10)[None] * 1000
+    out = made.check([x, np.zeros((4, 1, 9), np.int64)], {"n": 4, "m": 9})[1]
+    assert np.array_equal(out[:, 0], 100 * np.arange(4)[:, None] + np.arange(9) + np.where(np.arange(9) > 0, x, 0))
 
 
 @pytest.mark.parametrize(("dtype", "lanes"), list(product(("f32", "f64"), WIDTHS)))
