@@ -31,7 +31,8 @@ commutes and re-orders.
 
 `passes/costs.py` answers all questions of speed, in nanoseconds, from these constants of the machine. `tensor-compile
 calibrate` measures them, a module carries what differs (`tx.machine`), and they are part of the keys of the cache.
-Sizes that are no facts are taken to be 512.
+Sizes that are no facts are taken to be 512. For a GPU it has constants of its own (`Machine.of_gpu`), of which none was
+measured.
 
 `jit(autotune=True)` searches around them (`compiler/tuning.py`): at the first call it scales one constant after the
 other, compiles where that changes the loops, runs both forms in turns on the call's own arguments, and takes what is
@@ -50,9 +51,11 @@ DECIDES = {
     "registers": "copies of unrolled bodies, sums held while rows are folded",
     "near_rate": "what a value costs that is kept, bytes a ns",
     "far_rate": "what whole tensors cost, bytes a ns",
+    "shared_rate": "what blocks of a GPU read that others read too, bytes a ns",
     "arithmetic": "what computing again costs, f32 operations a ns",
     "division": "the same of divisions and square roots, which have a port of their own",
     "handover": "pieces of parallel work: each takes as many ns as giving it to another thread",
+    "block_memory": "which rows stay with a block of a GPU",
 }
 
 
