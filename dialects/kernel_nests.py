@@ -395,11 +395,11 @@ class ScatterOp(IRDLOperation):
 
 @irdl_op_definition
 class ForeignOp(IRDLOperation):
-    """A computation that is no loop nest: whole tensors in, whole fresh tensors out, by the loop generator `fn`.
+    """A computation that is no loop nest: whole tensors in, whole tensors out, by the loop generator `fn`.
 
     It reads all of `ins` and writes all of `outs` (on tensors: its results), which are other memory, and has no other
     effect.  `params` are what the generator takes.  Where it is `in_place`, its one result may be where its one operand
-    is: what its threads share are parts that each reads before it writes them.
+    is: it consists of parts that threads share, each of which reads what it writes before.
     """
 
     name = "kernel.foreign"
@@ -436,3 +436,5 @@ class ForeignOp(IRDLOperation):
     def verify_(self) -> None:
         if bool(self.outs) == bool(self.results_):
             raise VerifyException("a foreign kernel has results on tensors, and on buffers outs")
+        if self.in_place is not None and (len(self.ins), len(self.outs) + len(self.results_)) != (1, 1):
+            raise VerifyException("a foreign kernel in place has one operand and one result")

@@ -14,7 +14,7 @@ from xdsl.utils.exceptions import VerifyException
 from .attributes import BoxInfo, BufferInfo, BufferType, DimsAttr, TensorMapType, dims_attr, integer_attr, string_attr
 from .dims import Dim, dim
 from .loop_base import Ranged, expect_yield, parallel_around, range_attributes
-from .matrix_unit import LINE, UNITS, MatrixUnit, Piece
+from .matrix_unit import GRANULE, LINE, UNITS, MatrixUnit, Piece
 
 __all__ = ["AsyncCopyOp", "BulkCopyOp", "MatrixFoldOp"]
 
@@ -103,7 +103,7 @@ class BulkCopyOp(IRDLOperation):
         box, info = self.box, _info(self.target)
         if box.sizes[-1] * box.dtype.bytes != LINE or self.lines % 8:
             raise VerifyException(f"a box is eights of lines of {LINE} bytes, not {box}")
-        piece = [self.lines, LINE // 16, 16 // box.dtype.bytes]
+        piece = [self.lines, LINE // GRANULE, GRANULE // box.dtype.bytes]
         if info.dtype != box.dtype or [d.const for d in info.dims[-3:]] != piece:
             raise VerifyException(f"boxes of {box} do not fit into {info}")
         if [len(self.at.data), len(self.to.data)] != [len(box.sizes), info.rank - 3]:

@@ -20,10 +20,10 @@ from .dims import Dim, dim
 from .order import Order
 from .types import DTYPES, DType
 
-__all__ = ["LINE", "UNITS", "MatrixUnit", "Piece", "allowed_units", "unit_of"]
+__all__ = ["GRANULE", "LINE", "UNITS", "MatrixUnit", "Piece", "allowed_units", "unit_of"]
 
-#: Bytes of a line of a piece.
-LINE = 128
+#: Bytes of a line of a piece, and of the granules that copies of boxes can exchange in it.
+LINE, GRANULE = 128, 16
 
 
 @dataclass(frozen=True)

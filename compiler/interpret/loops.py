@@ -30,7 +30,7 @@ from ...dialects.loop import (
     TensorMapOp,
     WhileOp,
 )
-from ...dialects.matrix_unit import Piece
+from ...dialects.matrix_unit import GRANULE, LINE, Piece
 from ...dialects.types import DTYPES
 from .bodies import InterpretError, literal
 from .frame import Frame, naming
@@ -42,8 +42,6 @@ __all__ = ["run"]
 
 Array = np.ndarray[Any, Any]
 
-#: Bytes that stay together in the lines of a box.
-GRANULE = 16
 #: Points of a batch that loops with lanes may fill; iterations of a parallel loop computed at once; thread memory.
 _POINTS, _ITERATIONS, _BYTES = 1 << 21, 4096, 64 << 20
 
@@ -299,7 +297,7 @@ def _bulk_copy(frame: Frame, op: BulkCopyOp) -> None:
     named = dict(zip(index.bounds, point, strict=True))
     there = tuple(extent - 1 - place for extent, place in zip(index.extents, point, strict=True))
     found = inner.load(made.source, tuple(e.substitute(named) for e in index.exprs), there)
-    granules, each = elements * op.box.dtype.bytes // GRANULE, GRANULE // op.box.dtype.bytes
+    granules, each = LINE // GRANULE, GRANULE // op.box.dtype.bytes
     inner.store(op.target, (*op.to.data, line, (along // each) ^ line % granules, along % each), found)
 
 

@@ -46,6 +46,8 @@ func.func @f(%x: {T}, %p: {ROW}) -> {ROW} {{
 
 Z = 'tensor<?xcomplex<f32>, #tx.dims<"n">>'
 
+FFT = """fn = "fft", in_place, parameters = {axis = 0 : i64, sign = "minus", has_fma = true},
+      operandSegmentSizes = array<i32: 1, 0>"""
 FOREIGN = f"""
 func.func @f(%x: {Z}) -> {Z} {{
   %y = "kernel.generic"(%x) ({{
@@ -56,8 +58,7 @@ func.func @f(%x: {Z}) -> {Z} {{
     kernel.yield %w : complex<f32>
   }}, {{}}, {{}}) {{extents = #tx.dims<"n">, parallel = 1 : i64, post = 0 : i64, in_maps = [#tx.map<"(d0: n) -> (d0)">],
       out_maps = [#tx.map<"(d0: n) -> (d0)">], operandSegmentSizes = array<i32: 1, 0>}} : ({Z}) -> {Z}
-  %r = "kernel.foreign"(%y) {{fn = "fft", parameters = {{axis = 0 : i64, sign = "minus", has_fma = true}},
-      operandSegmentSizes = array<i32: 1, 0>}} : ({Z}) -> {Z}
+  %r = "kernel.foreign"(%y) {{{FFT}}} : ({Z}) -> {Z}
   func.return %r : {Z}
 }}
 """
@@ -135,6 +136,10 @@ def replaced(text: str, old: str, new: str) -> str:
         (replaced(CONTROL, f"kernel.yield %a : {T}", "kernel.yield %c : tensor<i1>"), "then region yields"),
         (replaced(CONTROL, '"kernel.if"(%c)', '"kernel.if"(%x)').replace("(tensor<i1>)", f"({T})"), "condition is one"),
         (replaced(BUFFERS, "shared = 1", "shared = 2"), "every nest of the rows must start with"),
+        (
+            replaced(FOREIGN, f"(%y) {{{FFT}}} : ({Z})", f"(%y, %y) {{{FFT.replace('1, 0', '2, 0')}}} : ({Z}, {Z})"),
+            "in place has one operand and one result",
+        ),
     ],
 )
 def test_the_verifier_says_what_is_wrong(parse, text: str, error: str) -> None:

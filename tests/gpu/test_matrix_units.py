@@ -169,6 +169,14 @@ def test_convolution() -> None:
     np.testing.assert_allclose(found.astype(np.float64), f(x.astype(np.float64), w.astype(np.float64)), 2e-3, 2e-3)
 
 
+def test_rows_of_several_matrices_come_sixteen_bytes_at_a_time() -> None:
+    a, b = drawn((3, 22, 24), np.float16), drawn((24, 16), np.float16)
+    (vectors, *_) = folds(staged(product, a, b, stop="loops", fastmath=FREELY).module)
+    assert {c.elements.value.data for c in vectors.walk() if isinstance(c, AsyncCopyOp)} == {8}
+    found = txc.jit(product, device="ptx-sim", fastmath=FREELY, passes=WARPS)(a, b)
+    np.testing.assert_allclose(found, product(a.astype(np.float64), b.astype(np.float64)), rtol=2e-3, atol=2e-3)
+
+
 def test_stacks_and_what_is_fused() -> None:
     def f(a: Any, b: Any, c: Any) -> Any:
         return np.tanh((a * 2) @ b) * c

@@ -16,7 +16,8 @@ from txc.compiler.frontend.apply import apply
 from txc.dialects.registry import OPS, Scan
 from txc.dialects.types import DTYPES
 
-from .test_generated import ANY_STRIDES, LAYOUTS, PACKED, Program
+from .generated import PACKED, Program
+from .test_generated import ANY_STRIDES, LAYOUTS
 
 SHAPES = [(5, 19), (7, 33), (0, 4), (1, 1)]
 COMPLEX = ("c64", "c128")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -143,12 +144,11 @@ def test_what_is_refused(changed: dict[str, Any], said: str) -> None:
 INIT = "mbarrier.init.shared::cta.b64 [%r3], 1;"
 
 
-def launch(ptx: str, *arguments: Any) -> None:
+def launch(ptx: str, described: Callable[[int], TensorMap]) -> None:
     device = PtxSimulator(1 << 20)
     memory = device.allocate(1 << 14)
     device.write(memory, np.ones(1 << 14, np.uint8))
-    given = [a(memory) if callable(a) else a for a in arguments]
-    device.load(ptx).launch("f", (1, 1, 1), (32, 1, 1), 0, [*given, memory, 0, 0])
+    device.load(ptx).launch("f", (1, 1, 1), (32, 1, 1), 0, [described(memory), memory, 0, 0])
 
 
 def map_of(memory: int) -> TensorMap:
