@@ -12,14 +12,15 @@ from contextlib import contextmanager
 from xdsl.ir import SSAValue
 
 from ..dialects.body_builder import BodyBuilder
-from ..dialects.butterflies import RADICES, Pair, butterfly
+from ..dialects.butterflies import RADICES, Pair, butterfly, turn
 from ..dialects.dims import Dim, dim, minimum
 from ..dialects.index_map import unravel
 from ..dialects.scalar import ComplexValue, Value
-from ..dialects.types import DTYPES
+from ..dialects.types import DTYPES, DType
 from .loop_code import Code
+from .loop_writer import LoopWriter
 
-__all__ = ["ENDS", "I64", "Passes", "fits", "next_radix", "times"]
+__all__ = ["ENDS", "I64", "Passes", "angle", "fits", "next_radix", "times"]
 
 I64 = DTYPES["i64"]
 #: Radices whose first pass runs in vectors, and whose last may write the result; the others are first in few lengths.
@@ -66,6 +67,11 @@ class Passes:
     radix: Dim
     x: SSAValue
     y: SSAValue
+    writer: LoopWriter
+    part: DType
+    n: Dim
+    #: The vectors of transforms that come and go together.
+    together: Dim
     #: Factors ``exp(-2*pi*i * k / length)``, and those of a row's first pass in its order.
     table: SSAValue
     turned: SSAValue
@@ -73,19 +79,33 @@ class Passes:
     cells: SSAValue
     #: Of a known length, what its passes over scratch memory leave to the last one.
     left: Dim
+    #: The factor of the length that the passes over scratch memory never divide by: the radix of a pass behind them.
+    kept: Dim
 
     # Memory
 
-    def _place(self, row: Dim, j: Dim, lane: Dim) -> tuple[list[Dim], list[Dim]]:
-        """The index of an element of a transform in the operand, and the guards that say whether it is there."""
+    @contextmanager
+    def _angles(self, code: Code, count: Dim) -> Iterator[tuple[Code, Dim]]:
+        """A loop that computes a table of factors as f64."""
+        with code.for_(0, count, max(1, self.width * self.part.bits // 64)) as (inner, k):
+            yield inner, k
+
+    def _place(self, row: Dim, j: Dim, lane: Dim) -> list[Dim]:
+        """The index of an element of a transform in the operand."""
         if self.along_rows:
-            return [*unravel(row, self.before), j, *(dim(0) for _ in self.after)], []
-        inside = row % self.groups * self.side + self.member * self.v + lane
-        around = [*unravel(row // self.groups, self.before)]
-        guards = [] if (self.inner.const or 1) % self.v == 0 and self.inner.const else [self.inner - 1 - inside]
-        if self.moved:
-            return [*unravel(inside, self.after), j], guards
-        return [*around, j, *unravel(inside, self.after)], guards
+            return [*unravel(row, self.before), j, *(dim(0) for _ in self.after)]
+        inside = unravel(self._inside(row, lane), self.after)
+        return [*inside, j] if self.moved else [*unravel(row // self.groups, self.before), j, *inside]
+
+    def _inside(self, row: Dim, lane: Dim) -> Dim:
+        """The number of a transform side by side among those inside the dim."""
+        return row % self.groups * self.side + self.member * self.v + lane
+
+    def _there(self, row: Dim, lane: Dim) -> list[Dim]:
+        """Guards that say whether there is a transform side by side."""
+        if (self.inner.const or 1) % self.v == 0 and self.inner.const:
+            return []
+        return [self.inner - 1 - self._inside(row, lane)]
 
     @contextmanager
     def _elements(self, code: Code, count: Dim, first: Dim | int = 0) -> Iterator[tuple[Code, Dim, Dim]]:
@@ -96,6 +116,35 @@ class Passes:
             return
         with code.for_(first, count) as (middle, j), middle.for_(0, self.v, self.width) as (inner, lane):
             yield inner, j, lane
+
+    def _count(self, row: Dim) -> Dim:
+        """The vectors of transforms that a row has: fewer at the end of what lies inside the dim."""
+        if self.together.const == 1:
+            return dim(1)
+        left = self.inner - row % self.groups * self.side
+        return minimum(self.together, (left + (self.v - 1)) // self.v)
+
+    def _cross(self, code: Code, row: Dim, together: int, move: Callable[[Code, Dim, Dim, list[Dim]], None]) -> None:
+        """``move(block, position, lane, guards)`` for all elements of a row's transforms, neighbours in a row."""
+        if self.v == 1:
+            with self._elements(code, self.n) as (c, j, lane):
+                move(c, j, lane, [])
+            return
+
+        def all_of(code: Code, members: Dim | int, copies: int, is_there: bool) -> None:
+            with code.for_(0, self.n) as (middle, j), middle.for_(0, members, 1, copies) as (each, member):
+                with each.for_(0, self.v, self.width) as (c, lane):
+                    self.member = member
+                    move(c, j, lane, [] if is_there else self._there(row, lane))
+                    self.member = dim(0)
+
+        left = self.inner - row % self.groups * self.side
+        whole = code.b.index(left) >= code.b.index(self.side)
+        code.if_(
+            whole,
+            lambda c: all_of(c, together, together, True),
+            lambda c: all_of(c, self._count(row), 1, False),
+        )
 
     def _swapped(self, z: Pair) -> Pair:
         """The inverse transform is the forward one with parts exchanged before and after."""
@@ -112,6 +161,10 @@ class Passes:
     def _get(self, code: Code, half: Dim, at: Dim, lane: Dim) -> Pair:
         return self._pair(code, self.scratch, [[self.member, half, *self._part(part, at, lane)] for part in (0, 1)])
 
+    def _apart(self, code: Code, half: Dim, at: Dim, m: Dim, radix: int) -> list[Pair]:
+        """What a pass over rows combines: as many elements as its radix, m apart."""
+        return [self._get(code, half, at + m * k, dim(0)) for k in range(radix)]
+
     def _factor(self, code: Code, table: SSAValue, at: Dim) -> Pair:
         return self._pair(code, table, [[dim(part), at] for part in (0, 1)])
 
@@ -125,15 +178,13 @@ class Passes:
     def _half(self, code: Code) -> Dim:
         return code.bind(code.load(self.cells, [dim(HALF)]))
 
-    def _read(self, code: Code, row: Dim, j: Dim, lane: Dim, guarded: bool = False) -> Pair:
-        index, guards = self._place(row, j, lane)
-        z = code.load(self.x, index, guards if guarded else ())
+    def _read(self, code: Code, row: Dim, j: Dim, lane: Dim, guards: Sequence[Dim] = ()) -> Pair:
+        z = code.load(self.x, self._place(row, j, lane), guards)
         assert isinstance(z, ComplexValue)
         return self._swapped((z.re, z.im))
 
-    def _write(self, code: Code, row: Dim, j: Dim, lane: Dim, z: Pair, guarded: bool = False) -> None:
-        index, guards = self._place(row, j, lane)
-        code.store(code.b.complex_of(*self._swapped(z)), self.y, index, guards if guarded else ())
+    def _write(self, code: Code, row: Dim, j: Dim, lane: Dim, z: Pair, guards: Sequence[Dim] = ()) -> None:
+        code.store(code.b.complex_of(*self._swapped(z)), self.y, self._place(row, j, lane), guards)
 
     # Passes over scratch memory
 
@@ -145,13 +196,13 @@ class Passes:
         if self.length.const is None:
             code.while_(self._goes_on, lambda c: self._choose(c, RADICES))
             return
-        direct = self.direct.const == 1
-        span = self.radix.const or 1 if direct else 1
-        left = self.length.const // span
+        direct, kept = self.direct.const == 1, self.kept.const or 1
+        span = self.radix.const or 1 if direct or kept > 1 else 1
+        left = self.length.const // span // kept
         while left > 1 and not (direct and left in ENDS):
             radix = next_radix(left)
             left //= radix
-            self._pass(code, radix, dim(left), dim(span))
+            self._pass(code, radix, dim(left * kept), dim(span))
             span *= radix
         self.left = dim(left)
 
@@ -172,7 +223,7 @@ class Passes:
 
         def run(c: Code) -> None:
             rest, span = c.load(self.cells, [dim(LEFT)]) / radix, c.load(self.cells, [dim(SPAN)])
-            self._pass(c, radix, c.bind(rest), c.bind(span))
+            self._pass(c, radix, c.bind(rest * c.b.index(self.kept)), c.bind(span))
             c.store(rest, self.cells, [dim(LEFT)])
             c.store(span * radix, self.cells, [dim(SPAN)])
 
@@ -186,7 +237,7 @@ class Passes:
         source, target = code.bind(half), code.bind(1 - half)
 
         def first(c: Code) -> None:
-            self._first(c, radix, m, source, target, None)
+            self._first(c, radix, m, source, target, lambda each, p: self._apart(each, source, p, m, radix))
 
         def wide(c: Code) -> None:
             self._later(c, radix, m, s, source, target, True)
@@ -224,19 +275,16 @@ class Passes:
             with middle.for_(0, self.width, vector, unroll) as (inner, lane):
                 yield inner, start + lane
 
-    def _first(self, code: Code, radix: int, m: Dim, source: Dim, target: Dim, row: Dim | None) -> None:
-        """The pass with s of 1, over the elements of a row of the operand or those in scratch memory.
+    def _first(
+        self, code: Code, radix: int, m: Dim, source: Dim, target: Dim, given: Callable[[Code, Dim], Sequence[Pair]]
+    ) -> None:
+        """The pass with s of 1, of elements that are `given` from a position on, m apart (from `source` or elsewhere).
 
-        Vectors run along m.  They leave ``[r][m]`` in the other half; back goes ``[m][r]``.
+        Vectors run along m.  They leave ``[r][m]`` in `target`; to `source` goes ``[m][r]``.
         """
         lane = dim(0)
         with self._whole(code, m) as (c, p):
-            places = [p + m * k for k in range(radix)]
-            if row is None:
-                given = [self._get(c, source, at, lane) for at in places]
-            else:
-                given = [self._read(c, row, at, lane) for at in places]
-            for k, z in enumerate(butterfly(c.b, given)):
+            for k, z in enumerate(butterfly(c.b, given(c, p))):
                 at = p + m * k
                 self._put(c, target, at, lane, times(c.b, z, self._factor(c, self.turned, at)) if k else z)
         side = min(self.width, radix)
@@ -267,12 +315,22 @@ class Passes:
         with self._elements(code, s) as found:
             yield found
 
+    def _last(self, code: Code, radix: int, finish: Callable[[Code, Dim, Pair], None]) -> None:
+        """The pass with m of 1, whose factors are all one, over rows: ``finish(block, position, result)``."""
+        half, s = self._half(code), code.bind(code.b.index(self.length // radix))
+        with self._whole(code, s) as (c, q):
+            for k, z in enumerate(butterfly(c.b, self._apart(c, half, q, s, radix))):
+                finish(c, q + s * k, z)
+
     # Passes that read the operand or write the result
 
     def _first_directly(self, code: Code, row: Dim) -> None:
         def of_radix(c: Code, radix: int) -> None:
             m = c.bind(c.b.index(self.length // radix))
-            self._first(c, radix, m, dim(0), dim(1), row)
+            self._first(
+                c, radix, m, dim(0), dim(1),
+                lambda each, p: [self._read(each, row, p + m * k, dim(0)) for k in range(radix)],
+            )  # fmt: skip
             for cell, value in ((LEFT, m), (SPAN, dim(radix))):
                 c.store(c.b.index(value), self.cells, [dim(cell)])
 
@@ -282,11 +340,7 @@ class Passes:
         """The last pass where one is left, which `_passes` decides."""
 
         def of_radix(c: Code, radix: int) -> None:
-            half, s = self._half(c), c.bind(c.b.index(self.length // radix))
-            with self._whole(c, s) as (each, q):
-                given = [self._get(each, half, q + s * k, dim(0)) for k in range(radix)]
-                for k, z in enumerate(butterfly(each.b, given)):
-                    self._write(each, row, q + s * k, dim(0), z)
+            self._last(c, radix, lambda each, at, z: self._write(each, row, at, dim(0), z))
 
         left = self.left if self.length.const is not None else code.bind(code.load(self.cells, [dim(LEFT)]))
         self._by_radix(code, left, of_radix, otherwise)
@@ -313,6 +367,12 @@ def _in(code: Code, z: Pair) -> Pair:
     """Values of an enclosing block, for the builder of an inner one."""
     re, im = (Value(code.b, x.ref, x.dtype) for x in z)
     return re, im
+
+
+def angle(b: BodyBuilder, k: Dim, n: Dim) -> Pair:
+    """``exp(-2*pi*i * k/n)`` as f64."""
+    f64 = DTYPES["f64"]
+    return turn(b, b.cast(b.index(k), f64), b.cast(b.index(n), f64))
 
 
 def times(b: BodyBuilder, x: Pair, y: Pair) -> Pair:

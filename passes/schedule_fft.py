@@ -13,16 +13,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import TypeAlias
 
-from xdsl.ir import Block, SSAValue
+from xdsl.ir import Block
 
 from ..dialects import kernel, loop
 from ..dialects.attributes import BufferInfo
-from ..dialects.butterflies import RADICES, turn
+from ..dialects.butterflies import RADICES
 from ..dialects.dims import Dim, dim, maximum, minimum, packed_strides
 from ..dialects.index_map import product
-from ..dialects.types import DTYPES, DType
-from .fft_passes import ENDS, I64, Passes, fits, next_radix, times
+from ..dialects.types import DType
+from .fft_convolution import END, Convolution
+from .fft_passes import ENDS, I64, angle, fits, next_radix
 from .loop_code import Code
 from .loop_writer import LoopWriter, buffer_info
 from .schedule_map import Lanes
@@ -40,6 +42,10 @@ def schedule_fft(writer: LoopWriter, op: kernel.ForeignOp, block: Block, lanes: 
     _Fft(writer, op, lanes).emit(block)
 
 
+#: What writes some steps into a block.
+Write: TypeAlias = Callable[[Code], None]
+
+
 def _nothing(_: Code) -> None:
     pass
 
@@ -50,7 +56,7 @@ def _without(n: int, factor: int) -> int:
     return n
 
 
-class _Fft(Passes):
+class _Fft(Convolution):
     def __init__(self, writer: LoopWriter, op: kernel.ForeignOp, lanes: Lanes):
         self.writer, self.op = writer, op
         (self.x,), (self.y,) = op.ins, op.outs
@@ -70,6 +76,8 @@ class _Fft(Passes):
             inner = product(self.after)
         self.inner, self.outer = inner, product(self.before)
         self.moved = axis == len(info.dims) - 1 and short
+        #: The least length of Bluestein's: over rows, vectors in the passes of `END` that begin and end.
+        self.least = max(END**2, END * self.width) if self.v == 1 else 1
         #: Which of the vectors of transforms that are in scratch memory together the code being written is about.
         self.member = dim(0)
         n = self.n.const
@@ -87,26 +95,25 @@ class _Fft(Passes):
         # Vectors of transforms that come and go together (of Bluestein's, which need more memory, each alone), the
         # transforms that these are, and the groups of them in a row of what lies inside the dim.
         self.together = dim(1) if self.v == 1 or self.moved else TOGETHER - self.flag * (TOGETHER - 1)
+        self.most = 1 if self.together.const == 1 else TOGETHER
         self.side = self.together * self.v
         self.groups = (self.inner + (self.side - 1)) // self.side
         table = BufferInfo(self.part, (dim(2), longest), packed_strides((dim(2), longest)))
         self.table = self.writer.allocate(block, table)
-        self._fill(code, self.table, self.length, self.length, lambda k: k)
+        with self._angles(code, self.length) as (c, k):
+            for part, value in enumerate(angle(c.b, k, self.length)):
+                c.store(c.b.cast(value, self.part), self.table, [dim(part), k])
         self.direct = dim(0)
+        self.kept = 1 + self.flag * (END - 1) if self.v == 1 else dim(1)
         if self.v == 1:
             self.turned = self.writer.allocate(block, table)
             self._turn(code)
-        if self.bluestein is not False:
-            chirp = BufferInfo(self.part, (dim(2), self.n), packed_strides((dim(2), self.n)))
-            self.chirp = self.writer.allocate(block, chirp)
-            self._fill(code, self.chirp, self.flag * self.n, self.n * 2, lambda k: k * k % (self.n * 2))
         # Side by side, the parts of a place share a cache line, so that places a power of two apart evict nothing.
         data = (dim(2), longest) if self.v == 1 else (longest, dim(2), dim(self.v))
-        most = 1 if self.together.const == 1 else TOGETHER
-        halves = (dim(most), dim(2), *data)
+        halves = (dim(self.most), dim(2 if self.bluestein is False else 3), *data)
         self.scratch = self.writer.allocate(block, BufferInfo(self.part, halves, packed_strides(halves)), "thread")
         if self.bluestein is not False:
-            self.filter = self.writer.allocate(block, BufferInfo(self.part, data, packed_strides(data)), "thread")
+            self._make_chirps(code, block, self.flag * self.length, longest, data)
         self.cells = self.writer.allocate(block, BufferInfo(I64, (dim(4),), (dim(1),)), "thread")
         self._transforms(code)
 
@@ -114,8 +121,8 @@ class _Fft(Passes):
         if self.bluestein is False:
             return self.n
         if self.n.const is not None:
-            return dim(1 << (2 * self.n.const - 2).bit_length())
-        return self.n * 4
+            return dim(max(self.least, 1 << (self.n.const - 1).bit_length()))
+        return maximum(self.least, self.n * 2)
 
     def _lengths(self, code: Code) -> tuple[Dim, Dim]:
         """The length that passes transform, and whether it is Bluestein's (1) or the transform's own (0)."""
@@ -124,28 +131,19 @@ class _Fft(Passes):
         cell = self.writer.allocate(code.block, BufferInfo(I64, (dim(2),), (dim(1),)))
         rest, power = [dim(0)], [dim(1)]
         code.store(code.b.index(self.n), cell, rest)
-        code.store(code.b.constant(1, I64), cell, power)
+        code.store(code.b.constant(self.least, I64), cell, power)
         for prime in (2, 3, 5, 7):
             code.while_(
                 lambda c, prime=prime: c.load(cell, rest).differs(0) & c.b.rem(c.load(cell, rest), prime).equals(0),
                 lambda c, prime=prime: c.store(c.load(cell, rest) / prime, cell, rest),
             )
         code.while_(
-            lambda c: c.load(cell, power) < c.b.index(self.n * 2 - 1),
+            lambda c: c.load(cell, power) < c.b.index(self.n),
             lambda c: c.store(c.load(cell, power) * 2, cell, power),
         )
         flag = code.b.cast(code.load(cell, rest) > 1, I64)
         length = code.b.select(flag.differs(0), code.load(cell, power), code.b.index(self.n))
         return code.bind(length), code.bind(flag)
-
-    def _fill(self, code: Code, table: SSAValue, count: Dim, turns: Dim, number: Callable[[Dim], Dim]) -> None:
-        """A table of ``exp(-2*pi*i * number(k) / turns)``."""
-        with code.for_(0, count, max(1, self.width * self.part.bits // 64)) as (inner, k):
-            b = inner.b
-            f64 = DTYPES["f64"]
-            re, im = turn(b, b.cast(b.index(number(k)), f64), b.cast(b.index(turns), f64))
-            inner.store(b.cast(re, self.part), table, [dim(0), k])
-            inner.store(b.cast(im, self.part), table, [dim(1), k])
 
     def _turn(self, code: Code) -> None:
         """The factors of the first pass side by side, as its vectors take them: that of ``p*k`` at ``[k][p]``."""
@@ -182,48 +180,46 @@ class _Fft(Passes):
 
     def _one(self, code: Code, row: Dim, start: Dim) -> None:
         """One transform; that before the `start` of a chunk is of Bluestein's filter."""
-        if self.v == 1:
-            self._begin(code)
         if self.bluestein is False:
             self._enter_plain(code, row)
             with self._members(code, self._count(row)) as c:
                 self._passes(c)
             self._leave_plain(code, row)
             return
-        b = code.b
-        plain, first = b.index(self.flag).equals(0), b.index(row - start) < 0
-        code.if_(
-            plain,
-            lambda c: self._enter_plain(c, row),
-            lambda c: c.if_(first, self._enter_filter, lambda c: self._enter(c, row, self.chirp)),
-        )
         real = minimum(row - start + 1, 1)
-        with self._members(code, (self._count(row) - 1) * real + 1) as each:
-            with each.for_(0, self.flag * real + 1) as (c, phase):
-                self._passes(c)
-                after_first = c.b.index(phase).equals(0) & c.b.index(self.flag).differs(0)
-                filtering = c.b.index(row - start) < 0
-                c.if_(
-                    after_first,
-                    lambda c: c.if_(filtering, self._keep_filter, self._apply_filter),
-                    _nothing,
-                )
-        code.if_(
-            plain,
-            lambda c: self._leave_plain(c, row),
-            lambda c: c.if_(first, _nothing, lambda c: self._leave(c, row, self.chirp)),
-        )
+        with code.for_(0, 1 + self.flag * (real * 2 + 1)) as (c, phase):
+            residue, step = c.bound(phase // (real + 1)), c.bound(phase % (real + 1))
+            self._by_kind(
+                c,
+                real,
+                lambda c: self._enter_plain(c, row),
+                lambda c: self._enter_filter(c, residue),
+                lambda c: c.if_(
+                    c.b.index(step).equals(0),
+                    lambda c: self._enter_product(c, row, residue),
+                    lambda c: self._turn_around(c, residue),
+                ),
+            )
+            with self._members(c, (self._count(row) - 1) * real + 1) as each:
+                self._passes(each)
+            self._by_kind(
+                c,
+                real,
+                lambda c: self._leave_plain(c, row),
+                lambda c: self._keep_filter(c, residue),
+                lambda c: c.if_(c.b.index(step).equals(0), _nothing, lambda c: self._leave_product(c, row, residue)),
+            )
 
-    def _count(self, row: Dim) -> Dim:
-        """The vectors of transforms that a row has: fewer at the end of what lies inside the dim."""
-        if self.together.const == 1:
-            return dim(1)
-        left = self.inner - row % self.groups * self.side
-        return minimum(self.together, (left + (self.v - 1)) // self.v)
+    def _by_kind(self, code: Code, real: Dim, plain: Write, its_filter: Write, product: Write) -> None:
+        """What a transform of a length of its own asks for, Bluestein's filter, or a transform by way of that."""
 
-    def _together(self, chirp: SSAValue | None) -> int:
-        """`together` of transforms with a chirp or without, as a number."""
-        return 1 if chirp is not None or self.together.const == 1 else TOGETHER
+        def bluesteins(c: Code) -> None:
+            c.if_(c.b.index(real).equals(0), its_filter, product)
+
+        if self.flag.const is not None:
+            bluesteins(code)
+            return
+        code.if_(code.b.index(self.flag).equals(0), plain, bluesteins)
 
     @contextmanager
     def _members(self, code: Code, count: Dim) -> Iterator[Code]:
@@ -242,93 +238,36 @@ class _Fft(Passes):
 
     def _enter_plain(self, code: Code, row: Dim) -> None:
         """The operand to scratch memory, with the first pass on the way where transforms go directly."""
+        if self.v == 1:
+            self._begin(code)
         if self.direct.const is not None:
-            self._first_directly(code, row) if self.direct.const else self._enter(code, row, None)
+            self._first_directly(code, row) if self.direct.const else self._enter(code, row)
             return
         code.if_(
             code.b.index(self.direct).equals(1),
             lambda c: self._first_directly(c, row),
-            lambda c: self._enter(c, row, None),
+            lambda c: self._enter(c, row),
         )
 
     def _leave_plain(self, code: Code, row: Dim) -> None:
         """The result from scratch memory, with the last pass on the way where one is left."""
         if self.direct.const == 0:
-            self._leave(code, row, None)
+            self._leave(code, row)
             return
-        self._last_directly(code, row, lambda c: self._leave(c, row, None))
+        self._last_directly(code, row, lambda c: self._leave(c, row))
 
-    def _enter(self, code: Code, row: Dim, chirp: SSAValue | None) -> None:
-        """The operand to scratch memory; with a chirp times that, and zeros behind."""
+    def _enter(self, code: Code, row: Dim) -> None:
+        """The operand to scratch memory."""
 
-        def move(c: Code, j: Dim, lane: Dim, is_there: bool) -> None:
-            pair = self._read(c, row, j, lane, guarded=not is_there)
-            if chirp is not None:
-                pair = times(c.b, pair, self._factor(c, chirp, j))
-            self._put(c, 0, j, lane, pair)
+        def move(c: Code, j: Dim, lane: Dim, guards: list[Dim]) -> None:
+            self._put(c, 0, j, lane, self._read(c, row, j, lane, guards))
 
-        self._cross(code, row, self._together(chirp), move)
-        if chirp is not None:
-            self._zeros(code, self.n, self.length)
+        self._cross(code, row, self.most, move)
 
-    def _cross(self, code: Code, row: Dim, together: int, move: Callable[[Code, Dim, Dim, bool], None]) -> None:
-        """``move(block, position, lane, is_there)`` for all elements of a row's transforms, neighbours in a row."""
-        if self.v == 1:
-            with self._elements(code, self.n) as (c, j, lane):
-                move(c, j, lane, True)
-            return
-
-        def all_of(code: Code, members: Dim | int, copies: int, is_there: bool) -> None:
-            with code.for_(0, self.n) as (middle, j), middle.for_(0, members, 1, copies) as (each, member):
-                with each.for_(0, self.v, self.width) as (c, lane):
-                    self.member = member
-                    move(c, j, lane, is_there)
-                    self.member = dim(0)
-
-        left = self.inner - row % self.groups * self.side
-        whole = code.b.index(left) >= code.b.index(self.side)
-        code.if_(
-            whole,
-            lambda c: all_of(c, together, together, True),
-            lambda c: all_of(c, self._count(row), 1, False),
-        )
-
-    def _zeros(self, code: Code, lower: Dim, upper: Dim) -> None:
-        with self._elements(code, upper, lower) as (c, j, lane):
-            zero = c.b.constant(0.0, self.part)
-            self._put(c, 0, j, lane, (zero, zero))
-
-    def _enter_filter(self, code: Code) -> None:
-        """The conjugate of the chirp around 0: elements j and -j."""
-        self._zeros(code, dim(0), self.length)
-        with code.for_(0, self.n) as (middle, j), middle.for_(0, self.v, self.width if self.v > 1 else 1) as (c, lane):
-            re, im = self._factor(c, self.chirp, j)
-            self._put(c, 0, j, lane, (re, -im))
-            self._put(c, 0, (self.length - j) % self.length, lane, (re, -im))
-
-    def _keep_filter(self, code: Code) -> None:
-        half = self._half(code)
-        with self._elements(code, self.length) as (c, j, lane):
-            scale = c.b.cast(c.b.index(self.length), self.part)
-            for part, value in enumerate(self._get(c, half, j, lane)):
-                c.store(value / scale, self.filter, self._part(part, j, lane))
-
-    def _apply_filter(self, code: Code) -> None:
-        """The product of the transforms, parts exchanged for the way back."""
-        half = self._half(code)
-        with self._elements(code, self.length) as (c, j, lane):
-            kept = self._pair(c, self.filter, [self._part(part, j, lane) for part in (0, 1)])
-            re, im = times(c.b, self._get(c, half, j, lane), kept)
-            self._put(c, half, j, lane, (im, re))
-        self._begin(code, half)
-
-    def _leave(self, code: Code, row: Dim, chirp: SSAValue | None) -> None:
+    def _leave(self, code: Code, row: Dim) -> None:
         half = self._half(code)
 
-        def move(c: Code, j: Dim, lane: Dim, is_there: bool) -> None:
-            pair = self._get(c, half, j, lane)
-            if chirp is not None:
-                pair = times(c.b, (pair[1], pair[0]), self._factor(c, chirp, j))
-            self._write(c, row, j, lane, pair, guarded=not is_there)
+        def move(c: Code, j: Dim, lane: Dim, guards: list[Dim]) -> None:
+            self._write(c, row, j, lane, self._get(c, half, j, lane), guards)
 
-        self._cross(code, row, self._together(chirp), move)
+        self._cross(code, row, self.most, move)
