@@ -1,7 +1,7 @@
 """Transforms of any length as cyclic convolutions with a chirp, by Bluestein's method.
 
 ``X[k] = c[k] * sum_j (x[j] * c[j]) * conj(c[k - j])`` where ``c[j] = exp(-pi*i * j*j / n)``.  The sum is a product of
-polynomials modulo ``z**(2*M) - 1`` for a power of two ``M >= n``, which is one modulo ``z**M - 1`` and one modulo
+polynomials modulo ``z**(2*M) - 1`` for any ``M >= n``, which is one modulo ``z**M - 1`` and one modulo
 ``z**M + 1``: these are the two *residues*.  The second is a cyclic convolution, too, where element j is turned by
 ``exp(-pi*i * j / M)`` before and back behind.  So all passes are of M elements, half as much memory as of 2M, and none
 is about the zeros behind x.
@@ -13,6 +13,7 @@ multiplies by the filter and is the first one of the way back, and the last one 
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import TypeAlias
 
 from xdsl.ir import Block, SSAValue
 
@@ -22,7 +23,10 @@ from ..dialects.dims import Dim, dim, packed_strides
 from .fft_passes import HALF, LEFT, SPAN, Passes, angle, times
 from .loop_code import Code
 
-__all__ = ["END", "Convolution"]
+__all__ = ["END", "Convolution", "Write"]
+
+#: What writes some steps into a block.
+Write: TypeAlias = Callable[[Code], None]
 
 #: The radix of the first and of the last pass over rows.
 END = 8
@@ -58,18 +62,31 @@ class Convolution(Passes):
         re, im = (code.load(self.chirps, [kind, dim(part), at], guards) for part in (0, 1))
         return re, im
 
+    # Around passes: the filter goes there only (`real` is 0), those of a row there (`back` is 0) and back
+
+    def _enter_convolution(self, code: Code, row: Dim, real: Dim, residue: Dim, back: Dim) -> None:
+        def there(c: Code) -> None:
+            c.if_(
+                c.b.index(real).equals(0),
+                lambda c: self._enter_filter(c, residue),
+                lambda c: self._enter_product(c, row, residue),
+            )
+            if self.v == 1:
+                m = self.length // END
+                self._begin_rows(c, dim(0), lambda c, p: self._apart(c, dim(0), p, m, END))
+
+        code.if_(code.b.index(back).equals(0), there, lambda c: self._turn_around(c, residue))
+
+    def _leave_convolution(self, code: Code, row: Dim, real: Dim, residue: Dim, back: Dim) -> None:
+        def of_row(c: Code) -> None:
+            c.if_(c.b.index(back).equals(0), lambda _: None, lambda c: self._leave_product(c, row, residue))
+
+        code.if_(code.b.index(real).equals(0), lambda c: self._keep_filter(c, residue), of_row)
+
     # What the passes there begin with
 
     def _enter_product(self, code: Code, row: Dim, residue: Dim) -> None:
         """The operand times the chirp, and zeros behind."""
-        if self.v == 1:
-            self._first_of(
-                code,
-                lambda c, j: times(
-                    c.b, self._read(c, row, j, dim(0), [self.n - 1 - j]), self._chirp(c, residue * TURNED, j)
-                ),
-            )
-            return
 
         def move(c: Code, j: Dim, lane: Dim, guards: list[Dim]) -> None:
             z = self._read(c, row, j, lane, guards)
@@ -82,26 +99,16 @@ class Convolution(Passes):
 
     def _enter_filter(self, code: Code, residue: Dim) -> None:
         """The conjugate of the chirp around 0: elements j and, of -j, M - j with the sign that the residue gives."""
-
-        def element(c: Code, j: Dim) -> Pair:
+        with self._elements(code, self.length) as (c, j, lane):
             behind = self.length - j
             ahead = self._chirp(c, residue * BACK, j, (self.n - 1 - j,))
             back = self._chirp(c, residue * TURNED, behind, (self.n - 1 - behind,))
-            return ahead[0] + back[0], -(ahead[1] + back[1])
+            self._put(c, 0, j, lane, (ahead[0] + back[0], -(ahead[1] + back[1])))
 
-        if self.v == 1:
-            self._first_of(code, element)
-            return
-        with self._elements(code, self.length) as (c, j, lane):
-            self._put(c, 0, j, lane, element(c, j))
-
-    def _first_of(self, code: Code, element: Callable[[Code, Dim], Pair]) -> None:
-        m = self.length // END
-        self._from(code, dim(0), dim(1), lambda c, p: [element(c, p + m * k) for k in range(END)])
-
-    def _from(self, code: Code, source: Dim, target: Dim, given: Callable[[Code, Dim], list[Pair]]) -> None:
-        """The first pass over rows, and what is left to the others."""
-        self._first(code, END, code.bind(code.b.index(self.length // END)), source, target, given)
+    def _begin_rows(self, code: Code, source: Dim, given: Callable[[Code, Dim], list[Pair]]) -> None:
+        """The first pass over rows, from and to `source`, and what is left to the others."""
+        m, target = (code.bound(expr) for expr in (self.length // END, 1 - source))
+        self._first(code, END, m, source, target, given)
         for cell, value in ((LEFT, self.length // END**2), (SPAN, dim(END)), (HALF, source)):
             code.store(code.b.index(value), self.cells, [dim(cell)])
 
@@ -121,14 +128,14 @@ class Convolution(Passes):
                 there = butterfly(c.b, self._apart(c, half, p, m, END))
                 return [self._filtered(c, residue, p + m * k, dim(0), z) for k, z in enumerate(there)]
 
-            self._from(code, half, code.bind(code.b.index(1 - half)), given)
+            self._begin_rows(code, half, given)
             return
         with self._elements(code, self.length) as (c, j, lane):
             self._put(c, 0, j, lane, self._filtered(c, residue, j, lane, self._get(c, half, j, lane)))
 
     # What they end with
 
-    def _each_result(self, code: Code, finish: Callable[[Code, Dim, Dim, Pair], None]) -> None:
+    def _results(self, code: Code, finish: Callable[[Code, Dim, Dim, Pair], None]) -> None:
         """``finish(block, position, lane, result)`` for all of the passes."""
         if self.v == 1:
             self._last(code, END, lambda c, at, z: finish(c, at, dim(0), z))
@@ -145,10 +152,10 @@ class Convolution(Passes):
             for part, value in enumerate(z):
                 c.store(value / scale, self.filters, [residue, *self._part(part, at, lane)])
 
-        self._each_result(code, finish)
+        self._results(code, finish)
 
     def _leave_product(self, code: Code, row: Dim, residue: Dim) -> None:
-        """Results of the first residue stay in scratch memory; the sum goes to the result with those of the second."""
+        """The sum of the results of both residues, which is complete with those of the second."""
 
         def back(c: Code, at: Dim, z: Pair) -> Pair:
             return times(c.b, (z[1], z[0]), self._chirp(c, residue * BACK, at))
@@ -156,15 +163,20 @@ class Convolution(Passes):
         def keep(c: Code, at: Dim, lane: Dim, z: Pair) -> None:
             self._put(c, SUMS, at, lane, back(c, at, z))
 
-        def whole(c: Code, at: Dim, lane: Dim, z: Pair, guards: list[Dim]) -> None:
+        def total(c: Code, at: Dim, lane: Dim, z: Pair) -> Pair:
             (re, im), (more_re, more_im) = self._get(c, dim(SUMS), at, lane), back(c, at, z)
-            self._write(c, row, at, lane, (re + more_re, im + more_im), guards)
+            return re + more_re, im + more_im
 
         def last(c: Code) -> None:
-            if self.v == 1:
-                self._last(c, END, lambda c, at, z: whole(c, at, dim(0), z, [self.n - 1 - at]))
-                return
-            half = self._half(c)
-            self._cross(c, row, 1, lambda c, j, lane, guards: whole(c, j, lane, self._get(c, half, j, lane), guards))
+            # Rows end with a pass, which knows nothing of where the operand ends.
+            half = dim(SUMS) if self.v == 1 else self._half(c)
 
-        code.if_(code.b.index(residue).equals(0), lambda c: self._each_result(c, keep), last)
+            def move(c: Code, j: Dim, lane: Dim, guards: list[Dim]) -> None:
+                z = self._get(c, half, j, lane)
+                self._write(c, row, j, lane, z if self.v == 1 else total(c, j, lane, z), guards)
+
+            if self.v == 1:
+                self._results(c, lambda c, at, lane, z: self._put(c, SUMS, at, lane, total(c, at, lane, z)))
+            self._cross(c, row, 1, move)
+
+        code.if_(code.b.index(residue).equals(0), lambda c: self._results(c, keep), last)

@@ -11,11 +11,10 @@ so machine code, interpreters and threads need nothing else.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TypeAlias
 
-from xdsl.ir import Block
+from xdsl.ir import Block, SSAValue
 
 from ..dialects import kernel, loop
 from ..dialects.attributes import BufferInfo
@@ -23,7 +22,7 @@ from ..dialects.butterflies import RADICES
 from ..dialects.dims import Dim, dim, maximum, minimum, packed_strides
 from ..dialects.index_map import product
 from ..dialects.types import DType
-from .fft_convolution import END, Convolution
+from .fft_convolution import END, Convolution, Write
 from .fft_passes import ENDS, I64, angle, fits, next_radix
 from .loop_code import Code
 from .loop_writer import LoopWriter, buffer_info
@@ -33,6 +32,8 @@ __all__ = ["schedule_fft"]
 
 #: Lengths whose batches run along one transform, where that dim is the innermost.
 ROWS_FROM = 32
+#: The primes of `RADICES`.
+PRIMES = (2, 3, 5, 7)
 #: Vectors of neighbouring transforms that are read and written together: so many cache lines in a row.
 TOGETHER = 4
 
@@ -42,17 +43,11 @@ def schedule_fft(writer: LoopWriter, op: kernel.ForeignOp, block: Block, lanes: 
     _Fft(writer, op, lanes).emit(block)
 
 
-#: What writes some steps into a block.
-Write: TypeAlias = Callable[[Code], None]
-
-
-def _nothing(_: Code) -> None:
-    pass
-
-
-def _without(n: int, factor: int) -> int:
-    while n % factor == 0:
-        n //= factor
+def _rough(n: int) -> int:
+    """What the primes of `RADICES` leave of a number."""
+    for prime in PRIMES:
+        while n and n % prime == 0:
+            n //= prime
     return n
 
 
@@ -76,15 +71,12 @@ class _Fft(Convolution):
             inner = product(self.after)
         self.inner, self.outer = inner, product(self.before)
         self.moved = axis == len(info.dims) - 1 and short
-        #: The least length of Bluestein's: over rows, vectors in the passes of `END` that begin and end.
-        self.least = max(END**2, END * self.width) if self.v == 1 else 1
+        #: What divides the length of Bluestein's passes: over rows, whole vectors in those of `END` at both ends.
+        self.unit = END * max(END, self.width) if self.v == 1 else 4
         #: Which of the vectors of transforms that are in scratch memory together the code being written is about.
         self.member = dim(0)
         n = self.n.const
-        rest = n
-        for prime in (2, 3, 5, 7):
-            rest = rest and _without(rest, prime)
-        self.bluestein: bool | None = None if n is None else (rest or 1) > 1
+        self.bluestein: bool | None = None if n is None else _rough(n) > 1
 
     # What is known before the loop over transforms
 
@@ -121,29 +113,44 @@ class _Fft(Convolution):
         if self.bluestein is False:
             return self.n
         if self.n.const is not None:
-            return dim(max(self.least, 1 << (self.n.const - 1).bit_length()))
-        return maximum(self.least, self.n * 2)
+            units = -(-self.n.const // self.unit)
+            return dim(self.unit * next(k for k in range(units, 2 * units + 1) if _rough(k) == 1))
+        return maximum(self.unit, self.n * 2)
 
     def _lengths(self, code: Code) -> tuple[Dim, Dim]:
-        """The length that passes transform, and whether it is Bluestein's (1) or the transform's own (0)."""
+        """The length that passes transform, and whether it is Bluestein's (1) or the transform's own (0).
+
+        The former is the least of so many units that has no other primes than radices have; a power of two is one.
+        """
         if self.bluestein is not None:
             return (self._longest() if self.bluestein else self.n), dim(int(self.bluestein))
         cell = self.writer.allocate(code.block, BufferInfo(I64, (dim(2),), (dim(1),)))
-        rest, power = [dim(0)], [dim(1)]
+        rest, units = [dim(0)], [dim(1)]
         code.store(code.b.index(self.n), cell, rest)
-        code.store(code.b.constant(self.least, I64), cell, power)
-        for prime in (2, 3, 5, 7):
-            code.while_(
-                lambda c, prime=prime: c.load(cell, rest).differs(0) & c.b.rem(c.load(cell, rest), prime).equals(0),
-                lambda c, prime=prime: c.store(c.load(cell, rest) / prime, cell, rest),
-            )
-        code.while_(
-            lambda c: c.load(cell, power) < c.b.index(self.n),
-            lambda c: c.store(c.load(cell, power) * 2, cell, power),
-        )
+        self._make_rough(code, cell, rest)
         flag = code.b.cast(code.load(cell, rest) > 1, I64)
-        length = code.b.select(flag.differs(0), code.load(cell, power), code.b.index(self.n))
+        code.store(code.b.index((self.n + (self.unit - 1)) // self.unit), cell, units)
+        code.store(code.b.select(flag.differs(0), code.load(cell, units), code.b.constant(1, I64)), cell, rest)
+
+        def more(c: Code) -> None:
+            c.store(c.load(cell, units) + 1, cell, units)
+            c.store(c.load(cell, units), cell, rest)
+
+        def attempt(c: Code) -> None:
+            self._make_rough(c, cell, rest)
+            c.if_(c.load(cell, rest) > 1, more, lambda _: None)
+
+        code.while_(lambda c: c.load(cell, rest) > 1, attempt)
+        length = code.b.select(flag.differs(0), code.load(cell, units) * self.unit, code.b.index(self.n))
         return code.bind(length), code.bind(flag)
+
+    def _make_rough(self, code: Code, cell: SSAValue, at: list[Dim]) -> None:
+        """`_rough` of a number in a cell."""
+        for prime in PRIMES:
+            code.while_(
+                lambda c, prime=prime: c.load(cell, at).differs(0) & c.b.rem(c.load(cell, at), prime).equals(0),
+                lambda c, prime=prime: c.store(c.load(cell, at) / prime, cell, at),
+            )
 
     def _turn(self, code: Code) -> None:
         """The factors of the first pass side by side, as its vectors take them: that of ``p*k`` at ``[k][p]``."""
@@ -188,38 +195,22 @@ class _Fft(Convolution):
             return
         real = minimum(row - start + 1, 1)
         with code.for_(0, 1 + self.flag * (real * 2 + 1)) as (c, phase):
-            residue, step = c.bound(phase // (real + 1)), c.bound(phase % (real + 1))
+            residue, back = c.bound(phase // (real + 1)), c.bound(phase % (real + 1))
             self._by_kind(
-                c,
-                real,
-                lambda c: self._enter_plain(c, row),
-                lambda c: self._enter_filter(c, residue),
-                lambda c: c.if_(
-                    c.b.index(step).equals(0),
-                    lambda c: self._enter_product(c, row, residue),
-                    lambda c: self._turn_around(c, residue),
-                ),
+                c, lambda c: self._enter_plain(c, row), lambda c: self._enter_convolution(c, row, real, residue, back)
             )
             with self._members(c, (self._count(row) - 1) * real + 1) as each:
                 self._passes(each)
             self._by_kind(
-                c,
-                real,
-                lambda c: self._leave_plain(c, row),
-                lambda c: self._keep_filter(c, residue),
-                lambda c: c.if_(c.b.index(step).equals(0), _nothing, lambda c: self._leave_product(c, row, residue)),
+                c, lambda c: self._leave_plain(c, row), lambda c: self._leave_convolution(c, row, real, residue, back)
             )
 
-    def _by_kind(self, code: Code, real: Dim, plain: Write, its_filter: Write, product: Write) -> None:
-        """What a transform of a length of its own asks for, Bluestein's filter, or a transform by way of that."""
-
-        def bluesteins(c: Code) -> None:
-            c.if_(c.b.index(real).equals(0), its_filter, product)
-
+    def _by_kind(self, code: Code, plain: Write, convolution: Write) -> None:
+        """What a transform of a length of its own asks for, or Bluestein's."""
         if self.flag.const is not None:
-            bluesteins(code)
+            convolution(code)
             return
-        code.if_(code.b.index(self.flag).equals(0), plain, bluesteins)
+        code.if_(code.b.index(self.flag).equals(0), plain, convolution)
 
     @contextmanager
     def _members(self, code: Code, count: Dim) -> Iterator[Code]:
