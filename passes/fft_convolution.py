@@ -20,6 +20,7 @@ from xdsl.ir import Block, SSAValue
 from ..dialects.attributes import BufferInfo
 from ..dialects.butterflies import Pair, butterfly
 from ..dialects.dims import Dim, dim, packed_strides
+from ..dialects.scalar import Value
 from .fft_passes import HALF, LEFT, SPAN, Passes, angle, times
 from .loop_code import Code
 
@@ -156,27 +157,16 @@ class Convolution(Passes):
 
     def _leave_product(self, code: Code, row: Dim, residue: Dim) -> None:
         """The sum of the results of both residues, which is complete with those of the second."""
+        first = code.b.index(residue).equals(0)
 
-        def back(c: Code, at: Dim, z: Pair) -> Pair:
-            return times(c.b, (z[1], z[0]), self._chirp(c, residue * BACK, at))
+        def add(c: Code, at: Dim, lane: Dim, z: Pair) -> None:
+            back = times(c.b, (z[1], z[0]), self._chirp(c, residue * BACK, at))
+            sums = zip(back, self._get(c, dim(SUMS), at, lane))
+            re, im = (c.b.select(Value(c.b, first.ref, first.dtype), x, x + y) for x, y in sums)
+            self._put(c, SUMS, at, lane, (re, im))
 
-        def keep(c: Code, at: Dim, lane: Dim, z: Pair) -> None:
-            self._put(c, SUMS, at, lane, back(c, at, z))
+        def move(c: Code, j: Dim, lane: Dim, guards: list[Dim]) -> None:
+            self._write(c, row, j, lane, self._get(c, dim(SUMS), j, lane), guards)
 
-        def total(c: Code, at: Dim, lane: Dim, z: Pair) -> Pair:
-            (re, im), (more_re, more_im) = self._get(c, dim(SUMS), at, lane), back(c, at, z)
-            return re + more_re, im + more_im
-
-        def last(c: Code) -> None:
-            # Rows end with a pass, which knows nothing of where the operand ends.
-            half = dim(SUMS) if self.v == 1 else self._half(c)
-
-            def move(c: Code, j: Dim, lane: Dim, guards: list[Dim]) -> None:
-                z = self._get(c, half, j, lane)
-                self._write(c, row, j, lane, z if self.v == 1 else total(c, j, lane, z), guards)
-
-            if self.v == 1:
-                self._results(c, lambda c, at, lane, z: self._put(c, SUMS, at, lane, total(c, at, lane, z)))
-            self._cross(c, row, 1, move)
-
-        code.if_(code.b.index(residue).equals(0), lambda c: self._results(c, keep), last)
+        self._results(code, add)
+        code.if_(first, lambda _: None, lambda c: self._cross(c, row, 1, move))

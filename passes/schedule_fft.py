@@ -4,7 +4,7 @@ One transform is a sequence of passes (`fft_passes.py`) over a thread's scratch 
 Where the transformed dim is not the innermost, some neighbouring transforms run as one whose s starts at their number.
 Rows long enough for vectors go *directly*: the first pass reads the operand, the last one writes the result.
 
-A length that has other prime factors than those in `RADICES` becomes a convolution of a power of two (Bluestein).
+A length that has other prime factors than those in `RADICES` becomes a convolution (`fft_convolution.py`).
 Lengths may be known at run time only: then passes choose their radix there.  A scheduled transform is ordinary loops,
 so machine code, interpreters and threads need nothing else.
 """

@@ -41,7 +41,7 @@ def transforms(x: Any) -> Any:
     return np.fft.fft(x[:, :6], axis=1), np.fft.ifft(x[:, :7], axis=1)
 
 
-def transforms_of_any_length(x: Any) -> Any:
+def transform_of_any_length(x: Any) -> Any:
     return np.fft.fft(x, axis=1)
 
 
@@ -88,7 +88,7 @@ CASES: dict[Callable[[Any], Any], np.ndarray] = {
     sorts_complex_numbers: WAVES,
     searches: X,
     transforms: WAVES,
-    transforms_of_any_length: np.tile(WAVES, (1, 12)),
+    transform_of_any_length: np.tile(WAVES, (1, 12)),
     solves: SQUARE,
     factors: SQUARE,
     eigenvalues: SQUARE,

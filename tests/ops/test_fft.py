@@ -16,7 +16,7 @@ from ..codegen.harness import chunks_of
 RNG = np.random.default_rng(1)
 #: One, primes, powers of each radix and their products, primes for Bluestein's method.
 SIZES = [1, 2, 3, 4, 5, 6, 7, 8, 9, 11, 12, 15, 16, 17, 25, 27, 31, 32, 49, 60, 64, 77, 97, 100, 128, 210, 243, 256,
-         343, 512, 625, 1000, 1009, 1024]  # fmt: skip
+         343, 512, 521, 625, 1000, 1009, 1024]  # fmt: skip
 
 
 def numbers(shape: Any, kind: Any) -> np.ndarray:
@@ -192,3 +192,24 @@ def test_a_length_known_or_not_gives_the_same_bits(n: int) -> None:
     np.testing.assert_array_equal(got, txc.jit(lambda x: np.fft.fft(x))(x))
     np.testing.assert_array_equal(got[1:2], txc.jit(lambda x: np.fft.fft(x))(np.repeat(x, 2, axis=2)[1:2, :, ::2]))
     assert error(got, np.fft.fft(x.astype(np.complex128))) < 2e-7
+
+
+@pytest.mark.parametrize("n", [37, 127, 521, 1009])
+def test_bluesteins_length_known_or_not_gives_the_same_bits(n: int) -> None:
+    """Lengths of 64, 128, 9 times 64 and 16 times 64 elements a residue (of 128 where vectors are longer)."""
+    x = numbers((9, n), np.complex64)
+    got = txc.jit(lambda x: np.fft.fft(x.reshape(9, n)))(x)
+    any_length = txc.jit(lambda x: np.fft.fft(x))
+    np.testing.assert_array_equal(got, any_length(x))
+    np.testing.assert_array_equal(got[8:], any_length(np.repeat(x, 2, axis=1)[8:, ::2]))
+    exact = np.fft.fft(x.astype(np.complex128))
+    assert error(got, exact) <= 2 * error(np.asarray(scipy.fft.fft(x)), exact) + 1e-7
+    columns = txc.jit(lambda x: np.fft.fft(x, axis=0))(np.ascontiguousarray(x.T))
+    assert error(columns.T, exact) <= 2 * error(np.asarray(scipy.fft.fft(x)), exact) + 1e-7
+
+
+def test_bluesteins_transform_in_place() -> None:
+    """The operand's memory is the result's: both residues read the row before any of it is written."""
+    x = numbers((40, 97), np.complex64)
+    expected = np.fft.fft2(x.astype(np.complex128))
+    assert error(txc.jit(lambda x: np.fft.fft2(x))(x), expected) < 1e-6
