@@ -116,6 +116,8 @@ class LoopWriter:
     costs: Costs = field(default_factory=Costs)
     #: Whether stores may go past the caches.
     streams: bool = True
+    #: Whether threads take pieces of loops that are worth handing over; else one iteration each.
+    pieces: bool = True
     #: Extents of iterators of the loops being written, by which indices become simpler.
     extents: Mapping[Sym, Dim] = field(default_factory=dict)
     #: 1 in calls that use the temporaries which are allocated now, 0 in others.

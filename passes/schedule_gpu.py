@@ -63,7 +63,7 @@ class ScheduleGpuPass(ModulePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for function in [f for f in op.body.block.ops if isinstance(f, func.FuncOp)]:
             GpuSchedule(
-                LoopWriter(function, costs=Costs.of(function), streams=False),
+                LoopWriter(function, costs=Costs.of(function), streams=False, pieces=False),
                 Grid(self.threads, self.unroll),
                 self.warpgroups,
                 self.boxes,

@@ -2,6 +2,7 @@
 
 A task is one iteration of the outermost loop by a piece of each of the others: a single image, whose rows are the
 second loop, keeps as many threads busy as a batch of them.  Only tasks divide their number; within one, loops count.
+On a GPU, which has threads for all, a task is one iteration of every loop.
 """
 
 from __future__ import annotations
@@ -56,22 +57,22 @@ def add_loops(
         number, trips, step = level.iterator, level.extent, level.step
     else:
         number, step = writer.fresh(), 1
-        points = product([level.trips for level in levels]) * work
-        worthwhile = minimum(PIECES, points // writer.costs.chunk(nanoseconds))
-        body, trips, cut = _task(writer, block, levels, body, number, worthwhile)
-        work = work * cut
+        sizes, pieces = [dim(1) for _ in levels], [level.trips for level in levels]
+        if writer.pieces:
+            points = product(pieces) * work
+            sizes, pieces = _cut(writer, block, levels, minimum(PIECES, points // writer.costs.chunk(nanoseconds)))
+        body, trips = _task(writer, levels, body, number, sizes, pieces), product(pieces)
+        work = work * product(sizes)
     body.add_op(loop.YieldOp())
     grain = writer.costs.grain(work, nanoseconds)
     return block.add_op(loop.ParallelOp(str(number), 0, trips, body, step=step, grain=grain))
 
 
-def _task(
-    writer: LoopWriter, block: Block, levels: Sequence[Level], body: Block, number: Dim, wanted: Dim
-) -> tuple[Block, Dim, Dim]:
-    """The loops of task `number`, how many tasks there are, and how often the body runs in one.
+def _cut(writer: LoopWriter, block: Block, levels: Sequence[Level], wanted: Dim) -> tuple[list[Dim], list[Dim]]:
+    """Of each loop the iterations in a piece of it, and how many pieces there are, for about as many tasks as `wanted`.
 
-    About as many as are `wanted`, and at least one for each iteration of the outermost loop.  Quotients are rounded
-    down and one is added: rounding up would divide what may be negative.  So the last piece may be empty.
+    There is at least one for each iteration of the outermost loop.  Quotients are rounded down and one is added:
+    rounding up would divide what may be negative.  So the last piece may be empty.
     """
     sizes, pieces = [dim(1)], [bound(writer, block, levels[0].trips)]
     for level in levels[1:]:
@@ -79,6 +80,13 @@ def _task(
         wanted = bound(writer, block, wanted // maximum(1, pieces[-1]) + 1)
         sizes.append(bound(writer, block, trips // wanted + 1))
         pieces.append(bound(writer, block, trips // sizes[-1] + 1))
+    return sizes, pieces
+
+
+def _task(
+    writer: LoopWriter, levels: Sequence[Level], body: Block, number: Dim, sizes: Sequence[Dim], pieces: Sequence[Dim]
+) -> Block:  # fmt: skip
+    """The loops of task `number`."""
     task = Block()
     starts = [
         bound(writer, task, place * size * level.step)
@@ -87,7 +95,7 @@ def _task(
     for level, size, start in reversed(list(zip(levels, sizes, starts))):
         body = level.around(body, start, minimum(level.extent, start + size * level.step))
     _move(body, task)
-    return task, product(pieces), product(sizes)
+    return task
 
 
 def _move(source: Block, target: Block) -> None:
