@@ -53,6 +53,9 @@ def _atom_bounds(atom: Atom, symbol: Sym, first: Dim, last: Dim) -> tuple[Dim, D
     if atom.fn in ("min", "max"):
         pick = minimum if atom.fn == "min" else maximum
         return pick(a[0], b[0]), pick(a[1], b[1])
+    if atom.fn == "//" and a[0].nonneg and (b[0] - 1).nonneg:
+        # What is never run may have a last value before its first.
+        return a[0] // maximum(1, b[1]), a[1] // b[0]
     if atom.fn == "^" or symbol in atom.b.symbols() or not atom.b.nonneg:
         return None
     return (a[0] // atom.b, a[1] // atom.b) if atom.fn == "//" else (dim(0), dim(atom.b - 1))

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from xdsl.dialects.builtin import ArrayAttr, IntegerAttr, i64
+from xdsl.dialects.builtin import ArrayAttr
 
 from ..dialects import kernel, loop
-from ..dialects.attributes import dim_attr, dims_attr, map_attr
+from ..dialects.attributes import dim_attr, dims_attr, integer_attr, map_attr
 from ..dialects.dims import dim, iterator
 from ..dialects.index_map import IndexMap
 
@@ -32,4 +32,4 @@ def drop_unit_iterators(nest: kernel.GenericOp) -> None:
             if op.guards is not None:
                 op.attributes["guards"] = dims_attr(tuple(g.substitute(values) for g in op.guards.data))
     nest.attributes["extents"] = dims_attr(left)
-    nest.attributes["parallel"] = IntegerAttr(sum(i < parallel for i in kept), i64)
+    nest.attributes["parallel"] = integer_attr(sum(i < parallel for i in kept))

@@ -4,6 +4,7 @@ import os
 from collections.abc import Callable
 
 import pytest
+from hypothesis import HealthCheck, settings
 from xdsl.context import Context
 from xdsl.dialects import arith, builtin, complex, func, math
 from xdsl.dialects.builtin import ModuleOp
@@ -14,6 +15,10 @@ from txc.dialects import ops as _registered  # noqa: F401  (bodies call ops by n
 from txc.dialects.attributes import DimAttr, DimsAttr, DTypeAttr, MapAttr, OrderAttr
 from txc.dialects.kernel import KERNEL
 from txc.dialects.loop import LOOP
+
+# No test is timed: a machine may be slow, or busy.
+settings.register_profile("untimed", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("untimed")
 
 # Here, before any test module is imported, so that subprocesses inherit it too.
 os.environ["TXC_CACHE_DIR"] = "0"

@@ -1,7 +1,9 @@
 """The stages of every example: their text reads back as the same text, and stock mlir-opt takes what is exported."""
 
+import os
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -56,3 +58,38 @@ def test_stock_mlir_opt_takes_the_export(file: Path, name: str, stage: str):
     assert ("linalg.generic" if stage == "fused" else "memref") in text
     done = subprocess.run([MLIR_OPT], input=text, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr[:2000]
+
+
+#: Transposed products, whose LLVM IR has many symbols, and rows.
+PROGRAM = '''
+import hashlib
+from txc.compiler.frontend.tx_language import parse
+from txc.compiler.pipeline import run_stages
+from txc.compiler.stages import IR_STAGES
+from txc.compiler.watch import Watch
+parsed = parse("""
+def turned(a: f32[m, k], b: f32[n, m]) -> f32[k, n]:
+    return a.T @ b.T + 1
+
+
+def softmax(x: f32[n, m]) -> f32[n, m]:
+    e = exp(x - x.max(axis=1, keepdims=True))
+    return e / e.sum(axis=1, keepdims=True)
+""", "f.tx")
+for name in parsed.functions:
+    stages = run_stages(parsed.graph(name), stop_after="llvm", watch=Watch(keep_text=True))
+    for stage in (*IR_STAGES, "llvm"):
+        print(name, stage, hashlib.sha256(str(stages.text(stage)).encode()).hexdigest())
+'''
+
+
+def test_texts_are_the_same_in_each_process():
+    """Whatever order the hashes of strings, which differ between processes, give to sets."""
+    texts = {
+        subprocess.run(
+            [sys.executable, "-c", PROGRAM], capture_output=True, text=True, check=True,
+            env={**os.environ, "PYTHONHASHSEED": str(seed), "PYTHONPATH": os.pathsep.join(sys.path)},
+        ).stdout
+        for seed in (1, 2, 3)
+    }  # fmt: skip
+    assert len(texts) == 1 and len(texts.pop().splitlines()) > 10

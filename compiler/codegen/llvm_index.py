@@ -39,8 +39,9 @@ def _of(atom: Sym | Call) -> Dim:
 
 
 @lru_cache(maxsize=65536)
-def _symbols(expr: Dim) -> frozenset[Sym]:
-    return frozenset(expr.symbols())
+def _symbols(expr: Dim) -> tuple[Sym, ...]:
+    """In an order that no process changes, so that texts do not."""
+    return tuple(sorted(expr.symbols(), key=lambda s: s.name))
 
 
 class IndexWriter(Writer):

@@ -163,10 +163,14 @@ class _Stager(ast.NodeTransformer):
         made: ast.stmt = ast.Assign([_tuple(names, store=True)], value) if names else ast.Expr(value)
         return ast.copy_location(made, at)
 
+    def assigned(self, body: Sequence[ast.stmt]) -> list[str]:
+        """`assigned_names` that are the function's own: ``np.sort(x)`` changes no `np`."""
+        return [n for n in assigned_names(body) if n not in self.free]
+
     def visit_For(self, node: ast.For) -> Any:
         iterable = self.visit(node.iter)
         targets = [n.id for n in ast.walk(node.target) if isinstance(n, ast.Name)]
-        names = [n for n in assigned_names([*node.body]) if n not in self.globals_of(node.body)]
+        names = self.assigned(node.body)
         names += [t for t in targets if t not in names]
         item = "__txc_item"
         bind = ast.copy_location(ast.Assign([node.target], _load(item)), node)
@@ -177,7 +181,7 @@ class _Stager(ast.NodeTransformer):
         return [made, self.assign(node, names, value)]
 
     def visit_While(self, node: ast.While) -> Any:
-        names, counts = assigned_names(node.body), counting_of(node)
+        names, counts = self.assigned(node.body), counting_of(node)
         test_name, test = self.part("test", node, names, [], result=self.visit(node.test))
         body_name, body = self.part("while", node, names, self.block(node.body))
         parts: list[ast.expr] = [_load(test_name), _load(body_name)]
@@ -197,7 +201,7 @@ class _Stager(ast.NodeTransformer):
         if returns(node.body) and returns(node.orelse):
             return self.returning_if(node)
         test = self.visit(node.test)
-        names = assigned_names([*node.body, *node.orelse])
+        names = self.assigned([*node.body, *node.orelse])
         then_name, then = self.part("then", node, names, self.block(node.body))
         else_name, other = self.part("else", node, names, self.block(node.orelse) if node.orelse else [])
         both = set(assigned_names(node.body)) & set(assigned_names(node.orelse))
@@ -207,7 +211,7 @@ class _Stager(ast.NodeTransformer):
 
     def returning_if(self, node: ast.If) -> list[ast.stmt]:
         test = self.visit(node.test)
-        names = assigned_names([*node.body, *node.orelse])
+        names = self.assigned([*node.body, *node.orelse])
         then_name, then = self.part("then", node, names, self.block(node.body), result=False)
         else_name, other = self.part("else", node, names, self.block(node.orelse), result=False)
         value = self.call("if_return", node, test, _load(then_name), _load(else_name), *self.state(node, names))
@@ -259,10 +263,6 @@ class _Stager(ast.NodeTransformer):
         node.decorator_list = [self.visit(d) for d in node.decorator_list]
         node.body = self.block(structured(node))
         return node
-
-    @staticmethod
-    def globals_of(body: Sequence[ast.stmt]) -> set[str]:
-        return {n for s in body for w in ast.walk(s) if isinstance(w, (ast.Global, ast.Nonlocal)) for n in w.names}
 
     def visit_Global(self, node: ast.Global) -> Any:
         text = (

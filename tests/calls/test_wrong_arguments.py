@@ -101,7 +101,7 @@ def paths() -> dict[str, tuple[Any, Any]]:
 
 
 @pytest.mark.parametrize("name", ["combined", "updated", "contained"])
-@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(data=st.data())
 def test_both_paths_agree_on_anything(paths, name, data):
     direct, by_python = paths[name]
@@ -123,7 +123,7 @@ def test_both_paths_agree_on_anything(paths, name, data):
     assert again == expected
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(st.lists(values, max_size=3), st.dictionaries(st.sampled_from(["x", "y", "s", "z"]), values, max_size=2))
 def test_a_compiled_version_never_takes_what_is_not_its_own(args, kwargs):
     """The entry for one kind of arguments gets everything; what it takes, it computes as NumPy does."""

@@ -118,7 +118,8 @@ def test_bounds_of_what_temporaries_in_loops_are_made_of():
     assert bounds_over(i // 1024 + 1, Sym("i"), dim(0), n - 1) == (dim(1), (n - 1) // 1024 + 1)
     assert bounds_over(n - i // 2, Sym("i"), dim(0), n) == (n - n // 2, n)
     assert bounds_over(i * i, Sym("i"), dim(0), n) == (dim(0), n * n)
-    assert bounds_over(n // i, Sym("i"), dim(1), n) is None
+    assert bounds_over(n // i, Sym("i"), dim(1), n) == (n // maximum(1, n), n)
+    assert bounds_over(n // i, Sym("i"), dim(0), n) is None
     assert bounds_over((i - n) * i, Sym("i"), dim(0), n) is not None
 
 

@@ -10,7 +10,7 @@ from typing import Any
 import array_api_strict as strict
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
@@ -74,7 +74,7 @@ def both(call: Any, *given_arrays: np.ndarray) -> None:
 
 
 QUICK = settings(
-    max_examples=6, deadline=None, suppress_health_check=[HealthCheck.too_slow],
+    max_examples=6,
     phases=[Phase.explicit, Phase.generate],
     derandomize=True, database=None,
 )  # fmt: skip

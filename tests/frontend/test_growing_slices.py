@@ -38,3 +38,18 @@ def suffix_sums_of_exponentials(x):
 def test_sums_of_growing_and_shrinking_slices(f: Any, expected: Any, n: int):
     x = np.random.default_rng(0).normal(size=n)
     np.testing.assert_allclose(f(x), expected(x), rtol=1e-12, atol=1e-12)
+
+
+@txc.jit
+def sums_of_medians(x):
+    total = 0.0
+    for i in range(1, x.shape[0]):
+        total += np.sort(x[:i])[i // 2]
+    return total
+
+
+@pytest.mark.parametrize("n", [0, 1, 2, 70])
+def test_sorted_slices(n: int):
+    """`np.sort` in a loop is a function: `np` is nothing that the loop changes."""
+    x = np.random.default_rng(1).normal(size=n)
+    np.testing.assert_allclose(sums_of_medians(x), sum(np.sort(x[:i])[i // 2] for i in range(1, n)), rtol=1e-12)

@@ -91,19 +91,19 @@ PLAIN = {name: name for name in ("x", "y", *(f"v{i}" for i in range(6)))}
 OTHER = {name: f"softmax_{len(PLAIN) - i}" for i, name in enumerate(PLAIN)}
 
 
-@settings(max_examples=25, deadline=None, derandomize=True)
+@settings(max_examples=25, derandomize=True)
 @given(programs())
 def test_names_do_not_matter(program: list[Statement]) -> None:
     assert shape_of(text(program, PLAIN, "f", None)) == shape_of(text(program, OTHER, "layer_norm", None))
 
 
-@settings(max_examples=25, deadline=None, derandomize=True)
+@settings(max_examples=25, derandomize=True)
 @given(programs(), st.integers(0, 99))
 def test_exchanged_operands_do_not_matter(program: list[Statement], seed: int) -> None:
     assert shape_of(text(program, PLAIN, "f", None)) == shape_of(text(program, PLAIN, "f", random.Random(seed)))
 
 
-@settings(max_examples=25, deadline=None, derandomize=True)
+@settings(max_examples=25, derandomize=True)
 @given(programs(), st.integers(0, 99))
 def test_the_order_of_statements_does_not_matter(program: list[Statement], seed: int) -> None:
     other = reordered(program, random.Random(seed))

@@ -157,7 +157,7 @@ def part(which: tuple[int, int, int], length: int) -> slice:
     return slice(start, None if stop < 0 else stop, step)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(slices, slices, st.integers(1, 4), st.sampled_from(LAYOUTS), st.sampled_from(["copy", "compute", "reduce"]))
 def test_parts_that_overlap(to, source, length, layout, kind):
     x = np.arange(144.0).reshape(12, 12)
@@ -176,7 +176,7 @@ def test_parts_that_overlap(to, source, length, layout, kind):
     np.testing.assert_array_equal(np.asarray(y), x)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(st.integers(0, 40), st.integers(0, 40), st.booleans(), st.integers(2, 20))
 def test_maps_that_overlap_in_one_buffer(first, second, backwards, length):
     """Two tensors that know nothing of each other, on memory that overlaps."""
