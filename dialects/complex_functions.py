@@ -103,7 +103,8 @@ def log(b: ScalarBuilder, z: Value) -> Value:
     total, total_low = two_sum(above, other)
     excess = total + (total_low + (above_low + (square_low + other_low)))
     factor = b.select(a > 2.0 ** (format_of(x).bias - 2), b.constant(0.25, x.dtype), b.constant(1.0, x.dtype))
-    near = abs(excess) < 0.5
+    # Half to four times the circle: there the error of the magnitude would be several units of its small logarithm.
+    near = (excess > -0.75) & (excess < 15.0) & ~is_nan(x + y)
     direct = b.op("log", b.op("hypot", x * factor, y * factor)) - b.select(factor < 1.0, math.log(0.25), 0.0 * factor)
     re = b.select(near, 0.5 * b.op("log1p", b.select(near, excess, 0.0)), direct)
     return b.complex_of(re, b.op("atan2", y, x))

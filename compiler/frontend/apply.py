@@ -154,7 +154,8 @@ def _weak_result(weak: str, element: DType) -> str:
 
 def _not_empty(op: type[Op], x: Tensor, dims: Sequence[int]) -> None:
     """Refuse, as NumPy does, to reduce no elements to one that is among them."""
-    for i in dims:
+    # In the order of memory: then both layouts ask for the same, and share their code.
+    for i in dims if x.layout == "row" else reversed(dims):
         if table().settle(0, "<", x.dims[i], f"{op.name} of at least one element") is False:
             raise OpError(f"{op.name} along dim {i} of {x.user_type}: it has no elements", code="TX0113")
 

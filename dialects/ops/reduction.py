@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any, ClassVar
 
@@ -274,7 +275,7 @@ class _Where(Reduction):
         (x,) = arrays
         dims = attrs["dims"]
         kept = [d for d in range(x.ndim) if d not in dims]
-        flat = x.transpose([*kept, *dims]).reshape([x.shape[d] for d in kept] + [-1])
+        flat = x.transpose([*kept, *dims]).reshape([*(x.shape[d] for d in kept), math.prod(x.shape[d] for d in dims)])
         return (np.asarray(cls.numpy(flat, axis=-1)).astype(np.int64, copy=False),)
 
 

@@ -34,9 +34,9 @@ COLUMNS = ("name", "meaning", "dtypes", "accuracy", "cpu", "ptx-sim", "cuda", "t
 #: The generated test of a family, where a name states none of its own.
 TESTS = {
     "map": "ops/test_generated_maps.py::test_maps",
-    "reduction": "ops/test_generated.py::test_reduction",
-    "scan": "ops/test_generated.py::test_scan",
-    "view": "ops/test_generated.py::test_view",
+    "reduction": "ops/test_generated_folds.py::test_folds",
+    "scan": "ops/test_generated_folds.py::test_folds",
+    "view": "ops/test_generated_views.py::test_views",
 }
 
 
@@ -76,7 +76,7 @@ def proof(name: str, entry: dict[str, Any]) -> str:
     if "test" in entry:
         return entry["test"]
     op = OPS[entry.get("op", name)]
-    return TESTS[op.family] + (f"[{op.name}]" if op.family != "map" else "")
+    return TESTS[op.family] + (f"[{op.name}]" if op.family == "view" else "")
 
 
 def _docstring(path: str) -> str:

@@ -28,6 +28,10 @@ SHAPES: tuple[tuple[int, ...], ...] = (
     (), (131,), (3, 37), (4, 2, 17), (2, 3, 1, 19), (2, 1, 3, 2, 9), (2, 3, 1, 2, 2, 5)
 )  # fmt: skip
 PACKED: StrideFact = ("packed",)
+#: Vectors of few lanes and no copies of loops: code that is made fast.
+NARROW = "tx-schedule-cpu{vector-bits=128 unroll=1}"
+#: As narrow as vectors are.
+PAIRS = "tx-schedule-cpu{lanes=2 unroll=1}"
 
 
 class Case(NamedTuple):
@@ -149,16 +153,25 @@ class Slot(NamedTuple):
             return "contiguous"
         return (("contiguous", "size 0", "size 1") if self.packed else ("strided", "broadcast", "size 0"))[call]
 
+    def nearest(self, kind: str) -> str:
+        """The kind itself where its arrays can have that, else the usual one."""
+        return kind if self.rank and (not self.packed or kind in ("size 0", "size 1")) else "contiguous"
+
+
+def turned_slots(turn: int) -> list[Slot]:
+    """Every rank with any strides, which arrays of all kinds have; and one rank packed, as it is its turn."""
+    return [*(Slot(rank, not rank) for rank in RANKS), Slot(1 + turn % (len(RANKS) - 1), True)]
+
 
 SLOTS = [Slot(rank, packed) for rank in RANKS for packed in ((True, False) if rank else (True,))]
 CALLS = 3
 
 
-def shape_of(rank: int, kind: str) -> tuple[int, ...]:
-    """The sizes of a rank, in the graph's order."""
+def shape_of(rank: int, kind: str, none: int | None = None) -> tuple[int, ...]:
+    """The sizes of a rank, in the graph's order; of size 0 is the dim `none`, which is the middle one if not given."""
     usual = SHAPES[rank]
     if kind == "size 0":
-        return tuple(0 if i == rank // 2 else n for i, n in enumerate(usual))
+        return tuple(0 if i == (rank // 2 if none is None else none) else n for i, n in enumerate(usual))
     return (1,) * rank if kind == "size 1" else usual
 
 

@@ -1,39 +1,85 @@
-"""How many generated cases there are, and that no map lacks one that its declaration promises."""
+"""How many generated cases there are, and that no map, fold, scan or view lacks one that its declaration promises."""
 
 from __future__ import annotations
 
-from txc.dialects.registry import OPS, Map
+from collections.abc import Iterator
 
-from . import generated, test_generated, test_generated_maps, test_generated_ranks
+import numpy as np
+import pytest
+
+from txc import TxcError
+from txc.compiler.frontend.apply import apply, as_tensor
+from txc.dialects.registry import OPS, Map, Op, Reduction, Scan, View
+from txc.dialects.types import DTYPES
+
+from . import generated, test_generated, test_generated_folds, test_generated_maps, test_generated_views
+from .generated import Case
 
 #: What the operations page and the README may claim.
-AT_LEAST = 60_000
-#: Maps without generated cases, and what tests them.
-EXCLUDED = {"scalar_map": "made of a function of the user's: test_scalar_loops.py"}
+AT_LEAST = 90_000
+#: Ops without generated cases, and what tests them.
+EXCLUDED = {
+    "scalar_map": "made of a function of the user's: test_scalar_loops.py",
+    "fold": "made of functions of the user's: test_custom_folds.py",
+    "running": "made of functions of the user's: test_custom_folds.py",
+}
+PRODUCT: tuple[type[Op], ...] = (Map, Reduction, Scan, View)
+RUN = test_generated_maps.RUN | test_generated_folds.RUN | test_generated_views.RUN
+
+
+def declared() -> Iterator[tuple[type[Op], Case]]:
+    for op in OPS.values():
+        if issubclass(op, PRODUCT) and op.name not in EXCLUDED:
+            for name in generated.dtypes_of(op):
+                yield from ((op, case) for case in generated.cases(op.name, name))
+
+
+def left_out(op: type[Op], case: Case) -> str:
+    """Why there is no such case."""
+    if issubclass(op, (Reduction, Scan)):
+        return test_generated_folds.left_out(op, case)
+    return test_generated_views.left_out(op, case) if issubclass(op, View) else ""
 
 
 def test_there_are_as_many_cases_as_is_said() -> None:
-    counted = {
-        "map": len(test_generated_maps.RUN),
-        **{f"{k}, rank 2": n for k, n in test_generated.COUNTED.items()},
-        **test_generated_ranks.COUNTED,
-    }
+    counted = {"product": len(RUN), **{f"{k}, rank 2": n for k, n in test_generated.COUNTED.items()}}
     print(counted, sum(counted.values()))
     assert all(counted.values()) and sum(counted.values()) >= AT_LEAST
 
 
-def test_every_map_has_all_its_cases() -> None:
+def test_every_op_has_all_its_cases() -> None:
     """Every dtype that it declares, in both layouts, on every kind of array and of every rank."""
-    declared = {
-        case
-        for op in OPS.values() if issubclass(op, Map) and op.name not in EXCLUDED
-        for name in generated.dtypes_of(op) for case in generated.cases(op.name, name)
-    }  # fmt: skip
-    missing, unknown = declared - test_generated_maps.RUN, test_generated_maps.RUN - declared
+    promised = {case for op, case in declared() if not left_out(op, case)}
+    missing, unknown = promised - RUN, RUN - promised
     assert not missing, f"no test has {len(missing)} cases, of them {min(missing)}"
     assert not unknown, f"{len(unknown)} cases are of no dtype that the op declares, of them {min(unknown)}"
 
 
+#: Of one dtype each.
+LEFT_OUT = {
+    (op, case._replace(dtype="f32" if "f32" in generated.dtypes_of(op) else "bool"))
+    for op, case in declared()
+    if left_out(op, case)
+}
+
+
+@pytest.mark.parametrize("name", sorted({op.name for op, _ in LEFT_OUT}))
+def test_what_is_left_out_is_an_error(name: str) -> None:
+    for op, case in LEFT_OUT:
+        if op.name != name:
+            continue
+        shape = generated.shape_of(case.rank, case.kind)
+        x = as_tensor(np.zeros(shape, DTYPES[case.dtype].numpy))
+        x = x.relabelled() if case.layout == "col" else x
+        if issubclass(op, (Reduction, Scan)):
+            given = test_generated_folds.parameters(op, case.rank)
+        else:
+            given = test_generated_views.PARAMETERS[op.name](shape)
+        with pytest.raises(TxcError):
+            apply(op, x, **given)
+            pytest.fail(f"{case} is no error")
+
+
 def test_what_is_excluded_exists_and_has_no_cases() -> None:
-    assert set(EXCLUDED) <= {op.name for op in OPS.values() if issubclass(op, Map)}
-    assert not {case.op for case in test_generated_maps.RUN} & set(EXCLUDED)
+    assert set(EXCLUDED) <= {op.name for op in OPS.values() if issubclass(op, PRODUCT)}
+    assert not {case.op for case in RUN} & set(EXCLUDED)

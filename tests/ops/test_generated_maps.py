@@ -23,6 +23,7 @@ from .generated import (
     FINITE,
     LAYOUTS,
     MAPS,
+    NARROW,
     PACKED,
     RANKS,
     SLOTS,
@@ -51,7 +52,6 @@ TOGETHER = 32
 #: Each group has one rank, in turn, whose nests are just as users have them.  In the nests of other ranks vectors are
 #: narrow, and bodies from this cost on are functions that all of them call.
 CALLED_FROM = 20.0
-NARROW = "tx-schedule-cpu{vector-bits=128 unroll=1}"
 
 Member = tuple[type[Map], dict[str, Any]]
 

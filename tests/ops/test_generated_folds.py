@@ -1,0 +1,129 @@
+"""Every reduction and scan on every dtype, layout, kind of array and rank: machine code against its NumPy meaning.
+
+One program an op and dtype has all ranks with strides known only at run time, called with arrays of all kinds, and one
+rank of packed arrays; both layouts have one graph, so its code is made once.  Dims and kinds of scans come in turn with
+the ranks.  Vectors are narrow: those that users have, more dims and sizes `test_generated.py` has for rank 2.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from txc.compiler.frontend.apply import apply
+from txc.compiler.options import Options
+from txc.dialects.registry import Map, Reduction, Scan
+from txc.dialects.types import DTYPES
+
+from .generated import (
+    KINDS,
+    LAYOUTS,
+    PAIRS,
+    REDUCTIONS,
+    SCANS,
+    SPECIAL,
+    Case,
+    Program,
+    Slot,
+    cases,
+    dtypes_of,
+    placed,
+    shape_of,
+    turned_slots,
+    values,
+)
+from .oracles import check_reduction, check_scan
+
+Fold = type[Reduction] | type[Scan]
+FOLDS: list[Fold] = [*REDUCTIONS, *SCANS]
+
+
+def parameters(op: Fold, rank: int) -> dict[str, Any]:
+    """Every second dim from the first, or one axis, in the graph's order: the innermost where the rank is odd."""
+    if issubclass(op, Reduction):
+        return {"dims": tuple(range(0, rank, 2))}
+    return {"axis": rank - 1 if rank % 2 else rank // 2 - 1, "exclusive": rank // 2 % 2 == 1}
+
+
+def users(given: dict[str, Any], layout: str, rank: int) -> dict[str, Any]:
+    """The parameters as the user of a layout gives them."""
+    if layout == "row":
+        return given
+    if "dims" in given:
+        return {"dims": tuple(rank - 1 - d for d in given["dims"])}
+    return {**given, "axis": rank - 1 - given["axis"]}
+
+
+def reduction_of(op: Fold) -> type[Reduction]:
+    return op.fold() if issubclass(op, Scan) else op
+
+
+def left_out(op: Fold, case: Case) -> str:
+    """Why an op has no such case: an error, as `test_generated_cases.py` holds; empty where it has it."""
+    if issubclass(op, Scan):
+        return "" if case.rank else "it runs along a dim"
+    return "no element is one of none" if not op.empty and case.kind == "size 0" and case.rank == 1 else ""
+
+
+def shape_for(op: Fold, rank: int, kind: str) -> tuple[int, ...]:
+    """The sizes of a kind; an extreme is of at least one element, so the dim without any is one that it keeps."""
+    return shape_of(rank, kind, 1 if issubclass(op, Reduction) and not op.empty and rank > 1 else None)
+
+
+def draw(op: Fold, name: str, shape: tuple[int, ...], seed: int) -> np.ndarray:
+    """Operands that a fold stays finite of, with the special values it has a meaning for."""
+    element, fold = DTYPES[name], reduction_of(op).name
+    if element.is_complex:
+        made = values(name, shape, seed, (-3, 3), False)
+        return np.asarray(made / np.abs(made)) if fold == "prod" else made
+    if not element.is_float:
+        return values(name, shape, seed, (-40, 40), True)
+    if fold == "prod":
+        return values(name, shape, seed, (0.5, 1.5), False)
+    # Scans of infinities are NaNs from one of them on; which NaN an unordered extreme takes is open.
+    special = tuple(v for v in SPECIAL if abs(v) < 1e5) if issubclass(op, Scan) or fold.endswith("fast") else True
+    return values(name, shape, seed, (-40, 40), special)
+
+
+MEMBERS = [(op, name) for op in FOLDS for name in dtypes_of(op)]
+#: The cases of this file, each of which is compared with its meaning.
+RUN = {case for op, name in MEMBERS for case in cases(op.name, name) if not left_out(op, case)}
+
+
+@pytest.mark.parametrize(("op", "name"), MEMBERS, ids=lambda given: getattr(given, "name", given))
+def test_folds(op: Fold, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Map, "OUTLINED", 1.0)
+    made: set[Case] = set()
+    slots = [
+        slot
+        for slot in turned_slots(MEMBERS.index((op, name)))
+        if not left_out(op, Case(op.name, name, "row", "contiguous", slot.rank))
+    ]
+    for layout in LAYOUTS:
+        with Program(op.name) as program:
+            for slot in slots:
+                x = program.input(draw(op, name, shape_for(op, slot.rank, "contiguous"), 0), slot.fact, layout)
+                found = apply(op, x, **users(parameters(op, slot.rank), layout, slot.rank))
+                program.outputs += found if isinstance(found, tuple) else (found,)
+        executable = program.compile(Options.of(passes=PAIRS))
+        for call, kind in enumerate(KINDS):
+            given = [in_call(op, name, layout, slot, kind, call) for slot in slots]
+            got = iter(executable([array for _, array in given], (), 1 + call % 2))
+            for case, array in given:
+                results = [next(got) for _ in range(op.results)]
+                if issubclass(op, Reduction):
+                    check_reduction(op, array, parameters(op, case.rank)["dims"], results, str(case))
+                else:
+                    check_scan(op, array, parameters(op, case.rank), results[0], str(case))
+                made.add(case)
+    assert made == {case for case in cases(op.name, name) if not left_out(op, case)}
+
+
+def in_call(op: Fold, name: str, layout: str, slot: Slot, kind: str, call: int) -> tuple[Case, np.ndarray]:
+    """The case of an operand in a call, and its array in the graph's order of dims."""
+    case = Case(op.name, name, layout, slot.nearest(kind), slot.rank)
+    if left_out(op, case):
+        case = case._replace(kind="contiguous")
+    return case, placed(draw(op, name, shape_for(op, slot.rank, case.kind), 100 * call + slot.rank), case.kind)

@@ -1,0 +1,146 @@
+"""Every view on every dtype, layout, kind of array and rank: machine code against the op's index map.
+
+One program a view has all ranks with strides known only at run time, called with arrays of all kinds, and packed ones
+of some.  The views of one rank on all dtypes are one nest: a flag chooses between each and zero, which makes them
+siblings.  Views alone, and further parameters, `test_generated.py` has.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import pytest
+
+from txc.compiler.bisect import differing
+from txc.compiler.frontend.apply import apply, resolved
+from txc.compiler.options import Options
+from txc.dialects.registry import View
+from txc.dialects.types import DTYPES, tensor_type
+
+from .generated import (
+    KINDS,
+    LAYOUTS,
+    PACKED,
+    PAIRS,
+    RANKS,
+    SHAPES,
+    VIEWS,
+    Case,
+    Program,
+    Slot,
+    cases,
+    in_users_order,
+    placed,
+    shape_of,
+    values,
+)
+
+#: For each view its parameters for operands with these dims (numbers, or symbols of a graph), in the graph's order.
+PARAMETERS: dict[str, Callable[[Sequence[Any]], dict[str, Any]]] = {
+    "reshape": lambda d: {"dims": (1, *d[::-1])},
+    "shuffle": lambda d: {"permutation": tuple((i + 1) % len(d) for i in range(len(d)))},
+    "expand": lambda d: {"dims": (2, *d)},
+    "broadcast": lambda d: {"factors": tuple(2 - i % 2 for i in range(len(d)))},
+    "chip": lambda d: {"offset": d[0] // 2 if d else 0, "dim": 0},
+    "slice": lambda d: {"offsets": tuple(n // 2 for n in d), "extents": tuple(n - n // 2 for n in d)},
+    "strided_slice": lambda d: {
+        "start": tuple(n - 1 if i % 2 else 0 for i, n in enumerate(d)),
+        "stop": tuple(-1 if i % 2 else n for i, n in enumerate(d)),
+        "strides": tuple(-1 if i % 2 else 2 for i in range(len(d))),
+    },
+    "stride": lambda d: {"strides": tuple(2 - i % 2 for i in range(len(d)))},
+    "reverse": lambda d: {"flags": tuple(i % 2 == 0 for i in range(len(d)))},
+    "pad": lambda d: {"pairs": tuple((i + 1) % 3 for i in range(2 * len(d))), "fill": 1.0},
+    "inflate": lambda d: {"strides": tuple(2 - i % 2 for i in range(len(d))), "fill": 1.0},
+    "squeeze": lambda d: {"dims": (0,)},
+    "swap_layout": lambda d: {},
+    "diagonal": lambda d: {"offset": 1 - len(d) % 3},
+    "windows": lambda d: {"sizes": ((d[0] + 1) // 2 if d else 1,), "dims": (0,)},
+    "extract_patches": lambda d: {"patch_dims": tuple(min(2, n) for n in SHAPES[len(d)])},
+    "extract_image_patches": lambda d: {"rows": 2, "cols": 3, "col_stride": 2, "row_inflate": 2, "fill": 1.0},
+    "extract_volume_patches": lambda d: {"planes": 2, "rows": 1, "cols": 2, "in_row_stride": 2, "fill": 1.0},
+}
+#: Their results depend on the order of the dims: those of a column-major tensor are the reverse of all they say.
+ORDERED = {"reshape", "expand", "extract_patches", "extract_image_patches", "extract_volume_patches"}
+#: How many dims a view needs at least.
+LEAST_RANK = {"chip": 1, "windows": 1, "diagonal": 2, "extract_image_patches": 3, "extract_volume_patches": 4}
+ROWS_ONLY = {"diagonal", "windows"}
+
+
+def left_out(op: type[View], case: Case) -> str:
+    """Why a view has no such case: an error, as `test_generated_cases.py` holds; empty where it has it."""
+    if case.rank < LEAST_RANK.get(op.name, 0):
+        return "it needs more dims"
+    if op.name == "chip" and case.rank == 1 and case.kind == "size 0":
+        return "it takes one of no elements"
+    if op.name == "extract_patches" and case.kind in ("size 0", "size 1"):
+        return "no patch of two fits it"
+    return "it has no column-major form" if op.name in ROWS_ONLY and case.layout == "col" else ""
+
+
+#: The cases of this file, each of which is compared with its meaning.
+RUN = {case for op in VIEWS for name in DTYPES for case in cases(op.name, name) if not left_out(op, case)}
+
+
+def slots_of(op: type[View], layout: str) -> list[Slot]:
+    """Every rank with any strides, and every second one packed, where the view has those."""
+    slots = [*(Slot(rank, not rank) for rank in RANKS), *(Slot(rank, True) for rank in RANKS[1::2])]
+    return [slot for slot in slots if not left_out(op, Case(op.name, "", layout, "contiguous", slot.rank))]
+
+
+def viewed(op: type[View], x: Any, layout: str) -> Any:
+    """The view of a graph's operand, by parameters in the order of the user's dims."""
+    if op.name == "squeeze":  # the dim it drops is known to be 1
+        x = apply("expand", x, dims=(1, *x.shape) if layout == "row" else (*x.shape, 1))
+    kind = resolved(x.value)
+    given = op.bind([kind], PARAMETERS[op.name](kind.dims))
+    return apply(op, x, **(given if layout == "row" else op.mirror(given, kind.rank)))
+
+
+def meaning(op: type[View], a: np.ndarray, layout: str) -> np.ndarray:
+    """By NumPy of arrays in the graph's order, parameters being those of the user's dims, but for an `ORDERED` view."""
+    a = a[None] if op.name == "squeeze" else a
+    given = op.bind([tensor_type(a.dtype, a.shape)], PARAMETERS[op.name](a.shape))
+    if op.name in ORDERED or layout == "row":
+        (found,) = op.evaluate([a], given)
+    else:
+        (found,) = op.evaluate([a.T], op.mirror(given, a.ndim))
+    column_major = (layout == "col" and op.name not in ORDERED) != (op.name == "swap_layout")
+    return in_users_order(found, "col" if column_major else "row")
+
+
+def in_call(op: type[View], name: str, layout: str, slot: Slot, kind: str, call: int) -> tuple[Case, np.ndarray]:
+    """The case of an operand in a call, and its array in the graph's order of dims."""
+    case = Case(op.name, name, layout, slot.nearest(kind), slot.rank)
+    if left_out(op, case):
+        case = case._replace(kind="contiguous")
+    seed = 100 * call + slot.rank + list(DTYPES).index(name)
+    return case, placed(values(name, shape_of(slot.rank, case.kind), seed, (-9, 9), True), case.kind)
+
+
+@pytest.mark.parametrize("op", VIEWS, ids=lambda op: op.name)
+def test_views(op: type[View]) -> None:
+    made: set[Case] = set()
+    for layout in LAYOUTS:
+        slots = slots_of(op, layout)
+        with Program(op.name) as program:
+            flag = program.input(np.array(True), PACKED)
+            for slot in slots:
+                first = None
+                for element in DTYPES.values():
+                    like = np.empty(shape_of(slot.rank, "contiguous"), element.numpy)
+                    x = program.input(like, slot.fact, layout, first)
+                    first = x if first is None else first
+                    zero = np.zeros((), element.numpy)[()]
+                    program.outputs.append(apply("select", flag, viewed(op, x, layout), zero))
+        executable = program.compile(Options.of(passes=PAIRS))
+        for call, kind in enumerate(KINDS):
+            given = [in_call(op, name, layout, slot, kind, call) for slot in slots for name in DTYPES]
+            results = executable([np.array(True), *(array for _, array in given)], (), 1 + call % 2)
+            for (case, array), got in zip(given, results, strict=True):
+                difference = differing([meaning(op, array, layout)], [got])
+                assert difference is None, f"{case}: {difference}"
+                made.add(case)
+    assert made == {case for case in RUN if case.op == op.name}
