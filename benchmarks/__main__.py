@@ -64,7 +64,7 @@ def main() -> None:
             if name not in known:
                 parser.error(f"there is no {kind} {name!r}; there are {', '.join(known)}")
     seed = secrets.randbelow(10**6) if args.seed is None else args.seed
-    fewest, most, patience = (2, 2, 0.0) if args.quick else (5, 15, 0.2)
+    fewest, most, patience, warm = (2, 2, 0.0, 0.0) if args.quick else (5, 15, 0.2, 0.75)
     if args.ablate:
         names = names if args.family else []
     answers: list[dict[str, Any]] = []
@@ -72,7 +72,7 @@ def main() -> None:
         request = Request(
             threads, [n for n in names if n in FAMILIES], [n for n in names if n in LATENCIES], seed, args.quick,
             args.dtypes, args.layouts, [int(s) for s in args.sizes], args.only, args.passes, fewest, most,
-            0.0 if args.quick else args.seconds, patience,
+            0.0 if args.quick else args.seconds, patience, warm,
         )  # fmt: skip
         if args.ablate:
             print(ablation(request, ask), flush=True)

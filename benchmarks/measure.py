@@ -35,12 +35,16 @@ class Contestant:
 
 @dataclass(frozen=True)
 class Effort:
-    """From `fewest` to `most` rounds, as many as fit into `seconds`; a sample waits `patience` for a quiet moment."""
+    """From `fewest` to `most` rounds, as many as fit into `seconds`; a sample waits `patience` for a quiet moment.
+
+    Before them the subject is called for `warm` seconds: it compiles code for sizes that stay after half a second.
+    """
 
     fewest: int = 5
     most: int = 15
     seconds: float = 1.5
     patience: float = 0.2
+    warm: float = 0.0
 
 
 @dataclass
@@ -84,6 +88,13 @@ def _calls(contestant: Contestant) -> int:
     return max(1, math.ceil(SAMPLE_SECONDS / max(1e-7, time.perf_counter() - start)))
 
 
+def _warm(contestant: Contestant, seconds: float) -> None:
+    """Call it for so long, where calls in a row are what is measured."""
+    end = time.perf_counter() + seconds
+    while contestant.before is None and not contestant.own_clock and time.perf_counter() < end:
+        contestant.call()
+
+
 def _sample(contestant: Contestant, calls: int, patience: float) -> tuple[float, bool]:
     """Seconds a call, and whether nothing else ran when it began.  One untimed call wakes threads and fills caches."""
     call = contestant.call
@@ -112,6 +123,8 @@ def measure(contestants: Mapping[str, Contestant], effort: Effort, subject: str 
 
     Peers of the `subject` that turn out to be far behind the fastest leave after two rounds, whose samples they keep.
     """
+    if subject in contestants:
+        _warm(contestants[subject], effort.warm)
     calls = {name: _calls(c) for name, c in contestants.items()}
     racing = list(contestants)
     trials: list[dict[str, float]] = []

@@ -34,6 +34,7 @@ class Request:
     most: int = 15
     seconds: float = 1.5
     patience: float = 0.2
+    warm: float = 0.0
     environment: Mapping[str, str] = field(default_factory=dict)
 
 
@@ -60,7 +61,7 @@ def work(request: Request) -> dict[str, Any]:
     from .measure import Effort, measure
     from .quiet import wait_for_quiet
 
-    effort = Effort(request.fewest, request.most, request.seconds, request.patience)
+    effort = Effort(request.fewest, request.most, request.seconds, request.patience, request.warm)
     wait_for_quiet(10 * request.patience)
     ceilings = measure_ceilings(request.threads, request.quick) if request.families else None
     records = []

@@ -88,6 +88,13 @@ def test_contestants_take_turns():
     assert all(len(times) == 3 for times in timed.seconds.values())
 
 
+def test_the_subject_is_called_for_a_while_before_its_turns():
+    order: list[str] = []
+    contestants = {n: Contestant(lambda n=n: order.append(n)) for n in ("peer", "txc")}
+    measure(contestants, Effort(1, 1, 0.0, 0.0, warm=0.001))
+    assert order[0] == "txc" and "peer" in order
+
+
 def test_peers_far_behind_leave_after_two_rounds():
     order: list[str] = []
     contestants = {n: _clocked(order, n, s) for n, s in {"txc": 9.0, "best": 1.0, "near": 3.0, "far": 3.1}.items()}
