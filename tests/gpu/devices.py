@@ -8,7 +8,12 @@ from typing import Any
 
 import pytest
 
-__all__ = ["GPUS", "on_gpus", "sampled"]
+from txc.compiler.knobs import SIMULATED_GPU
+
+__all__ = ["GPUS", "ON_HOPPER", "on_gpus", "sampled"]
+
+#: A test of what only `sm_90a` has, where the simulator stands for another GPU.
+ON_HOPPER = pytest.mark.skipif(SIMULATED_GPU.get() != "sm_90a", reason="the simulated GPU is not sm_90a")
 
 #: A test of a device: the simulator, and a real one.
 GPUS = pytest.mark.parametrize("device", ["ptx-sim", pytest.param("cuda:0", marks=pytest.mark.gpu)])

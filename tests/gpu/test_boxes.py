@@ -27,6 +27,8 @@ from txc.dialects.index_map import IndexMap, identity_map
 from txc.dialects.loop import BulkCopyOp, MatrixFoldOp, TensorMapOp
 from txc.runtime.gpu_device import DeviceError
 
+from .devices import ON_HOPPER
+
 RNG = np.random.default_rng(29)
 FREELY = {"reassoc"}
 VECTORS = "tx-schedule-gpu{boxes=false}"
@@ -135,6 +137,7 @@ def doubled(a: Any, b: Any) -> Any:
     return (a * 2) @ b
 
 
+@ON_HOPPER
 def test_where_there_are_boxes_explain_says_and_elsewhere_why_not() -> None:
     a, b = drawn(8, 16), drawn(16, 8)
 
@@ -206,6 +209,7 @@ def kernels_of(ptx: str) -> list[str]:
     return re.split(r"(?=\n\.visible \.entry )", ptx)
 
 
+@ON_HOPPER
 @pytest.mark.parametrize("mistake", PLANTED)
 def test_a_mistake_in_what_is_emitted(right: Executable, mistake: str) -> None:
     pattern, replacement, which, said = PLANTED[mistake]

@@ -26,6 +26,8 @@ from txc.dialects.order import Order, parse_order
 from txc.runtime.ptx_simulator import PtxSimulator
 from txc.runtime.ptx_simulator.counters import SECTOR, KernelCounts
 
+from .devices import ON_HOPPER
+
 RNG = np.random.default_rng(12)
 FREELY = frozenset({"reassoc"})
 
@@ -133,7 +135,7 @@ def counted(f: Callable[..., Any], arrays: list[np.ndarray], **options: Any) -> 
 @pytest.mark.parametrize(
     ("kind", "options"),
     [
-        (np.float16, {"fastmath": {"reassoc"}}),
+        pytest.param(np.float16, {"fastmath": {"reassoc"}}, marks=ON_HOPPER),
         (np.float16, {"fastmath": {"reassoc"}, "passes": WARPS}),
         (np.float32, {"fastmath": {"tf32"}}),
         (np.float64, {"fastmath": {"reassoc"}}),
@@ -150,6 +152,7 @@ def test_each_sector_is_asked_for_once_and_banks_do_not_clash(f: Any, kind: Any,
     assert count.shared_bank_conflicts == 0
 
 
+@ON_HOPPER
 def test_bytes_along_k_come_sixteen_at_a_time() -> None:
     arrays = [RNG.integers(-128, 128, s).astype(np.int8) for s in ((128, 256), (64, 256))]
     count, _ = counted(lambda a, b: a.astype(np.int32) @ b.T.astype(np.int32), arrays)
