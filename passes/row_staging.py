@@ -14,7 +14,7 @@ from ..dialects import kernel, loop
 from ..dialects.attributes import BufferInfo, map_attr, scalar_type
 from ..dialects.dims import Dim, Sym, iterators, packed_strides, sym
 from ..dialects.index_map import IndexMap
-from .contraction import Factors, factors_of
+from .contraction import Factors, factors_of, multiplied
 from .loop_writer import buffer_info
 
 __all__ = [
@@ -134,7 +134,10 @@ def placed(nest: kernel.GenericOp, memory: Mapping[SSAValue, SSAValue], place: S
 def factors_along(nest: kernel.GenericOp, shared: int) -> Factors | None:
     """The factors of a contraction along rows; what is of one row only is taken to be of all of them."""
     of_row = {v: v for v in nest.operands if is_of_row(v)}
-    return factors_of(placed(nest, of_row, iterators(shared)))
+    widened = placed(nest, of_row, iterators(shared))
+    found, values = factors_of(widened), multiplied(nest)
+    widened.erase()
+    return None if found is None or values is None else replace(found, values=values)
 
 
 def is_of_row(value: SSAValue) -> bool:

@@ -15,7 +15,7 @@ from ..dialects import kernel, loop
 from ..dialects.attributes import BufferInfo
 from ..dialects.dims import Dim, Sym, dim, iterator, minimum, packed_strides
 from ..dialects.index_map import unravel
-from .contraction import Factors, factors_of
+from .contraction import Factors, factors_of, multiplied
 from .locations import carry_loc
 from .loop_writer import LoopWriter, bound, buffer_info
 from .row_staging import are_separable, factors_along, handed_on, in_place, placed, separated
@@ -91,9 +91,9 @@ class _Panels:
 
     def _contraction(self, nest: kernel.GenericOp) -> Contraction:
         """A contraction of one matrix of a stack, where rows do not say which they are of."""
-        found, shape = factors_of(nest), self.first.factors
-        assert found is not None
-        factors = Factors(found.values, shape.batch, shape.left, tuple(range(self.shared, nest.n_parallel)))
+        values, shape = multiplied(nest), self.first.factors
+        assert values is not None
+        factors = Factors(values, shape.batch, shape.left, tuple(range(self.shared, nest.n_parallel)))
         made = Contraction(self.writer, nest, factors, self.lanes)
         made.batch, made.alone = self.first.batch, self.first.alone
         return made
