@@ -165,6 +165,21 @@ class LoopWriter:
         finally:
             self.needed = before
 
+    def either(
+        self, block: Block, excess: Dim, where: Callable[[Block], None], otherwise: Callable[[Block], None]
+    ) -> None:  # fmt: skip
+        """One of two ways, each with temporaries that the other does without."""
+
+        def one(inner: Block) -> None:
+            with self.only_where(excess):
+                where(inner)
+
+        def other(inner: Block) -> None:
+            with self.only_where(1 - excess):
+                otherwise(inner)
+
+        either(block, excess, one, other)
+
     def bind(self, block: Block, value: SSAValue) -> Dim:
         """An i64 as a symbol for the rest of the block."""
         name = f"{kernel.BOUND}{next(self.counter)}."

@@ -28,6 +28,7 @@ from .schedule_elimination import schedule_cholesky, schedule_elimination
 from .schedule_fft import schedule_fft
 from .schedule_map import Lanes, schedule_map
 from .schedule_orthogonal import schedule_eigh, schedule_qr, schedule_svd
+from .schedule_panels import schedule_panels, stands_between
 from .schedule_reduce import schedule_reduction
 from .schedule_rows import schedule_rows
 from .schedule_scan import schedule_scan
@@ -83,9 +84,8 @@ class CpuSchedule(ScheduleWalk):
         if isinstance(op, kernel.GenericOp):
             self._nest(op, block, {}, False)
         elif isinstance(op, kernel.RowsOp):
-            schedule_rows(
-                self.writer, op, block, self.lanes, lambda nest, inner, done: self._nest(nest, inner, done, True)
-            )
+            schedule = schedule_panels if stands_between(op) else schedule_rows
+            schedule(self.writer, op, block, self.lanes, lambda nest, inner, done: self._nest(nest, inner, done, True))
         elif isinstance(op, kernel.ScatterOp):
             schedule_scatter(self.writer, op, block, self.lanes)
         elif isinstance(op, kernel.ForeignOp):
