@@ -146,16 +146,19 @@ class MemoryWriter(StreamingWriter):
         return None
 
     def _load_tile(self, base: str, storage: str, offset: Dim, rows: Lane, result: DType) -> Reg:
-        """Square tiles: a row for each lane of a vector, along the copies of `rows`; then their columns."""
+        """Square tiles: a row for each lane of a vector, along the copies of `rows`; of them, their columns."""
         vector, width = self.vector, rows.copies
         assert vector is not None
         lanes = tuple(lane for lane in self.lanes if lane in self.split(offset)[0])  # type: ignore[index]
-        ty, align = vector_type(width, storage), alignment_of(storage)
-        bits = {"float": 32, "double": 64}.get(storage) or int(storage[1:])
+        align, bits = alignment_of(storage), {"float": 32, "double": 64}.get(storage) or int(storage[1:])
+        lengths: dict[str, int] = {}
 
         def shuffle(a: str, b: str, mask: Sequence[int]) -> str:
             order = "<" + ", ".join(f"i32 {lane}" for lane in mask) + ">"
-            return self.ins(f"shufflevector {ty} {a}, {ty} {b}, <{width} x i32> {order}")
+            ty = vector_type(lengths[a], storage)
+            made = self.ins(f"shufflevector {ty} {a}, {ty} {b}, <{len(mask)} x i32> {order}")
+            lengths[made] = len(mask)
+            return made
 
         found: dict[tuple[int, ...], str] = {}
         at = lanes.index(rows)
@@ -163,11 +166,15 @@ class MemoryWriter(StreamingWriter):
             if copy[at]:
                 continue
             first = self.shifted(offset, lanes, copy)
-            loaded: list[str] = []
-            for lane in range(width):
-                here = first.substitute({vector.symbol: sym(vector.symbol.name) + lane}) if lane else first
-                loaded.append(self.ins(f"load {ty}, ptr {self.pointer(base, storage, here)}, align {align}"))
-            for number, column in enumerate(transposed(loaded, bits, shuffle)):
+
+            def load(row: int, start: int, count: int, first: Dim = first) -> str:
+                here = first.substitute({vector.symbol: sym(vector.symbol.name) + row}) + start
+                pointer = self.pointer(base, storage, here)
+                made = self.ins(f"load {vector_type(count, storage)}, ptr {pointer}, align {align}")
+                lengths[made] = count
+                return made
+
+            for number, column in enumerate(transposed(width, bits, load, shuffle)):
                 found[(*copy[:at], number, *copy[at + 1 :])] = column
         return Reg(lanes, [found[copy] for copy in copies(lanes)], result)
 
