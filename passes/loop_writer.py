@@ -250,30 +250,31 @@ class LoopWriter:
         around = parent if isinstance(parent, kernel.RowsOp) else nest
         return sum(around.is_ancestor(use.operation) for use in buffer.uses) == 1 and not _scatters(buffer)
 
-    def scatter(self, op: kernel.ScatterOp, point: Point, block: Block, branches: bool) -> None:
+    def scatter(self, op: kernel.ScatterOp, point: Point, block: Block) -> None:
         """A scatter's body at a point, appended to the block, and its store.
 
-        With `branches` nothing is done at places outside, which the processor foresees; else it is done elsewhere, as
-        lanes need it.
+        Where points are merged one by one, a branch leaves out those outside, which are few.  What is only stored may
+        be the chosen ones of many, which no processor foresees: the others are stored elsewhere.
         """
         where = dict(point)
         loads = [self._load(v, m, point, block) for v, m in zip(op.ins, op.maps_in())]
         (value,) = self._copy(op.body, loads, where, block, _yielded(op.body))
         index = [e.substitute(where) for e in op.out_map.data.exprs]
         guards = [g.substitute(where) for g in op.out_map.data.guards]
+        if not op.merge.blocks:
+            block.add_op(loop.StoreOp(value, op.base, index, guards))
+            return
 
-        def store(inside: Block, guards: Sequence[Dim] = ()) -> None:
-            new = value
-            if op.merge.blocks:
-                there = loop.LoadOp(op.base, index, guards)
-                inside.add_op(there)
-                (new,) = self._copy(op.merge, [there.result, value], where, inside, _yielded(op.merge))
-            inside.add_op(loop.StoreOp(new, op.base, index, guards))
+        def merge(inside: Block, guards: Sequence[Dim] = ()) -> None:
+            there = loop.LoadOp(op.base, index, guards)
+            inside.add_op(there)
+            (merged,) = self._copy(op.merge, [there.result, value], where, inside, _yielded(op.merge))
+            inside.add_op(loop.StoreOp(merged, op.base, index, guards))
 
-        if branches and guards:
-            either(block, reduce(minimum, guards) + 1, store, lambda _: None)
+        if op.runs_in_order and guards:
+            either(block, reduce(minimum, guards) + 1, merge, lambda _: None)
         else:
-            store(block, guards)
+            merge(block, guards)
 
     def identity(self, nest: kernel.GenericOp, block: Block) -> list[SSAValue]:
         """Constants for the states that a fold or scan starts from, appended to the block."""
