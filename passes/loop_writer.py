@@ -136,14 +136,16 @@ class LoopWriter:
         """Points of a nest that make one piece of parallel work.
 
         What one thread then stores into at places that are data is its own, as far as its cache holds it: of a light
-        nest more than sharing saves is lost when the other half comes from another core, about as from memory.
+        nest more than sharing saves is lost when the other half comes from another core, about as from memory.  So is
+        what it reads for that, as far as the last cache holds it: the other threads sleep meanwhile.
         """
-        time = time_of(nest, self.costs)
+        time, machine = time_of(nest, self.costs), self.costs.machine
         chunk = self.costs.chunk(time)
-        for out in nest.outs:
-            size = buffer_info(out).dtype.bytes
-            if any(op.runs_in_order for op in _scatters(out)) and time < self.costs.moving(size, near=False):
-                chunk = max(chunk, int(self.costs.machine.cache2) // size)
+        for held, values, reads in ((machine.cache2, nest.outs, False), (machine.cache3, nest.ins, True)):
+            for value in values:
+                size = buffer_info(value).dtype.bytes
+                if _in_order(value, reads) and time < self.costs.moving(size, near=False):
+                    chunk = max(chunk, int(held) // size)
         return chunk
 
     def copies(self, nest: kernel.GenericOp, along: set[Sym]) -> int:
@@ -373,6 +375,12 @@ class LoopWriter:
                     block.add_op(self._copied(inner, values, where))
         values.update(zip(op.results, made.results))
         return made
+
+
+def _in_order(buffer: SSAValue, reads: bool) -> bool:
+    """Whether one thread stores into a buffer at places that are data, or `reads` it for that."""
+    scatters = (use.operation for use in buffer.uses if isinstance(use.operation, kernel.ScatterOp))
+    return any(op.runs_in_order and (op.base is not buffer) == reads for op in scatters)
 
 
 def _scatters(buffer: SSAValue) -> list[kernel.ScatterOp]:
