@@ -6,7 +6,7 @@ each block of K and each panel (which stays in the first cache), tiles of `rows`
 with all their sums in registers.  The left operand is read in place where its rows are contiguous along K; else each
 thread packs its rows into tiles of its own memory: by vectors along K where all that it is computed from lies so (the
 quotients of a softmax), by vectors across rows (a transposed operand), run by run where they are contiguous in runs
-(the channels under each place of a window).
+(what lies under a row of a window).
 
 Few rows, known when the loops run, are multiplied with the right operand where it is: packing would cost more than it
 saves.  Iterators of both factors (stacks of matrices) go to threads, and each worker does the above by itself.

@@ -96,15 +96,11 @@ class CpuSchedule(ScheduleWalk):
         costs, label = self.writer.costs, kernel_label(op)
         nests = op.nests if isinstance(op, kernel.RowsOp) else [op]
         point = sum(time_of(nest, costs) for nest in nests)
-        pieces = {"a point": point, "handing over": costs.machine.handover}
-        remark(
-            "threads",
-            label,
-            f"pieces of {costs.chunk(point)} points",
-            "one takes as long as handing it over",
-            pieces,
-            op,
-        )
+        even = costs.chunk(point)
+        chunk = self.writer.chunk(op) if isinstance(op, kernel.GenericOp) else even
+        why = "one takes as long as handing it over" if chunk == even else "one thread goes through them place by place"
+        choices = {"a point": point, "handing over": costs.machine.handover}
+        remark("threads", label, f"pieces of {chunk} points", why, choices, op)
 
     def _nest(self, nest: kernel.GenericOp, block: Block, done: dict[Sym, Dim], serial: bool) -> None:
         if nest.order is not None and nest.order.data.kind == "unit":
