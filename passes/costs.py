@@ -76,8 +76,8 @@ class Machine:
         """A GPU of a compute capability (90 for ``sm_90``).
 
         Rates are those of an H200, rounded: sustained ones, of 4.8 TB/s of memory and 67 TFLOPS of f32, where a fused
-        multiplication and addition are two; block memory's 32 banks of 132 processors at 1.8 GHz; of its second cache
-        what is said elsewhere.  None of them was measured.  How much block memory there is says the CUDA guide
+        multiplication and addition are two; block memory's 32 banks of 132 processors at 1.8 GHz; the second cache's
+        rate is an estimate.  None of them was measured.  How much block memory there is says the CUDA guide
         ("Technical Specifications per Compute Capability", most for a block).
         """
         memory = {75: 64, 80: 163, 86: 99, 87: 163, 88: 99, 89: 99, 90: 227, 100: 227, 103: 227, 110: 227}
@@ -153,6 +153,10 @@ class Costs:
             self.moving(work.bytes),
         )  # fmt: skip
 
+    def waits_for_memory(self, work: Work) -> bool:
+        """Whether a point waits for operands that no cache holds, rather than for arithmetic."""
+        return self.computing(work.arithmetic, work.bits) <= self.moving(work.bytes, near=False)
+
     # Panels of a GPU, in femtoseconds: what depends on sizes is decided when they are known
 
     def of_launches(self, count: int) -> Dim:
@@ -211,8 +215,13 @@ class Costs:
 
     @property
     def band(self) -> int:
-        """Results of a scan along an outer dim that go along it side by side: a page of them."""
+        """Results of a scan or fold along an outer dim that go along it side by side: a page of them."""
         return int(self.machine.page) // _ELEMENT
+
+    @property
+    def rows(self) -> int:
+        """Rows folded in one sweep along a band of results, which is read and written once for all of them."""
+        return 8
 
     @property
     def stretch(self) -> int:
