@@ -16,7 +16,10 @@ from .dims import Dim, dim
 from .loop_base import Ranged, expect_yield, parallel_around, range_attributes
 from .matrix_unit import GRANULE, LINE, UNITS, MatrixUnit, Piece
 
-__all__ = ["AsyncCopyOp", "BulkCopyOp", "MatrixFoldOp"]
+__all__ = ["MBARRIER", "AsyncCopyOp", "BulkCopyOp", "MatrixFoldOp"]
+
+#: Bytes of an mbarrier.
+MBARRIER = 8
 
 
 @irdl_op_definition
@@ -195,7 +198,7 @@ class MatrixFoldOp(Ranged):
 
     def block_bytes(self, threads: int) -> int:
         """The block memory of what bulk copies are waited for with: two mbarriers for each stage."""
-        return 2 * 8 * self.n_stages if self.bulk_copies else 0
+        return 2 * MBARRIER * self.n_stages if self.bulk_copies else 0
 
     def verify_(self) -> None:
         self.verify_range()

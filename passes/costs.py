@@ -76,8 +76,8 @@ class Machine:
         """A GPU of a compute capability (90 for ``sm_90``).
 
         Rates are those of an H200, rounded: sustained ones, of 4.8 TB/s of memory and 67 TFLOPS of f32, where a fused
-        multiplication and addition are two; block memory's 32 banks of 132 processors at 1.8 GHz; of its second cache
-        what is said elsewhere.  None of them was measured.  How much block memory there is says the CUDA guide
+        multiplication and addition are two; block memory's 32 banks of 132 processors at 1.8 GHz; the second cache's
+        rate is an estimate.  None of them was measured.  How much block memory there is says the CUDA guide
         ("Technical Specifications per Compute Capability", most for a block).
         """
         memory = {75: 64, 80: 163, 86: 99, 87: 163, 88: 99, 89: 99, 90: 227, 100: 227, 103: 227, 110: 227}

@@ -149,8 +149,10 @@ class LoopWriter:
         assert isinstance(given, DimsAttr)
         if excess.symbols() <= {d.symbol for d in given.data}:
             self.needed = before * minimum(1, maximum(0, excess))
-        yield
-        self.needed = before
+        try:
+            yield
+        finally:
+            self.needed = before
 
     def bind(self, block: Block, value: SSAValue) -> Dim:
         """An i64 as a symbol for the rest of the block."""

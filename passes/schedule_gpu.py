@@ -26,7 +26,7 @@ from .loop_writer import LoopWriter, buffer_info, either
 from .matrix_units import held_factors
 from .remarks import recorded, remark
 from .row_staging import are_separable, separated
-from .schedule_cpu import CpuSchedule
+from .schedule_cpu import FOREIGN, CpuSchedule
 from .schedule_gpu_contract import schedule_gpu_contraction
 from .schedule_gpu_map import Grid, schedule_gpu_map
 from .schedule_gpu_panels import Panels, holds_contraction
@@ -34,10 +34,11 @@ from .schedule_gpu_reduce import schedule_gpu_reduction, takes_reduction
 from .schedule_gpu_rows import schedule_gpu_rows, takes_rows
 from .schedule_gpu_scan import SHORT_ROW, schedule_gpu_scan, takes_scan
 from .schedule_gpu_sort import SHORT_ROW as SHORT_SORT
-from .schedule_gpu_sort import schedule_gpu_sort, takes_sort
+from .schedule_gpu_sort import schedule_gpu_sort
 from .schedule_gpu_threads import write_as_threads
 from .schedule_gpu_units import UnitsSchedule
 from .schedule_map import Lanes
+from .schedule_sort import schedule_sort
 from .schedule_walk import ScheduleWalk
 
 __all__ = ["ScheduleGpuPass"]
@@ -120,7 +121,7 @@ class GpuSchedule(ScheduleWalk):
             )  # fmt: skip
         if isinstance(op, kernel.RowsOp) and any(map(takes_scan, op.nests)) and are_separable(op):
             return "apart", "a scan's rows have threads of their own", lambda block: self._scans(op, block)
-        if isinstance(op, kernel.ForeignOp) and takes_sort(op):
+        if isinstance(op, kernel.ForeignOp) and FOREIGN[op.fn.data] is schedule_sort:
             return "sort", "blocks sort tiles, then elements find their places", lambda block: self._sort(op, block)
         why = "few can share it, so each does what a thread or lane of a CPU does"
         return "threads", why, lambda block: self._as_threads(op, block)

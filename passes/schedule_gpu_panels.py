@@ -36,13 +36,16 @@ PAD = 32
 
 def holds_contraction(rows: kernel.RowsOp) -> bool:
     """Whether a nest of rows is a contraction."""
-    return any(_factors(nest, rows.n_shared) is not None for nest in rows.nests)
+    return any(_is_contraction(nest, rows.n_shared) for nest in rows.nests)
 
 
-def _factors(nest: kernel.GenericOp, shared: int) -> Factors | None:
-    """The factors of a contraction along rows; what is of one row only is taken to be of all of them."""
+def _is_contraction(nest: kernel.GenericOp, shared: int) -> bool:
+    """Whether a nest is a contraction along rows; what is of one row only is taken to be of all of them."""
     of_row = {v: v for v in nest.operands if is_of_row(v)}
-    return factors_of(placed(nest, of_row, iterators(shared)))
+    widened = placed(nest, of_row, iterators(shared))
+    found = factors_of(widened) is not None
+    widened.erase()
+    return found
 
 
 class Panels:
@@ -55,7 +58,7 @@ class Panels:
         self.tiles: dict[kernel.GenericOp, Tile] = {}
         self.runs: list[list[kernel.GenericOp]] = []
         for nest in rows.nests:
-            if _factors(nest, self.shared) is not None:
+            if _is_contraction(nest, self.shared):
                 columns = product(nest.extents.data[self.shared : nest.n_parallel]).const
                 self.tiles[nest] = NARROW if columns is not None and columns <= NARROW.columns else WIDE
             if not self.runs or nest in self.tiles or self.runs[-1][-1] in self.tiles:

@@ -25,7 +25,7 @@ from .schedule_map import Lanes
 from .sort_keys import keys_of
 from .sort_rows import RowSort
 
-__all__ = ["SHORT_ROW", "schedule_gpu_sort", "takes_sort"]
+__all__ = ["SHORT_ROW", "schedule_gpu_sort"]
 
 I64 = DTYPES["i64"]
 #: Rows of more elements are sorted by blocks; of fewer each by a thread.
@@ -37,13 +37,8 @@ TILE = 1 << TILE_BITS
 MOST_BITS = 40
 
 
-def takes_sort(op: kernel.ForeignOp) -> bool:
-    """Whether a foreign kernel sorts."""
-    return op.fn.data in ("sort", "argsort", "sort_with_positions")
-
-
 def schedule_gpu_sort(writer: LoopWriter, op: kernel.ForeignOp, block: Block) -> None:
-    """Grids for a kernel that `takes_sort`."""
+    """Grids for a foreign kernel that sorts."""
     _Sort(writer, op).emit(block)
 
 

@@ -118,20 +118,23 @@ class _Threads:
         """The iterations of a parallel loop, or of one in lanes, as threads."""
         assert isinstance(op, loop.ParallelOp | loop.ForOp)
         lower, upper, step = op.lower.data, op.upper.data, op.step.data
-        # Memory is there before anything is bound: for as many as with the smallest step.
-        known = not any(is_bound(s) for s in step.symbols())
-        trips = (upper - lower + (step - 1)) // step if known else upper - lower
+        trips = (upper - lower + (step - 1)) // step
         body = op.regions[0].detach_block(0)
         op.detach()
         number, name = self.writer.fresh(), op.iv.data
         private = any(_is_private(v) for inner in body.walk() for v in inner.operands)
-        slots = minimum(trips, WITH_MEMORY) if private else trips
+        slots = self._slots(trips, upper - lower) if private else trips
         self._serial(body)
         self._privatise(body, block, number, slots)
         each = loop.ForOp(name, lower + number * step, upper, body, step=slots * step)
         block.add_op(self._nest(Block([each, loop.YieldOp()]), slots, number, THREADS))
 
     # Memory of workers
+
+    def _slots(self, *trips: Dim) -> Dim:
+        """How many threads have memory, which is there before anything is bound: by the first known of upper bounds."""
+        known = (t for t in trips if not any(is_bound(s) for s in t.symbols()))
+        return minimum(next(known, dim(WITH_MEMORY)), WITH_MEMORY)
 
     def _privatise(self, body: Block, block: Block, number: Dim, slots: Dim) -> None:
         """Temporaries with a last dim for the threads instead of memory of workers."""

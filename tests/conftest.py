@@ -16,6 +16,8 @@ from txc.dialects.attributes import DimAttr, DimsAttr, DTypeAttr, MapAttr, Order
 from txc.dialects.kernel import KERNEL
 from txc.dialects.loop import LOOP
 
+from .codegen.ptxas import ptxas
+
 # No test is timed: a machine may be slow, or busy.
 settings.register_profile("untimed", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("untimed")
@@ -38,6 +40,12 @@ def parse() -> Callable[[str], ModuleOp]:
         return module
 
     return parse
+
+
+def pytest_report_header() -> str:
+    """Whether PTX is assembled as well as simulated."""
+    found = ptxas()
+    return f"PTX is assembled by {found}" if found else "PTX is simulated only: no ptxas found"
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

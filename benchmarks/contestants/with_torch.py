@@ -11,7 +11,7 @@ from typing import Any
 from ..families import Workload
 from . import torch_words
 
-__all__ = ["contestant", "in_torch"]
+__all__ = ["contestant", "heat", "heat_step", "in_torch"]
 
 torch: Any = importlib.import_module("torch")
 functional: Any = torch.nn.functional
@@ -70,15 +70,19 @@ KERNELS: dict[str, Callable[..., Any]] = {
 }
 
 
-def _heat(x: Any) -> Any:
+def heat_step(y: Any) -> None:
+    flow = y[1:-1, :-2] + y[1:-1, 2:] + y[:-2, 1:-1] + y[2:, 1:-1] - 4.0 * y[1:-1, 1:-1]
+    y[1:-1, 1:-1] += 0.1 * flow
+
+
+def heat(x: Any, step: Callable[[Any], None] = heat_step) -> Any:
     y = x.clone()
     for _ in range(10):
-        flow = y[1:-1, :-2] + y[1:-1, 2:] + y[:-2, 1:-1] + y[2:, 1:-1] - 4.0 * y[1:-1, 1:-1]
-        y[1:-1, 1:-1] += 0.1 * flow
+        step(y)
     return y
 
 
-OWN["heat"] = _heat
+OWN["heat"] = heat
 
 
 def in_torch(program: Callable[..., Any]) -> Callable[..., Any]:

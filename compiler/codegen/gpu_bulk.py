@@ -14,6 +14,7 @@ from xdsl.ir import SSAValue
 from ...dialects.attributes import BufferType
 from ...dialects.dims import Dim, Sym, dim
 from ...dialects.loop import BulkCopyOp, MatrixFoldOp
+from ...dialects.loop_matrix import MBARRIER
 from ...dialects.types import DTYPES
 from .gpu_pipeline import PipelineWriter
 from .gpu_team import WARP
@@ -23,16 +24,11 @@ from .writer import EmitError
 
 __all__ = ["BulkWriter"]
 
-#: Bytes of an mbarrier.
-MBARRIER = 8
-
 
 class BulkWriter(PipelineWriter):
     """Adds bulk copies, the mbarriers that count what arrives, and the loop around them."""
 
-    def bulk_pipeline(
-        self, op: MatrixFoldOp, count: int, multiply: Callable[[str, list[str]], list[str]]
-    ) -> list[str]:  # fmt: skip
+    def bulk_pipeline(self, op: MatrixFoldOp, count: int, multiply: Callable[[str, list[str]], list[str]]) -> list[str]:
         """As `pipeline`; the products of one piece still run when `multiply` is next called."""
         line, upper, sums = op.unit.line, self.index(op.upper.data), DTYPES[op.unit.sums]
         now = Sym(f"{op.iv.data}.now")
@@ -134,9 +130,7 @@ class BulkWriter(PipelineWriter):
         again, done = self.label("wait"), self.label("done")
         self.branch(again)
         self.start(again)
-        text = (
-            "{ .reg .pred p; mbarrier.try_wait.parity.shared::cta.b64 p, [$1], $2; selp.u32 $0, 1, 0, p; }"
-        )  # fmt: skip
+        text = "{ .reg .pred p; mbarrier.try_wait.parity.shared::cta.b64 p, [$1], $2; selp.u32 $0, 1, 0, p; }"
         given = f"ptr addrspace(3) {mbarrier}, i32 {parity}"
         over = self.ins(f'call i32 asm sideeffect "{text}", "=r,l,r,~{{memory}}"({given})')
         self.branch_if(self.ins(f"icmp ne i32 {over}, 0"), done, again)

@@ -78,7 +78,7 @@ def det(x: Any, /) -> Tensor:
         return factorisations.det(x)
 
 
-def eigh(x: Any, /) -> Any:
+def eigh(x: Any, /) -> factorisations.EighResult:
     with located():
         return factorisations.eigh(x)
 
@@ -103,12 +103,12 @@ def pinv(x: Any, /, *, rtol: Any = None) -> Tensor:
         return factorisations.pinv(x, rtol=factorisations.usual_share(x) if rtol is None else rtol)
 
 
-def qr(x: Any, /, *, mode: str = "reduced") -> Any:
+def qr(x: Any, /, *, mode: str = "reduced") -> factorisations.QRResult | Tensor:
     with located():
         return factorisations.qr(x, mode)
 
 
-def slogdet(x: Any, /) -> Any:
+def slogdet(x: Any, /) -> factorisations.SlogdetResult:
     with located():
         return factorisations.slogdet(x)
 
@@ -118,7 +118,7 @@ def solve(x1: Any, x2: Any, /) -> Tensor:
         return factorisations.solve(x1, x2)
 
 
-def svd(x: Any, /, *, full_matrices: bool = True) -> Any:
+def svd(x: Any, /, *, full_matrices: bool = True) -> factorisations.SVDResult | Tensor:
     with located():
         return factorisations.svd(x, full_matrices)
 

@@ -6,7 +6,7 @@ raise NumPy's LinAlgError; determinants of singular matrices are 0.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -21,19 +21,38 @@ from .products import matmul
 from .table import handles
 
 __all__ = [
-    "cholesky", "det", "eigh", "eigvalsh", "inv", "inverse", "matrices", "matrix_rank", "pinv", "qr", "slogdet",
-    "solve", "svd", "svdvals", "usual_share",
+    "EighResult", "QRResult", "SVDResult", "SlogdetResult", "cholesky", "det", "eigh", "eigvalsh", "inv", "inverse",
+    "matrices", "matrix_rank", "pinv", "qr", "slogdet", "solve", "svd", "svdvals", "usual_share",
 ]  # fmt: skip
 
-#: NumPy's own named tuples, which it shows only as what these functions return.
-EighResult, QRResult, SlogdetResult, SVDResult = (
-    type(function(np.ones((1, 1)))) for function in (np.linalg.eigh, np.linalg.qr, np.linalg.slogdet, np.linalg.svd)
-)
+
+class EighResult(NamedTuple):
+    """As NumPy's named tuple: eigenvalues, ascending, and eigenvectors as columns."""
+
+    eigenvalues: Tensor
+    eigenvectors: Tensor
 
 
-def _named(cls: Any, *results: Tensor) -> Any:
-    """NumPy's own named tuple, of tensors."""
-    return cls(*results)
+class QRResult(NamedTuple):
+    """As NumPy's named tuple: orthonormal columns and the upper triangle."""
+
+    Q: Tensor
+    R: Tensor
+
+
+class SlogdetResult(NamedTuple):
+    """As NumPy's named tuple: sign or phase of a determinant, and the logarithm of its absolute value."""
+
+    sign: Tensor
+    logabsdet: Tensor
+
+
+class SVDResult(NamedTuple):
+    """As NumPy's named tuple: left vectors as columns, singular values, descending, and right vectors as rows."""
+
+    U: Tensor
+    S: Tensor
+    Vh: Tensor
 
 
 def matrices(a: Any, name: str, square: bool = True) -> Tensor:
@@ -99,13 +118,13 @@ def det(a: Any) -> Tensor:
 
 
 @handles(np.linalg.slogdet)
-def slogdet(a: Any) -> Any:
+def slogdet(a: Any) -> SlogdetResult:
     """The sign (of complex matrices: the phase) of the determinant, and the logarithm of its absolute value."""
     pivots, sign = _pivots(a, "slogdet")
     size = apply("abs", pivots)
     phases = apply("select", size == 0, cast(as_tensor(0.0), pivots.element), pivots / size)
     logarithm = methods.reduce("sum", apply("log", size), -1)
-    return _named(SlogdetResult, methods.reduce("prod", phases, -1) * sign, logarithm)
+    return SlogdetResult(methods.reduce("prod", phases, -1) * sign, logarithm)
 
 
 @handles(np.linalg.cholesky)
@@ -116,11 +135,11 @@ def cholesky(a: Any, /, *, upper: bool = False) -> Tensor:
 
 
 @handles(np.linalg.qr)
-def qr(a: Any, mode: str = "reduced") -> Any:
+def qr(a: Any, mode: str = "reduced") -> QRResult | Tensor:
     if mode not in ("reduced", "complete", "r"):
         raise OpError(f"np.linalg.qr does not take mode={mode!r}", "it takes reduced, complete and r", "TX0240")
     q, r = apply("qr", matrices(a, "qr", False), complete=mode == "complete")
-    return r if mode == "r" else _named(QRResult, q, r)
+    return r if mode == "r" else QRResult(q, r)
 
 
 def _lower_or_upper(a: Any, uplo: str, name: str) -> Tensor:
@@ -131,11 +150,11 @@ def _lower_or_upper(a: Any, uplo: str, name: str) -> Tensor:
 
 
 @handles(np.linalg.eigh)
-def eigh(a: Any, UPLO: str = "L") -> Any:
+def eigh(a: Any, UPLO: str = "L") -> EighResult:
     """Eigenvalues in ascending order; the eigenvectors are the columns."""
     values, vectors = apply("jacobi_eigh", _lower_or_upper(a, UPLO, "eigh"))
     values, order = apply("sort_with_positions", values)
-    return _named(EighResult, values, take_along_axis(vectors, _for_columns(order, vectors), -1))
+    return EighResult(values, take_along_axis(vectors, _for_columns(order, vectors), -1))
 
 
 def _for_columns(order: Tensor, matrices: Tensor) -> Tensor:
@@ -162,15 +181,17 @@ def _is_wide(a: Tensor) -> bool:
 
 
 @handles(np.linalg.svd)
-def svd(a: Any, full_matrices: bool = True, compute_uv: bool = True, hermitian: bool = False) -> Any:
+def svd(a: Any, full_matrices: bool = True, compute_uv: bool = True, hermitian: bool = False) -> SVDResult | Tensor:
     a = matrices(a, "svd", False)
     if hermitian:
         return _svd_of_hermitian(a) if compute_uv else _sizes_of_eigenvalues(a)
-    if not compute_uv:
-        return svdvals(a)
+    return _with_vectors(a, full_matrices) if compute_uv else svdvals(a)
+
+
+def _with_vectors(a: Tensor, full_matrices: bool) -> SVDResult:
     if _is_wide(a):
-        u, values, vh = svd(_adjoint(a), full_matrices)
-        return _named(SVDResult, _adjoint(vh), values, _adjoint(u))
+        u, values, vh = _with_vectors(_adjoint(a), full_matrices)
+        return SVDResult(_adjoint(vh), values, _adjoint(u))
     turned, v, values = _singular_columns(a)
     # The columns are orthogonal: of their factors, q is them at length one, but for a phase, which r has.
     q, r = apply("qr", turned, complete=bool(full_matrices))
@@ -180,9 +201,9 @@ def svd(a: Any, full_matrices: bool = True, compute_uv: bool = True, hermitian: 
     phase = apply("select", long == 0, cast(as_tensor(1.0), a.element), diagonal / long)
     phase = methods.expand_dims(phase, -2)
     if not full_matrices:
-        return _named(SVDResult, q[..., :size] * phase, values, _adjoint(v))
+        return SVDResult(q[..., :size] * phase, values, _adjoint(v))
     u = apply("concatenate", q[..., :size] * phase, q[..., size:], axis=q.ndim - 1)
-    return _named(SVDResult, u, values, _adjoint(v))
+    return SVDResult(u, values, _adjoint(v))
 
 
 def _sizes_of_eigenvalues(a: Tensor) -> Tensor:
@@ -190,13 +211,13 @@ def _sizes_of_eigenvalues(a: Tensor) -> Tensor:
     return apply("sort", apply("abs", eigvalsh(a)), descending=True)
 
 
-def _svd_of_hermitian(a: Tensor) -> Any:
+def _svd_of_hermitian(a: Tensor) -> SVDResult:
     """Of an eigenvalue the sign goes to the right vectors."""
     values, vectors = eigh(a)
     sizes, order = apply("sort_with_positions", apply("abs", values), descending=True)
     u = take_along_axis(vectors, _for_columns(order, vectors), -1)
     signs = take_along_axis(apply("select", values < 0, -1.0, cast(as_tensor(1.0), values.element)), order, -1)
-    return _named(SVDResult, u, sizes, _adjoint(u * methods.expand_dims(signs, -2)))
+    return SVDResult(u, sizes, _adjoint(u * methods.expand_dims(signs, -2)))
 
 
 @handles(np.linalg.svdvals)
