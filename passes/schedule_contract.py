@@ -20,7 +20,7 @@ from xdsl.ir import Attribute, Block, Operation, SSAValue
 from ..dialects import kernel, loop
 from ..dialects.attributes import BufferInfo, scalar_dtype
 from ..dialects.body_builder import BodyBuilder
-from ..dialects.dim_rules import divisors, linear_in, simplify
+from ..dialects.dim_rules import divisors, expand_mods, linear_in, simplify
 from ..dialects.dims import Dim, Sym, dim, maximum, minimum, packed_strides
 from ..dialects.index_map import product, unravel
 from .contraction import Factors
@@ -31,6 +31,8 @@ __all__ = ["schedule_contraction"]
 
 #: Tasks that make the threads' shares even, where there is work for so many.
 TASKS = 16
+#: Their number is a multiple of it: a task more would be a round in which one of few threads works.
+EVEN_TASKS = 4
 #: So many panels are packed side by side, an eighth where there are few: threads have something to share.
 PANELS_PACKED = 16
 #: A left operand that is packed serves at least so many panels, where there are as many.
@@ -79,6 +81,7 @@ class _Contraction:
         across = self.depth * self.rows_stored * state.bits // 8
         self.row_tiles = max(1, int(writer.costs.machine.cache2) // 2 // across)
         self.panels = (self.n + (self.panel - 1)) // self.panel
+        self.tiles = (self.m + (self.rows - 1)) // self.rows
         self.run = self._run()
 
     def write(self, block: Block) -> None:
@@ -235,15 +238,15 @@ class _Contraction:
         """Tasks of a block of rows by a group of panels; each goes through the blocks `first` to `last` of K."""
         number, panel, tile, r, j = (self.writer.fresh() for _ in range(5))
         task, outer = self.writer.fresh(), Block()
-        height, together, groups, tasks = self._tasks(block)
-        start = bound(self.writer, outer, task // groups * height)
+        together, groups, blocks = self._tasks(block)
+        first_tile, tiles = self._tiles_of(outer, task // groups, blocks)
+        start = bound(self.writer, outer, first_tile * self.rows)
         leftmost = bound(self.writer, outer, task % groups * together)
 
         column, row = panel * self.panel + j, start + tile * self.rows + r
-        height_here = minimum(self.m - start, height)
-        tiles = (height_here + (self.rows - 1)) // self.rows
+        height = bound(self.writer, outer, minimum(self.m - start, tiles * self.rows))
         deep = Block()
-        left = None if self._contiguous_along_k(0) else self._pack_left(deep, start, height_here, number)
+        left = None if self._contiguous_along_k(0) else self._pack_left(deep, start, height, number)
         body = Block()
         total = self._chain(body, left, packed, (tile, r, row), (number - first, panel, j), number)
         if sums is None:
@@ -252,7 +255,7 @@ class _Contraction:
             self._add(body, sums, total, self._sum_index(row, column, sums), number)
         body.add_op(loop.YieldOp())
         columns = minimum(self.n - panel * self.panel, self.panel)
-        rows = minimum(height_here - tile * self.rows, self.rows)
+        rows = minimum(height - tile * self.rows, self.rows)
         made = loop.ForOp(str(j), 0, columns, body, vector=self.width, unroll=self.copies)
         rightmost = minimum(self.panels, leftmost + together)
         for iterator, lower, upper, unroll in (
@@ -263,22 +266,29 @@ class _Contraction:
             made = loop.ForOp(str(iterator), lower, upper, inner, unroll=unroll)
         deep.add_ops([made, loop.YieldOp()])
         outer.add_ops([loop.ForOp(str(number), first, last, deep), loop.YieldOp()])
-        block.add_op(self._shared(task, tasks, outer))
+        block.add_op(self._shared(task, blocks * groups, outer))
 
-    def _tasks(self, block: Block) -> tuple[Dim, Dim, Dim, Dim]:
-        """The rows of a task, its panels, how many groups of panels there are, and how many tasks.
+    def _tasks(self, block: Block) -> tuple[Dim, Dim, Dim]:
+        """The panels of a task, how many groups of panels there are, and how many blocks of rows.
 
         As many rows as the second cache holds, so that panels are read for few blocks of them; panels are shared out
-        where that makes too few tasks, and then fewer rows.
+        where that makes too few tasks, and then fewer rows.  Their number is one that few threads share evenly.
         """
-        rows, wanted = self.row_tiles * self.rows, 1 if self.batch else TASKS
-        blocks = bound(self.writer, block, maximum(1, (self.m + (rows - 1)) // rows))
+        wanted, even = (1, 1) if self.batch else (TASKS, EVEN_TASKS)
+        blocks = bound(self.writer, block, maximum(1, (self.tiles + (self.row_tiles - 1)) // self.row_tiles))
         fewest = 1 if self._contiguous_along_k(0) else PANELS_A_PACKING
         together = bound(self.writer, block, maximum(fewest, (self.panels * blocks + (wanted - 1)) // wanted))
         groups = bound(self.writer, block, maximum(1, (self.panels + (together - 1)) // together))
-        blocks = bound(self.writer, block, maximum(blocks, (dim(wanted) + (groups - 1)) // groups) * self.rows)
-        height = bound(self.writer, block, maximum(1, (self.m + (blocks - 1)) // blocks) * self.rows)
-        return height, together, groups, (self.m + (height - 1)) // height * groups
+        together = bound(self.writer, block, (self.panels + (groups - 1)) // groups)
+        blocks = maximum(blocks, (dim(wanted) + (groups - 1)) // groups)
+        multiple = bound(self.writer, block, (dim(even) + (groups - 1)) // groups)
+        blocks = (blocks + (multiple - 1)) // multiple * multiple
+        return together, groups, bound(self.writer, block, maximum(1, minimum(blocks, self.tiles)))
+
+    def _tiles_of(self, block: Block, number: Dim, blocks: Dim) -> tuple[Dim, Dim]:
+        """The first tile of a block of rows, and how many it has: as many as the others, or one more."""
+        first = bound(self.writer, block, number * self.tiles // blocks)
+        return first, bound(self.writer, block, (number * self.tiles + self.tiles) // blocks - first)
 
     def _contiguous(self, factor: int, iterators: tuple[int, ...]) -> bool:
         """Whether the left (0) or the right factor (1) is just an element of memory, contiguous along one iterator."""
@@ -316,9 +326,10 @@ class _Contraction:
                 continue
             for extent in dict.fromkeys(d for e in index.exprs for d in divisors(e, k)):
                 split = {k: number * extent + place}
-                exprs = [simplify(e.substitute(split), _extents({place: extent})) for e in index.exprs]
-                walk = linear_in(buffer_info(value).address(exprs), _extents({place: extent}))
-                if walk is not None and walk[0].get(*_extents({place: extent})) is dim(1):
+                along = _extents({place: extent})
+                exprs = [simplify(e.substitute(split), along) for e in index.exprs]
+                walk = linear_in(simplify(expand_mods(buffer_info(value).address(exprs)), along), along)
+                if walk is not None and walk[0].get(*along) is dim(1):
                     return extent
         return None
 
@@ -350,7 +361,8 @@ class _Contraction:
         body.add_ops([loop.StoreOp(value, packed, at), loop.YieldOp()])
         low, high = maximum(0, first - run * extent), minimum(extent, last - run * extent)
         runs = Block()
-        runs.add_ops([loop.ForOp(str(place), low, high, body, vector=self.width), loop.YieldOp()])
+        copies = self.writer.costs.copies(1, 1)
+        runs.add_ops([loop.ForOp(str(place), low, high, body, vector=self.width, unroll=copies), loop.YieldOp()])
         # The runs that have an element of the block.
         below, above = first // maximum(1, extent), (last + (extent - 1)) // maximum(1, extent)
         rows = Block()

@@ -164,7 +164,8 @@ class _Copy:
         assert node.op is not None
         if issubclass(node.op, Structural) and node.op.error is not None:
             failed = node.op.failed(apply, *(Tensor(known[v]) for v in node.results))
-            found = self.word(failed, 0, Check(*node.op.error))
+            (anywhere,) = _folded("any", failed)
+            found = self.word(anywhere, 0, Check(*node.op.error))
             return found if word is None else self.first(word, found)
         base, *others = (known[v] for v in node.operands)
         if node.op is OPS["take"]:
@@ -180,24 +181,22 @@ class _Copy:
         return word
 
     def outside(self, index: Tensor, size: Dim) -> Value:
-        """0, or the word of an index that is outside."""
-        index = cast(index, _I64)
+        """0, or the word of an index that is outside: the largest of all, if it is, else the least.
+
+        What is inside is an interval, so these two say all; of no indices neither is outside.
+        """
+        least, most = (cast(extreme, _I64) for extreme in _extremes(index))
         wide = SymInt(size)
-        outside = apply("logical_or", apply("less", index, -wide), apply("greater_equal", index, wide))
-        place = apply("cwise_min", apply("cwise_max", index, LEAST), MOST)
+        above = apply("greater_equal", most, wide)
+        outside = apply("logical_or", above, apply("less", least, -wide))
+        place = apply("cwise_min", apply("cwise_max", apply("select", above, most, least), LEAST), MOST)
         return self.word(outside, place, index_check(None if size.symbols() & set(self.loops) else size))
 
     def word(self, failed: Tensor, place: Any, check: Check) -> Value:
-        """0, or the largest word of those places at which a check has failed."""
+        """0, or the word of a check that has failed."""
         number = min(len(self.found), CHECKS - 1)
         self.found.append(check)
-        found = apply("select", failed, place + packed(number, 0), 0)
-        if not found.ndim:
-            return found.value
-        largest = OPS["maximum"]
-        (most,) = emit(largest, [found.value], largest.bind([found.type], {"dims": tuple(range(found.ndim))}))
-        # Of nothing at all it is the least integer there is.
-        return apply("cwise_max", Tensor(most), 0).value
+        return apply("select", failed, place + packed(number, 0), 0).value
 
     def first(self, a: Value, b: Value) -> Value:
         """The word of the earlier of two checks, one of which comes first in the program."""
@@ -205,6 +204,25 @@ class _Copy:
 
     def zero(self) -> Value:
         return constant(0, _I64)
+
+
+def _extremes(index: Tensor) -> Sequence[Tensor]:
+    """The least and the largest of some indices.
+
+    Of none they are the ends of their dtype, the largest first: signed, so that neither is outside.
+    """
+    if not index.ndim:
+        return index, index
+    if not index.element.is_signed:
+        index = cast(index, _I64)
+    return _folded("minmax", index)
+
+
+def _folded(name: str, x: Tensor) -> list[Tensor]:
+    """A reduction of all elements."""
+    fold = OPS[name]
+    attrs = fold.bind([x.value.type], {"dims": tuple(range(x.ndim))})
+    return [Tensor(v) for v in emit(fold, [x.value], attrs)]
 
 
 #: Ops whose results are elements of their operand, or numbers that it has.

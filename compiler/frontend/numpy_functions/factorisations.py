@@ -21,9 +21,17 @@ from .products import matmul
 from .table import handles
 
 __all__ = [
-    "EighResult", "QRResult", "SVDResult", "SlogdetResult", "cholesky", "det", "eigh", "eigvalsh", "inv", "inverse",
-    "matrices", "matrix_rank", "pinv", "qr", "slogdet", "solve", "svd", "svdvals", "usual_share",
+    "EigResult", "EighResult", "QRResult", "SVDResult", "SlogdetResult", "cholesky", "det", "eig", "eigh", "eigvals",
+    "eigvalsh", "inv", "inverse", "matrices", "matrix_rank", "pinv", "qr", "slogdet", "solve", "svd", "svdvals",
+    "usual_share",
 ]  # fmt: skip
+
+
+class EigResult(NamedTuple):
+    """As NumPy's named tuple: eigenvalues, in no order, and eigenvectors as columns; complex."""
+
+    eigenvalues: Tensor
+    eigenvectors: Tensor
 
 
 class EighResult(NamedTuple):
@@ -155,6 +163,23 @@ def eigh(a: Any, UPLO: str = "L") -> EighResult:
     values, vectors = apply("jacobi_eigh", _lower_or_upper(a, UPLO, "eigh"))
     values, order = apply("sort_with_positions", values)
     return EighResult(values, take_along_axis(vectors, _for_columns(order, vectors), -1))
+
+
+def _complex_matrices(a: Any, name: str) -> Tensor:
+    a = matrices(a, name)
+    return cast(a, a.element.as_complex)
+
+
+@handles(np.linalg.eig)
+def eig(a: Any) -> EigResult:
+    """Complex always; NumPy gives real ones where all eigenvalues of a real matrix are, which types cannot tell."""
+    return EigResult(*apply("eigenvectors", _complex_matrices(a, "eig"), mode=RAISE))
+
+
+@handles(np.linalg.eigvals)
+def eigvals(a: Any) -> Tensor:
+    """Complex always, as of `eig`."""
+    return apply("eigenvalues", _complex_matrices(a, "eigvals"), mode=RAISE)
 
 
 def _for_columns(order: Tensor, matrices: Tensor) -> Tensor:
