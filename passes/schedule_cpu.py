@@ -24,6 +24,7 @@ from .locations import carry_loc
 from .loop_writer import LoopWriter
 from .remarks import listening, remark
 from .schedule_contract import schedule_contraction
+from .schedule_eigenvalues import schedule_eigenvalues, schedule_eigenvectors
 from .schedule_elimination import schedule_cholesky, schedule_elimination
 from .schedule_fft import schedule_fft
 from .schedule_map import Lanes, schedule_map
@@ -50,6 +51,8 @@ FOREIGN: dict[str, Callable[[LoopWriter, kernel.ForeignOp, Block, Lanes], None]]
     "qr": schedule_qr,
     "jacobi_eigh": schedule_eigh,
     "jacobi_svd": schedule_svd,
+    "eigenvalues": schedule_eigenvalues,
+    "eigenvectors": schedule_eigenvectors,
     **dict.fromkeys(("sort", "argsort", "sort_with_positions"), schedule_sort),
 }
 
