@@ -47,8 +47,8 @@ class FusionPass(ModulePass):
 
     `has_fma` says whether scalar bodies may hold fused multiply-adds: a fact of the target.  With `locations` their ops
     say which of the user's lines they come from, as debug information needs; a nest has but one line.  `matrix_units`
-    names the units of a GPU (`dialects.matrix_unit`) whose order contractions may have.  With `panels` rows may begin
-    and end with contractions, which a schedule then takes several rows at a time.
+    names the units of a GPU (`dialects.matrix_unit`) whose order contractions may have.  `panels` says where
+    rows may have contractions (`rows.PANELS`), which a schedule then takes several rows at a time.
     """
 
     name = "tx-fuse"
@@ -58,7 +58,7 @@ class FusionPass(ModulePass):
     has_fma: bool = True
     locations: bool = False
     matrix_units: tuple[str, ...] = ()
-    panels: bool = False
+    panels: str = "none"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for function in [f for f in op.body.block.ops if isinstance(f, func.FuncOp)]:
