@@ -153,6 +153,10 @@ class Costs:
             self.moving(work.bytes),
         )  # fmt: skip
 
+    def waits_for_memory(self, work: Work) -> bool:
+        """Whether a point waits for operands that no cache holds, rather than for arithmetic."""
+        return self.computing(work.arithmetic, work.bits) <= self.moving(work.bytes, near=False)
+
     # Panels of a GPU, in femtoseconds: what depends on sizes is decided when they are known
 
     def of_launches(self, count: int) -> Dim:
@@ -211,8 +215,13 @@ class Costs:
 
     @property
     def band(self) -> int:
-        """Results of a scan along an outer dim that go along it side by side: a page of them."""
+        """Results of a scan or fold along an outer dim that go along it side by side: a page of them."""
         return int(self.machine.page) // _ELEMENT
+
+    @property
+    def rows(self) -> int:
+        """Rows folded in one sweep along a band of results, which is read and written once for all of them."""
+        return 8
 
     @property
     def stretch(self) -> int:

@@ -6,6 +6,7 @@ import itertools
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import reduce
 
 from xdsl.dialects import arith, func
 from xdsl.dialects.builtin import FloatAttr, IntegerAttr
@@ -132,8 +133,18 @@ class LoopWriter:
         return self.costs.grain(inner, time_of(nest, self.costs))
 
     def chunk(self, nest: kernel.GenericOp) -> int:
-        """Points of a nest that make one piece of parallel work."""
-        return self.costs.chunk(time_of(nest, self.costs))
+        """Points of a nest that make one piece of parallel work.
+
+        What one thread then stores into at places that are data is its own, as far as its cache holds it: of a light
+        nest more than sharing saves is lost when the other half comes from another core, about as from memory.
+        """
+        time = time_of(nest, self.costs)
+        chunk = self.costs.chunk(time)
+        for out in nest.outs:
+            size = buffer_info(out).dtype.bytes
+            if any(op.runs_in_order for op in _scatters(out)) and time < self.costs.moving(size, near=False):
+                chunk = max(chunk, int(self.costs.machine.cache2) // size)
+        return chunk
 
     def copies(self, nest: kernel.GenericOp, along: set[Sym]) -> int:
         """Copies of a nest's body, unrolled in the loop over `along`; what does not change there runs before it."""
@@ -246,23 +257,38 @@ class LoopWriter:
         remark("stores", kernel_label(nest), chosen, why, choices, nest)
 
     def only_written(self, buffer: SSAValue, nest: kernel.GenericOp) -> bool:
-        """Whether a nest, with the others of its rows, uses a buffer no more than to write it once."""
+        """Whether a nest, with the others of its rows, uses a buffer no more than to write it once.
+
+        Nor does what goes from place to place in it, which needs it in a cache.
+        """
         parent = nest.parent_op()
         around = parent if isinstance(parent, kernel.RowsOp) else nest
-        return sum(around.is_ancestor(use.operation) for use in buffer.uses) == 1
+        return sum(around.is_ancestor(use.operation) for use in buffer.uses) == 1 and not _scatters(buffer)
 
-    def scatter(self, op: kernel.ScatterOp, point: Point, block: Block) -> None:
-        """A scatter's body at a point, appended to the block, and its store."""
+    def scatter(self, op: kernel.ScatterOp, point: Point, block: Block, branches: bool) -> None:
+        """A scatter's body at a point, appended to the block, and its store.
+
+        With `branches` nothing is done at places outside, which the processor foresees; else it is done elsewhere, as
+        lanes need it.
+        """
         where = dict(point)
         loads = [self._load(v, m, point, block) for v, m in zip(op.ins, op.maps_in())]
         (value,) = self._copy(op.body, loads, where, block, _yielded(op.body))
         index = [e.substitute(where) for e in op.out_map.data.exprs]
         guards = [g.substitute(where) for g in op.out_map.data.guards]
-        if op.merge.blocks:
-            there = loop.LoadOp(op.base, index, guards)
-            block.add_op(there)
-            (value,) = self._copy(op.merge, [there.result, value], where, block, _yielded(op.merge))
-        block.add_op(loop.StoreOp(value, op.base, index, guards))
+
+        def store(inside: Block, guards: Sequence[Dim] = ()) -> None:
+            new = value
+            if op.merge.blocks:
+                there = loop.LoadOp(op.base, index, guards)
+                inside.add_op(there)
+                (new,) = self._copy(op.merge, [there.result, value], where, inside, _yielded(op.merge))
+            inside.add_op(loop.StoreOp(new, op.base, index, guards))
+
+        if branches and guards:
+            either(block, reduce(minimum, guards) + 1, store, lambda _: None)
+        else:
+            store(block, guards)
 
     def identity(self, nest: kernel.GenericOp, block: Block) -> list[SSAValue]:
         """Constants for the states that a fold or scan starts from, appended to the block."""
@@ -361,6 +387,11 @@ class LoopWriter:
                     block.add_op(self._copied(inner, values, where))
         values.update(zip(op.results, made.results))
         return made
+
+
+def _scatters(buffer: SSAValue) -> list[kernel.ScatterOp]:
+    """The scatters that store into a buffer."""
+    return [op for use in buffer.uses if isinstance(op := use.operation, kernel.ScatterOp) and op.base is buffer]
 
 
 def _yielded(region: Region) -> Sequence[SSAValue]:

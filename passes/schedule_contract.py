@@ -22,7 +22,7 @@ from xdsl.ir import Attribute, Block, Operation, SSAValue
 from ..dialects import kernel, loop
 from ..dialects.attributes import BufferInfo, scalar_dtype
 from ..dialects.body_builder import BodyBuilder
-from ..dialects.dim_rules import divisors, linear_in, simplify
+from ..dialects.dim_rules import divisors, expand_mods, linear_in, simplify
 from ..dialects.dims import Dim, Sym, dim, maximum, minimum, packed_strides
 from ..dialects.index_map import product, unravel
 from .contraction import Factors
@@ -33,6 +33,8 @@ __all__ = ["Contraction", "schedule_contraction"]
 
 #: Tasks that make the threads' shares even, where there is work for so many.
 TASKS = 16
+#: Their number is a multiple of it: a task more would be a round in which one of few threads works.
+EVEN_TASKS = 4
 #: So many panels are packed side by side, an eighth where there are few: threads have something to share.
 PANELS_PACKED = 16
 #: A left operand that is packed serves at least so many panels, where there are as many.
@@ -88,6 +90,7 @@ class Contraction:
         across = self.depth * self.rows_stored * state.bits // 8
         self.row_tiles = max(1, int(writer.costs.machine.cache2) // 2 // across)
         self.panels = (self.n + (self.panel - 1)) // self.panel
+        self.tiles = (self.m + (self.rows - 1)) // self.rows
         self.run = self._run()
 
     def write(self, block: Block) -> None:
@@ -286,9 +289,8 @@ class Contraction:
     def _multiply(self, block: Block, packed: SSAValue, first: Dim, last: Dim, sums: SSAValue | None) -> None:
         """Tasks of a block of rows by a group of panels; each goes through the blocks `first` to `last` of K."""
         task, body = self.writer.fresh(), Block()
-        tiles = bound(self.writer, block, (self.m + (self.rows - 1)) // self.rows)
-        blocks, groups = self._tasks(block, tiles)
-        upper, lower = _part(self.writer, body, tiles, task // groups, blocks)
+        blocks, groups = self._tasks(block)
+        upper, lower = _part(self.writer, body, self.tiles, task // groups, blocks)
         panels = _part(self.writer, body, self.panels, task % groups, groups)
         rows = bound(self.writer, body, upper * self.rows), minimum(self.m, lower * self.rows)
         self._rows_by_panels(body, packed, (first, last), sums, rows, panels)
@@ -306,7 +308,7 @@ class Contraction:
     ) -> None:
         """Tiles of the rows and panels from a first to a last one, for one after another of the blocks of K."""
         number, panel, tile, r, j = (self.writer.fresh() for _ in range(5))
-        start, height = rows[0], rows[1] - rows[0]
+        start, height = rows[0], bound(self.writer, block, rows[1] - rows[0])
         column, row = panel * self.panel + j, start + tile * self.rows + r
         tiles = (height + (self.rows - 1)) // self.rows
         deep = Block()
@@ -330,19 +332,21 @@ class Contraction:
         deep.add_ops([made, loop.YieldOp()])
         block.add_op(loop.ForOp(str(number), *blocks, deep))
 
-    def _tasks(self, block: Block, tiles: Dim) -> tuple[Dim, Dim]:
+    def _tasks(self, block: Block) -> tuple[Dim, Dim]:
         """How many blocks of rows by how many groups of panels the tasks are.
 
         As many rows as the second cache holds, so that panels are read for few blocks of them; panels are shared out
-        where that makes too few tasks, and then fewer rows.
+        where that makes too few tasks, and then fewer rows.  Their number is one that few threads share evenly.
         """
-        wanted = 1 if self.alone else TASKS
-        blocks = bound(self.writer, block, maximum(1, (tiles + (self.row_tiles - 1)) // self.row_tiles))
+        wanted, even = (1, 1) if self.alone else (TASKS, EVEN_TASKS)
+        blocks = bound(self.writer, block, maximum(1, (self.tiles + (self.row_tiles - 1)) // self.row_tiles))
         fewest = 1 if self._contiguous_along_k(0) else PANELS_A_PACKING
         most = maximum(1, self.panels // fewest)
         groups = bound(self.writer, block, minimum(most, (dim(wanted) + (blocks - 1)) // blocks))
-        more = minimum(tiles, (dim(wanted) + (groups - 1)) // groups)
-        return bound(self.writer, block, maximum(blocks, more)), groups
+        blocks = maximum(blocks, (dim(wanted) + (groups - 1)) // groups)
+        multiple = bound(self.writer, block, (dim(even) + (groups - 1)) // groups)
+        blocks = (blocks + (multiple - 1)) // multiple * multiple
+        return bound(self.writer, block, maximum(1, minimum(blocks, self.tiles))), groups
 
     def _contiguous(self, factor: int, iterators: tuple[int, ...]) -> bool:
         """Whether the left (0) or the right factor (1) is just an element of memory, contiguous along one iterator."""
@@ -380,9 +384,10 @@ class Contraction:
                 continue
             for extent in dict.fromkeys(d for e in index.exprs for d in divisors(e, k)):
                 split = {k: number * extent + place}
-                exprs = [simplify(e.substitute(split), _extents({place: extent})) for e in index.exprs]
-                walk = linear_in(buffer_info(value).address(exprs), _extents({place: extent}))
-                if walk is not None and walk[0].get(*_extents({place: extent})) is dim(1):
+                along = _extents({place: extent})
+                exprs = [simplify(e.substitute(split), along) for e in index.exprs]
+                walk = linear_in(simplify(expand_mods(buffer_info(value).address(exprs)), along), along)
+                if walk is not None and walk[0].get(*along) is dim(1):
                     return extent
         return None
 
@@ -414,7 +419,8 @@ class Contraction:
         body.add_ops([loop.StoreOp(value, packed, at), loop.YieldOp()])
         low, high = maximum(0, first - run * extent), minimum(extent, last - run * extent)
         runs = Block()
-        runs.add_ops([loop.ForOp(str(place), low, high, body, vector=self.width), loop.YieldOp()])
+        copies = self.writer.costs.copies(1, 1)
+        runs.add_ops([loop.ForOp(str(place), low, high, body, vector=self.width, unroll=copies), loop.YieldOp()])
         # The runs that have an element of the block.
         below, above = first // maximum(1, extent), (last + (extent - 1)) // maximum(1, extent)
         rows = Block()

@@ -1,4 +1,9 @@
-"""Reductions to loops: vectors along the reduced iterator or across results, and blocks of long folds in parallel."""
+"""Reductions to loops: vectors along the reduced iterator or across results, and blocks of long folds in parallel.
+
+Across results there are two ways.  In registers: a few lines of neighbouring results at a time, along all rows.  In
+sweeps, where the operands are past the caches: some rows at a time, along pages of them, with the results so far in the
+first cache, so that memory is read in long runs.
+"""
 
 from __future__ import annotations
 
@@ -9,13 +14,14 @@ from xdsl.ir import Attribute, Block, SSAValue
 from ..dialects import kernel, loop
 from ..dialects.attributes import BufferInfo, scalar_dtype
 from ..dialects.body_builder import BodyBuilder
-from ..dialects.dims import Dim, Sym, dim, minimum, sym
+from ..dialects.dims import Dim, Sym, dim, minimum, packed_strides, sym
+from ..dialects.index_map import product
 from ..dialects.order import Order
-from .loop_writer import Access, LoopWriter, accesses, body_cost
+from .loop_writer import Access, LoopWriter, accesses, body_cost, buffer_info, either
 from .row_panels import panels_of
 from .schedule_map import Group, Lanes, choose_lanes, groups_of, point_of
 from .shared_loops import Level, add_loops
-from .work import time_of
+from .work import time_of, work_at_point
 
 #: Scalar ops of a fold that is written step by step.
 LONGEST_STEPS = 128
@@ -34,16 +40,39 @@ def schedule_reduction(
         return
     k = Sym(f"d{nest.n_parallel}")
     across = bool(groups) and _across(nest, walks, k, groups[-1].symbols[-1])
+
+    def at_once(block: Block) -> None:
+        _at_once(writer, nest, block, lanes, groups, walks, done, across, serial)
+
+    if across and not serial and not done and _may_sweep(writer, nest, walks, groups[-1]):
+        excess = _past_caches(writer, nest, groups[-1])
+        return either(block, excess, lambda b: _in_sweeps(writer, nest, b, lanes, groups, walks, excess), at_once)
+    return at_once(block)
+
+
+def _at_once(
+    writer: LoopWriter,
+    nest: kernel.GenericOp,
+    block: Block,
+    lanes: Lanes,
+    groups: list[Group],
+    walks: list[Access],
+    done: dict[Sym, Dim],
+    across: bool,
+    serial: bool,
+) -> None:
+    """Each result's fold in registers, from its first element to its last."""
     iterators = [writer.fresh() for _ in groups]
     point = {**done, **point_of(groups, iterators)}
     body = Block()
     width = 1 if across else choose_lanes(lanes, _entering(nest, walks), 1)[0]
-    if across and _steps(nest):
-        states = _step_by_step(writer, nest, body, point)
+    if across and (count := _steps(nest)):
+        states = _step_by_step(writer, nest, body, point, dim(0), count, writer.identity(nest, body))
     else:
         states = fold(writer, nest, body, point, dim(0), nest.extents.data[-1], width)
     writer.finish(nest, states, point, body)
-    _around(writer, nest, block, groups, iterators, body, lanes, walks, across, serial)
+    work = nest.extents.data[-1]
+    _around(writer, nest, block, groups, iterators, body, lanes, walks, work, across, serial)
 
 
 def _around(
@@ -55,11 +84,12 @@ def _around(
     body: Block,
     lanes: Lanes,
     walks: list[Access],
+    work: Dim,
     across: bool,
     serial: bool,
 ) -> None:
-    """The loops over results around a fold; with `across` the innermost has lanes."""
-    work, levels = nest.extents.data[-1], [Level(i, g.extent) for i, g in zip(iterators, groups)]
+    """The loops over results around a fold of `work` elements; with `across` the innermost has lanes."""
+    levels = [Level(i, g.extent) for i, g in zip(iterators, groups)]
     if across:
         body.add_op(loop.YieldOp())
         width = choose_lanes(lanes, walks, body_cost(nest))[0]
@@ -179,14 +209,20 @@ def _steps(nest: kernel.GenericOp) -> int:
 
 
 def _step_by_step(
-    writer: LoopWriter, nest: kernel.GenericOp, block: Block, point: dict[Sym, Dim]
-) -> list[SSAValue]:  # fmt: skip
-    """The states of a fold of few elements, without a loop."""
-    states = writer.identity(nest, block)
-    b, product = BodyBuilder(block, has_fma=_order(nest).product == "fma"), _order(nest).product
-    for number in range(_steps(nest)):
-        element = writer.body(nest, {**point, Sym(f"d{nest.n_parallel}"): dim(number)}, block)
-        if product:
+    writer: LoopWriter,
+    nest: kernel.GenericOp,
+    block: Block,
+    point: dict[Sym, Dim],
+    first: Dim,
+    count: int,
+    states: list[SSAValue],
+) -> list[SSAValue]:
+    """`states` with `count` elements from the `first` on folded in, without a loop."""
+    order = _order(nest)
+    b = BodyBuilder(block, has_fma=order.product == "fma")
+    for number in range(count):
+        element = writer.body(nest, {**point, Sym(f"d{nest.n_parallel}"): first + number}, block)
+        if order.product:
             dtype = scalar_dtype(states[0].type)
             x, y, total = (b.wrap(v, dtype) for v in (*element, *states))
             states = [b.fma(x, y, total).ref]
@@ -258,3 +294,74 @@ def _in_blocks(writer: LoopWriter, nest: kernel.GenericOp, block: Block, lanes: 
         block.add_op(loop.ParallelOp(str(task), 0, (blocks + (each - 1)) // each, outer))
 
     writer.finish(nest, fold_partials(writer, nest, block, partials, [], blocks), {}, block)
+
+
+# Sweeps
+
+
+def _may_sweep(writer: LoopWriter, nest: kernel.GenericOp, walks: list[Access], group: Group) -> bool:
+    """Whether a fold goes along rows of memory that lie one after another, and waits for memory, not for arithmetic."""
+    order, inner = _order(nest), group.symbols[-1]
+    in_pieces = order.kind == "free" or (order.kind == "tree" and order.lanes == 1)
+    in_rows = all((s := w.step(inner)) is not None and s.const in (0, 1) for w in walks)
+    return in_pieces and in_rows and not _steps(nest) and writer.costs.waits_for_memory(work_at_point(nest))
+
+
+def _past_caches(writer: LoopWriter, nest: kernel.GenericOp, group: Group) -> Dim:
+    """Positive where operands are past the second cache, and their rows longer and more than registers take at once."""
+    costs, element = writer.costs, max(buffer_info(v).dtype.bytes for v in nest.ins)
+    size = product(nest.extents.data) * element - int(costs.machine.cache2)
+    long, many = group.extent * element - int(costs.machine.page) // 4, nest.extents.data[-1] - 4 * costs.rows
+    return minimum(size, minimum(long, many))
+
+
+def _in_sweeps(
+    writer: LoopWriter,
+    nest: kernel.GenericOp,
+    block: Block,
+    lanes: Lanes,
+    groups: list[Group],
+    walks: list[Access],
+    excess: Dim,
+) -> None:
+    """A fold in two stages: blocks of rows by bands of columns, then the blocks' values of each result."""
+    extent, side = nest.extents.data[-1], writer.costs.band
+    size = _order(nest).block or side
+    blocks, outer = (extent + (size - 1)) // size, [g.extent for g in groups[:-1]]
+    iterators = [writer.fresh() for _ in groups]
+    number, band, row = (writer.fresh() for _ in range(3))
+    column, columns, point = iterators[-1], groups[-1].extent, point_of(groups, iterators)
+    *around, plane, step = packed_strides((*outer, blocks, columns))
+    with writer.only_where(excess):
+        partials = [
+            writer.allocate(block, BufferInfo(scalar_dtype(t), (*outer, columns, blocks), (*around, step, plane)))
+            for t in state_types(nest)
+        ]
+    width, unroll = choose_lanes(lanes, _entering(nest, walks), writer.costs.copies(body_cost(nest), 1))
+    first, last, stop = number * size, minimum(extent, number * size + size), minimum(columns, band + side)
+
+    def across(states: Sequence[SSAValue], body: Block) -> Block:
+        """A loop across the band, which stores what the results so far have become."""
+        for value, buffer in zip(states, partials):
+            body.add_op(loop.StoreOp(value, buffer, [*iterators, number]))
+        body.add_op(loop.YieldOp())
+        return Block([loop.ForOp(str(column), band, stop, body, vector=width, unroll=unroll)])
+
+    def sweeps(lower: Dim, upper: Dim, rows: int) -> loop.ForOp:
+        body = Block()
+        loads = [loop.LoadOp(buffer, [*iterators, number]) for buffer in partials]
+        body.add_ops(loads)
+        states = _step_by_step(writer, nest, body, point, row, rows, [load.result for load in loads])
+        steps = across(states, body)
+        steps.add_op(loop.YieldOp())
+        return loop.ForOp(str(row), lower, upper, steps, step=rows)
+
+    start, rows = Block(), writer.costs.rows
+    task, whole = across(writer.identity(nest, start), start), first + (last - first) // rows * rows
+    task.add_ops([sweeps(first, whole, rows), sweeps(whole, last, 1)])
+    levels = [*(Level(i, e) for i, e in zip(iterators, outer)), Level(number, blocks), Level(band, columns, side)]
+    add_loops(writer, block, levels, task, dim(size * side), time_of(nest, writer.costs), serial=False)
+
+    body = Block()
+    writer.finish(nest, fold_partials(writer, nest, body, partials, iterators, blocks), point, body)
+    _around(writer, nest, block, groups, iterators, body, lanes, walks, blocks, across=True, serial=False)

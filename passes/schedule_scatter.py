@@ -21,9 +21,9 @@ def schedule_scatter(writer: LoopWriter, op: kernel.ScatterOp, block: Block, lan
     extents = op.extents.data
     iterators = [writer.fresh() for _ in extents]
     body = Block()
-    writer.scatter(op, {Sym(f"d{i}"): it for i, it in enumerate(iterators)}, body)
+    writer.scatter(op, {Sym(f"d{i}"): it for i, it in enumerate(iterators)}, body, branches=op.runs_in_order)
     free = list(range(op.n_ordered, len(extents)))
-    if not free:
+    if op.runs_in_order:
         made: Operation | None = None
         for i in reversed(range(op.n_ordered)):
             body.add_op(loop.YieldOp())

@@ -13,7 +13,7 @@ from ..dialects.kernel import CallOp, ForeignOp, ForOp, GenericOp, ScatterOp, Wh
 from ..dialects.registry import OPS, Map
 from .costs import Costs, Work, assumed_number
 
-__all__ = ["FOREIGN_WORK", "bytes_of", "operations_and_chain", "operations_of", "time_of", "work_of"]
+__all__ = ["FOREIGN_WORK", "bytes_of", "operations_and_chain", "operations_of", "time_of", "work_at_point", "work_of"]
 
 #: An estimate with more terms would cost a small call too much.
 _MOST_TERMS = 6
@@ -76,6 +76,11 @@ def bytes_of(value: SSAValue) -> float:
 
 def time_of(nest: GenericOp, costs: Costs) -> float:
     """Nanoseconds that one point of a nest takes."""
+    return costs.point(work_at_point(nest))
+
+
+def work_at_point(nest: GenericOp) -> Work:
+    """What one point of a nest takes."""
     arithmetic = divisions = 0.0
     for region in (nest.body, nest.merge) if nest.is_reduction else (nest.body,):
         done = _operations(region.block.ops)
@@ -87,7 +92,7 @@ def time_of(nest: GenericOp, costs: Costs) -> float:
     if nest.order is not None and nest.order.data.product:
         moved = 0  # tiles of a contraction read each element many times while it is at hand
     bits = max((d.part.bits for d in dtypes), default=32)
-    return costs.point(Work(arithmetic, divisions, moved, bits))
+    return Work(arithmetic, divisions, moved, bits)
 
 
 def _is_everywhere(nest: GenericOp, index: IndexMap) -> bool:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import itertools
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -81,6 +81,8 @@ class Block:
         self.parent = parent
         self.args: tuple[Value, ...] = tuple(Node(None, (), {}, (t,), block=self).results[0] for t in types)
         self.outputs: list[Value] = []
+        #: Literals and broadcasts, which are made once in it, however often they are asked for.
+        self.shared: dict[Hashable, Value] = {}
 
     def nodes(self) -> list[Node]:
         """Its program, arguments left out."""

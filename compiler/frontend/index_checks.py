@@ -174,20 +174,19 @@ class _Copy:
         return word
 
     def check(self, index: Tensor, size: Dim) -> Value:
-        """0, or the word of an index that is outside."""
+        """0, or the word of an index that is outside: the largest of all, if it is, else the least.
+
+        What is inside is an interval, so these two say all; of no indices neither is outside.
+        """
         number = min(len(self.sizes), CHECKS - 1)
         self.sizes.append(None if size.symbols() & set(self.loops) else size)
-        index = cast(index, _I64)
+        least, most = (cast(extreme, _I64) for extreme in _extremes(index))
         wide = SymInt(size)
-        outside = apply("logical_or", apply("less", index, -wide), apply("greater_equal", index, wide))
-        word = apply("cwise_min", apply("cwise_max", index, LEAST), MOST) + packed(number, 0)
-        found = apply("select", outside, word, 0)
-        if not found.ndim:
-            return found.value
-        largest = OPS["maximum"]
-        (most,) = emit(largest, [found.value], largest.bind([found.type], {"dims": tuple(range(found.ndim))}))
-        # Of no indices at all it is the least integer there is.
-        return apply("cwise_max", Tensor(most), 0).value
+        above = apply("greater_equal", most, wide)
+        outside = apply("logical_or", above, apply("less", least, -wide))
+        found = apply("select", above, most, least)
+        word = apply("cwise_min", apply("cwise_max", found, LEAST), MOST) + packed(number, 0)
+        return apply("select", outside, word, 0).value
 
     def first(self, a: Value, b: Value) -> Value:
         """The word of the earlier of two checks, one of which comes first in the program."""
@@ -195,6 +194,20 @@ class _Copy:
 
     def zero(self) -> Value:
         return constant(0, _I64)
+
+
+def _extremes(index: Tensor) -> Sequence[Tensor]:
+    """The least and the largest of some indices.
+
+    Of none they are the ends of their dtype, the largest first: signed, so that neither is outside.
+    """
+    if not index.ndim:
+        return index, index
+    if not index.element.is_signed:
+        index = cast(index, _I64)
+    minmax = OPS["minmax"]
+    attrs = minmax.bind([index.value.type], {"dims": tuple(range(index.ndim))})
+    return [Tensor(v) for v in emit(minmax, [index.value], attrs)]
 
 
 #: Ops whose results are elements of their operand, or numbers that it has.

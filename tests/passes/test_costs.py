@@ -37,7 +37,7 @@ def stage(function: Any, name: str, machine: Machine | None = None, **options: A
 def test_the_usual_machine_has_the_sizes_that_were_measured_best():
     costs = Costs()
     assert (costs.tile, costs.band, costs.stretch, costs.side_by_side) == (64, 1024, 1 << 18, 64)
-    assert costs.streaming_bytes == 8 << 20
+    assert costs.streaming_bytes == 8 << 20 and costs.rows == 8
     assert costs.chunk(costs.point(Work(arithmetic=1, bytes=12))) == 16384  # a + b
     assert [costs.copies(n, 1) for n in (8, 9, 12, 13)] == [4, 2, 2, 1]
     assert [costs.sharing(5, n) for n in (1, 2, 4, 8, 16)] == [5, 4, 4, 8, 5]
@@ -52,6 +52,12 @@ def test_the_slowest_port_decides():
     assert costs.point(Work(arithmetic=1, divisions=10, bytes=40)) == 5.0
     assert costs.point(Work(arithmetic=1, divisions=0, bytes=800)) == 8.0
     assert costs.point(Work(arithmetic=20, bits=64)) == 4.0
+
+
+def test_light_arithmetic_waits_for_memory():
+    costs = Costs(Machine(arithmetic=10.0, far_rate=2.0))
+    assert costs.waits_for_memory(Work(arithmetic=20, bytes=4)) and not costs.waits_for_memory(Work(21, bytes=4))
+    assert not costs.waits_for_memory(Work(arithmetic=11, bytes=4, bits=64))
 
 
 def test_a_unit_of_work_is_what_native_entries_compare_with():

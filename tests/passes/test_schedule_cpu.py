@@ -217,6 +217,24 @@ def test_contractions_of_known_sizes(sizes: tuple[str, str, str]) -> None:
     made.check([f32(int(m), int(k)), f32(int(k), int(n)), f32(int(m), int(n))], {}, interpret=False)
 
 
+def test_threads_share_tiles_of_a_contraction_evenly() -> None:
+    """31 blocks of at most 16 tiles would be a round more for one of two threads; 32 have 15 tiles or 16."""
+    a, b = ("f32[40, 2916] by [2916, 1]", "d2, d0"), ("f32[40, 64] by [64, 1]", "d2, d1")
+    made = scheduled(contraction("f32", a, b, k="40", m="2916", n="64"), lanes=8)
+    body = next(op for op in made.module.body.block.ops if isinstance(op, FuncOp)).body.block
+    *_, multiply = (op for op in body.ops if isinstance(op, ParallelOp))
+    rows: list[int] = []
+    for task in range(multiply.upper.data.evaluate({})):
+        values = {multiply.symbol: task}
+        for op in multiply.block.ops:
+            if isinstance(op, BindOp):
+                assert isinstance(op.value.owner, IndexOp)
+                values[Sym(op.symbol.data)] = op.value.owner.expr.data.evaluate(values)
+        rows.append(list(values.values())[-1])
+    assert len(rows) == 32 and sum(rows) == 2916 and set(rows) == {90, 96}
+    made.check([f32(40, 2916), f32(40, 64), f32(2916, 64)], {}, interpret=False)
+
+
 @pytest.mark.parametrize("lanes", WIDTHS)
 @pytest.mark.parametrize(
     ("columns", "order"),
@@ -290,3 +308,18 @@ def test_permutations_of_three_dims(lanes: int, axes: tuple[int, int, int]) -> N
         data = f32(*(sizes[i] for i in axes))
         out = made.check([data, f32(*sizes)], dict(zip(names, sizes)))[1]
         assert np.array_equal(out, data.transpose(np.argsort(axes)))
+
+
+MOST = "^bb0(%a: f32, %b: f32):\n%g = arith.cmpf ogt, %a, %b : f32\n"
+MOST += "%c = arith.select %g, %a, %b : f32\nkernel.yield %c : f32"
+
+
+@pytest.mark.parametrize("order, identity, merge", [("tree<64, 1>", "-0.0", add("f32")), ("free", "0xff800000", MOST)])
+def test_folds_of_what_no_cache_holds_go_in_sweeps(order: str, identity: str, merge: str) -> None:
+    x, y = "f32[b, n, m] by [n*m, m, 1]", "f32[b, m] by [m, 1]"
+    ins, outs = [("x", x, "d0, d2, d1")], [("y", y, "d0, d1")]
+    text = nest("b, m, n", ins, outs, same("f32"), order=order, identity=f"{identity} : f32", merge=merge,
+                finish=same("f32"))  # fmt: skip
+    made = scheduled(function({"x": x, "y": y}, text, "b, n, m"))
+    for b, n, m in [(2, 3, 5), (2, 139, 600), (1, 64, 2100), (3, 33, 1500)]:
+        made.check([f32(b, n, m), f32(b, m)], {"b": b, "n": n, "m": m}, interpret=b * n * m < 1000)

@@ -1,0 +1,114 @@
+// RUN: tx-opt %s -p tx-schedule-cpu | filecheck %s
+
+// Sums of columns of what no cache holds: eight rows at a time, along 1024 columns, into what waits for each block of
+// 1024 rows; rows left over one by one; then the blocks' values.  What a cache holds is folded in registers.
+// CHECK-LABEL: @sums
+// CHECK: loop.index {expr = #tx.dim<"min(4*m*n - 524288, min(4*m - 1024, n - 32))">}
+// CHECK: "loop.if"
+// CHECK: %[[SOFAR:[0-9]+]] = loop.alloc {scope = "arena"
+// CHECK: loop.store %{{[0-9]+}}, %[[SOFAR]]
+// CHECK: %[[OLD:[0-9]+]] = loop.load %[[SOFAR]]
+// CHECK-NEXT: %[[A:[0-9]+]] = loop.load %x {index = #tx.dims<"[[ROW:i[0-9]+]], i0">}
+// CHECK-NEXT: %[[B:[0-9]+]] = arith.addf %[[OLD]], %[[A]] : f32
+// CHECK-NEXT: %[[C:[0-9]+]] = loop.load %x {index = #tx.dims<"[[ROW]] + 1, i0">}
+// CHECK-NEXT: arith.addf %[[B]], %[[C]] : f32
+// CHECK: loop.load %x {index = #tx.dims<"[[ROW]] + 7, i0">}
+// CHECK-NOT: loop.load %x
+// CHECK: loop.store %{{[0-9]+}}, %[[SOFAR]]
+// CHECK: upper = #tx.dim<"min(i2 + 1024, m)">, {{.*}} vector = 8 : i64, unroll = 4 : i64
+// CHECK: step = #tx.dim<"8">
+// CHECK: loop.load %x {index = #tx.dims<"[[ROW]], i0">}
+// CHECK-NOT: loop.load %x
+// CHECK: order = #tx.order<"tree<1, 1>">
+// CHECK: order = #tx.order<"tree<1024, 1>">
+// CHECK: upper = #tx.dim<"min(i{{[0-9]+}}.b + 128, m)">, {{.*}} vector = 8 : i64, unroll = 16 : i64
+func.func @sums(%x: !loop.buffer<"f32[n, m] by [m, 1]">, %y: !loop.buffer<"f32[m] by [1]">) attributes {tx.symbols = #tx.dims<"n, m">, tx.arena = #tx.dim<"0">,
+tx.thread_arena = #tx.dim<"0">} {
+
+"kernel.generic"(%x, %y) ({ ^bb0(%a: f32):
+kernel.yield %a : f32 }, { ^bb0(%a: f32, %b: f32):
+%c = arith.addf %a, %b : f32
+kernel.yield %c : f32 }, { ^bb0(%a: f32):
+kernel.yield %a : f32 }) {extents = #tx.dims<"m, n">,
+parallel = 1 : i64, post = 0 : i64, in_maps = [#tx.map<"(d0: m, d1: n) -> (d1, d0)">], out_maps = [#tx.map<"(d0: m, d1: n) -> (d0)">],
+operandSegmentSizes = array<i32: 1, 1>, order = #tx.order<"tree<1024, 1>">, identity = [-0.0 : f32]} : (!loop.buffer<"f32[n, m] by [m, 1]">, !loop.buffer<"f32[m] by [1]">) -> ()
+func.return }
+
+// An exact fold goes the same way, in blocks of its own.
+// CHECK-LABEL: @most
+// CHECK: order = #tx.order<"free">
+// CHECK: order = #tx.order<"free">
+func.func @most(%x: !loop.buffer<"f32[n, m] by [m, 1]">, %y: !loop.buffer<"f32[m] by [1]">) attributes {tx.symbols = #tx.dims<"n, m">, tx.arena = #tx.dim<"0">,
+tx.thread_arena = #tx.dim<"0">} {
+
+"kernel.generic"(%x, %y) ({ ^bb0(%a: f32):
+kernel.yield %a : f32 }, { ^bb0(%a: f32, %b: f32):
+%c = arith.maximumf %a, %b : f32
+kernel.yield %c : f32 }, { ^bb0(%a: f32):
+kernel.yield %a : f32 }) {extents = #tx.dims<"m, n">,
+parallel = 1 : i64, post = 0 : i64, in_maps = [#tx.map<"(d0: m, d1: n) -> (d1, d0)">], out_maps = [#tx.map<"(d0: m, d1: n) -> (d0)">],
+operandSegmentSizes = array<i32: 1, 1>, order = #tx.order<"free">, identity = [0xff800000 : f32]} : (!loop.buffer<"f32[n, m] by [m, 1]">, !loop.buffer<"f32[m] by [1]">) -> ()
+func.return }
+
+// A sum of exponentials waits for arithmetic, not for memory.
+// CHECK-LABEL: @exponentials
+// CHECK-NOT: loop.if
+func.func @exponentials(%x: !loop.buffer<"f32[n, m] by [m, 1]">, %y: !loop.buffer<"f32[m] by [1]">) attributes {tx.symbols = #tx.dims<"n, m">, tx.arena = #tx.dim<"0">,
+tx.thread_arena = #tx.dim<"0">} {
+
+"kernel.generic"(%x, %y) ({ ^bb0(%a: f32):
+%e = math.exp %a : f32
+kernel.yield %e : f32 }, { ^bb0(%a: f32, %b: f32):
+%c = arith.addf %a, %b : f32
+kernel.yield %c : f32 }, { ^bb0(%a: f32):
+kernel.yield %a : f32 }) {extents = #tx.dims<"m, n">,
+parallel = 1 : i64, post = 0 : i64, in_maps = [#tx.map<"(d0: m, d1: n) -> (d1, d0)">], out_maps = [#tx.map<"(d0: m, d1: n) -> (d0)">],
+operandSegmentSizes = array<i32: 1, 1>, order = #tx.order<"tree<1024, 1>">, identity = [-0.0 : f32]} : (!loop.buffer<"f32[n, m] by [m, 1]">, !loop.buffer<"f32[m] by [1]">) -> ()
+func.return }
+
+// Each result has virtual lanes of its own: nothing waits in memory.
+// CHECK-LABEL: @lanes
+// CHECK-NOT: loop.if
+func.func @lanes(%x: !loop.buffer<"f32[n, m] by [m, 1]">, %y: !loop.buffer<"f32[m] by [1]">) attributes {tx.symbols = #tx.dims<"n, m">, tx.arena = #tx.dim<"0">,
+tx.thread_arena = #tx.dim<"0">} {
+
+"kernel.generic"(%x, %y) ({ ^bb0(%a: f32):
+kernel.yield %a : f32 }, { ^bb0(%a: f32, %b: f32):
+%c = arith.addf %a, %b : f32
+kernel.yield %c : f32 }, { ^bb0(%a: f32):
+kernel.yield %a : f32 }) {extents = #tx.dims<"m, n">,
+parallel = 1 : i64, post = 0 : i64, in_maps = [#tx.map<"(d0: m, d1: n) -> (d1, d0)">], out_maps = [#tx.map<"(d0: m, d1: n) -> (d0)">],
+operandSegmentSizes = array<i32: 1, 1>, order = #tx.order<"tree<1024, 64>">, identity = [-0.0 : f32]} : (!loop.buffer<"f32[n, m] by [m, 1]">, !loop.buffer<"f32[m] by [1]">) -> ()
+func.return }
+
+// Contiguous along the fold: tiles are transposed in registers.
+// CHECK-LABEL: @columns
+// CHECK-NOT: loop.if
+func.func @columns(%x: !loop.buffer<"f32[n, m] by [1, n]">, %y: !loop.buffer<"f32[m] by [1]">) attributes {tx.symbols = #tx.dims<"n, m">, tx.arena = #tx.dim<"0">,
+tx.thread_arena = #tx.dim<"0">} {
+
+"kernel.generic"(%x, %y) ({ ^bb0(%a: f32):
+kernel.yield %a : f32 }, { ^bb0(%a: f32, %b: f32):
+%c = arith.addf %a, %b : f32
+kernel.yield %c : f32 }, { ^bb0(%a: f32):
+kernel.yield %a : f32 }) {extents = #tx.dims<"m, n">,
+parallel = 1 : i64, post = 0 : i64, in_maps = [#tx.map<"(d0: m, d1: n) -> (d1, d0)">], out_maps = [#tx.map<"(d0: m, d1: n) -> (d0)">],
+operandSegmentSizes = array<i32: 1, 1>, order = #tx.order<"tree<1024, 1>">, identity = [-0.0 : f32]} : (!loop.buffer<"f32[n, m] by [1, n]">, !loop.buffer<"f32[m] by [1]">) -> ()
+func.return }
+
+// Of sizes that are known only one way is written.
+// CHECK-LABEL: @small
+// CHECK-NOT: loop.if
+// CHECK-NOT: loop.alloc
+// CHECK: order = #tx.order<"tree<1024, 1>">
+func.func @small(%x: !loop.buffer<"f32[400, 300] by [300, 1]">, %y: !loop.buffer<"f32[300] by [1]">) attributes {tx.symbols = #tx.dims<"n, m">, tx.arena = #tx.dim<"0">,
+tx.thread_arena = #tx.dim<"0">} {
+
+"kernel.generic"(%x, %y) ({ ^bb0(%a: f32):
+kernel.yield %a : f32 }, { ^bb0(%a: f32, %b: f32):
+%c = arith.addf %a, %b : f32
+kernel.yield %c : f32 }, { ^bb0(%a: f32):
+kernel.yield %a : f32 }) {extents = #tx.dims<"300, 400">,
+parallel = 1 : i64, post = 0 : i64, in_maps = [#tx.map<"(d0: 300, d1: 400) -> (d1, d0)">], out_maps = [#tx.map<"(d0: 300, d1: 400) -> (d0)">],
+operandSegmentSizes = array<i32: 1, 1>, order = #tx.order<"tree<1024, 1>">, identity = [-0.0 : f32]} : (!loop.buffer<"f32[400, 300] by [300, 1]">, !loop.buffer<"f32[300] by [1]">) -> ()
+func.return }
