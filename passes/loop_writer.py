@@ -136,14 +136,16 @@ class LoopWriter:
         """Points of a nest that make one piece of parallel work.
 
         What one thread then stores into at places that are data is its own, as far as its cache holds it: of a light
-        nest more than sharing saves is lost when the other half comes from another core, about as from memory.
+        nest more than sharing saves is lost when the other half comes from another core, about as from memory.  So is
+        what it reads for that, as far as the last cache holds it: the other threads sleep meanwhile.
         """
-        time = time_of(nest, self.costs)
+        time, machine = time_of(nest, self.costs), self.costs.machine
         chunk = self.costs.chunk(time)
-        for out in nest.outs:
-            size = buffer_info(out).dtype.bytes
-            if any(op.runs_in_order for op in _scatters(out)) and time < self.costs.moving(size, near=False):
-                chunk = max(chunk, int(self.costs.machine.cache2) // size)
+        for held, values, reads in ((machine.cache2, nest.outs, False), (machine.cache3, nest.ins, True)):
+            for value in values:
+                size = buffer_info(value).dtype.bytes
+                if _in_order(value, reads) and time < self.costs.moving(size, near=False):
+                    chunk = max(chunk, int(held) // size)
         return chunk
 
     def copies(self, nest: kernel.GenericOp, along: set[Sym]) -> int:
@@ -265,30 +267,31 @@ class LoopWriter:
         around = parent if isinstance(parent, kernel.RowsOp) else nest
         return sum(around.is_ancestor(use.operation) for use in buffer.uses) == 1 and not _scatters(buffer)
 
-    def scatter(self, op: kernel.ScatterOp, point: Point, block: Block, branches: bool) -> None:
+    def scatter(self, op: kernel.ScatterOp, point: Point, block: Block) -> None:
         """A scatter's body at a point, appended to the block, and its store.
 
-        With `branches` nothing is done at places outside, which the processor foresees; else it is done elsewhere, as
-        lanes need it.
+        Where points are merged one by one, a branch leaves out those outside, which are few.  What is only stored may
+        be the chosen ones of many, which no processor foresees: the others are stored elsewhere.
         """
         where = dict(point)
         loads = [self._load(v, m, point, block) for v, m in zip(op.ins, op.maps_in())]
         (value,) = self._copy(op.body, loads, where, block, _yielded(op.body))
         index = [e.substitute(where) for e in op.out_map.data.exprs]
         guards = [g.substitute(where) for g in op.out_map.data.guards]
+        if not op.merge.blocks:
+            block.add_op(loop.StoreOp(value, op.base, index, guards))
+            return
 
-        def store(inside: Block, guards: Sequence[Dim] = ()) -> None:
-            new = value
-            if op.merge.blocks:
-                there = loop.LoadOp(op.base, index, guards)
-                inside.add_op(there)
-                (new,) = self._copy(op.merge, [there.result, value], where, inside, _yielded(op.merge))
-            inside.add_op(loop.StoreOp(new, op.base, index, guards))
+        def merge(inside: Block, guards: Sequence[Dim] = ()) -> None:
+            there = loop.LoadOp(op.base, index, guards)
+            inside.add_op(there)
+            (merged,) = self._copy(op.merge, [there.result, value], where, inside, _yielded(op.merge))
+            inside.add_op(loop.StoreOp(merged, op.base, index, guards))
 
-        if branches and guards:
-            either(block, reduce(minimum, guards) + 1, store, lambda _: None)
+        if op.runs_in_order and guards:
+            either(block, reduce(minimum, guards) + 1, merge, lambda _: None)
         else:
-            store(block, guards)
+            merge(block, guards)
 
     def identity(self, nest: kernel.GenericOp, block: Block) -> list[SSAValue]:
         """Constants for the states that a fold or scan starts from, appended to the block."""
@@ -387,6 +390,12 @@ class LoopWriter:
                     block.add_op(self._copied(inner, values, where))
         values.update(zip(op.results, made.results))
         return made
+
+
+def _in_order(buffer: SSAValue, reads: bool) -> bool:
+    """Whether one thread stores into a buffer at places that are data, or `reads` it for that."""
+    scatters = (use.operation for use in buffer.uses if isinstance(use.operation, kernel.ScatterOp))
+    return any(op.runs_in_order and (op.base is not buffer) == reads for op in scatters)
 
 
 def _scatters(buffer: SSAValue) -> list[kernel.ScatterOp]:

@@ -6,7 +6,7 @@ each block of K and each panel (which stays in the first cache), tiles of `rows`
 with all their sums in registers.  The left operand is read in place where its rows are contiguous along K; else each
 thread packs its rows into tiles of its own memory: by vectors along K where all that it is computed from lies so (the
 quotients of a softmax), by vectors across rows (a transposed operand), run by run where they are contiguous in runs
-(the channels under each place of a window).
+(what lies under a row of a window).
 
 Few rows, known when the loops run, are multiplied with the right operand where it is: packing would cost more than it
 saves.  Iterators of both factors (stacks of matrices) go to threads, and each worker does the above by itself.
@@ -90,7 +90,6 @@ class Contraction:
         across = self.depth * self.rows_stored * state.bits // 8
         self.row_tiles = max(1, int(writer.costs.machine.cache2) // 2 // across)
         self.panels = (self.n + (self.panel - 1)) // self.panel
-        self.tiles = (self.m + (self.rows - 1)) // self.rows
         self.run = self._run()
 
     def write(self, block: Block) -> None:
@@ -289,8 +288,9 @@ class Contraction:
     def _multiply(self, block: Block, packed: SSAValue, first: Dim, last: Dim, sums: SSAValue | None) -> None:
         """Tasks of a block of rows by a group of panels; each goes through the blocks `first` to `last` of K."""
         task, body = self.writer.fresh(), Block()
-        blocks, groups = self._tasks(block)
-        upper, lower = _part(self.writer, body, self.tiles, task // groups, blocks)
+        tiles = bound(self.writer, block, (self.m + (self.rows - 1)) // self.rows)
+        blocks, groups = self._tasks(block, tiles)
+        upper, lower = _part(self.writer, body, tiles, task // groups, blocks)
         panels = _part(self.writer, body, self.panels, task % groups, groups)
         rows = bound(self.writer, body, upper * self.rows), minimum(self.m, lower * self.rows)
         self._rows_by_panels(body, packed, (first, last), sums, rows, panels)
@@ -308,7 +308,7 @@ class Contraction:
     ) -> None:
         """Tiles of the rows and panels from a first to a last one, for one after another of the blocks of K."""
         number, panel, tile, r, j = (self.writer.fresh() for _ in range(5))
-        start, height = rows[0], bound(self.writer, block, rows[1] - rows[0])
+        start, height = rows[0], rows[1] - rows[0]
         column, row = panel * self.panel + j, start + tile * self.rows + r
         tiles = (height + (self.rows - 1)) // self.rows
         deep = Block()
@@ -332,21 +332,21 @@ class Contraction:
         deep.add_ops([made, loop.YieldOp()])
         block.add_op(loop.ForOp(str(number), *blocks, deep))
 
-    def _tasks(self, block: Block) -> tuple[Dim, Dim]:
+    def _tasks(self, block: Block, tiles: Dim) -> tuple[Dim, Dim]:
         """How many blocks of rows by how many groups of panels the tasks are.
 
         As many rows as the second cache holds, so that panels are read for few blocks of them; panels are shared out
         where that makes too few tasks, and then fewer rows.  Their number is one that few threads share evenly.
         """
         wanted, even = (1, 1) if self.alone else (TASKS, EVEN_TASKS)
-        blocks = bound(self.writer, block, maximum(1, (self.tiles + (self.row_tiles - 1)) // self.row_tiles))
+        blocks = bound(self.writer, block, maximum(1, (tiles + (self.row_tiles - 1)) // self.row_tiles))
         fewest = 1 if self._contiguous_along_k(0) else PANELS_A_PACKING
         most = maximum(1, self.panels // fewest)
         groups = bound(self.writer, block, minimum(most, (dim(wanted) + (blocks - 1)) // blocks))
         blocks = maximum(blocks, (dim(wanted) + (groups - 1)) // groups)
         multiple = bound(self.writer, block, (dim(even) + (groups - 1)) // groups)
         blocks = (blocks + (multiple - 1)) // multiple * multiple
-        return bound(self.writer, block, maximum(1, minimum(blocks, self.tiles))), groups
+        return bound(self.writer, block, maximum(1, minimum(blocks, tiles))), groups
 
     def _contiguous(self, factor: int, iterators: tuple[int, ...]) -> bool:
         """Whether the left (0) or the right factor (1) is just an element of memory, contiguous along one iterator."""

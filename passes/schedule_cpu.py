@@ -24,6 +24,7 @@ from .locations import carry_loc
 from .loop_writer import LoopWriter
 from .remarks import listening, remark
 from .schedule_contract import schedule_contraction
+from .schedule_eigenvalues import schedule_eigenvalues, schedule_eigenvectors
 from .schedule_elimination import schedule_cholesky, schedule_elimination
 from .schedule_fft import schedule_fft
 from .schedule_map import Lanes, schedule_map
@@ -50,6 +51,8 @@ FOREIGN: dict[str, Callable[[LoopWriter, kernel.ForeignOp, Block, Lanes], None]]
     "qr": schedule_qr,
     "jacobi_eigh": schedule_eigh,
     "jacobi_svd": schedule_svd,
+    "eigenvalues": schedule_eigenvalues,
+    "eigenvectors": schedule_eigenvectors,
     **dict.fromkeys(("sort", "argsort", "sort_with_positions"), schedule_sort),
 }
 
@@ -96,15 +99,11 @@ class CpuSchedule(ScheduleWalk):
         costs, label = self.writer.costs, kernel_label(op)
         nests = op.nests if isinstance(op, kernel.RowsOp) else [op]
         point = sum(time_of(nest, costs) for nest in nests)
-        pieces = {"a point": point, "handing over": costs.machine.handover}
-        remark(
-            "threads",
-            label,
-            f"pieces of {costs.chunk(point)} points",
-            "one takes as long as handing it over",
-            pieces,
-            op,
-        )
+        even = costs.chunk(point)
+        chunk = self.writer.chunk(op) if isinstance(op, kernel.GenericOp) else even
+        why = "one takes as long as handing it over" if chunk == even else "one thread goes through them place by place"
+        choices = {"a point": point, "handing over": costs.machine.handover}
+        remark("threads", label, f"pieces of {chunk} points", why, choices, op)
 
     def _nest(self, nest: kernel.GenericOp, block: Block, done: dict[Sym, Dim], serial: bool) -> None:
         if nest.order is not None and nest.order.data.kind == "unit":

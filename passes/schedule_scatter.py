@@ -21,7 +21,7 @@ def schedule_scatter(writer: LoopWriter, op: kernel.ScatterOp, block: Block, lan
     extents = op.extents.data
     iterators = [writer.fresh() for _ in extents]
     body = Block()
-    writer.scatter(op, {Sym(f"d{i}"): it for i, it in enumerate(iterators)}, body, branches=op.runs_in_order)
+    writer.scatter(op, {Sym(f"d{i}"): it for i, it in enumerate(iterators)}, body)
     free = list(range(op.n_ordered, len(extents)))
     if op.runs_in_order:
         made: Operation | None = None

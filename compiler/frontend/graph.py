@@ -17,6 +17,7 @@ from ...dialects.dims import Dim
 from ...dialects.index_map import IndexMap
 from ...dialects.registry import Op
 from ...dialects.types import TensorType
+from ...runtime.failed_checks import Check
 from ..signature import Literal
 from .dim_table import DimTable, Guard
 
@@ -160,9 +161,9 @@ class Graph:
     results: int = 0
     #: The block of the top level; None for lazy expressions.
     body: Block | None = None
-    #: Where indices are checked, the sizes of the indexed dims (None: a loop varies it); the last output then says
-    #: which was outside (`index_checks.py`).
-    checks: tuple[Dim | None, ...] = ()
+    #: Where something is checked, what that raises, with sizes as dims; the last output then says what failed
+    #: (`checks.py`).
+    checks: tuple[Check, ...] = ()
 
     def nodes(self) -> list[Node]:
         """The top level's program, in order."""
