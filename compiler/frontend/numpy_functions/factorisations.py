@@ -6,7 +6,7 @@ raise NumPy's LinAlgError; determinants of singular matrices are 0.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -27,40 +27,45 @@ __all__ = [
 ]  # fmt: skip
 
 
-class EigResult(NamedTuple):
-    """As NumPy's named tuple: eigenvalues, in no order, and eigenvectors as columns; complex."""
+if TYPE_CHECKING:
 
-    eigenvalues: Tensor
-    eigenvectors: Tensor
+    class EigResult(NamedTuple):
+        """As NumPy's named tuple: eigenvalues, in no order, and eigenvectors as columns; complex."""
 
+        eigenvalues: Tensor
+        eigenvectors: Tensor
 
-class EighResult(NamedTuple):
-    """As NumPy's named tuple: eigenvalues, ascending, and eigenvectors as columns."""
+    class EighResult(NamedTuple):
+        """As NumPy's named tuple: eigenvalues, ascending, and eigenvectors as columns."""
 
-    eigenvalues: Tensor
-    eigenvectors: Tensor
+        eigenvalues: Tensor
+        eigenvectors: Tensor
 
+    class QRResult(NamedTuple):
+        """As NumPy's named tuple: orthonormal columns and the upper triangle."""
 
-class QRResult(NamedTuple):
-    """As NumPy's named tuple: orthonormal columns and the upper triangle."""
+        Q: Tensor
+        R: Tensor
 
-    Q: Tensor
-    R: Tensor
+    class SlogdetResult(NamedTuple):
+        """As NumPy's named tuple: sign or phase of a determinant, and the logarithm of its absolute value."""
 
+        sign: Tensor
+        logabsdet: Tensor
 
-class SlogdetResult(NamedTuple):
-    """As NumPy's named tuple: sign or phase of a determinant, and the logarithm of its absolute value."""
+    class SVDResult(NamedTuple):
+        """As NumPy's named tuple: left vectors as columns, singular values, descending, and right vectors as rows."""
 
-    sign: Tensor
-    logabsdet: Tensor
+        U: Tensor
+        S: Tensor
+        Vh: Tensor
 
-
-class SVDResult(NamedTuple):
-    """As NumPy's named tuple: left vectors as columns, singular values, descending, and right vectors as rows."""
-
-    U: Tensor
-    S: Tensor
-    Vh: Tensor
+else:
+    # NumPy's own, which it shows only as what these functions return.
+    EigResult, EighResult, QRResult, SlogdetResult, SVDResult = (
+        type(function(np.ones((1, 1))))
+        for function in (np.linalg.eig, np.linalg.eigh, np.linalg.qr, np.linalg.slogdet, np.linalg.svd)
+    )
 
 
 def matrices(a: Any, name: str, square: bool = True) -> Tensor:
