@@ -125,15 +125,20 @@ FITS["pow64"] = Fit(
     64,
     lambda z: z * z,
 )
-for _bits, _small, _tail, _large in ((32, 6, 6, 10), (64, 12, 18, 23)):
-    # erf(x) = x + x*p(x*x) on |x| <= 1.
+for _bits, _degree in ((32, 4), (64, 11)):
+    # tanh(x) = x + x*z*p(z), z = x*x, on |x| <= 5/8.
+    FITS[f"tanh{_bits}"] = Fit(odd_tail(mp.tanh), 1e-9, 0.390625, _degree, _bits, lambda z: z)
+for _bits, _small, _tail, _large in ((32, 7, 6, 10), (64, 13, 17, 23)):
+    # erf(x) = x + x*p(x*x) on |x| <= 5/4.
     FITS[f"erf{_bits}"] = Fit(
-        lambda z: mp.erf(mp.sqrt(z)) / mp.sqrt(z) - 1, 1e-9, 1.0, _small, _bits, lambda z: mp.mpf(1)
-    )
-    # log(erfc(a)) for a >= 1 until erf(a) is 1; what counts is the error of 1 - exp(p(a)).
+        lambda z: mp.erf(mp.sqrt(z)) / mp.sqrt(z) - 1, 1e-9, 1.5625, _small, _bits,
+        lambda z: mp.sqrt(z) / mp.erf(mp.sqrt(z)),
+    )  # fmt: skip
+    # erfc(a)**(1/8) from there until erf(a) is 1; what counts is the error of 1 - p(a)**8.
     FITS[f"erf-tail{_bits}"] = Fit(
-        lambda a: mp.log(mp.erfc(a)), 1.0, 4.0 if _bits == 32 else 6.0, _tail, _bits, lambda a: mp.erfc(a) / mp.erf(a)
-    )
+        lambda a: mp.root(mp.erfc(a), 8), 1.25, 4.0 if _bits == 32 else 6.0, _tail, _bits,
+        lambda a: 8 * mp.root(mp.erfc(a), 8) ** 7 / mp.erf(a),
+    )  # fmt: skip
     # exp(a*a) * erfc(a) * (1 + 2*a) = p(t), t = (a - 4)/(a + 4): one polynomial for every a >= 0.
     FITS[f"erfc{_bits}"] = Fit(
         lambda t: _scaled_erfc(4 * (1 + t) / (1 - t)), -1.0, 0.75, _large, _bits, lambda t: mp.mpf(1)

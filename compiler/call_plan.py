@@ -12,7 +12,7 @@ from typing import Any, Literal, TypeAlias
 
 from ..dialects.dims import Dim, Sym, dim
 from ..dialects.types import DType
-from ..runtime.failed_checks import UNKNOWN
+from ..runtime.failed_checks import Check
 from .call_parameters import CallSignature, NotNative, Parameter, object_count
 from .facts import StrideFact
 from .frontend.graph import Graph, Input
@@ -74,8 +74,8 @@ class CallPlan:
     arena: Dim
     thread_arena: Dim
     work: Dim | None
-    #: The sizes of dims whose indices the last output speaks of (`runtime/failed_checks.py`).
-    checks: tuple[Dim, ...] = ()
+    #: What the last output speaks of (`runtime/failed_checks.py`), its sizes as dims.
+    checks: tuple[Check, ...] = ()
 
 
 def make_plan(
@@ -126,7 +126,7 @@ def make_plan(
         arena,
         thread_arena,
         work,
-        tuple(dim(UNKNOWN) if size is None else size for size in graph.checks),
+        tuple(check._replace(size=dim(check.size)) for check in graph.checks),
     )
 
 

@@ -290,8 +290,9 @@ def _run(given: Any) -> int:
 
 def _call(graph: Graph, inputs: dict[str, Any], request: _Request) -> list[np.ndarray]:
     """Compile for packed arrays and run; results in the user's dims."""
+    from ..runtime.failed_checks import ERRORS
     from .executable import GuardFailure
-    from .frontend.index_checks import checked
+    from .frontend.checks import checked
     from .graph_code import compiled, packed
     from .pipeline import compile_graph, run_stages
     from .temporaries import check_temporaries
@@ -319,7 +320,7 @@ def _call(graph: Graph, inputs: dict[str, Any], request: _Request) -> list[np.nd
     )  # fmt: skip
     try:
         outputs = executable.run(prepared, arrays, options.threads)
-    except IndexError as error:
+    except tuple(ERRORS.values()) as error:
         raise CliError(f"{graph.name}: {error}") from None
     if graph.results:
         return outputs[: graph.results]

@@ -15,7 +15,7 @@ import numpy as np
 
 from ..runtime.buffers import empty
 from ..runtime.call import NativeFunction, worth_threads
-from ..runtime.failed_checks import UNKNOWN, unpacked
+from ..runtime.failed_checks import unpacked
 from .signature import Signature
 
 __all__ = ["BufferSpec", "Code", "CodeSpec", "Executable", "GuardFailure", "Prepared", "load_native"]
@@ -178,7 +178,7 @@ class Executable:
     ) -> list[np.ndarray]:
         """The call itself, for shapes that were prepared; arrays written in place are among the results.
 
-        Raises IndexError where an index was outside; what was written in place until then stays.
+        Raises the error of a check that failed; what was written in place until then stays.
         `given` has arrays to be used for new buffers, by the buffer's number.
         """
         given = given or {}
@@ -193,15 +193,15 @@ class Executable:
         return outputs
 
     def _check(self, word: int, prepared: Prepared) -> None:
-        """Raises IndexError where the code says that an index was outside."""
+        """Raises the error of the check that failed, as the code says."""
         if not word:
             return
         from ..dialects.dims import Sym, parse_dim
 
         failed = unpacked(word)
-        text = self.signature.checks[failed.number]
+        check = self.signature.checks[failed.number]
         symbols = {Sym(name): value for name, value in zip(self.code.symbols, prepared.symbols, strict=True)}
-        raise failed.error(int(parse_dim(text).evaluate(symbols)) if text else UNKNOWN)
+        raise check._replace(size=int(parse_dim(check.size).evaluate(symbols))).raised(failed.place)
 
 
 def _empty(dtype: np.dtype[Any], shape: tuple[int, ...], strides: tuple[int, ...]) -> np.ndarray:

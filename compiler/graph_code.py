@@ -107,7 +107,7 @@ def evaluate_graph(graph: Graph, options: Options | None = None) -> list[np.ndar
 
     What it writes to an input is in the input's own array when this returns.
     """
-    from .frontend.index_checks import checked
+    from .frontend.checks import checked
 
     graph = checked(graph)
     if options is None:

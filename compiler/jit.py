@@ -200,7 +200,7 @@ class Jitted(NativeCallable):
     def _trace(
         self, call: Call, fixed: Mapping[str, int] = NONE_FIXED
     ) -> tuple[Graph, list[Captured], tuple[StrideFact, ...]]:
-        from .frontend.index_checks import checked
+        from .frontend.checks import checked
         from .frontend.staging import trace_function
 
         traced = trace_function(self.__wrapped__, call.arguments, fixed)

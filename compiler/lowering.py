@@ -68,9 +68,12 @@ def symbols_of(graph: g.Graph) -> tuple[Dim, ...]:
 
     for given in graph.inputs:
         add(given.symbol if given.value is None else given.value.type.dims)
+    shapes: set[tuple[Dim, ...]] = set()
     for node in graph.walk():
         for result in node.results:
-            add(result.type.dims)
+            if result.type.dims not in shapes:
+                shapes.add(result.type.dims)
+                add(result.type.dims)
         for value in node.attrs.values():
             add(value)
         if "iv" in node.attrs:

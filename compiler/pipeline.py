@@ -126,8 +126,9 @@ def run_stages(
     run.passes("evals", EvalInsertionPass)
     units = allowed_units(target.capability, options.fastmath)
     run.passes(
-        "fused", FusionPass, has_fma=target.has_fma, locations=options.debug, matrix_units=units, panels=target.is_gpu
-    )
+        "fused", FusionPass, has_fma=target.has_fma, locations=options.debug, matrix_units=units,
+        panels="either" if target.is_gpu else "both",
+    )  # fmt: skip
     run.passes("buffers", BufferizePass)
     work = work_of(function_of(run.module_now())) if run.reaches("obj") and run.reaches("buffers") else None
     if target.is_gpu:

@@ -10,6 +10,8 @@ import sys
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from ..runtime.failed_checks import Check
+
 if TYPE_CHECKING:
     from .frontend.graph import Graph
 
@@ -59,7 +61,7 @@ class InputSpec(NamedTuple):
 class Signature(NamedTuple):
     """Inputs, what follows for other symbols, the guards ``(lhs, relation, rhs, why)``, and the result's structure.
 
-    `structure` is as in `graph.Graph`; `checks` are the sizes of its `checks`, empty texts where they are unknown.
+    `structure` is as in `graph.Graph`; so are `checks`, their sizes as texts.
     """
 
     name: str
@@ -67,7 +69,7 @@ class Signature(NamedTuple):
     substitutions: tuple[tuple[str, str], ...]
     guards: tuple[tuple[str, str, str, str], ...]
     structure: Any
-    checks: tuple[str, ...] = ()
+    checks: tuple[Check, ...] = ()
 
     @staticmethod
     def of(graph: Graph) -> Signature:
@@ -84,7 +86,7 @@ class Signature(NamedTuple):
             tuple((s.name, str(value)) for s, value in table.substitutions.items()),
             tuple((str(g.lhs), g.relation, str(g.rhs), g.why) for g in table.guards),
             graph.structure,
-            tuple("" if size is None else str(size) for size in graph.checks),
+            tuple(check._replace(size=str(check.size)) for check in graph.checks),
         )
 
     @property
@@ -105,7 +107,7 @@ class Signature(NamedTuple):
             "substitutions": [list(s) for s in self.substitutions],
             "guards": [list(g) for g in self.guards],
             "structure": plain_structure(self.structure),
-            "checks": list(self.checks),
+            "checks": [list(check) for check in self.checks],
         }
 
     @staticmethod
@@ -120,7 +122,7 @@ class Signature(NamedTuple):
             tuple((name, value) for name, value in plain["substitutions"]),
             tuple((lhs, relation, rhs, why) for lhs, relation, rhs, why in plain["guards"]),
             structure_of_plain(plain["structure"]),
-            tuple(plain["checks"]),
+            tuple(Check(*check) for check in plain["checks"]),
         )
 
 

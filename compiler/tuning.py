@@ -18,6 +18,7 @@ import numpy as np
 from ..passes.costs import Machine
 from ..passes.remarks import remark
 from ..runtime.calibration import calibrated
+from ..runtime.failed_checks import ERRORS
 from ..runtime.threads import default_threads
 from .cache import open_cache, tuning_key
 from .executable import Executable, GuardFailure, Prepared
@@ -149,7 +150,7 @@ class _Search:
             if most is not None and prepared.arena + prepared.thread_arena > most:
                 return None
             call.seconds(1)
-        except (GuardFailure, IndexError):
+        except (GuardFailure, *ERRORS.values()):
             return None
         return call
 

@@ -13,8 +13,8 @@ from ..runtime.device_array import OnDevice, is_device_array
 from .diagnostics import TxcError
 from .executable import GuardFailure
 from .facts import separate, stride_fact, walkable
+from .frontend.checks import checked
 from .frontend.graph import Graph
-from .frontend.index_checks import checked
 from .frontend.tx_calls import match_arguments
 from .frontend.tx_errors import load_text
 from .frontend.tx_language import TxFunction, TxModule, parse

@@ -97,12 +97,15 @@ def linear_in(expr: Dim, symbols: Iterable[Sym]) -> tuple[dict[Sym, Dim], Dim] |
 
 
 def divisors(expr: Dim, symbol: Sym) -> Iterator[Dim]:
-    """What the bare `symbol` is divided by anywhere in an expression."""
+    """What the bare `symbol` is divided by anywhere in an expression: in ``s // a // b`` by ``a * b``, and by ``a``."""
     for mono, _ in expr.terms:
         for atom in mono:
             if isinstance(atom, Call):
+                inner = only_call(atom.a)
                 if atom.fn in ("//", "%") and atom.a.symbol is symbol:
                     yield atom.b
+                if atom.fn in ("//", "%") and inner is not None and inner.fn == "//" and inner.a.symbol is symbol:
+                    yield inner.b * atom.b
                 yield from divisors(atom.a, symbol)
                 yield from divisors(atom.b, symbol)
 
@@ -140,7 +143,7 @@ def simplify(expr: Dim, extents: Mapping[Sym, Dim]) -> Dim:
         if b.const is not None and b.const > 0:
             turns = dict(rest.terms).get((), 0) // b.const
             whole, rest = whole + turns, rest - turns * b
-        if _bounded_nonneg(rest, extents) and _bounded_nonneg(b - 1 - rest, extents):
+        if _below(rest, b, extents):
             return whole if atom.fn == "//" else rest
         return a // b if atom.fn == "//" else a % b
 
@@ -151,6 +154,16 @@ def simplify(expr: Dim, extents: Mapping[Sym, Dim]) -> Dim:
             value = value * fold(atom)
         total = total + value
     return total
+
+
+def _below(value: Dim, limit: Dim, extents: Mapping[Sym, Dim]) -> bool:
+    """Whether ``0 <= value < limit`` everywhere.  A quotient is where its dividend is below so many times the limit."""
+    if _bounded_nonneg(value, extents) and _bounded_nonneg(limit - 1 - value, extents):
+        return True
+    inner = only_call(value)
+    if inner is None or inner.fn != "//" or not limit.nonneg or not inner.b.nonneg:
+        return False
+    return _below(inner.a, inner.b * limit, extents)
 
 
 def _bounded_nonneg(expr: Dim, extents: Mapping[Sym, Dim]) -> bool:

@@ -354,6 +354,11 @@ class ScatterOp(IRDLOperation):
         return self.ordered.value.data
 
     @property
+    def runs_in_order(self) -> bool:
+        """Whether there is nothing that threads could share."""
+        return self.n_ordered == len(self.extents.data)
+
+    @property
     def n_post(self) -> int:
         return 0
 

@@ -10,9 +10,12 @@ from .dims import Dim, dim
 from .types import TensorType, dtype
 
 __all__ = [
-    "REQUIRED", "OpError", "Param", "axes", "axis", "bool_param", "choice", "dims_param", "dtype_param", "float_param",
-    "int_param", "ints",
+    "RAISE", "REQUIRED", "OpError", "Param", "axes", "axis", "bool_param", "choice", "dims_param", "dtype_param",
+    "float_param", "int_param", "ints", "mode",
 ]  # fmt: skip
+
+#: The `mode` of what is to be checked: an index outside, or a failure of the op, makes the call raise an error.
+RAISE = "raise"
 
 
 class OpError(ValueError):
@@ -125,6 +128,11 @@ def dims_param(default: Any = REQUIRED) -> Param:
         return tuple(_as_dim(x) for x in (value if isinstance(value, (tuple, list)) else [value]))
 
     return Param("dims", convert, default, _reversed)
+
+
+def mode() -> Param:
+    """What is done where data has no result: None, or `RAISE`."""
+    return Param("name", lambda v, _: None if v is None else str(v), None)
 
 
 def dtype_param(default: Any = REQUIRED) -> Param:

@@ -16,7 +16,7 @@ A family says what an op *is* and so what passes may do with it:
 from __future__ import annotations
 
 import difflib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar, Self, TypeVar
 
 import numpy as np
@@ -25,6 +25,7 @@ from .dims import Dim, dim
 from .index_map import IndexMap
 from .order import FREE, Order, scan_order, sum_order
 from .params import (
+    RAISE,
     REQUIRED,
     OpError,
     Param,
@@ -37,14 +38,15 @@ from .params import (
     float_param,
     int_param,
     ints,
+    mode,
 )
 from .scalar import ScalarBuilder, Value
 from .types import DTYPES, DType, TensorType, dtype, tensor_type
 
 __all__ = [
-    "INEXACT", "OPS", "REQUIRED", "Composite", "Map", "Op", "OpError", "Param", "Reduction", "Scan", "Structural",
-    "View", "axes", "axis", "bool_param", "choice", "dims_param", "dtype_param", "find_op", "float_param", "int_param",
-    "ints", "op",
+    "INEXACT", "OPS", "RAISE", "REQUIRED", "Composite", "Map", "Op", "OpError", "Param", "Reduction", "Scan",
+    "Structural", "View", "axes", "axis", "bool_param", "choice", "dims_param", "dtype_param", "find_op", "float_param",
+    "int_param", "ints", "mode", "op",
 ]  # fmt: skip
 
 
@@ -421,12 +423,19 @@ class Structural(Op):
     """An op with inference and lowering of its own.
 
     `foreign` names the loop generator of an op that is no nest: fusion makes it a `kernel.foreign`.  `in_place` says
-    that these loops may write the result where the operand is, which has its type.
+    that these loops may write the result where the operand is, which has its type.  `error` is what a call raises, by
+    its name in `runtime/failed_checks.py`, and its text, where an op with the `mode` `RAISE` has `failed`.
     """
 
     family = "structural"
     foreign: ClassVar[str] = ""
     in_place: ClassVar[bool] = False
+    error: ClassVar[tuple[str, str] | None] = None
+
+    @classmethod
+    def failed(cls, apply: Callable[..., Any], *results: Any) -> Any:
+        """Where it has failed: a tensor of bools, by ``apply(op, *tensors, **params)`` from its results."""
+        raise NotImplementedError
 
 
 class Composite(Op):

@@ -12,6 +12,7 @@ contractions), ``layout`` (the stored order of dims, set by layout-swap) and the
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import cached_property
 from typing import Any
 
 from xdsl.ir import Attribute, Dialect, Operation, Region, SSAValue
@@ -102,9 +103,12 @@ class ScanOp(ReductionOp):
 
 
 class ViewOp(PlainOp):
-    """An index map from the result's dims to the operand's; elements outside its guards are `fill`."""
+    """An index map from the result's dims to the operand's; elements outside its guards are `fill`.
 
-    @property
+    Its parameters do not change once it is made, so neither does the map, which every pass asks for.
+    """
+
+    @cached_property
     def map(self) -> IndexMap:
         return self.decl.view(tensor_of(self._operands[0].type), self.params)  # type: ignore[attr-defined]
 
@@ -125,7 +129,7 @@ class ViewOp(PlainOp):
 class GenericViewOp(ViewOp):
     """``tx.view {map, fill}``: what composed views become."""
 
-    @property
+    @cached_property
     def map(self) -> IndexMap:
         return from_attr(self.attributes["map"])
 

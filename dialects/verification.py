@@ -62,9 +62,8 @@ def _check_block(block: Block, visible: set[SSAValue], top: Operation) -> None:
         for i, value in enumerate(op.operands):
             if value not in visible and not _outside(value, top):
                 raise VerifyException(f"operand {i} of {op.name} is used {_where(value, op)}")
-        isolated = op.has_trait(IsolatedFromAbove)
         for region in op.regions:
-            _check_region(region, set() if isolated else visible, top)
+            _check_region(region, set() if op.has_trait(IsolatedFromAbove) else visible, top)
         visible.update(op.results)
 
 

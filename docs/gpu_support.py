@@ -129,6 +129,8 @@ EXAMPLES: dict[str, Callable[[Any], Any]] = {
     "eliminate": lambda x: np.linalg.solve(x[:, :4], x[:, 4:]),
     "qr": lambda x: np.linalg.qr(x).R,
     "jacobi_eigh": lambda x: np.linalg.eigvalsh(x[:, :4]),
+    "eigenvalues": lambda x: np.linalg.eigvals(x[:, :4]),
+    "eigenvectors": lambda x: np.linalg.eig(x[:, :4]),
     "jacobi_svd": lambda x: np.linalg.svd(x, compute_uv=False),
 }
 

@@ -248,7 +248,12 @@ class _Walk:
         return made
 
     def _moved(self, region: Region) -> Region:
-        """The region of scalars, with whole tensors read inside it replaced by their buffers."""
+        """The region of scalars, with whole tensors read inside it replaced by their buffers.
+
+        One that reads tensors stays where it is, too: whoever asks what is still needed finds it among their uses.
+        """
+        if not any(isinstance(op, kernel.ReadOp) for block in region.blocks for op in block.ops):
+            return Region([region.detach_block(block) for block in tuple(region.blocks)])
         made = region.clone()
         for block in made.blocks:
             for op in block.ops:

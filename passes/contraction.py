@@ -14,7 +14,7 @@ from ..dialects import kernel, loop
 from ..dialects.attributes import scalar_dtype
 from ..dialects.dims import Dim, Sym
 
-__all__ = ["Factors", "factors_of"]
+__all__ = ["Factors", "factors_of", "multiplied"]
 
 
 @dataclass(frozen=True)
@@ -32,7 +32,7 @@ def factors_of(nest: kernel.GenericOp) -> Factors | None:
 
     The order is a chain, a matrix unit's, or free with whole numbers; with lanes along the fold it is a reduction's.
     """
-    values = _values(nest)
+    values = multiplied(nest)
     if values is None:
         return None
     used = [_iterators(nest, value) for value in values]
@@ -43,7 +43,8 @@ def factors_of(nest: kernel.GenericOp) -> Factors | None:
     return Factors(values, *(tuple(sorted(s)) for s in (left & right, left - right, right - left)))
 
 
-def _values(nest: kernel.GenericOp) -> tuple[SSAValue, SSAValue] | None:
+def multiplied(nest: kernel.GenericOp) -> tuple[SSAValue, SSAValue] | None:
+    """The two scalars whose products a nest folds, in an order that a contraction may have; None for other nests."""
     if nest.order is None or nest.is_scan:
         return None
     last, order = nest.body.block.last_op, nest.order.data

@@ -118,12 +118,14 @@ class _Insertion:
 
     def _evaluations(self, user: Operation, operand: int, own: float) -> float:
         """How often a consumer would evaluate an inlined value, in elements."""
-        if isinstance(user, (tx.ReductionOp, tx.ContractOp, func.ReturnOp, tx.YieldOp, tx.EvalOp)):
-            if isinstance(user, tx.ContractOp):
-                left, right = (assumed_size(tensor_of(v.type)) for v in user.operands)
-                kept = assumed_size(tensor_of(user.results[0].type))
-                # Panels of the right operand are packed once; the left is read again for every panel of columns.
-                return right if operand == 1 else left * max(1.0, kept / max(1.0, left) / 16)
+        if isinstance(user, tx.MapOp | tx.ViewOp):
+            return self._inlined_in(user)
+        if isinstance(user, tx.ContractOp):
+            left, right = (assumed_size(tensor_of(v.type)) for v in user.operands)
+            kept = assumed_size(tensor_of(user.results[0].type))
+            # Panels of the right operand are packed once; the left is read again for every panel of columns.
+            return right if operand == 1 else left * max(1.0, kept / max(1.0, left) / 16)
+        if isinstance(user, (tx.ReductionOp, func.ReturnOp, tx.YieldOp, tx.EvalOp)):
             return own
         if isinstance(user, tx.TakeOp) and operand == 0:
             return own + _MOST  # read at computed indices: needs the whole tensor
@@ -131,13 +133,17 @@ class _Insertion:
             return own
         if not isinstance(user, tx.TxOp) or not user.results:
             return own  # an operand of control flow is in memory anyway
+        return self._inlined_in(user)
+
+    def _inlined_in(self, user: tx.TxOp) -> float:
+        """How often a consumer evaluates what it is made of: it is itself inlined, unless it is materialised."""
         result = user.results[0]
         here = assumed_size(tensor_of(result.type))
-        if result in self.read:
-            # The consumer is itself inlined, unless it is materialised.
-            every, most = self.read[result]
-            return max(here, every if isinstance(user, tx.ViewOp) else most)
-        return here
+        found = self.read.get(result)
+        if found is None:
+            return here
+        every, most = found
+        return max(here, every if isinstance(user, tx.ViewOp) else most)
 
 
 def _blocks(op: Operation) -> list[Block]:

@@ -47,8 +47,8 @@ class FusionPass(ModulePass):
 
     `has_fma` says whether scalar bodies may hold fused multiply-adds: a fact of the target.  With `locations` their ops
     say which of the user's lines they come from, as debug information needs; a nest has but one line.  `matrix_units`
-    names the units of a GPU (`dialects.matrix_unit`) whose order contractions may have.  With `panels` rows may begin
-    and end with contractions, which a schedule then takes several rows at a time.
+    names the units of a GPU (`dialects.matrix_unit`) whose order contractions may have.  `panels` says where
+    rows may have contractions (`rows.PANELS`), which a schedule then takes several rows at a time.
     """
 
     name = "tx-fuse"
@@ -58,7 +58,7 @@ class FusionPass(ModulePass):
     has_fma: bool = True
     locations: bool = False
     matrix_units: tuple[str, ...] = ()
-    panels: bool = False
+    panels: str = "none"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for function in [f for f in op.body.block.ops if isinstance(f, func.FuncOp)]:
@@ -82,6 +82,8 @@ class _Scope:
 
     def __init__(self, options: FusionPass, costs: Costs, block: Block, values: dict[SSAValue, SSAValue]):
         self.options, self.costs, self.block, self.values = options, costs, block, values
+        #: Where the epilogues end that folds wait for.
+        self.ends: set[SSAValue] = set()
 
     def run(self, old: Block) -> None:
         for op in demand_order(old):
@@ -115,7 +117,11 @@ class _Scope:
             assert isinstance(op, TxOp), f"fusion meets {op.name}, which is no tx op"
             if isinstance(op, tx.MapOp) and not self.options.maps:
                 self.tensor(op.results[0])
-            elif not is_inlined(op) and not self.defers(op):
+            elif is_inlined(op):
+                return
+            elif (end := self._awaited(op)) is not None:
+                self.ends.add(end)
+            else:
                 handler = getattr(self, f"_visit_{op.decl.name}", None) or getattr(self, f"_visit_{op.decl.family}")
                 handler(op)
 
@@ -222,7 +228,7 @@ class _Scope:
 
     def _epilogue(self, value: SSAValue) -> Operation | None:
         """A deferred reduction at the root of this chain of maps, with the chain as its `finish`."""
-        anchor = self._anchor(value)
+        anchor = self._anchor(value) if value in self.ends else None
         return None if anchor is None else fold_nest(self, anchor, value)
 
     def _anchor(self, value: SSAValue) -> tx.ReductionOp | tx.ContractOp | None:
@@ -231,7 +237,7 @@ class _Scope:
         while waiting:
             op = waiting.pop().owner
             if isinstance(op, (tx.ReductionOp, tx.ContractOp)):
-                if self.defers(op) and end_of_epilogue(op.results[0]) is value:
+                if self._awaited(op) is value:
                     return op
             elif isinstance(op, tx.MapOp | tx.ViewOp):
                 new = [v for v in reversed(op.operands) if v not in seen and v not in self.values]
@@ -239,11 +245,11 @@ class _Scope:
                 waiting += new
         return None
 
-    def defers(self, op: TxOp) -> bool:
-        """Whether a fold waits for the maps after it, which end in memory."""
+    def _awaited(self, op: TxOp) -> SSAValue | None:
+        """What a fold waits for: the end, in memory, of the maps after it."""
         if not self.options.maps or not isinstance(op, (tx.ReductionOp, tx.ContractOp)) or len(op.results) != 1:
-            return False
-        return end_of_epilogue(op.results[0]) is not None
+            return None
+        return end_of_epilogue(op.results[0])
 
 
 def fold_nest(scope: _Scope, op: tx.ReductionOp | tx.ContractOp, epilogue: SSAValue | None = None) -> Operation:

@@ -165,8 +165,9 @@ def _is_read_in_full(value: SSAValue) -> bool:
         if isinstance(value, BlockArgument) or not isinstance(owner, tx.TxOp):
             return tensor_of(value.type).rank > 1
         if isinstance(owner, tx.ViewOp):
-            if not owner.map.is_permutation:
-                return len(owner.map.used()) == owner.map.rank and owner.map.rank > 1
+            index = owner.map
+            if not index.is_permutation:
+                return len(index.used()) == index.rank and index.rank > 1
             value = owner.operands[0]
             continue
         return not isinstance(owner, (tx.ConstantOp, tx.DimOp, tx.IotaOp)) and tensor_of(value.type).rank > 1

@@ -6,6 +6,7 @@ import itertools
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import reduce
 
 from xdsl.dialects import arith, func
 from xdsl.dialects.builtin import FloatAttr, IntegerAttr
@@ -132,8 +133,20 @@ class LoopWriter:
         return self.costs.grain(inner, time_of(nest, self.costs))
 
     def chunk(self, nest: kernel.GenericOp) -> int:
-        """Points of a nest that make one piece of parallel work."""
-        return self.costs.chunk(time_of(nest, self.costs))
+        """Points of a nest that make one piece of parallel work.
+
+        What one thread then stores into at places that are data is its own, as far as its cache holds it: of a light
+        nest more than sharing saves is lost when the other half comes from another core, about as from memory.  So is
+        what it reads for that, as far as the last cache holds it: the other threads sleep meanwhile.
+        """
+        time, machine = time_of(nest, self.costs), self.costs.machine
+        chunk = self.costs.chunk(time)
+        for held, values, reads in ((machine.cache2, nest.outs, False), (machine.cache3, nest.ins, True)):
+            for value in values:
+                size = buffer_info(value).dtype.bytes
+                if _in_order(value, reads) and time < self.costs.moving(size, near=False):
+                    chunk = max(chunk, int(held) // size)
+        return chunk
 
     def copies(self, nest: kernel.GenericOp, along: set[Sym]) -> int:
         """Copies of a nest's body, unrolled in the loop over `along`; what does not change there runs before it."""
@@ -153,6 +166,21 @@ class LoopWriter:
             yield
         finally:
             self.needed = before
+
+    def either(
+        self, block: Block, excess: Dim, where: Callable[[Block], None], otherwise: Callable[[Block], None]
+    ) -> None:  # fmt: skip
+        """One of two ways, each with temporaries that the other does without."""
+
+        def one(inner: Block) -> None:
+            with self.only_where(excess):
+                where(inner)
+
+        def other(inner: Block) -> None:
+            with self.only_where(1 - excess):
+                otherwise(inner)
+
+        either(block, excess, one, other)
 
     def bind(self, block: Block, value: SSAValue) -> Dim:
         """An i64 as a symbol for the rest of the block."""
@@ -239,23 +267,39 @@ class LoopWriter:
         remark("stores", kernel_label(nest), chosen, why, choices, nest)
 
     def only_written(self, buffer: SSAValue, nest: kernel.GenericOp) -> bool:
-        """Whether a nest, with the others of its rows, uses a buffer no more than to write it once."""
+        """Whether a nest, with the others of its rows, uses a buffer no more than to write it once.
+
+        Nor does what goes from place to place in it, which needs it in a cache.
+        """
         parent = nest.parent_op()
         around = parent if isinstance(parent, kernel.RowsOp) else nest
-        return sum(around.is_ancestor(use.operation) for use in buffer.uses) == 1
+        return sum(around.is_ancestor(use.operation) for use in buffer.uses) == 1 and not _scatters(buffer)
 
     def scatter(self, op: kernel.ScatterOp, point: Point, block: Block) -> None:
-        """A scatter's body at a point, appended to the block, and its store."""
+        """A scatter's body at a point, appended to the block, and its store.
+
+        Where points are merged one by one, a branch leaves out those outside, which are few.  What is only stored may
+        be the chosen ones of many, which no processor foresees: the others are stored elsewhere.
+        """
         where = dict(point)
         loads = [self._load(v, m, point, block) for v, m in zip(op.ins, op.maps_in())]
         (value,) = self._copy(op.body, loads, where, block, _yielded(op.body))
         index = [e.substitute(where) for e in op.out_map.data.exprs]
         guards = [g.substitute(where) for g in op.out_map.data.guards]
-        if op.merge.blocks:
+        if not op.merge.blocks:
+            block.add_op(loop.StoreOp(value, op.base, index, guards))
+            return
+
+        def merge(inside: Block, guards: Sequence[Dim] = ()) -> None:
             there = loop.LoadOp(op.base, index, guards)
-            block.add_op(there)
-            (value,) = self._copy(op.merge, [there.result, value], where, block, _yielded(op.merge))
-        block.add_op(loop.StoreOp(value, op.base, index, guards))
+            inside.add_op(there)
+            (merged,) = self._copy(op.merge, [there.result, value], where, inside, _yielded(op.merge))
+            inside.add_op(loop.StoreOp(merged, op.base, index, guards))
+
+        if op.runs_in_order and guards:
+            either(block, reduce(minimum, guards) + 1, merge, lambda _: None)
+        else:
+            merge(block, guards)
 
     def identity(self, nest: kernel.GenericOp, block: Block) -> list[SSAValue]:
         """Constants for the states that a fold or scan starts from, appended to the block."""
@@ -354,6 +398,17 @@ class LoopWriter:
                     block.add_op(self._copied(inner, values, where))
         values.update(zip(op.results, made.results))
         return made
+
+
+def _in_order(buffer: SSAValue, reads: bool) -> bool:
+    """Whether one thread stores into a buffer at places that are data, or `reads` it for that."""
+    scatters = (use.operation for use in buffer.uses if isinstance(use.operation, kernel.ScatterOp))
+    return any(op.runs_in_order and (op.base is not buffer) == reads for op in scatters)
+
+
+def _scatters(buffer: SSAValue) -> list[kernel.ScatterOp]:
+    """The scatters that store into a buffer."""
+    return [op for use in buffer.uses if isinstance(op := use.operation, kernel.ScatterOp) and op.base is buffer]
 
 
 def _yielded(region: Region) -> Sequence[SSAValue]:

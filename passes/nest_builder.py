@@ -170,7 +170,8 @@ class NestBuilder:
         return inside
 
     def _constant(self, op: TxOp, index: IndexMap) -> Value:
-        return self.builder.constant(op.params["value"], op.params["dtype"])
+        params = op.params
+        return self.builder.constant(params["value"], params["dtype"])
 
     def _dim(self, op: TxOp, index: IndexMap) -> Value:
         return self.builder.cast(self.builder.index(op.params["expr"]), op.params["dtype"])

@@ -12,11 +12,15 @@ from xdsl.ir import Block, SSAValue
 
 from ..dialects import kernel, loop
 from ..dialects.attributes import BufferInfo, map_attr, scalar_type
-from ..dialects.dims import Dim, Sym, packed_strides, sym
+from ..dialects.dims import Dim, Sym, iterators, packed_strides, sym
 from ..dialects.index_map import IndexMap
+from .contraction import Factors, factors_of, multiplied
 from .loop_writer import buffer_info
 
-__all__ = ["are_separable", "handed_on", "in_place", "is_of_row", "placed", "separated", "with_rows_loaded_once"]
+__all__ = [
+    "are_separable", "factors_along", "handed_on", "in_place", "is_of_row", "placed", "separated",
+    "with_rows_loaded_once",
+]  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -125,6 +129,15 @@ def placed(nest: kernel.GenericOp, memory: Mapping[SSAValue, SSAValue], place: S
     for number, value in enumerate(nest.operands):
         copy.operands[number] = memory.get(value, value)
     return copy
+
+
+def factors_along(nest: kernel.GenericOp, shared: int) -> Factors | None:
+    """The factors of a contraction along rows; what is of one row only is taken to be of all of them."""
+    of_row = {v: v for v in nest.operands if is_of_row(v)}
+    widened = placed(nest, of_row, iterators(shared))
+    found, values = factors_of(widened), multiplied(nest)
+    widened.erase()
+    return None if found is None or values is None else replace(found, values=values)
 
 
 def is_of_row(value: SSAValue) -> bool:

@@ -3,8 +3,8 @@
 A group is worth making where it holds a reduction along a row: softmax is a maximum, a map, a sum and a division
 whose rows stay in cache, so memory is passed over once.  A contraction stands alone: one row of it at a time
 would read the whole right operand for every row, where tiles of several rows read it once for all of them.
-With `panels` several rows are taken at a time: then a group may begin with a contraction, whose rows the others use,
-and end with one that uses theirs, as attention does.
+Where schedules take a panel of several rows at a time, a group may begin with a contraction, whose rows the others use,
+and end with one that uses theirs, as attention does (`PANELS`).
 A group has no more nests than make a kernel of reasonable length (`Costs.fits_kernel`); the next ones make another.
 """
 
@@ -24,27 +24,32 @@ from .kernel_figures import kernel_label
 from .remarks import listening, remark
 from .work import bytes_of, operations_of
 
-__all__ = ["group_rows"]
+__all__ = ["PANELS", "group_rows"]
+
+#: Where contractions may stand in rows: nowhere, at either end, or at both ends and not at one alone.
+PANELS = ("none", "either", "both")
 
 
-def group_rows(block: Block, costs: Costs, panels: bool = False) -> None:
-    """Group runs of adjacent nests of a block into rows, in place."""
-    group = _Group(costs)
+def group_rows(block: Block, costs: Costs, panels: str = "none") -> None:
+    """Group runs of adjacent nests of a block into rows, in place; `panels` is one of `PANELS`."""
+    group = _Group(costs, panels)
     for op in list(block.ops):
         factors = factors_of(op) if isinstance(op, GenericOp) else None
-        if not isinstance(op, GenericOp) or op.outs or _is_chain(op) or (factors is not None and not panels):
+        if not isinstance(op, GenericOp) or op.outs or _is_chain(op) or (factors is not None and panels == "none"):
             group.close()
-            group = _Group(costs)
+            group = _Group(costs, panels)
             continue
         if factors is not None:
             ends = group.ends_with(op, factors)
             if ends:
                 group.add(op, factors)
             group.close()
-            group = _Group(costs)
+            group = _Group(costs, panels)
             if not ends:
                 group.add(op, factors)
             continue
+        if group.is_half and not group.takes(op):
+            group = group.without_first()
         if group.nests and not group.takes(op):
             if not group.gives_to(op) and group.folds:
                 op.detach()  # nothing to do with the group: out of its way, so that the group can go on
@@ -53,12 +58,12 @@ def group_rows(block: Block, costs: Costs, panels: bool = False) -> None:
             if listening():
                 _remark(costs, [*group.nests, op], "whole tensors", "a value is needed beyond its row")
             group.close()
-            group = _Group(costs)
+            group = _Group(costs, panels)
         elif group.nests and not group.has_room_for(op):
             if listening():
                 _remark(costs, [group.nests[-1], op], "whole tensors", "the kernel would become too long")
             group.close()
-            group = _Group(costs)
+            group = _Group(costs, panels)
         group.add(op)
     group.close()
 
@@ -68,11 +73,11 @@ class _Group:
 
     `leading` holds the extents of the parallel iterators that all share, of which a row fixes the first `shared`;
     `written` where the nests write what they produce; `given` what they read or produce; `operations` are all theirs.
-    `first` has the factors of a contraction that makes the rows.
+    `first` has the factors of a contraction that makes the rows, `last` those of one that uses them.
     """
 
-    def __init__(self, costs: Costs):
-        self.costs = costs
+    def __init__(self, costs: Costs, panels: str):
+        self.costs, self.panels = costs, panels
         self.nests: list[GenericOp] = []
         self.leading: tuple[Dim, ...] = ()
         self.shared = 0
@@ -80,6 +85,12 @@ class _Group:
         self.given: set[SSAValue] = set()
         self.operations = 0.0
         self.first: Factors | None = None
+        self.last: Factors | None = None
+
+    @property
+    def is_half(self) -> bool:
+        """Whether there is a contraction at the first end only, which is not enough."""
+        return self.panels == "both" and self.first is not None and self.last is None
 
     @property
     def folds(self) -> bool:
@@ -94,12 +105,15 @@ class _Group:
     def ends_with(self, op: GenericOp, factors: Factors) -> bool:
         """Whether a contraction uses the rows that others have made, row by row."""
         whole = self.shared_with(op) == self.shared and _goes_along_rows(op, factors, self.shared)
-        return self.folds and self.gives_to(op) and whole and self.has_room_for(op)
+        same = self.panels == "either" or (self.first is not None and self.first.batch == factors.batch)
+        return same and self.folds and self.gives_to(op) and whole and self.has_room_for(op)
 
     def add(self, op: GenericOp, factors: Factors | None = None) -> None:
         first = not self.nests
         if first:
             self.first = factors
+        else:
+            self.last = factors
         self.shared = op.n_parallel if first else min(self.shared, self.shared_with(op))
         self.leading = op.extents.data[: op.n_parallel] if first else self._leading_with(op)
         self.nests.append(op)
@@ -129,9 +143,18 @@ class _Group:
         """Whether a nest reads what one of these produces."""
         return any(v in self.written for v in (*op.operands, *_read_inside(op)))
 
+    def without_first(self) -> _Group:
+        """The group of the other nests."""
+        rest = _Group(self.costs, self.panels)
+        for nest in self.nests[1:]:
+            rest.add(nest)
+        return rest
+
     def close(self) -> None:
         """Make a rows op of the nests where that is worth it."""
-        _close(self.nests, self.shared, self.costs)
+        if self.is_half:
+            return self.without_first().close()
+        return _close(self.nests, self.shared, self.costs)
 
 
 def _is_chain(op: GenericOp) -> bool:

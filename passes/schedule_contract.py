@@ -6,7 +6,7 @@ each block of K and each panel (which stays in the first cache), tiles of `rows`
 with all their sums in registers.  The left operand is read in place where its rows are contiguous along K; else each
 thread packs its rows into tiles of its own memory: by vectors along K where all that it is computed from lies so (the
 quotients of a softmax), by vectors across rows (a transposed operand), run by run where they are contiguous in runs
-(the channels under each place of a window).
+(what lies under a row of a window).
 
 Few rows, known when the loops run, are multiplied with the right operand where it is: packing would cost more than it
 saves.  Iterators of both factors (stacks of matrices) go to threads, and each worker does the above by itself.
@@ -14,23 +14,27 @@ saves.  Iterators of both factors (stacks of matrices) go to threads, and each w
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from xdsl.dialects import arith
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from ..dialects import kernel, loop
 from ..dialects.attributes import BufferInfo, scalar_dtype
 from ..dialects.body_builder import BodyBuilder
-from ..dialects.dim_rules import divisors, linear_in, simplify
+from ..dialects.dim_rules import divisors, expand_mods, linear_in, simplify
 from ..dialects.dims import Dim, Sym, dim, maximum, minimum, packed_strides
 from ..dialects.index_map import product, unravel
 from .contraction import Factors
 from .loop_writer import LoopWriter, accesses, bound, buffer_info, either, slice_of
 from .schedule_map import Lanes
 
-__all__ = ["schedule_contraction"]
+__all__ = ["Contraction", "schedule_contraction"]
 
 #: Tasks that make the threads' shares even, where there is work for so many.
 TASKS = 16
+#: Their number is a multiple of it: a task more would be a round in which one of few threads works.
+EVEN_TASKS = 4
 #: So many panels are packed side by side, an eighth where there are few: threads have something to share.
 PANELS_PACKED = 16
 #: A left operand that is packed serves at least so many panels, where there are as many.
@@ -58,13 +62,20 @@ def schedule_contraction(
     writer: LoopWriter, nest: kernel.GenericOp, factors: Factors, block: Block, lanes: Lanes
 ) -> None:
     """Packed panels and register tiles; see the module's text."""
-    _Contraction(writer, nest, factors, lanes).write(block)
+    Contraction(writer, nest, factors, lanes).write(block)
 
 
-class _Contraction:
+class Contraction:
+    """A contraction's loops; `rows` and `row_tiles` are those of a register tile and of a block of the second cache.
+
+    `batch` says where the iterators of both factors stand, `alone` whether threads are at work around these loops.
+    """
+
     def __init__(self, writer: LoopWriter, nest: kernel.GenericOp, factors: Factors, lanes: Lanes):
         self.writer, self.nest, self.factors = writer, nest, factors
-        self.batch: dict[Sym, Dim] = {}  # where the iterators of both factors stand
+        self.batch: dict[Sym, Dim] = {}
+        self.alone = False
+        self.origin = dim(0)  # the row that memory for sums begins with
         extents = nest.extents.data
         self.m = product([extents[i] for i in factors.left])
         self.n = product([extents[i] for i in factors.right])
@@ -82,24 +93,44 @@ class _Contraction:
         self.run = self._run()
 
     def write(self, block: Block) -> None:
-        if not self.factors.batch:
-            if not self._contiguous(1, self.factors.right):
-                return self._packing(block)
+        """All results: by panels, or with few rows in place."""
+        if self.factors.batch:
+            self.each(block, lambda body: either(body, self.m - self.few_rows, self._packing, self._in_place))
+        elif not self._contiguous(1, self.factors.right):
+            self._packing(block)
+        else:
             held = int(self.writer.costs.machine.cache3) * 4 // scalar_dtype(self.state).bits
-            return either(block, maximum(self.m - FEW_ROWS, self.n * self.k - held), self._packing, self._in_place)
+            excess = maximum(self.m - self.few_rows, self.n * self.k - held)
+            either(block, excess, self._packing, self._in_place)
+
+    def write_few(self, block: Block) -> None:
+        """All results, where there are no more than `few_rows`."""
+        if self.factors.batch:
+            self.each(block, self._in_place)
+        elif self._contiguous(1, self.factors.right):
+            self._in_place(block)
+        else:
+            self._packing(block)
+
+    @property
+    def few_rows(self) -> int:
+        """So many rows, of a matrix or of each in a stack, are not worth packing for."""
+        return FEW_ROWS_EACH if self.factors.batch else FEW_ROWS
+
+    def each(self, block: Block, write: Callable[[Block], None]) -> None:
+        """What `write` adds for a matrix of a stack, for all of them: threads share these."""
         extents = [self.nest.extents.data[i] for i in self.factors.batch]
         number, body = self.writer.fresh(), Block()
         places = [bound(self.writer, body, e) for e in unravel(number, extents)] if len(extents) > 1 else [number]
-        self.batch = {Sym(f"d{i}"): place for i, place in zip(self.factors.batch, places)}
-        either(body, self.m - FEW_ROWS_EACH, self._packing, self._in_place)
+        self.batch, self.alone = {Sym(f"d{i}"): place for i, place in zip(self.factors.batch, places)}, True
+        write(body)
         body.add_op(loop.YieldOp())
         work = self.writer.grain(self.m * self.n * maximum(1, self.k), self.nest)
         block.add_op(loop.ParallelOp(str(number), 0, product(extents), body, grain=work))
-        return None
 
     def _shared(self, iterator: Dim, upper: Dim, body: Block, step: Dim | int = 1, grain: Dim | int = 1) -> Operation:
-        """A loop for the threads to share; within a stack, whose matrices they share already, a plain one."""
-        if self.batch:
+        """A loop for the threads to share; a plain one where they share those around it."""
+        if self.alone:
             return loop.ForOp(str(iterator), 0, upper, body, step=step)
         return loop.ParallelOp(str(iterator), 0, upper, body, step=step, grain=grain)
 
@@ -141,16 +172,15 @@ class _Contraction:
         return made.outs[0]
 
     def _packing(self, block: Block) -> None:
-        if self.k.const is not None and self.k.const <= self.depth:
-            packed = self._packed(block, dim(1), self.k)
+        if self._in_one_block:
+            packed = self._packed(block, dim(1))
             self._pack(block, packed, dim(0), dim(1))
             self._multiply(block, packed, dim(0), dim(1), None)
             return
-        blocks = (self.k + (self.depth - 1)) // self.depth
-        at_once = self._blocks_at_once()
-        packed = self._packed(block, minimum(blocks, at_once), dim(self.depth))
-        sums = self._sums(block)
-        self._clear_if_empty(block, sums)
+        blocks, at_once = self._blocks, self._blocks_at_once()
+        packed = self._packed(block, minimum(blocks, at_once))
+        sums = self._sums(block, self.m)
+        self._clear_if_empty(block, sums, dim(0), self.m)
         group = self.writer.fresh()
         first, last = group * at_once, minimum(group * at_once + at_once, blocks)
         body = Block()
@@ -159,8 +189,33 @@ class _Contraction:
         body.add_op(loop.YieldOp())
         groups = (blocks + (at_once - 1)) // at_once
         block.add_op(loop.ForOp(str(group), 0, groups, body))
-        if sums is not self.nest.outs[0]:
-            self._finish_all(block, sums)
+        self._finish_all(block, sums, dim(0), self.m)
+
+    def pack(self, block: Block) -> SSAValue:
+        """All of the right operand in panels."""
+        packed = self._packed(block, self._blocks)
+        self._pack(block, packed, dim(0), self._blocks)
+        return packed
+
+    def write_rows(self, block: Block, packed: SSAValue, first: Dim, last: Dim, most: int) -> None:
+        """The results of the rows from `first` on and below `last`, `most` at most, by one worker."""
+        self.alone, self.origin = True, first
+        sums = None if self._in_one_block else self._sums(block, dim(most))
+        if sums is not None:
+            self._clear_if_empty(block, sums, first, last)
+        self._rows_by_panels(block, packed, (dim(0), self._blocks), sums, (first, last), (dim(0), self.panels))
+        if sums is not None:
+            self._finish_all(block, sums, first, last)
+
+    @property
+    def _in_one_block(self) -> bool:
+        """Whether K is known to be no more than a block, so that no sums wait for others."""
+        return self.k.const is not None and self.k.const <= self.depth
+
+    @property
+    def _blocks(self) -> Dim:
+        """The blocks of K."""
+        return dim(1) if self._in_one_block else (self.k + (self.depth - 1)) // self.depth
 
     def _blocks_at_once(self) -> Dim:
         """Blocks of K that are packed before the rows are worked on: as many as half the last cache holds.
@@ -171,24 +226,23 @@ class _Contraction:
         panels = int(self.writer.costs.machine.cache3) // 2 // panel
         return minimum(BLOCKS_AT_ONCE, maximum(1, dim(panels) // maximum(1, self.panels)))
 
-    def _packed(self, block: Block, blocks: Dim, depth: Dim) -> SSAValue:
-        """Memory for the right operand in panels."""
-        dims = (blocks, self.panels, depth, dim(self.panel))
-        return self._allocate(block, dims)
+    def _packed(self, block: Block, blocks: Dim) -> SSAValue:
+        """Memory for blocks of the right operand in panels no longer than K, so that they lie side by side."""
+        return self._allocate(block, (blocks, self.panels, minimum(self.k, self.depth), dim(self.panel)))
 
     def _allocate(self, block: Block, dims: tuple[Dim, ...]) -> SSAValue:
-        """Memory for a temporary: each worker's own within a stack."""
+        """Memory for a temporary: a worker's own where it is alone."""
         info = BufferInfo(scalar_dtype(self.state), dims, packed_strides(dims))
-        return self.writer.allocate(block, info, "thread" if self.batch else "arena")
+        return self.writer.allocate(block, info, "thread" if self.alone else "arena")
 
-    def _sums(self, block: Block) -> SSAValue:
-        """Where blocks of K are added up: the output itself, unless something is still to be done to the sums."""
+    def _sums(self, block: Block, rows: Dim) -> SSAValue:
+        """Where blocks of K of some rows are added up: the output, unless something is still to be done to the sums."""
         last = self.nest.finish.block.first_op
         out = self.nest.outs[0]
         trivial = isinstance(last, kernel.YieldOp) and len(self.nest.outs) == 1
         if trivial and buffer_info(out).dtype is scalar_dtype(self.state) and len(self.nest.maps_out()) == 1:
             return out
-        return self._allocate(block, (self.m, self.n))
+        return self._allocate(block, (rows, self.n))
 
     def _point(self, m: Dim, n: Dim, k: Dim) -> dict[Sym, Dim]:
         extents = self.nest.extents.data
@@ -202,7 +256,7 @@ class _Contraction:
         if sums is self.nest.outs[0]:
             point = self._point(m, n, dim(0))
             return [e.substitute(point) for e in self.nest.maps_out()[0].exprs]
-        return [m, n]
+        return [m - self.origin, n]
 
     def _pack(self, block: Block, packed: SSAValue, first: Dim, last: Dim) -> None:
         """``packed[b - first, p, kk, j] = right[p * panel + j, b * depth + kk]`` for the blocks `first` to `last`.
@@ -233,52 +287,66 @@ class _Contraction:
 
     def _multiply(self, block: Block, packed: SSAValue, first: Dim, last: Dim, sums: SSAValue | None) -> None:
         """Tasks of a block of rows by a group of panels; each goes through the blocks `first` to `last` of K."""
-        number, panel, tile, r, j = (self.writer.fresh() for _ in range(5))
-        task, outer = self.writer.fresh(), Block()
-        height, together, groups, tasks = self._tasks(block)
-        start = bound(self.writer, outer, task // groups * height)
-        leftmost = bound(self.writer, outer, task % groups * together)
+        task, body = self.writer.fresh(), Block()
+        tiles = bound(self.writer, block, (self.m + (self.rows - 1)) // self.rows)
+        blocks, groups = self._tasks(block, tiles)
+        upper, lower = _part(self.writer, body, tiles, task // groups, blocks)
+        panels = _part(self.writer, body, self.panels, task % groups, groups)
+        rows = bound(self.writer, body, upper * self.rows), minimum(self.m, lower * self.rows)
+        self._rows_by_panels(body, packed, (first, last), sums, rows, panels)
+        body.add_op(loop.YieldOp())
+        block.add_op(self._shared(task, blocks * groups, body))
 
+    def _rows_by_panels(
+        self,
+        block: Block,
+        packed: SSAValue,
+        blocks: tuple[Dim, Dim],
+        sums: SSAValue | None,
+        rows: tuple[Dim, Dim],
+        panels: tuple[Dim, Dim],
+    ) -> None:
+        """Tiles of the rows and panels from a first to a last one, for one after another of the blocks of K."""
+        number, panel, tile, r, j = (self.writer.fresh() for _ in range(5))
+        start, height = rows[0], rows[1] - rows[0]
         column, row = panel * self.panel + j, start + tile * self.rows + r
-        height_here = minimum(self.m - start, height)
-        tiles = (height_here + (self.rows - 1)) // self.rows
+        tiles = (height + (self.rows - 1)) // self.rows
         deep = Block()
-        left = None if self._contiguous_along_k(0) else self._pack_left(deep, start, height_here, number)
+        left = None if self._contiguous_along_k(0) else self._pack_left(deep, start, height, number)
         body = Block()
-        total = self._chain(body, left, packed, (tile, r, row), (number - first, panel, j), number)
+        total = self._chain(body, left, packed, (tile, r, row), (number - blocks[0], panel, j), number)
         if sums is None:
             self.writer.finish(self.nest, [total], self._point(row, column, dim(0)), body)
         else:
             self._add(body, sums, total, self._sum_index(row, column, sums), number)
         body.add_op(loop.YieldOp())
         columns = minimum(self.n - panel * self.panel, self.panel)
-        rows = minimum(height_here - tile * self.rows, self.rows)
+        here = minimum(height - tile * self.rows, self.rows)
         made = loop.ForOp(str(j), 0, columns, body, vector=self.width, unroll=self.copies)
-        rightmost = minimum(self.panels, leftmost + together)
         for iterator, lower, upper, unroll in (
-            (r, dim(0), rows, self.rows), (tile, dim(0), tiles, 1), (panel, leftmost, rightmost, 1)
+            (r, dim(0), here, self.rows), (tile, dim(0), tiles, 1), (panel, *panels, 1)
         ):  # fmt: skip
             inner = Block()
             inner.add_ops([made, loop.YieldOp()])
             made = loop.ForOp(str(iterator), lower, upper, inner, unroll=unroll)
         deep.add_ops([made, loop.YieldOp()])
-        outer.add_ops([loop.ForOp(str(number), first, last, deep), loop.YieldOp()])
-        block.add_op(self._shared(task, tasks, outer))
+        block.add_op(loop.ForOp(str(number), *blocks, deep))
 
-    def _tasks(self, block: Block) -> tuple[Dim, Dim, Dim, Dim]:
-        """The rows of a task, its panels, how many groups of panels there are, and how many tasks.
+    def _tasks(self, block: Block, tiles: Dim) -> tuple[Dim, Dim]:
+        """How many blocks of rows by how many groups of panels the tasks are.
 
         As many rows as the second cache holds, so that panels are read for few blocks of them; panels are shared out
-        where that makes too few tasks, and then fewer rows.
+        where that makes too few tasks, and then fewer rows.  Their number is one that few threads share evenly.
         """
-        rows, wanted = self.row_tiles * self.rows, 1 if self.batch else TASKS
-        blocks = bound(self.writer, block, maximum(1, (self.m + (rows - 1)) // rows))
+        wanted, even = (1, 1) if self.alone else (TASKS, EVEN_TASKS)
+        blocks = bound(self.writer, block, maximum(1, (tiles + (self.row_tiles - 1)) // self.row_tiles))
         fewest = 1 if self._contiguous_along_k(0) else PANELS_A_PACKING
-        together = bound(self.writer, block, maximum(fewest, (self.panels * blocks + (wanted - 1)) // wanted))
-        groups = bound(self.writer, block, maximum(1, (self.panels + (together - 1)) // together))
-        blocks = bound(self.writer, block, maximum(blocks, (dim(wanted) + (groups - 1)) // groups) * self.rows)
-        height = bound(self.writer, block, maximum(1, (self.m + (blocks - 1)) // blocks) * self.rows)
-        return height, together, groups, (self.m + (height - 1)) // height * groups
+        most = maximum(1, self.panels // fewest)
+        groups = bound(self.writer, block, minimum(most, (dim(wanted) + (blocks - 1)) // blocks))
+        blocks = maximum(blocks, (dim(wanted) + (groups - 1)) // groups)
+        multiple = bound(self.writer, block, (dim(even) + (groups - 1)) // groups)
+        blocks = (blocks + (multiple - 1)) // multiple * multiple
+        return bound(self.writer, block, maximum(1, minimum(blocks, tiles))), groups
 
     def _contiguous(self, factor: int, iterators: tuple[int, ...]) -> bool:
         """Whether the left (0) or the right factor (1) is just an element of memory, contiguous along one iterator."""
@@ -316,9 +384,10 @@ class _Contraction:
                 continue
             for extent in dict.fromkeys(d for e in index.exprs for d in divisors(e, k)):
                 split = {k: number * extent + place}
-                exprs = [simplify(e.substitute(split), _extents({place: extent})) for e in index.exprs]
-                walk = linear_in(buffer_info(value).address(exprs), _extents({place: extent}))
-                if walk is not None and walk[0].get(*_extents({place: extent})) is dim(1):
+                along = _extents({place: extent})
+                exprs = [simplify(e.substitute(split), along) for e in index.exprs]
+                walk = linear_in(simplify(expand_mods(buffer_info(value).address(exprs)), along), along)
+                if walk is not None and walk[0].get(*along) is dim(1):
                     return extent
         return None
 
@@ -350,7 +419,8 @@ class _Contraction:
         body.add_ops([loop.StoreOp(value, packed, at), loop.YieldOp()])
         low, high = maximum(0, first - run * extent), minimum(extent, last - run * extent)
         runs = Block()
-        runs.add_ops([loop.ForOp(str(place), low, high, body, vector=self.width), loop.YieldOp()])
+        copies = self.writer.costs.copies(1, 1)
+        runs.add_ops([loop.ForOp(str(place), low, high, body, vector=self.width, unroll=copies), loop.YieldOp()])
         # The runs that have an element of the block.
         below, above = first // maximum(1, extent), (last + (extent - 1)) // maximum(1, extent)
         rows = Block()
@@ -420,8 +490,10 @@ class _Contraction:
         older = b.select(b.index(number) > 0, b.wrap(before.result, element), b.wrap(identity.result, element))
         block.add_op(loop.StoreOp((older + b.wrap(total, element)).ref, sums, index))
 
-    def _finish_all(self, block: Block, sums: SSAValue) -> None:
-        """The nest's `finish` over all sums, row by row."""
+    def _finish_all(self, block: Block, sums: SSAValue, first: Dim, last: Dim) -> None:
+        """The nest's `finish` over the sums of some rows, row by row, unless they are the results."""
+        if sums is self.nest.outs[0]:
+            return
         i, j = self.writer.fresh(), self.writer.fresh()
         body = Block()
         total = loop.LoadOp(sums, self._sum_index(i, j, sums))
@@ -430,9 +502,12 @@ class _Contraction:
         body.add_op(loop.YieldOp())
         row = Block()
         row.add_ops([loop.ForOp(str(j), 0, self.n, body, vector=self.width, unroll=1), loop.YieldOp()])
-        block.add_op(self._shared(i, self.m, row, grain=16))
+        if self.alone:
+            block.add_op(loop.ForOp(str(i), first, last, row))
+        else:
+            block.add_op(loop.ParallelOp(str(i), first, last, row, grain=16))
 
-    def _clear_if_empty(self, block: Block, sums: SSAValue) -> None:
+    def _clear_if_empty(self, block: Block, sums: SSAValue, first: Dim, last: Dim) -> None:
         """Where K is 0 no block writes the sums: write the identity for ``k`` iterations below one."""
         i, j, once = (self.writer.fresh() for _ in range(3))
         body = Block()
@@ -442,10 +517,16 @@ class _Contraction:
         row = Block()
         row.add_ops([loop.ForOp(str(j), 0, self.n, body), loop.YieldOp()])
         rows = Block()
-        rows.add_ops([loop.ForOp(str(i), 0, self.m, row), loop.YieldOp()])
+        rows.add_ops([loop.ForOp(str(i), first, last, row), loop.YieldOp()])
         block.add_op(loop.ForOp(str(once), self.k, 1, rows))
 
 
 def _extents(ranges: dict[Dim, Dim]) -> dict[Sym, Dim]:
     """Extents by the symbols of iterators."""
     return {it.symbol: extent for it, extent in ranges.items() if it.symbol is not None}
+
+
+def _part(writer: LoopWriter, block: Block, count: Dim, place: Dim, parts: Dim) -> tuple[Dim, Dim]:
+    """The first of `count` things that belong to one of so many parts, which differ by one at most, and the end."""
+    first = bound(writer, block, place * count // parts)
+    return first, bound(writer, block, (place * count + count) // parts)

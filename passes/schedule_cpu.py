@@ -24,10 +24,12 @@ from .locations import carry_loc
 from .loop_writer import LoopWriter
 from .remarks import listening, remark
 from .schedule_contract import schedule_contraction
+from .schedule_eigenvalues import schedule_eigenvalues, schedule_eigenvectors
 from .schedule_elimination import schedule_cholesky, schedule_elimination
 from .schedule_fft import schedule_fft
 from .schedule_map import Lanes, schedule_map
 from .schedule_orthogonal import schedule_eigh, schedule_qr, schedule_svd
+from .schedule_panels import schedule_panels, stands_between
 from .schedule_reduce import schedule_reduction
 from .schedule_rows import schedule_rows
 from .schedule_scan import schedule_scan
@@ -49,6 +51,8 @@ FOREIGN: dict[str, Callable[[LoopWriter, kernel.ForeignOp, Block, Lanes], None]]
     "qr": schedule_qr,
     "jacobi_eigh": schedule_eigh,
     "jacobi_svd": schedule_svd,
+    "eigenvalues": schedule_eigenvalues,
+    "eigenvectors": schedule_eigenvectors,
     **dict.fromkeys(("sort", "argsort", "sort_with_positions"), schedule_sort),
 }
 
@@ -83,9 +87,8 @@ class CpuSchedule(ScheduleWalk):
         if isinstance(op, kernel.GenericOp):
             self._nest(op, block, {}, False)
         elif isinstance(op, kernel.RowsOp):
-            schedule_rows(
-                self.writer, op, block, self.lanes, lambda nest, inner, done: self._nest(nest, inner, done, True)
-            )
+            schedule = schedule_panels if stands_between(op) else schedule_rows
+            schedule(self.writer, op, block, self.lanes, lambda nest, inner, done: self._nest(nest, inner, done, True))
         elif isinstance(op, kernel.ScatterOp):
             schedule_scatter(self.writer, op, block, self.lanes)
         elif isinstance(op, kernel.ForeignOp):
@@ -96,15 +99,11 @@ class CpuSchedule(ScheduleWalk):
         costs, label = self.writer.costs, kernel_label(op)
         nests = op.nests if isinstance(op, kernel.RowsOp) else [op]
         point = sum(time_of(nest, costs) for nest in nests)
-        pieces = {"a point": point, "handing over": costs.machine.handover}
-        remark(
-            "threads",
-            label,
-            f"pieces of {costs.chunk(point)} points",
-            "one takes as long as handing it over",
-            pieces,
-            op,
-        )
+        even = costs.chunk(point)
+        chunk = self.writer.chunk(op) if isinstance(op, kernel.GenericOp) else even
+        why = "one takes as long as handing it over" if chunk == even else "one thread goes through them place by place"
+        choices = {"a point": point, "handing over": costs.machine.handover}
+        remark("threads", label, f"pieces of {chunk} points", why, choices, op)
 
     def _nest(self, nest: kernel.GenericOp, block: Block, done: dict[Sym, Dim], serial: bool) -> None:
         if nest.order is not None and nest.order.data.kind == "unit":

@@ -17,12 +17,12 @@ from xdsl.passes import ModulePass
 
 from ..dialects import kernel, loop
 from ..dialects.attributes import dim_attr
-from ..dialects.dims import Dim, dim
+from ..dialects.dims import dim
 from .contraction import factors_of
 from .costs import Costs
 from .kernel_figures import kernel_label
 from .locations import carry_loc
-from .loop_writer import LoopWriter, buffer_info, either
+from .loop_writer import LoopWriter, buffer_info
 from .matrix_units import held_factors
 from .remarks import recorded, remark
 from .row_staging import are_separable, separated
@@ -130,13 +130,13 @@ class GpuSchedule(ScheduleWalk):
         """Some rows a block through all nests, or contractions and the nests between them one after another."""
         panels = Panels(self.writer, op, self.grid)
         excess = panels.excess if panels.can_be else dim(0)
-        self._either(block, excess, panels.write, lambda inner: self._apart(op, panels.runs, inner))
+        self.writer.either(block, excess, panels.write, lambda inner: self._apart(op, panels.runs, inner))
 
     def _scans(self, op: kernel.RowsOp, block: Block) -> None:
         """Nests one after another, where rows are long enough for that."""
         longest = next(nest.extents.data[-1] for nest in op.nests if takes_scan(nest))
         runs = [[nest] for nest in op.nests]
-        self._either(
+        self.writer.either(
             block, longest - SHORT_ROW,
             lambda inner: self._apart(op, runs, inner), lambda inner: self._as_threads(op, inner),
         )  # fmt: skip
@@ -144,25 +144,10 @@ class GpuSchedule(ScheduleWalk):
     def _sort(self, op: kernel.ForeignOp, block: Block) -> None:
         """By blocks, where rows are long enough for that."""
         length = buffer_info(op.ins[0]).dims[op.params["axis"]]
-        self._either(
+        self.writer.either(
             block, length - SHORT_SORT,
             lambda inner: schedule_gpu_sort(self.writer, op, inner), lambda inner: self._as_threads(op, inner),
         )  # fmt: skip
-
-    def _either(
-        self, block: Block, excess: Dim, where: Callable[[Block], None], otherwise: Callable[[Block], None]
-    ) -> None:  # fmt: skip
-        """One of two ways, each with temporaries that the other does without."""
-
-        def one(inner: Block) -> None:
-            with self.writer.only_where(excess):
-                where(inner)
-
-        def other(inner: Block) -> None:
-            with self.writer.only_where(1 - excess):
-                otherwise(inner)
-
-        either(block, excess, one, other)
 
     def _apart(self, op: kernel.RowsOp, runs: Sequence[Sequence[kernel.GenericOp]], block: Block) -> None:
         """Runs of the nests of rows one after another, with memory between them."""

@@ -15,12 +15,12 @@ from xdsl.ir import Block, SSAValue
 
 from ..dialects import kernel, loop
 from ..dialects.attributes import BufferInfo, scalar_dtype
-from ..dialects.dims import Dim, Sym, dim, iterators, minimum, packed_strides
+from ..dialects.dims import Dim, Sym, dim, minimum, packed_strides
 from ..dialects.index_map import product, unravel
 from .contraction import Factors, factors_of
 from .gpu_loops import gpu_block
 from .loop_writer import LoopWriter, bound, buffer_info
-from .row_staging import handed_on, in_place, is_of_row, placed
+from .row_staging import factors_along, handed_on, in_place, is_of_row, placed
 from .schedule_gpu_contract import ProductTile, Tile
 from .schedule_gpu_map import Grid
 from .schedule_gpu_rows import WARP, RowWriter, is_number, takes_rows
@@ -36,16 +36,7 @@ PAD = 32
 
 def holds_contraction(rows: kernel.RowsOp) -> bool:
     """Whether a nest of rows is a contraction."""
-    return any(_is_contraction(nest, rows.n_shared) for nest in rows.nests)
-
-
-def _is_contraction(nest: kernel.GenericOp, shared: int) -> bool:
-    """Whether a nest is a contraction along rows; what is of one row only is taken to be of all of them."""
-    of_row = {v: v for v in nest.operands if is_of_row(v)}
-    widened = placed(nest, of_row, iterators(shared))
-    found = factors_of(widened) is not None
-    widened.erase()
-    return found
+    return any(factors_along(nest, rows.n_shared) is not None for nest in rows.nests)
 
 
 class Panels:
@@ -58,7 +49,7 @@ class Panels:
         self.tiles: dict[kernel.GenericOp, Tile] = {}
         self.runs: list[list[kernel.GenericOp]] = []
         for nest in rows.nests:
-            if _is_contraction(nest, self.shared):
+            if factors_along(nest, self.shared) is not None:
                 columns = product(nest.extents.data[self.shared : nest.n_parallel]).const
                 self.tiles[nest] = NARROW if columns is not None and columns <= NARROW.columns else WIDE
             if not self.runs or nest in self.tiles or self.runs[-1][-1] in self.tiles:

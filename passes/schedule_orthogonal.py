@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import numpy as np
 from xdsl.ir import Block, SSAValue
 
 from ..dialects import kernel
@@ -52,6 +53,7 @@ class _Qr(MatrixLoops):
         self.v = self.scratch(code, self.element, self.count, m)
         self.scales = self.scratch(code, self.part, self.count)
         self.sums = self.scratch(code, self.element, m + n)
+        self.units = self.scratch(code, self.part, 2)
 
     def one(self, code: Code, at: list[Dim]) -> None:
         (a,), (q, r), m = self.op.ins, self.op.outs, self.rows
@@ -72,14 +74,46 @@ class _Qr(MatrixLoops):
     def _find(self, code: Code, k: Dim) -> None:
         """The vector and scale of the reflection that leaves only the first element of column `k` from there on."""
         b, r = code.b, self.r
-        total = code.fold(k, self.rows, self.zero(code, self.part), lambda c, i, s: s + square(c.load(r, [i, k])))
-        norm, first = b.sqrt(total), code.load(r, [k, k])
+        units = [b.cast(u, self.element) for u in self._units(code, k)]
+
+        def scaled(c: Code, x: Value) -> Value:
+            return x * inside(c, units[0]) * inside(c, units[1])
+
+        total = self._squares(code, k, scaled)
+        norm, first = b.sqrt(total), scaled(code, code.load(r, [k, k]))
         size = magnitude(b, first)
         phase = b.select(size.equals(0), b.constant(1, self.element), first / b.cast(size, self.element))
         with code.for_(k, self.rows) as (c, i):
-            c.store(c.load(r, [i, k]), self.v, [k, i])
+            c.store(scaled(c, c.load(r, [i, k])), self.v, [k, i])
         code.store(first + phase * b.cast(norm, self.element), self.v, [k, k])
         code.store(b.select(norm.equals(0), 0.0, 1.0 / (total + norm * size)), self.scales, [k])
+
+    def _squares(self, code: Code, k: Dim, scaled: Callable[[Code, Value], Value]) -> Value:
+        """The sum of the squares of column `k` from row `k` on."""
+        zero = self.zero(code, self.part)
+        return code.fold(k, self.rows, zero, lambda c, i, s: s + square(scaled(c, c.load(self.r, [i, k]))))
+
+    def _units(self, code: Code, k: Dim) -> list[Value]:
+        """Two factors for column `k`: 1, unless its squares overflow or lose digits, as in LAPACK's larfg.
+
+        Two, because the inverse of a denormal number may be infinite.
+        """
+        limits = np.finfo(self.part.numpy)
+        least = float(limits.tiny / limits.eps)
+        places = [[dim(0)], [dim(1)]]
+        total = self._squares(code, k, lambda c, x: x)
+        for at in places:
+            code.store(code.b.constant(1, self.part), self.units, at)
+
+        def rescale(c: Code) -> None:
+            largest = c.fold(k, self.rows, self.zero(c, self.part), lambda d, i, s: _larger(s, d.load(self.r, [i, k])))
+            first = c.b.select(largest < least, c.b.constant(1.0 / least, self.part), 1.0)
+            c.store(first, self.units, places[0])
+            c.store(c.b.select(largest.equals(0), 1.0, 1.0 / (largest * first)), self.units, places[1])
+
+        usual = (total > least) & (total < float(limits.max))
+        code.if_(usual, lambda c: None, rescale)
+        return [code.load(self.units, at) for at in places]
 
     def _reflect(self, code: Code, k: Dim, matrix: SSAValue, lower: Dim, upper: Dim) -> None:
         """Reflection `k` of columns ``lower <= j < upper``."""
@@ -227,6 +261,15 @@ class _Svd(_Jacobi):
                 self.turn(c, found, length, lambda i, m=matrix: (m, [p, i]), lambda i, m=matrix: (m, [q, i]))
 
         code.if_(worth, turn, lambda c: None)
+
+
+def _larger(sum_: Value, x: Value) -> Value:
+    """The larger of a bound and the parts of a number; NaN where one is."""
+    parts = (x.re, x.im) if isinstance(x, ComplexValue) else (x,)
+    for part in parts:
+        size = abs(part)
+        sum_ = sum_.b.select(size <= sum_, sum_, size)
+    return sum_
 
 
 def _imaginary(x: Value) -> Value:

@@ -23,7 +23,7 @@ def schedule_scatter(writer: LoopWriter, op: kernel.ScatterOp, block: Block, lan
     body = Block()
     writer.scatter(op, {Sym(f"d{i}"): it for i, it in enumerate(iterators)}, body)
     free = list(range(op.n_ordered, len(extents)))
-    if not free:
+    if op.runs_in_order:
         made: Operation | None = None
         for i in reversed(range(op.n_ordered)):
             body.add_op(loop.YieldOp())

@@ -42,7 +42,6 @@ _OUTSIDE = """
 @PyList_Type = external global i8
 @PyDict_Type = external global i8
 @_Py_NoneStruct = external global i8
-@PyExc_IndexError = external global ptr
 @PyExc_RuntimeError = external global ptr
 @txc_call_name = external global i8
 @txc_count_threads = external global i8

@@ -89,7 +89,7 @@ EXPORTED = {
     "txc_data": "ptr (ptr, ptr)",
     "txc_empty": "ptr (ptr, i32, ptr, i32, ptr, i32)",
     "txc_run": "i1 (ptr, ptr, ptr, ptr, i64, i64, i64)",
-    "txc_outside": "void (i64, ptr)",
+    "txc_failed": "void (i64, ptr, ptr, ptr)",
     "txc_scalar": "ptr (ptr, ptr, i32)",
     "txc_scalar_of": "ptr (ptr)",
     "txc_tuple": "ptr (ptr, i64)",

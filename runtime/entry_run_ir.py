@@ -198,21 +198,20 @@ failed:
   ret i1 false
 }
 
-; Raises what the word of `failed_checks.py` says; the sizes are those of the checks' dims, negative ones unknown.
-define void @txc_outside(i64 %word, ptr %sizes) {
+; Raises what the word of `failed_checks.py` says; of each check the error, its text and the size of its dim.
+define void @txc_failed(i64 %word, ptr %errors, ptr %texts, ptr %sizes) {
   %upper = lshr i64 %word, $index_bits
   %number = sub i64 $checks, %upper
+  %error.at = getelementptr ptr, ptr %errors, i64 %number
+  %error = load ptr, ptr %error.at
+  %text.at = getelementptr ptr, ptr %texts, i64 %number
+  %text = load ptr, ptr %text.at
   %size.at = getelementptr i64, ptr %sizes, i64 %number
   %size = load i64, ptr %size.at
   %lower = and i64 %word, $index_mask
   %index = add i64 %lower, $least_index
-  %unknown = icmp slt i64 %size, 0
-  %text = select i1 %unknown, ptr @outside.dim, ptr @outside.of
-  %kind = load ptr, ptr @PyExc_IndexError
-  call ptr (ptr, ptr, ...) @PyErr_Format(ptr %kind, ptr %text, i64 %index, i64 %size)
+  call ptr (ptr, ptr, ...) @PyErr_Format(ptr %error, ptr %text, i64 %index, i64 %size)
   ret void
 }
-@outside.of = internal constant [52 x i8] c"index %lld is out of bounds for a dim of size %lld\\00\\00"
-@outside.dim = internal constant [42 x i8] c"index %lld is out of bounds for its dim\\00\\00\\00"
 @failure = internal constant [37 x i8] c"compiled code failed with status %i\\00\\00"
 """

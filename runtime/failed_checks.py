@@ -1,22 +1,54 @@
-"""The word in which compiled code says that an index was outside, and the error that it becomes.
+"""The word in which compiled code says that a check failed, and the error that it becomes.
 
-0: all were inside.  Else the upper 16 bits tell which check of the program failed, so that of several the first has the
-largest word, and the lower 48 the index.  It needs nothing of the compiler, as calls of code from the cache do not.
+0: none did.  Else the upper 16 bits tell which check of the program failed, so that of several the first has the
+largest word, and the lower 48 the index that was outside.  It needs nothing of the compiler, as calls of code from the
+cache do not.
 """
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-__all__ = ["CHECKS", "INDEX_BITS", "LEAST", "MOST", "UNKNOWN", "FailedCheck", "packed", "unpacked"]
+import numpy as np
+
+__all__ = [
+    "CHECKS", "ERRORS", "INDEX_BITS", "LEAST", "MOST", "UNKNOWN", "Check", "FailedCheck", "index_check", "packed",
+    "unpacked",
+]  # fmt: skip
+
+#: What a check that failed may raise, by name.
+ERRORS: dict[str, type[Exception]] = {"IndexError": IndexError, "LinAlgError": np.linalg.LinAlgError}
 
 #: Bits of the index; it is the nearest that they hold.
 INDEX_BITS = 48
 MOST, LEAST = (1 << INDEX_BITS - 1) - 1, -(1 << INDEX_BITS - 1)
 #: How many checks words tell apart; all further ones share the last number.
 CHECKS = (1 << 63 - INDEX_BITS) - 1
-#: Stands for the size of a dim that a loop varies.
+#: The size of what has none.
 UNKNOWN = -1
+
+
+class Check(NamedTuple):
+    """What a call raises where a check of the program failed.
+
+    In `text` a first ``{}`` stands for the word's index, a second one for `size`, which is given as a `Dim`, its text
+    or its value.
+    """
+
+    error: str
+    text: str
+    size: Any = UNKNOWN
+
+    def raised(self, place: int) -> Exception:
+        """The error, of a size that is a number."""
+        return ERRORS[self.error](self.text.format(place, self.size))
+
+
+def index_check(size: Any) -> Check:
+    """The check of an index into a dim of that size; None: a loop varies it."""
+    if size is None:
+        return Check("IndexError", "index {} is out of bounds for its dim")
+    return Check("IndexError", "index {} is out of bounds for a dim of size {}", size)
 
 
 class FailedCheck(NamedTuple):
@@ -24,11 +56,6 @@ class FailedCheck(NamedTuple):
 
     number: int
     place: int
-
-    def error(self, size: int) -> IndexError:
-        """What the call raises."""
-        of = "its dim" if size == UNKNOWN else f"a dim of size {size}"
-        return IndexError(f"index {self.place} is out of bounds for {of}")
 
 
 def packed(number: int, index: int) -> int:

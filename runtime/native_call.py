@@ -27,6 +27,7 @@ from .entry_layout import (
     RecordStruct,
     ThreadsStruct,
 )
+from .failed_checks import ERRORS
 from .loader import library_symbols
 from .threads import ENVIRONMENT_VARIABLE
 
@@ -252,9 +253,9 @@ def _interpreter() -> Mapping[str, int]:
     found = {name: _address(getattr(api, name)) for name in _PYTHON_FUNCTIONS}
     found |= library_symbols() | library_symbols(("getenv", "strcmp"))
     found |= _numpy_functions()
+    found |= {f"txc_error_{name}": id(error) for name, error in ERRORS.items()}
     found |= {f"txc_type_{name}": id(getattr(np, name if name != "bool" else "bool_")) for name in _SCALAR_TYPES}
     found |= {
-        "PyExc_IndexError": ctypes.addressof(ctypes.c_void_p.in_dll(api, "PyExc_IndexError")),
         "PyExc_RuntimeError": ctypes.addressof(ctypes.c_void_p.in_dll(api, "PyExc_RuntimeError")),
         "PyArray_Type": id(np.ndarray),
         "PyLong_Type": id(int),

@@ -9,6 +9,8 @@ import txc
 from txc.compiler.frontend.tx_language import parse
 from txc.compiler.pipeline import run_stages
 
+from .frontend.control import same
+
 #: ``S`` stands for a size.
 PROGRAMS = {
     "map": "def f(x: f32[S], y: f32[S]) -> f32[S]:\n    return exp(x) * y + 1.0\n",
@@ -67,3 +69,77 @@ def test_one_version_serves_every_number_of_iterations(loop):
     for n in (10, 1000, 2000):
         np.testing.assert_allclose(jitted(np.ones(3), n), loop(np.ones(3), n), rtol=1e-12)
     assert jitted.explain_compile().count("compiled because") == 1
+
+
+def counts(x, rounds):
+    i = 0
+    while i < int(rounds):
+        x = x * 0.5 + i
+        i += 1
+    return x, i
+
+
+def first_assigned_inside(x, rounds):
+    i = 0
+    while i < int(rounds):
+        y = x * 0.5
+        x = y + i
+        i += 1
+    return x, y, i  # pyright: ignore[reportPossiblyUnboundVariable]
+
+
+def counts_first(x, rounds):
+    i = 0
+    while i < int(rounds):
+        i += 1
+        if i % 3 == 0:
+            continue
+        x = x * 0.5 + i
+    return x, i
+
+
+def by_a_float(x, rounds):
+    share, total = 1.0, 0
+    while share > 0.5 ** int(rounds):
+        total += share * x
+        share *= 0.5
+    return total, share
+
+
+def until_it_is_large(x, rounds):
+    i = 0
+    while i < int(rounds):
+        if x.sum() > 1000:
+            break
+        x = x + i
+        i += 1
+    return x, i
+
+
+def stores(x, rounds):
+    i = 0
+    while i < int(rounds):
+        x[i % 3] += i
+        i += 1
+
+
+def gets_floats(x, rounds):
+    x, i = x.astype(np.int64), 0
+    while i < int(rounds):
+        x = x * 0.5
+        i += 1
+    return x
+
+
+@pytest.mark.parametrize(
+    "loop", [counts, first_assigned_inside, counts_first, by_a_float, until_it_is_large, stores, gets_floats]
+)
+def test_a_while_over_numbers_known_while_staging_is_no_longer_for_more_rounds(loop):
+    texts = []
+    for rounds in (5, 20, 900):
+        jitted = same(loop, (np.arange(3.0), rounds))
+        texts.append(str(jitted.graph(np.arange(3.0), rounds)).splitlines())
+    short, long, longer = texts
+    assert len(long) == len(longer)
+    written_out = not any(" while " in line or " for " in line for line in short)
+    assert written_out is (loop is not until_it_is_large)

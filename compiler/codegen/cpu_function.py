@@ -145,10 +145,9 @@ class CpuFunction(FunctionWriter):
             return
         start, end, stride = self.index(lower), self.index(upper), self.index(step)
         trip = self._ceil_div(self._smax(self.sub(end, start), "0"), stride)
-        each, chunks = self._chunks(trip, self._smax(self.index(op.grain.data), "1"))
-        span = self.mul(each, stride)
+        each, longer, chunks = self._chunks(trip, self._smax(self.index(op.grain.data), "1"))
 
-        child = self._outline(op, start, end, span, bound)
+        child = self._outline(op, start, end, each, longer, bound)
         context = self.alloca("i64", max(1, len(child.captured)))
         for i, (type_, value) in enumerate(child.captured):
             at = self.ins(f"getelementptr i64, ptr {context}, i64 {i}") if i else context
@@ -166,11 +165,12 @@ class CpuFunction(FunctionWriter):
         self.branch(after)
         self.start(after)
 
-    def _chunks(self, trip: str, grain: str) -> tuple[str, str]:
-        """How many iterations each chunk of a loop has, and how many chunks there are.
+    def _chunks(self, trip: str, grain: str) -> tuple[str, str, str]:
+        """How many iterations each chunk of a loop has, how many chunks have one more, and how many chunks there are.
 
-        As many for each thread, where there are enough for all: one chunk more would be a round in which one thread
-        works.  What one thread does alone is asked first, so that small calls divide nothing.
+        As many chunks for each thread, where there are enough for all: one chunk more would be a round in which one
+        thread works.  The longer ones come first.  What one thread does alone is asked before, so that small calls
+        divide nothing.
         """
         threads = self.runtime(THREADS, "i64")
         alone = self.ins(f"icmp sle i64 {threads}, 1")
@@ -182,12 +182,16 @@ class CpuFunction(FunctionWriter):
         most = self.intrinsic("smin", "i64", "i64", wanted)
         even = self.sub(most, self.ins(f"urem i64 {most}, {threads}"))
         few = self.ins(f"icmp ult i64 {most}, {threads}")
-        each = self._ceil_div(trip, self.ins(f"select i1 {few}, i64 {most}, i64 {even}"))
-        chunks = self._ceil_div(trip, each)
+        chunks = self.ins(f"select i1 {few}, i64 {most}, i64 {even}")
+        each = self.ins(f"udiv i64 {trip}, {chunks}")
+        longer = self.sub(trip, self.mul(each, chunks))
         self.branch(ready)
         self.start(ready)
-        each = self.ins(f"phi i64 [{trip}, %{before}], [{each}, %{shared}]")
-        return each, self.ins(f"phi i64 [1, %{before}], [{chunks}, %{shared}]")
+        each, longer, chunks = (
+            self.ins(f"phi i64 [{one}, %{before}], [{several}, %{shared}]")
+            for one, several in ((trip, each), ("0", longer), ("1", chunks))
+        )
+        return each, longer, chunks
 
     def _ceil_div(self, a: str, b: str) -> str:
         """``a / b`` rounded up, of a non-negative and a positive number."""
@@ -200,18 +204,26 @@ class CpuFunction(FunctionWriter):
             return str(max(int(a), int(b)))
         return self.intrinsic("smax", "i64", "i64", [("i64", a), ("i64", b)])
 
-    def _outline(self, op: ParallelOp, start: str, end: str, span: str, bound: Dim | None) -> CpuFunction:
+    def _outline(
+        self, op: ParallelOp, start: str, end: str, each: str, longer: str, bound: Dim | None
+    ) -> CpuFunction:  # fmt: skip
+        """The function of a chunk: `each` iterations, one more of the first `longer` chunks."""
         child = CpuFunction(self.module, self.module.unique(f"{self.name}.{op.symbol.name}"), self)
         child.bounds, child.multiples = dict(self.bounds), dict(self.multiples)
         if self.module.debug is not None:
             child.place(op)
         first = child.capture("start", "i64", lambda: start)
         last = child.capture("end", "i64", lambda: end)
-        size = child.capture("span", "i64", lambda: span)
-        begin = child.add(first, child.mul("%chunk", size))
-        stop = child.intrinsic("smin", "i64", "i64", [("i64", child.add(begin, size)), ("i64", last)])
+        fewest = child.capture("each", "i64", lambda: each)
+        more = child.capture("longer", "i64", lambda: longer)
+        stride = child.index(op.step.data)
+        before = child.intrinsic("smin", "i64", "i64", [("i64", "%chunk"), ("i64", more)])
+        begin = child.add(first, child.mul(child.add(child.mul("%chunk", fewest), before), stride))
+        is_longer = child.ins(f"zext i1 {child.ins(f'icmp slt i64 %chunk, {more}')} to i64")
+        limit = child.add(begin, child.mul(child.add(fewest, is_longer), stride))
+        stop = child.intrinsic("smin", "i64", "i64", [("i64", limit), ("i64", last)])
         child.counted(
-            op.symbol, begin, stop, child.index(op.step.data), lambda _: child.region(op.block), bound=bound,
+            op.symbol, begin, stop, stride, lambda _: child.region(op.block), bound=bound,
             multiple=gcd(self.multiple(op.lower.data), self.multiple(op.step.data)),
         )  # fmt: skip
         child.fence()

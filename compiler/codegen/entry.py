@@ -226,7 +226,7 @@ class _Entry(EntryWriter):
             if not (left == right and relation in ("==", "<=")):  # one was substituted for the other
                 self.wanted.append(self.ins(f"icmp {_TESTS[relation]} i64 {left}, {right}"))
         work = dim(LIGHT + 1) if plan.work is None else plan.work
-        sizes = (*(d for o in plan.outputs for d in o.dims), *plan.checks)
+        sizes = (*(d for o in plan.outputs for d in o.dims), *(check.size for check in plan.checks))
         for d in (*plan.symbols, *sizes, plan.arena, plan.thread_arena, work):
             self.number(d)
         self.work = self.number(work)
@@ -443,25 +443,28 @@ class _Entry(EntryWriter):
                 self.call("txc_release", f"ptr {held}", f"i64 {self.held_count}")
             self.put(f"ret ptr {made}")
         if plan.checks:
-            self._outside(self.pointers[-1])
+            self._failed(self.pointers[-1])
         if self.held_count:
             self.block("release")
             self.call("txc_release", f"ptr {held}", f"i64 {self.held_count}")
             self.put("br label %lost")
 
     def _check(self, word: str) -> None:
-        """Go on only where no index was outside."""
+        """Go on only where no check failed."""
         fine = self.ins(f"icmp eq i64 {self.load(word, 0, 'i64')}, 0")
-        self.demand(fine, otherwise="outside")
+        self.demand(fine, otherwise="failed")
 
-    def _outside(self, word: str) -> None:
-        """The block that raises the IndexError."""
-        self.block("outside")
+    def _failed(self, word: str) -> None:
+        """The block that raises the error of the check that failed."""
+        self.block("failed")
         checks = self.plan.checks
         sizes = self.alloca(f"[{len(checks)} x i64]", "sizes")
-        for n, size in enumerate(checks):
-            self.store(self.number(size), "i64", sizes, n)
-        self.call("txc_outside", f"i64 {self.load(word, 0, 'i64')}", f"ptr {sizes}")
+        for n, check in enumerate(checks):
+            self.store(self.number(check.size), "i64", sizes, n)
+        errors = self.array_of([self.outside(f"txc_error_{check.error}") for check in checks])
+        texts = self.array_of([self.format(check.text) for check in checks])
+        word = self.load(word, 0, "i64")
+        self.call("txc_failed", f"i64 {word}", f"ptr {errors}", f"ptr {texts}", f"ptr {sizes}")
         self.put("br label %release")
 
     def _result(self, x: Structure, held: str, first: int) -> str:

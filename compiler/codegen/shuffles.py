@@ -6,26 +6,32 @@ from collections.abc import Callable, Sequence
 
 __all__ = ["transposed"]
 
-#: A shuffle of two registers: for each lane of the result, a lane of the first or, from the width on, of the second.
+#: So many elements of a row from one on.
+Load = Callable[[int, int, int], str]
+#: A shuffle of two registers: for each lane of the result, a lane of the first or, from their width on, of the second.
 Shuffle = Callable[[str, str, Sequence[int]], str]
 #: Bits of a register within which machines interleave in one instruction.
 PIECE_BITS = 128
 
 
-def transposed(rows: Sequence[str], bits: int, shuffle: Shuffle) -> list[str]:
-    """The columns of as many registers as each has lanes (a power of two), in ``width * log2(width)`` shuffles.
+def transposed(width: int, bits: int, load: Load, shuffle: Shuffle) -> list[str]:
+    """The columns of a square tile of `width` rows (a power of two), in ``width * log2(piece)`` shuffles of registers.
 
-    Groups of 1, 2, … elements are interleaved within pieces of 128 bits, then whole pieces change places.
+    Pieces of 128 bits are where they belong from the start: a register is put together of those of rows a piece apart,
+    which x86 does while it loads them.  Then groups of 1, 2, … elements are interleaved within pieces.
     """
-    width = len(rows)
     piece = max(1, min(width, PIECE_BITS // bits))
-    made = list(rows)
+    made = []
+    for number in range(width):
+        first, row = number - number % piece, number % piece
+        parts = [load(start + row, first, piece) for start in range(0, width, piece)]
+        while len(parts) > 1:
+            whole = range(2 * width // len(parts))
+            parts = [shuffle(x, y, whole) for x, y in zip(parts[::2], parts[1::2])]
+        made += parts
     size = 1
     while size < piece:
         made = _paired(made, size, _interleaving(width, piece, size), shuffle)
-        size *= 2
-    while size < width:
-        made = _paired(made, size, _exchanging(width, size), shuffle)
         size *= 2
     # Interleaving leaves the columns of each piece in the order of their reversed bits.
     order = piece.bit_length() - 1
@@ -58,11 +64,3 @@ def _interleaving(width: int, piece: int, size: int) -> tuple[list[int], list[in
                 lanes = range(group, group + size)
                 mask += [*lanes, *(width + lane for lane in lanes)]
     return halves
-
-
-def _exchanging(width: int, size: int) -> tuple[list[int], list[int]]:
-    """The odd blocks of `size` lanes of the first register change places with the even blocks of the second."""
-    lanes = range(width)
-    keep_even = [lane if not lane & size else width + lane - size for lane in lanes]
-    keep_odd = [lane + size if not lane & size else width + lane for lane in lanes]
-    return keep_even, keep_odd

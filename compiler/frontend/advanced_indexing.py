@@ -10,8 +10,8 @@ import numpy as np
 
 from ...dialects.dims import Dim, Sym, iterators
 from ...dialects.index_map import IndexMap
-from ...dialects.ops.indexing import RAISE, STORE, index_symbols
-from ...dialects.registry import OPS, OpError
+from ...dialects.ops.indexing import STORE, index_symbols
+from ...dialects.registry import OPS, RAISE, OpError
 from .apply import apply, as_tensor, broadcast_to, broadcast_together, cast, emit
 from .tensor import Tensor
 from .trace import current, table

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Hashable, Sequence
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -58,7 +59,20 @@ def constant(value: Any, element: Any) -> Value:
         if not info.min <= int(value) <= info.max:
             raise OpError(f"Python integer {value} does not fit {element}", "use a wider dtype", "TX0207")
     value = as_literal(value, element)
-    return emit(OPS["constant"], (), {"value": value, "dtype": element})[0]
+    # Compared as text: -0.0 is another literal than 0.0, and no NaN equals itself.
+    return _once((repr(value), element), lambda: emit(OPS["constant"], (), {"value": value, "dtype": element})[0])
+
+
+def _once(key: Hashable, make: Callable[[], Value]) -> Value:
+    """A value of the open block that is asked for often, made the first time: a literal, a broadcast."""
+    trace = current()
+    block = trace.block if trace is not None else None
+    if block is None:  # lazy expressions have none
+        return make()
+    found = block.shared.get(key)
+    if found is None:
+        found = block.shared[key] = make()
+    return found
 
 
 def emit(
@@ -195,13 +209,19 @@ def cast(t: Tensor, element: DType) -> Tensor:
 
 def common_dtype(tensors: Sequence[Tensor]) -> DType:
     """NumPy 2's promotion: Python scalars are weak, beside bf16 too (NumPy itself knows no weak ones there)."""
+    return _common_dtype(tuple((t.element, t.weak) for t in tensors))
+
+
+@lru_cache(maxsize=1024)
+def _common_dtype(operands: tuple[tuple[DType, str], ...]) -> DType:
+    """Of elements, each with how weak it is."""
     try:
-        strong = [t.element.numpy for t in tensors if not t.weak]
+        strong = [element.numpy for element, weak in operands if not weak]
         if strong and (found := dtype(np.result_type(*strong))).is_float:
-            return found.as_complex if any(t.weak == "complex" for t in tensors) else found
-        return dtype(np.result_type(*strong, *(_WEAK[t.weak] for t in tensors if t.weak)))
+            return found.as_complex if any(weak == "complex" for _, weak in operands) else found
+        return dtype(np.result_type(*strong, *(_WEAK[weak] for _, weak in operands if weak)))
     except TypeError as error:
-        listed = ", ".join(str(t.element) for t in tensors)
+        listed = ", ".join(str(element) for element, _ in operands)
         raise OpError(f"no common dtype of {listed}", "cast one of them", "TX0208") from error
 
 
@@ -306,7 +326,7 @@ def meet(a: Dim, b: Dim) -> Dim:
 
 def broadcast_together(tensors: Sequence[Tensor], what: str, layout: str = "row") -> list[Tensor]:
     """All operands at their common shape (NumPy's rules, in the user's dims); OpError where there is none."""
-    if len(tensors) == 1:
+    if all(t.dims == tensors[0].dims for t in tensors[1:]):
         return list(tensors)
     rank = max(t.ndim for t in tensors)
     dims: list[Dim] = [dim(1)] * rank
@@ -343,7 +363,8 @@ def broadcast_to(t: Tensor, dims: tuple[Dim, ...], layout: str = "row") -> Tenso
         (v,) = emit(OPS["slice"], (v,), {"offsets": (dim(0),) * len(order), "extents": order})
         have = target
     if have != dims:
-        (v,) = emit(OPS["expand"], (v,), {"dims": dims[::-1] if layout == "col" else dims})
+        target = dims[::-1] if layout == "col" else dims
+        v = _once((v, target), lambda: emit(OPS["expand"], (v,), {"dims": target})[0])
     return Tensor(v, layout=layout)
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import itertools
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -17,6 +17,7 @@ from ...dialects.dims import Dim
 from ...dialects.index_map import IndexMap
 from ...dialects.registry import Op
 from ...dialects.types import TensorType
+from ...runtime.failed_checks import Check
 from ..signature import Literal
 from .dim_table import DimTable, Guard
 
@@ -81,6 +82,8 @@ class Block:
         self.parent = parent
         self.args: tuple[Value, ...] = tuple(Node(None, (), {}, (t,), block=self).results[0] for t in types)
         self.outputs: list[Value] = []
+        #: Literals and broadcasts, which are made once in it, however often they are asked for.
+        self.shared: dict[Hashable, Value] = {}
 
     def nodes(self) -> list[Node]:
         """Its program, arguments left out."""
@@ -158,9 +161,9 @@ class Graph:
     results: int = 0
     #: The block of the top level; None for lazy expressions.
     body: Block | None = None
-    #: Where indices are checked, the sizes of the indexed dims (None: a loop varies it); the last output then says
-    #: which was outside (`index_checks.py`).
-    checks: tuple[Dim | None, ...] = ()
+    #: Where something is checked, what that raises, with sizes as dims; the last output then says what failed
+    #: (`checks.py`).
+    checks: tuple[Check, ...] = ()
 
     def nodes(self) -> list[Node]:
         """The top level's program, in order."""

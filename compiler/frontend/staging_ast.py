@@ -73,7 +73,10 @@ def assigned_names(body: Sequence[ast.stmt]) -> list[str]:
 
 
 #: Methods that write into their object, so that it is carried through a staged loop.
-_MUTATORS = {"fill", "append", "set_constant", "set_zero", "set_values", "sort"}
+_MUTATORS = {
+    "fill", "set_constant", "set_zero", "set_values", "sort", "append", "extend", "insert", "pop", "remove", "clear",
+    "update", "setdefault", "add", "discard",
+}  # fmt: skip
 
 
 def raises(body: Sequence[ast.stmt]) -> bool:
@@ -135,6 +138,8 @@ class _Stager(ast.NodeTransformer):
     # Statements
 
     def call(self, method: str, at: ast.AST, *args: ast.expr) -> ast.Call:
+        """A call of the runtime, which errors show: of a statement with a body its head, as it is one expression."""
+        at = getattr(at, "iter", getattr(at, "test", at)) if isinstance(at, ast.stmt) else at
         return ast.copy_location(ast.Call(ast.Attribute(_load(RUNTIME), method, ast.Load()), list(args), []), at)
 
     def part(

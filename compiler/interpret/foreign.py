@@ -25,7 +25,7 @@ Array = np.ndarray[Any, Any]
 
 def run_foreign(op: ForeignOp, ins: Sequence[Array], outs: Sequence[Array], has_fma: bool) -> None:
     """Compute `outs` from `ins`, in place."""
-    buffers = [np.ascontiguousarray(a) for a in (*ins, *outs)]
+    buffers = [np.asarray(a, order="C") for a in (*ins, *outs)]
     infos = [BufferInfo(dtype(a.dtype), dims, packed_strides(dims)) for a in buffers for dims in [_dims(a)]]
     block = Block(arg_types=[buffer_type(info) for info in infos])
     given, made = block.args[: len(ins)], block.args[len(ins) :]

@@ -23,6 +23,14 @@ TAIL64 = (
     0.50000000000000122,
 )  # fmt: skip
 
+#: ``(tanh(x) - x) / x**3`` over ``x*x``, for ``|x| <= 5/8``.
+TANH32 = (-0.00571407285, 0.020648066, -0.0537427738, 0.133314833, -0.333332837)
+TANH64 = (
+    6.0593559808932978e-06, -3.0227031857409496e-05, 9.1599503667186193e-05, -0.00023703611793200461,
+    0.00058946098848847237, -0.0014557282385388129, 0.003592114381418847, -0.008863234354513012,
+    0.021869488471644865, -0.053968253966179887, 0.1333333333333, -0.33333333333333315,
+)  # fmt: skip
+
 #: ln 2 in two parts; the first has trailing zeros, so that n times it is exact.
 LN2_32 = (0.693359375, -2.12194440e-4)
 LN2_64 = (6.93147180369123816490e-01, 1.90821492927058770002e-10)
@@ -166,13 +174,6 @@ class Expm1(Map):
         return complex_functions.expm1(b, xs[0])
 
 
-def tanh_magnitude(b: ScalarBuilder, a: Value) -> Value:
-    """``tanh(a)`` for ``a >= 0``, by ``1 - 2 / (exp(2a) + 1)`` without its cancellation."""
-    bound = b.constant(20.0 if a.dtype.bits == 64 else 10.0, a.dtype)
-    e = expm1_inside(b, 2.0 * b.select(a > bound, bound, a))
-    return e / (e + 2.0)
-
-
 @op
 class Tanh(Map):
     """The hyperbolic tangent.  |error| <= 2 ulp."""
@@ -188,8 +189,12 @@ class Tanh(Map):
     @classmethod
     def scalar(cls, b: ScalarBuilder, *xs: Value) -> Value:
         (x,) = xs
-        tiny = abs(x) < 2.0 ** (-format_of(x).digits // 2)
-        return b.select(tiny, x, b.copysign(tanh_magnitude(b, abs(x)), x))
+        z = x * x
+        near = b.fma(x * z, b.polynomial(z, coefficients(x, TANH32, TANH64)), x)
+        # From 20 (10) on it is 1; `minimum` keeps a NaN.
+        a = b.minimum(b.constant(20.0 if x.dtype.bits == 64 else 10.0, x.dtype), abs(x))
+        far = 1.0 - 2.0 / (exp_inside(b, a + a) + 1.0)
+        return b.copysign(b.select(a < 0.625, near, far), x)
 
     @classmethod
     def complex_scalar(cls, b: ScalarBuilder, *xs: Value) -> Value:

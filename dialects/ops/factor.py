@@ -1,17 +1,18 @@
 """Factorisations of matrices, the last two dims of stacks: `kernel.foreign`; NumPy's functions are made of them.
 
-No op here raises: what a singular matrix, or one that is not positive definite, has no result for is infinite or NaN.
+What a singular matrix, or one that is not positive definite, has no result for is infinite or NaN; with `mode`
+``raise`` the call raises NumPy's LinAlgError.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, ClassVar
 
 import numpy as np
 
 from ..dims import minimum
-from ..registry import OpError, Param, Structural, bool_param, op
+from ..registry import OpError, Param, Structural, bool_param, mode, op
 from ..types import TensorType, tensor_type
 
 
@@ -40,6 +41,8 @@ class Eliminate(_Matrices):
     foreign = "eliminate"
     arity = 2
     results = 3
+    params: ClassVar[dict[str, Param]] = {"mode": mode()}
+    error = ("LinAlgError", "Singular matrix")
 
     @classmethod
     def given(cls, *operands: TensorType, **attrs: Any) -> tuple[TensorType, ...]:
@@ -50,6 +53,11 @@ class Eliminate(_Matrices):
             )
         stack = a.dims[:-2]
         return b, a.with_dims(a.dims[:-1]), tensor_type(a.dtype.part, stack)
+
+    @classmethod
+    def failed(cls, apply: Callable[..., Any], *results: Any) -> Any:
+        """As LAPACK's gesv: a pivot is exactly zero."""
+        return apply("equal", results[1], 0)
 
     @classmethod
     def evaluate(cls, arrays: Sequence[np.ndarray], attrs: dict[str, Any]) -> tuple[np.ndarray, ...]:
@@ -76,10 +84,20 @@ class Cholesky(_Matrices):
     """The lower factor l of ``a = l @ l.conj().mT``; of `a` the lower triangle is read."""
 
     foreign = "cholesky"
+    params: ClassVar[dict[str, Param]] = {"mode": mode()}
+    error = ("LinAlgError", "Matrix is not positive definite")
 
     @classmethod
     def given(cls, *operands: TensorType, **attrs: Any) -> tuple[TensorType, ...]:
         return (operands[0],)
+
+    @classmethod
+    def failed(cls, apply: Callable[..., Any], *results: Any) -> Any:
+        """As LAPACK's potrf: the root of what is left of a diagonal element is zero or none."""
+        (lower,) = results
+        rank = lower.ndim
+        roots = apply("real", apply("shuffle", lower, permutation=(rank - 2, rank - 1, *range(rank - 2))).diagonal())
+        return apply("logical_not", apply("greater", roots, 0))
 
     @classmethod
     def evaluate(cls, arrays: Sequence[np.ndarray], attrs: dict[str, Any]) -> tuple[np.ndarray, ...]:

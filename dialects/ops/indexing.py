@@ -9,15 +9,13 @@ import numpy as np
 
 from ..dims import Dim, Sym, dim, iterators, sym
 from ..index_map import IndexMap
-from ..registry import OpError, Param, Structural, axis, dims_param, find_op, op
+from ..registry import OpError, Param, Structural, axis, dims_param, find_op, mode, op
 from ..types import TensorType
 
-__all__ = ["INDEX", "RAISE", "STORE", "index_symbols"]
+__all__ = ["INDEX", "STORE", "index_symbols"]
 
 #: How a scatter combines the element that is there with the new one, where it does not.
 STORE = "store"
-#: The `mode` of indices that are to be checked: an index outside makes the call raise IndexError.
-RAISE = "raise"
 #: What names of `index_symbols` start with; no dim of a program is called so.
 INDEX = "..x"
 
@@ -33,10 +31,6 @@ def _positions(indices: np.ndarray, extent: int) -> np.ndarray:
     return np.where(wide < 0, wide + extent, wide)
 
 
-def _mode() -> Param:
-    return Param("name", lambda v, _: None if v is None else str(v), None)
-
-
 @op
 class Take(Structural):
     """Elements at integer `indices` of the dims from `axis` on, one operand a dim; their dims replace those.
@@ -48,7 +42,7 @@ class Take(Structural):
     numpy = np.take
     arity = -1
     methods = ("take",)
-    params: ClassVar[dict[str, Param]] = {"axis": axis(), "mode": _mode()}
+    params: ClassVar[dict[str, Param]] = {"axis": axis(), "mode": mode()}
 
     @classmethod
     def infer(cls, operands: Sequence[TensorType], attrs: dict[str, Any]) -> tuple[TensorType, ...]:
@@ -86,7 +80,7 @@ class Scatter(Structural):
         "map": Param("map", lambda v, _: v),
         "limits": dims_param(),
         "combine": Param("name", lambda v, _: str(v), STORE),
-        "mode": _mode(),
+        "mode": mode(),
     }
 
     @classmethod

@@ -135,7 +135,10 @@ SECTIONS = (
         Nests that hand each other one row at a time run row by row: the sum of a row is used in that row only,
         so `x` is read from memory once. With the sum of columns every row needs all the rest, and the nests
         stay whole tensors. As LLVM's time grows faster than a long kernel, a group ends where the next nest would
-        make it too long (`Costs.fits_kernel`). Off: `tx-fuse{rows=false}`.
+        make it too long (`Costs.fits_kernel`). Off: `tx-fuse{rows=false}`. Rows that one contraction makes and
+        another uses, attention's, take both along (`tx-fuse{panels="both"}`), and go by panels of several rows
+        (`passes/schedule_panels.py`); next to one contraction only, reading its other operand for so few rows at a
+        time costs more than the rows' way through memory.
         """,
         """
         def f(x: f32[n, m]) -> f32[n, m]:

@@ -2,23 +2,30 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import pytest
 
-from txc.compiler.codegen.shuffles import transposed
+from txc.compiler.codegen.shuffles import PIECE_BITS, transposed
 
 
 @pytest.mark.parametrize(("width", "bits"), [(2, 64), (4, 64), (4, 32), (8, 32), (16, 32), (8, 16), (16, 16), (32, 8)])
 def test_columns_of_rows(width: int, bits: int) -> None:
-    registers = {f"r{i}": [(i, lane) for lane in range(width)] for i in range(width)}
-    count = 0
+    registers: dict[str, list[tuple[int, int]]] = {}
+    shuffles = 0
 
-    def shuffle(a: str, b: str, mask: object) -> str:
-        nonlocal count
-        count += 1
+    def load(row: int, first: int, count: int) -> str:
+        registers[f"r{len(registers)}"] = [(row, lane) for lane in range(first, first + count)]
+        assert count * bits <= PIECE_BITS or count == 1
+        return f"r{len(registers) - 1}"
+
+    def shuffle(a: str, b: str, mask: Sequence[int]) -> str:
+        nonlocal shuffles
         both = registers[a] + registers[b]
-        registers[f"s{count}"] = [both[lane] for lane in mask]  # type: ignore[attr-defined]
-        return f"s{count}"
+        shuffles += mask != range(len(both))
+        registers[f"s{len(registers)}"] = [both[lane] for lane in mask]
+        return f"s{len(registers) - 1}"
 
-    columns = transposed(list(registers), bits, shuffle)
+    columns = transposed(width, bits, load, shuffle)
     assert [registers[c] for c in columns] == [[(i, lane) for i in range(width)] for lane in range(width)]
-    assert count == width * (width.bit_length() - 1)
+    assert shuffles == width * (min(width, PIECE_BITS // bits).bit_length() - 1)

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from txc.dialects.dim_rules import bounds_over, constant_bound, expand_mods, linear_in, period, simplify
+from txc.dialects.dim_rules import bounds_over, constant_bound, divisors, expand_mods, linear_in, period, simplify
 from txc.dialects.dims import Dim, Sym, dim, iterator, maximum, minimum, parse_dim, sym
 
 NAMES = ("n", "m", "x.0", "$s")
@@ -142,6 +142,14 @@ def test_a_reshape_of_contiguous_memory_collapses():
     assert simplify((i * m + j) // m, piece) is i and simplify((i * 64 + j) // 64, piece) is not i
     k = iterator(0)
     assert expand_mods((k // (m - 2)) * (m - 2) + k % (m - 2)) is k
+
+
+def test_quotients_of_quotients():
+    m, k = sym("m"), iterator(0)
+    few = {Sym("d0"): m * 3}
+    assert simplify((k // m) // 3, few) is dim(0) and simplify((k // m) % 3, few) is k // m
+    assert simplify((k // m) % 2, few) is (k // m) % 2
+    assert list(divisors((k // m) // 3 + k % 5, Sym("d0"))) == [m * 3, m, dim(5)]
 
 
 @pytest.mark.parametrize("text", ["n +", "n ** 2", "foo(n)", "", "1.5"])

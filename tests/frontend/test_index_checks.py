@@ -129,6 +129,18 @@ def test_unsigned_indices() -> None:
     np.testing.assert_array_equal(txc.jit(reads)(X, np.array([1, 4], np.uint8)), X[[1, 4]])
 
 
+@pytest.mark.parametrize("indices", [[1, 9, 5, -7, 2], [1, -9, 4, -7, 2]])
+def test_of_several_the_largest_or_the_least(indices: list[int]) -> None:
+    with pytest.raises(IndexError, match=f"index {max(indices, key=abs)} is out of bounds for a dim of size 5"):
+        txc.jit(reads)(X, np.array(indices))
+
+
+@pytest.mark.parametrize("dtype", [np.int8, np.uint8, np.int64, np.uint64])
+@pytest.mark.parametrize("size", [0, 200])
+def test_no_indices_are_inside(dtype: type, size: int) -> None:
+    assert txc.jit(reads)(np.zeros((size, 2)), np.zeros(0, dtype)).shape == (0, 2)
+
+
 def test_a_branch_that_is_not_taken_checks_nothing() -> None:
     def f(x, i):
         y = 0.0

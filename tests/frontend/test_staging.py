@@ -356,6 +356,52 @@ def test_a_condition_on_an_int_argument_is_a_fact():
     assert "3 < $n  (a comparison)" in jitted.explain(X, 5)
 
 
+def grows(x):
+    i = 0
+    while i < 12:
+        x = np.concatenate([x, x[:1]])
+        i += 1
+    return x
+
+
+def collects(x):
+    found, i = [], 0
+    while i < 12:
+        found.append(x * i)
+        i += 1
+    return sum(found)
+
+
+def picks(x):
+    weights, i = [float(k) for k in range(12)], 0
+    while i < len(weights):
+        x = x * weights[i] + i
+        i += 1
+    return x
+
+
+def factorials(x):
+    """Their last ones have more than 64 bits."""
+    factorial, k = 1, 1
+    while k < 30:
+        factorial, x = factorial * k, x + 1 / factorial
+        k += 1
+    return x, factorial / 10**20
+
+
+def only_numbers(x):
+    total, k = 0.0, 1
+    while k < 3000:
+        total += 1 / k
+        k += 1
+    return x + total if total > 8 else x[0]
+
+
+@pytest.mark.parametrize("f", [grows, collects, picks, factorials, only_numbers], ids=lambda f: f.__name__)
+def test_a_while_that_only_python_can_run_is_written_out(f: Any):
+    assert not {"for", "while"} & set(ops(same(f, X).graph(X)))
+
+
 def explicit(x, n):
     rest = int(n)
     while rest > 0:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 import random
 import time
@@ -13,6 +14,7 @@ import pytest
 
 import txc
 from txc.compiler.diagnostics import TxcError
+from txc.compiler.frontend import staging_control
 
 X = np.arange(12.0).reshape(3, 4) - 4
 
@@ -215,7 +217,24 @@ def a_mathematical_function(x):
     return math.sin(x[0, 0])
 
 
+def never_ends(x):
+    i = 0
+    while i < 10:
+        x = x + 1
+    return x
+
+
+def draws_from_all_numbers(x):
+    for k in itertools.count():
+        if x[0, 0] > k:
+            break
+        x = x + k
+    return x
+
+
 ERRORS = [
+    (never_ends, (X,), "a loop goes round more than 10000 times while the function is compiled; it is no loop of "
+     "compiled code, because nothing that its condition depends on changes"),
     (asserts, (X,), "assert depends on a tensor"),
     (raises_in_a_loop, (X,), "if … raise depends on a tensor"),
     (raises_in_the_other_branch, (X,), "if … raise depends on a tensor"),
@@ -251,6 +270,18 @@ ERRORS = [
     (a_list_in_a_loop, (X, 3), "'found' holds a NoneType and changes inside a staged loop or branch"),
     (tuple_or_not, (X,), "one branch returns a tuple, the other does not"),
 ]  # fmt: skip
+
+
+def test_an_endless_iterator(monkeypatch):
+    monkeypatch.setattr(staging_control, "LIMIT", 20)
+    with pytest.raises(TxcError, match="a loop goes round more than 20 times while the function is compiled"):
+        txc.jit(draws_from_all_numbers)(X)
+
+
+def test_the_line_of_a_loop_is_that_of_its_condition():
+    with pytest.raises(TxcError) as caught:
+        txc.jit(changes_shape)(X, 3)
+    assert "for _ in range(n):" in str(caught.value)
 
 
 @pytest.mark.parametrize(("f", "arguments", "text"), ERRORS, ids=lambda v: getattr(v, "__name__", ""))

@@ -57,6 +57,10 @@ def eigenvalues(a: Any) -> Any:
     return np.linalg.eigh(a)
 
 
+def any_eigenvalues(a: Any) -> Any:
+    return np.linalg.eigvals(a + np.arange(4)), *np.linalg.eig(a * np.arange(4))
+
+
 def singular_values(a: Any) -> Any:
     return np.linalg.svd(a)
 
@@ -92,6 +96,7 @@ CASES: dict[Callable[[Any], Any], np.ndarray] = {
     solves: SQUARE,
     factors: SQUARE,
     eigenvalues: SQUARE,
+    any_eigenvalues: SQUARE,
     singular_values: SQUARE,
     stores: X,
     loops: np.nan_to_num(X),
@@ -100,8 +105,8 @@ CASES: dict[Callable[[Any], Any], np.ndarray] = {
 #: The loop generators of the CPU, and the functions here that use them.
 USES = {
     "fft": transforms, "searchsorted": searches, "eliminate": solves, "cholesky": factors, "qr": factors,
-    "jacobi_eigh": eigenvalues, "jacobi_svd": singular_values, "sort": sorts, "argsort": sorts,
-    "sort_with_positions": sorts_complex_numbers,
+    "jacobi_eigh": eigenvalues, "jacobi_svd": singular_values, "eigenvalues": any_eigenvalues,
+    "eigenvectors": any_eigenvalues, "sort": sorts, "argsort": sorts, "sort_with_positions": sorts_complex_numbers,
 }  # fmt: skip
 
 

@@ -118,14 +118,6 @@ def test_what_becomes_a_panel(f: Any, shapes: Any, cpu: str, kernels: int) -> No
     assert kernels_of(f, *arrays, cpu=cpu) == kernels
 
 
-def test_the_fused_stage_of_a_cpu_has_no_panels() -> None:
-    arrays = drawn((20, 8), (20, 8), (20, 8))
-    stages = run_stages(txc.jit(attention).graph(*arrays), Options.of(), stop_after="fused")
-    text = str(stages.module)
-    rows = text[text.index('"kernel.rows"') : text.index("{shared = ")]
-    assert "chain" in text and "chain" not in rows
-
-
 def test_explain_says_where_a_panel_is_chosen() -> None:
     text = txc.jit(attention, device="ptx-sim").explain(*drawn((20, 8), (20, 8), (20, 8)))
     assert "panels: rows that contractions make and use stay with a block where it has room" in text

@@ -217,6 +217,24 @@ def test_contractions_of_known_sizes(sizes: tuple[str, str, str]) -> None:
     made.check([f32(int(m), int(k)), f32(int(k), int(n)), f32(int(m), int(n))], {}, interpret=False)
 
 
+def test_threads_share_tiles_of_a_contraction_evenly() -> None:
+    """31 blocks of at most 16 tiles would be a round more for one of two threads; 32 have 15 tiles or 16."""
+    a, b = ("f32[40, 2916] by [2916, 1]", "d2, d0"), ("f32[40, 64] by [64, 1]", "d2, d1")
+    made = scheduled(contraction("f32", a, b, k="40", m="2916", n="64"), lanes=8)
+    body = next(op for op in made.module.body.block.ops if isinstance(op, FuncOp)).body.block
+    *_, multiply = (op for op in body.ops if isinstance(op, ParallelOp))
+    firsts: list[int] = []
+    for task in range(multiply.upper.data.evaluate({})):
+        values = {multiply.symbol: task}
+        for op in multiply.block.ops:
+            if isinstance(op, BindOp):
+                assert isinstance(op.value.owner, IndexOp)
+                values[Sym(op.symbol.data)] = op.value.owner.expr.data.evaluate(values)
+        firsts.append(list(values.values())[-1])
+    assert len(firsts) == 32 and set(np.diff([*firsts, 2916])) == {90, 96}
+    made.check([f32(40, 2916), f32(40, 64), f32(2916, 64)], {}, interpret=False)
+
+
 @pytest.mark.parametrize("lanes", WIDTHS)
 @pytest.mark.parametrize(
     ("columns", "order"),

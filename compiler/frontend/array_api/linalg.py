@@ -78,6 +78,16 @@ def det(x: Any, /) -> Tensor:
         return factorisations.det(x)
 
 
+def eig(x: Any, /) -> Any:
+    with located():
+        return factorisations.eig(x)
+
+
+def eigvals(x: Any, /) -> Tensor:
+    with located():
+        return factorisations.eigvals(x)
+
+
 def eigh(x: Any, /) -> factorisations.EighResult:
     with located():
         return factorisations.eigh(x)

@@ -11,7 +11,7 @@ from ....dialects.registry import OpError
 from .. import methods
 from ..apply import as_tensor
 from ..tensor import Tensor
-from .factorisations import inv, matrices, solve, svdvals
+from .factorisations import inv, inverse, matrices, solve, svdvals
 from .linear import matrix_norm
 from .table import handles
 
@@ -26,7 +26,7 @@ def cond(x: Any, p: Any = None) -> Tensor:
         values = svdvals(a)
         largest, least = values[..., 0], values[..., -1]
         return least / largest if p == -2 else largest / least
-    return matrix_norm(a, ord=p) * matrix_norm(inv(a), ord=p)
+    return matrix_norm(a, ord=p) * matrix_norm(inverse(a), ord=p)
 
 
 @handles(np.linalg.tensorinv)

@@ -1,6 +1,7 @@
 """What of `np.linalg` needs a factorisation, over the ops of `dialects.ops.factor`.
 
-A singular matrix, or one that is not positive definite, is no error here: its results are infinite or NaN.
+Equations and inverses of a singular matrix, and Cholesky's factor of one that is not positive definite, make the call
+raise NumPy's LinAlgError; determinants of singular matrices are 0.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ....dialects.registry import OpError
+from ....dialects.registry import RAISE, OpError
 from .. import methods
 from ..apply import apply, as_tensor, cast, common_dtype, meet
 from ..creation import eye
@@ -20,9 +21,17 @@ from .products import matmul
 from .table import handles
 
 __all__ = [
-    "EighResult", "QRResult", "SVDResult", "SlogdetResult", "cholesky", "det", "eigh", "eigvalsh", "inv", "matrices",
-    "matrix_rank", "pinv", "qr", "slogdet", "solve", "svd", "svdvals", "usual_share",
+    "EigResult", "EighResult", "QRResult", "SVDResult", "SlogdetResult", "cholesky", "det", "eig", "eigh", "eigvals",
+    "eigvalsh", "inv", "inverse", "matrices", "matrix_rank", "pinv", "qr", "slogdet", "solve", "svd", "svdvals",
+    "usual_share",
 ]  # fmt: skip
+
+
+class EigResult(NamedTuple):
+    """As NumPy's named tuple: eigenvalues, in no order, and eigenvectors as columns; complex."""
+
+    eigenvalues: Tensor
+    eigenvectors: Tensor
 
 
 class EighResult(NamedTuple):
@@ -89,15 +98,20 @@ def solve(a: Any, b: Any, /) -> Tensor:
     element = common_dtype([a, b])
     a, b = cast(a, element), cast(b, element)
     table().equate(a.dims[-1], b.dims[-2], "np.linalg.solve")
-    found = apply("eliminate", *_stacked_alike(a, b))[0]
+    found = apply("eliminate", *_stacked_alike(a, b), mode=RAISE)[0]
     return methods.squeeze(found, -1) if vector else found
 
 
 @handles(np.linalg.inv)
 def inv(a: Any) -> Tensor:
+    return inverse(a, RAISE)
+
+
+def inverse(a: Any, mode: str | None = None) -> Tensor:
+    """The inverse, or what the `mode` of elimination says of a singular matrix."""
     a = matrices(a, "inv")
     one = methods.broadcast(eye(a.shape[-1], dtype=a.dtype), a.shape)
-    return apply("eliminate", a, one)[0]
+    return apply("eliminate", a, one, mode=mode)[0]
 
 
 def _pivots(a: Any, name: str) -> tuple[Tensor, Tensor]:
@@ -125,7 +139,7 @@ def slogdet(a: Any) -> SlogdetResult:
 def cholesky(a: Any, /, *, upper: bool = False) -> Tensor:
     """The triangular factor; `upper` reads the upper triangle and gives its adjoint's."""
     a = matrices(a, "cholesky")
-    return _adjoint(apply("cholesky", _adjoint(a))) if upper else apply("cholesky", a)
+    return _adjoint(apply("cholesky", _adjoint(a), mode=RAISE)) if upper else apply("cholesky", a, mode=RAISE)
 
 
 @handles(np.linalg.qr)
@@ -149,6 +163,23 @@ def eigh(a: Any, UPLO: str = "L") -> EighResult:
     values, vectors = apply("jacobi_eigh", _lower_or_upper(a, UPLO, "eigh"))
     values, order = apply("sort_with_positions", values)
     return EighResult(values, take_along_axis(vectors, _for_columns(order, vectors), -1))
+
+
+def _complex_matrices(a: Any, name: str) -> Tensor:
+    a = matrices(a, name)
+    return cast(a, a.element.as_complex)
+
+
+@handles(np.linalg.eig)
+def eig(a: Any) -> EigResult:
+    """Complex always; NumPy gives real ones where all eigenvalues of a real matrix are, which types cannot tell."""
+    return EigResult(*apply("eigenvectors", _complex_matrices(a, "eig"), mode=RAISE))
+
+
+@handles(np.linalg.eigvals)
+def eigvals(a: Any) -> Tensor:
+    """Complex always, as of `eig`."""
+    return apply("eigenvalues", _complex_matrices(a, "eigvals"), mode=RAISE)
 
 
 def _for_columns(order: Tensor, matrices: Tensor) -> Tensor:

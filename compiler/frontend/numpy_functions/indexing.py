@@ -6,8 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ....dialects.ops.indexing import RAISE
-from ....dialects.registry import OpError
+from ....dialects.registry import RAISE, OpError
 from ....dialects.types import DTYPES
 from .. import creation, methods
 from ..advanced_indexing import Places, gather, scatter

@@ -1,22 +1,23 @@
-"""Indices that are data are checked: a graph with such reads and stores gets one more output that says what was wrong.
+"""What is data is checked: a graph with such indices, or with equations, has one more output that says what failed.
 
 Compiled code never leaves an array: a read outside takes the nearest element, a store outside does nothing
-(`dialects/ops/indexing.py`).  What marks them ``mode="raise"`` asks for more: `checked` makes the graph again with a
-number beside them that is 0 as long as every index is inside, carried through loops and branches like any variable, and
-is given out last.  So it is ordinary arithmetic on every level and every back end.  Whoever calls the code raises
-`IndexError` where it is not 0 (`runtime/failed_checks.py` takes it apart).
+(`dialects/ops/indexing.py`); and where an equation has no solution it goes on with infinities and NaN
+(`dialects/ops/factor.py`).  What marks them ``mode="raise"`` asks for more: `checked` makes the graph again with a
+number beside them that is 0 as long as all is well, carried through loops and branches like any variable, and is given
+out last.  So it is ordinary arithmetic on every level and every back end.  Whoever calls the code raises the error of
+the check (`Structural.error`, of indices `IndexError`) where it is not 0; `runtime/failed_checks.py` takes it apart.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
+from typing import Any
 
 from ...dialects.dims import Dim, Sym
-from ...dialects.ops.indexing import RAISE
-from ...dialects.registry import OPS
+from ...dialects.registry import OPS, RAISE, Structural
 from ...dialects.types import DTYPES, tensor_type
-from ...runtime.failed_checks import CHECKS, LEAST, MOST, packed
+from ...runtime.failed_checks import CHECKS, LEAST, MOST, Check, index_check, packed
 from .apply import apply, cast, constant, emit
 from .graph import Block, Graph, Loc, Node, Value
 from .symint import SymInt
@@ -39,7 +40,7 @@ def checked(graph: Graph) -> Graph:
         word = made.nodes(graph.nodes(), known, None)
     if word is None:
         return graph
-    return replace(graph, outputs=[*(known[v] for v in graph.outputs), word], checks=tuple(made.sizes))
+    return replace(graph, outputs=[*(known[v] for v in graph.outputs), word], checks=tuple(made.found))
 
 
 def _asks(nodes: Iterable[Node]) -> bool:
@@ -65,11 +66,11 @@ class _Again(Trace):
 
 
 class _Copy:
-    """Makes nodes again, with checks between them.  `sizes` has the dim of each check, None where a loop varies it."""
+    """Makes nodes again, with checks between them; `found` has what each check raises."""
 
     def __init__(self, trace: _Again):
         self.trace = trace
-        self.sizes: list[Dim | None] = []
+        self.found: list[Check] = []
         self.loops: list[Sym] = []
 
     def nodes(self, nodes: Sequence[Node], known: dict[Value, Value], word: Value | None) -> Value | None:
@@ -159,7 +160,13 @@ class _Copy:
         return last
 
     def checks(self, node: Node, known: dict[Value, Value], word: Value | None) -> Value | None:
-        """The word after the indices of one node."""
+        """The word after one node: of indices, or of an op that says itself where it has failed."""
+        assert node.op is not None
+        if issubclass(node.op, Structural) and node.op.error is not None:
+            failed = node.op.failed(apply, *(Tensor(known[v]) for v in node.results))
+            (anywhere,) = _folded("any", failed)
+            found = self.word(anywhere, 0, Check(*node.op.error))
+            return found if word is None else self.first(word, found)
         base, *others = (known[v] for v in node.operands)
         if node.op is OPS["take"]:
             at, indices = node.attrs["axis"], others
@@ -169,25 +176,27 @@ class _Copy:
         for index, size in zip(indices, limits, strict=True):
             if _surely_inside(index, size):
                 continue
-            found = self.check(Tensor(index), size)
+            found = self.outside(Tensor(index), size)
             word = found if word is None else self.first(word, found)
         return word
 
-    def check(self, index: Tensor, size: Dim) -> Value:
-        """0, or the word of an index that is outside."""
-        number = min(len(self.sizes), CHECKS - 1)
-        self.sizes.append(None if size.symbols() & set(self.loops) else size)
-        index = cast(index, _I64)
+    def outside(self, index: Tensor, size: Dim) -> Value:
+        """0, or the word of an index that is outside: the largest of all, if it is, else the least.
+
+        What is inside is an interval, so these two say all; of no indices neither is outside.
+        """
+        least, most = (cast(extreme, _I64) for extreme in _extremes(index))
         wide = SymInt(size)
-        outside = apply("logical_or", apply("less", index, -wide), apply("greater_equal", index, wide))
-        word = apply("cwise_min", apply("cwise_max", index, LEAST), MOST) + packed(number, 0)
-        found = apply("select", outside, word, 0)
-        if not found.ndim:
-            return found.value
-        largest = OPS["maximum"]
-        (most,) = emit(largest, [found.value], largest.bind([found.type], {"dims": tuple(range(found.ndim))}))
-        # Of no indices at all it is the least integer there is.
-        return apply("cwise_max", Tensor(most), 0).value
+        above = apply("greater_equal", most, wide)
+        outside = apply("logical_or", above, apply("less", least, -wide))
+        place = apply("cwise_min", apply("cwise_max", apply("select", above, most, least), LEAST), MOST)
+        return self.word(outside, place, index_check(None if size.symbols() & set(self.loops) else size))
+
+    def word(self, failed: Tensor, place: Any, check: Check) -> Value:
+        """0, or the word of a check that has failed."""
+        number = min(len(self.found), CHECKS - 1)
+        self.found.append(check)
+        return apply("select", failed, place + packed(number, 0), 0).value
 
     def first(self, a: Value, b: Value) -> Value:
         """The word of the earlier of two checks, one of which comes first in the program."""
@@ -195,6 +204,25 @@ class _Copy:
 
     def zero(self) -> Value:
         return constant(0, _I64)
+
+
+def _extremes(index: Tensor) -> Sequence[Tensor]:
+    """The least and the largest of some indices.
+
+    Of none they are the ends of their dtype, the largest first: signed, so that neither is outside.
+    """
+    if not index.ndim:
+        return index, index
+    if not index.element.is_signed:
+        index = cast(index, _I64)
+    return _folded("minmax", index)
+
+
+def _folded(name: str, x: Tensor) -> list[Tensor]:
+    """A reduction of all elements."""
+    fold = OPS[name]
+    attrs = fold.bind([x.value.type], {"dims": tuple(range(x.ndim))})
+    return [Tensor(v) for v in emit(fold, [x.value], attrs)]
 
 
 #: Ops whose results are elements of their operand, or numbers that it has.
