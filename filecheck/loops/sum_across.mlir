@@ -4,7 +4,7 @@
 
 // CHECK: "loop.reduce"
 // CHECK: order = #tx.order<"tree<1024, 1>">, {{.*}} vector = 1 : i64
-// CHECK: upper = #tx.dim<"min(i0.b + 128, m)">, {{.*}} vector = 8 : i64, unroll = 16 : i64
+// CHECK: upper = #tx.dim<"min(i{{[0-9]+}}.b + 128, m)">, {{.*}} vector = 8 : i64, unroll = 16 : i64
 // CHECK: step = #tx.dim<"128">, kind = "cpu_thread"
 func.func @f(%x: !loop.buffer<"f32[n, m] by [m, 1]">, %y: !loop.buffer<"f32[m] by [1]">) attributes {tx.symbols = #tx.dims<"n, m">, tx.arena = #tx.dim<"0">,
 tx.thread_arena = #tx.dim<"0">} {
