@@ -234,10 +234,8 @@ class LoopWriter:
 
         Of several results none goes past the caches: going from one to the other and back costs more than it saves.
         """
-        may_stream = self.streams and in_order and not nest.is_reduction and len(nest.outs) == 1
-        may_stream = may_stream and self.costs.streams(operations_and_chain(nest.body.block.ops)[0])
+        past = in_order and self.may_stream(nest)
         for value, out, index in zip(values, nest.outs, nest.maps_out()):
-            past = may_stream and self.only_written(out, nest)
             streaming = self.costs.streaming_bytes if past else 0
             if past and listening():
                 self._remark_streaming(nest, out)
@@ -248,6 +246,16 @@ class LoopWriter:
             buffer, first = self.parts.get(out, (out, ()))
             place = [*first, *(e.substitute(point) for e in index.exprs)]
             block.add_op(loop.StoreOp(value, buffer, place, self.within, streaming=streaming))
+
+    def may_stream(self, nest: kernel.GenericOp) -> bool:
+        """Whether a nest's stores may go past the caches: those of a light map, to one result that is only written."""
+        return (
+            self.streams
+            and not nest.is_reduction
+            and len(nest.outs) == 1
+            and self.costs.streams(operations_and_chain(nest.body.block.ops)[0])
+            and self.only_written(nest.outs[0], nest)
+        )
 
     def _remark_streaming(self, nest: kernel.GenericOp, out: SSAValue) -> None:
         size = bytes_of(out)

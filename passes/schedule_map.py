@@ -9,11 +9,16 @@ from dataclasses import dataclass
 from xdsl.ir import Block, Operation
 
 from ..dialects import kernel, loop
+from ..dialects.attributes import BufferInfo
 from ..dialects.dim_rules import linear_in, period
 from ..dialects.dims import Dim, Sym, dim, maximum, minimum, sym
-from .loop_writer import Access, LoopWriter, accesses
+from ..dialects.index_map import product
+from .loop_writer import Access, LoopWriter, accesses, buffer_info, either
 from .shared_loops import Level, add_loops
 from .work import time_of
+
+#: Bytes of the smallest vector that has stores past the caches.
+LEAST_STREAMED = 16
 
 __all__ = ["Group", "Lanes", "choose_lanes", "groups_of", "point_of", "schedule_map"]
 
@@ -142,7 +147,7 @@ def schedule_map(
 
     def written() -> Block:
         body = Block()
-        writer.store(nest, writer.body(nest, point, body), point, body, in_order=cross is None)
+        writer.store(nest, writer.body(nest, point, body), point, body)
         body.add_op(loop.YieldOp())
         return body
 
@@ -166,7 +171,12 @@ def schedule_map(
         block.add_op(loop.ParallelOp(str(start), 0, extent, outer, step=chunk))
         return
     if cross is not None:
-        _tiled(writer, block, nest, order, iterators, cross, written(), width, serial)
+
+        def tiled(block: Block, staged: bool) -> None:
+            _tiled(writer, block, nest, order, iterators, cross, point, width, serial, staged)
+
+        excess = dim(0) if serial else _past_caches(writer, nest, walks, order[-1], width)
+        either(block, excess, lambda b: tiled(b, True), lambda b: tiled(b, False))
         return
     levels = [Level(i, g.extent) for i, g in zip(iterators[:-1], order)]
     body = Block(along(dim(0), extent))
@@ -201,6 +211,19 @@ def _crossing(walks: Sequence[Access], order: Sequence[Group]) -> int | None:
     return max(range(len(scores)), key=scores.__getitem__) if any(scores) else None
 
 
+def _past_caches(writer: LoopWriter, nest: kernel.GenericOp, walks: list[Access], along: Group, width: int) -> Dim:
+    """Positive where the result of a transposition goes past the caches, and its vectors are aligned in every row."""
+    info = buffer_info(nest.outs[0])
+    contiguous = (s := walks[-1].step(along.symbols[-1])) is not None and s.const == 1
+    if not contiguous or width * info.dtype.bytes < LEAST_STREAMED or not writer.may_stream(nest):
+        return dim(0)
+    excess = product(info.dims) * info.dtype.bytes - (writer.costs.streaming_bytes - 1)
+    for stride in info.strides:
+        if stride.const != 1:
+            excess = minimum(excess, dim(1) - stride % width)
+    return excess
+
+
 def _tiled(
     writer: LoopWriter,
     block: Block,
@@ -208,27 +231,43 @@ def _tiled(
     order: Sequence[Group],
     iterators: Sequence[Dim],
     cross: int,
-    body: Block,
+    point: dict[Sym, Dim],
     width: int,
     serial: bool,
+    staged: bool,
 ) -> None:
     """Tiles of the crossing and the vector group: every cache line of both is used up while it is there.
 
     As many of the crossing group run side by side as vectors have lanes, so that the emitter can load rows of what
-    crosses and transpose them in registers.
+    crosses and transpose them in registers.  That writes pieces of lines: what is to go past the caches is `staged`, a
+    tile in the first cache, from which it goes on in whole lines.
     """
     across, along = order[cross], order[-1]
     start, band = writer.fresh(), writer.fresh()
     span = max(2 * width, writer.costs.tile)
-    made: Operation = loop.ForOp(
-        str(iterators[-1]), start, minimum(along.extent, start + span), body, vector=width, unroll=1
-    )
-    stop = minimum(across.extent, band + span)
-    for iterator, lower, upper, step, unroll in (
-        (iterators[cross], band, stop, 1, width), (start, dim(0), along.extent, span, 1)
-    ):  # fmt: skip
-        inner = Block([made, loop.YieldOp()])
-        made = loop.ForOp(str(iterator), lower, upper, inner, step=step, unroll=unroll)
+    stop, end = minimum(across.extent, band + span), minimum(along.extent, start + span)
+
+    def in_tile(body: Block, side_by_side: int, copies: int) -> loop.ForOp:
+        body.add_op(loop.YieldOp())
+        row = loop.ForOp(str(iterators[-1]), start, end, body, vector=width, unroll=copies)
+        return loop.ForOp(str(iterators[cross]), band, stop, Block([row, loop.YieldOp()]), unroll=side_by_side)
+
+    tile, body = Block(), Block()
+    values = writer.body(nest, point, body)
+    if staged:
+        info = BufferInfo(buffer_info(nest.outs[0]).dtype, (dim(span), dim(span)), (dim(span), dim(1)))
+        stage, place = writer.allocate(tile, info, "thread"), [iterators[cross] - band, iterators[-1] - start]
+        body.add_op(loop.StoreOp(values[0], stage, place))
+        line = Block()
+        read = loop.LoadOp(stage, place)
+        line.add_op(read)
+        writer.store(nest, [read.result], point, line)
+        tile.add_ops([in_tile(body, width, 1), in_tile(line, 1, writer.costs.copies(0, 0))])
+    else:
+        writer.store(nest, values, point, body, in_order=False)
+        tile.add_op(in_tile(body, width, 1))
+    tile.add_op(loop.YieldOp())
+    row_of_tiles = Block([loop.ForOp(str(start), 0, along.extent, tile, step=span)])
     outer = [Level(iterators[i], order[i].extent) for i in range(len(order) - 1) if i != cross]
     levels = [*outer, Level(band, across.extent, span)]
-    add_loops(writer, block, levels, Block([made]), along.extent * span, time_of(nest, writer.costs), serial)
+    add_loops(writer, block, levels, row_of_tiles, along.extent * span, time_of(nest, writer.costs), serial)

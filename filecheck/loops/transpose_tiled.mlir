@@ -1,16 +1,28 @@
 // RUN: tx-opt %s -p tx-schedule-cpu | filecheck %s
 
 // A transposition runs in square tiles: lanes along the stores; as many rows side by side as lanes, for the emitter to
-// transpose in registers; no stores past the caches, because they come in pieces of lines.
+// transpose in registers.  That stores pieces of lines, so what goes past the caches is staged in a tile of a thread's
+// own and copied from there in whole lines, if its rows are aligned.
 
-// CHECK: "loop.parallel"() ({
+// CHECK-LABEL: @light
+// CHECK: loop.index {expr = #tx.dim<"min(-(m % 8) + 1, 4*m*n - 8388607)">}
+// CHECK: "loop.if"
+// CHECK: %[[TILE:[0-9]+]] = loop.alloc {scope = "thread"{{.*}}"f32[64, 64] by [64, 1]"
+// CHECK: loop.load %x {index = #tx.dims<"i1, i0">}
+// CHECK: loop.store {{.*}}, %[[TILE]] {index = #tx.dims<"{{.*}}">} :
+// CHECK: vector = 8 : i64, unroll = 1 : i64
+// CHECK: vector = 1 : i64, unroll = 8 : i64
+// CHECK: loop.load %[[TILE]]
+// CHECK: loop.store {{.*}} %y {index = #tx.dims<"i0, i1">, streaming = 8388608 : i64}
+// CHECK: vector = 8 : i64, unroll = 4 : i64
+// CHECK: kind = "cpu_thread"
 // CHECK: loop.load %x {index = #tx.dims<"i1, i0">}
 // CHECK: loop.store {{.*}} %y {index = #tx.dims<"i0, i1">} :
-// CHECK: {iv = "i1", lower = #tx.dim<"i2">, upper = #tx.dim<"min(i2 + 64, m)">, {{.*}} vector = 8 : i64, unroll = 1 : i64}
-// CHECK: {iv = "i0", lower = #tx.dim<"i3">, upper = #tx.dim<"min(i3 + 64, n)">, {{.*}} unroll = 8 : i64}
-// CHECK: {iv = "i2", {{.*}} upper = #tx.dim<"m">, step = #tx.dim<"64">
-// CHECK: {iv = "i3", {{.*}} upper = #tx.dim<"n">, step = #tx.dim<"64">, kind = "cpu_thread"
-func.func @f(%x: !loop.buffer<"f32[m, n] by [n, 1]">, %y: !loop.buffer<"f32[n, m] by [m, 1]">) attributes {tx.symbols = #tx.dims<"n, m">, tx.arena = #tx.dim<"0">,
+// CHECK: {iv = "i1", lower = #tx.dim<"[[START:i[0-9]+]]">, upper = #tx.dim<"min([[START]] + 64, m)">, {{.*}} vector = 8 : i64, unroll = 1 : i64}
+// CHECK: {iv = "i0", lower = #tx.dim<"[[BAND:i[0-9]+]]">, upper = #tx.dim<"min([[BAND]] + 64, n)">, {{.*}} unroll = 8 : i64}
+// CHECK: {iv = "[[START]]", {{.*}} upper = #tx.dim<"m">, step = #tx.dim<"64">
+// CHECK: {iv = "[[BAND]]", {{.*}} upper = #tx.dim<"n">, step = #tx.dim<"64">, kind = "cpu_thread"
+func.func @light(%x: !loop.buffer<"f32[m, n] by [n, 1]">, %y: !loop.buffer<"f32[n, m] by [m, 1]">) attributes {tx.symbols = #tx.dims<"n, m">, tx.arena = #tx.dim<"0">,
 tx.thread_arena = #tx.dim<"0">} {
 
 "kernel.generic"(%x, %y) ({ ^bb0(%a: f32):
@@ -18,6 +30,63 @@ tx.thread_arena = #tx.dim<"0">} {
 kernel.yield %b : f32 }, {  }, {  }) {extents = #tx.dims<"n, m">,
 parallel = 2 : i64, post = 0 : i64, in_maps = [#tx.map<"(d0: n, d1: m) -> (d1, d0)">], out_maps = [#tx.map<"(d0: n, d1: m) -> (d0, d1)">],
 operandSegmentSizes = array<i32: 1, 1>} : (!loop.buffer<"f32[m, n] by [n, 1]">, !loop.buffer<"f32[n, m] by [m, 1]">) -> ()
+func.return }
+
+// Arithmetic between the pieces of a line: nothing goes past the caches.
+// CHECK-LABEL: @heavy
+// CHECK-NOT: loop.if
+// CHECK-NOT: streaming
+func.func @heavy(%x: !loop.buffer<"f32[m, n] by [n, 1]">, %y: !loop.buffer<"f32[n, m] by [m, 1]">) attributes {tx.symbols = #tx.dims<"n, m">, tx.arena = #tx.dim<"0">,
+tx.thread_arena = #tx.dim<"0">} {
+
+"kernel.generic"(%x, %y) ({ ^bb0(%a: f32):
+%b = math.exp %a : f32
+kernel.yield %b : f32 }, {  }, {  }) {extents = #tx.dims<"n, m">,
+parallel = 2 : i64, post = 0 : i64, in_maps = [#tx.map<"(d0: n, d1: m) -> (d1, d0)">], out_maps = [#tx.map<"(d0: n, d1: m) -> (d0, d1)">],
+operandSegmentSizes = array<i32: 1, 1>} : (!loop.buffer<"f32[m, n] by [n, 1]">, !loop.buffer<"f32[n, m] by [m, 1]">) -> ()
+func.return }
+
+// Of sizes that are known one way is written: a cache holds these,
+// CHECK-LABEL: @small
+// CHECK-NOT: loop.alloc
+// CHECK-NOT: streaming
+func.func @small(%x: !loop.buffer<"f32[300, 200] by [200, 1]">, %y: !loop.buffer<"f32[200, 300] by [300, 1]">) attributes {tx.symbols = #tx.dims<"n, m">, tx.arena = #tx.dim<"0">,
+tx.thread_arena = #tx.dim<"0">} {
+
+"kernel.generic"(%x, %y) ({ ^bb0(%a: f32):
+%b = arith.addf %a, %a : f32
+kernel.yield %b : f32 }, {  }, {  }) {extents = #tx.dims<"200, 300">,
+parallel = 2 : i64, post = 0 : i64, in_maps = [#tx.map<"(d0: 200, d1: 300) -> (d1, d0)">], out_maps = [#tx.map<"(d0: 200, d1: 300) -> (d0, d1)">],
+operandSegmentSizes = array<i32: 1, 1>} : (!loop.buffer<"f32[300, 200] by [200, 1]">, !loop.buffer<"f32[200, 300] by [300, 1]">) -> ()
+func.return }
+
+// these are past the caches, but their rows are not aligned,
+// CHECK-LABEL: @odd
+// CHECK-NOT: loop.alloc
+// CHECK-NOT: streaming
+func.func @odd(%x: !loop.buffer<"f32[3001, 4000] by [4000, 1]">, %y: !loop.buffer<"f32[4000, 3001] by [3001, 1]">) attributes {tx.symbols = #tx.dims<"n, m">, tx.arena = #tx.dim<"0">,
+tx.thread_arena = #tx.dim<"0">} {
+
+"kernel.generic"(%x, %y) ({ ^bb0(%a: f32):
+%b = arith.addf %a, %a : f32
+kernel.yield %b : f32 }, {  }, {  }) {extents = #tx.dims<"4000, 3001">,
+parallel = 2 : i64, post = 0 : i64, in_maps = [#tx.map<"(d0: 4000, d1: 3001) -> (d1, d0)">], out_maps = [#tx.map<"(d0: 4000, d1: 3001) -> (d0, d1)">],
+operandSegmentSizes = array<i32: 1, 1>} : (!loop.buffer<"f32[3001, 4000] by [4000, 1]">, !loop.buffer<"f32[4000, 3001] by [3001, 1]">) -> ()
+func.return }
+
+// and these are both.
+// CHECK-LABEL: @even
+// CHECK-NOT: loop.if
+// CHECK: scope = "thread"
+// CHECK: streaming = 8388608 : i64
+func.func @even(%x: !loop.buffer<"f32[3008, 4000] by [4000, 1]">, %y: !loop.buffer<"f32[4000, 3008] by [3008, 1]">) attributes {tx.symbols = #tx.dims<"n, m">, tx.arena = #tx.dim<"0">,
+tx.thread_arena = #tx.dim<"0">} {
+
+"kernel.generic"(%x, %y) ({ ^bb0(%a: f32):
+%b = arith.addf %a, %a : f32
+kernel.yield %b : f32 }, {  }, {  }) {extents = #tx.dims<"4000, 3008">,
+parallel = 2 : i64, post = 0 : i64, in_maps = [#tx.map<"(d0: 4000, d1: 3008) -> (d1, d0)">], out_maps = [#tx.map<"(d0: 4000, d1: 3008) -> (d0, d1)">],
+operandSegmentSizes = array<i32: 1, 1>} : (!loop.buffer<"f32[3008, 4000] by [4000, 1]">, !loop.buffer<"f32[4000, 3008] by [3008, 1]">) -> ()
 func.return }
 
 // Where the columns of what is read are contiguous it lies as what is written: one loop, no tiles.

@@ -310,6 +310,16 @@ def test_permutations_of_three_dims(lanes: int, axes: tuple[int, int, int]) -> N
         assert np.array_equal(out, data.transpose(np.argsort(axes)))
 
 
+@pytest.mark.parametrize("n, m", [(1472, 1448), (1531, 1400), (1531, 1401)])
+def test_transpositions_past_the_caches_go_through_tiles(n: int, m: int) -> None:
+    x, y = "f32[m, n] by [n, 1]", "f32[n, m] by [m, 1]"
+    made = scheduled(
+        function({"x": x, "y": y}, nest("n, m", [("x", x, "d1, d0")], [("y", y, "d0, d1")], same("f32")), "n, m")
+    )
+    assert "streaming" in str(made.module)
+    made.check([f32(m, n), f32(n, m)], {"n": n, "m": m}, interpret=False)
+
+
 MOST = "^bb0(%a: f32, %b: f32):\n%g = arith.cmpf ogt, %a, %b : f32\n"
 MOST += "%c = arith.select %g, %a, %b : f32\nkernel.yield %c : f32"
 
