@@ -304,7 +304,9 @@ def _may_sweep(writer: LoopWriter, nest: kernel.GenericOp, walks: list[Access], 
     order, inner = _order(nest), group.symbols[-1]
     in_pieces = order.kind == "free" or (order.kind == "tree" and order.lanes == 1)
     in_rows = all((s := w.step(inner)) is not None and s.const in (0, 1) for w in walks)
-    return in_pieces and in_rows and not _steps(nest) and writer.costs.waits_for_memory(work_at_point(nest))
+    return (
+        in_pieces and in_rows and not _steps(nest) and writer.costs.waits_for_memory(work_at_point(nest, writer.costs))
+    )
 
 
 def _past_caches(writer: LoopWriter, nest: kernel.GenericOp, group: Group) -> Dim:

@@ -7,6 +7,8 @@ from collections.abc import Iterable, Mapping
 from xdsl.dialects import func
 from xdsl.ir import Block, Operation, SSAValue
 
+from ..dialects.attributes import BufferType
+from ..dialects.dim_rules import linear_in
 from ..dialects.dims import Dim, Sym, dim
 from ..dialects.index_map import IndexMap
 from ..dialects.kernel import CallOp, ForeignOp, ForOp, GenericOp, ScatterOp, WhileOp, shape_of
@@ -76,23 +78,35 @@ def bytes_of(value: SSAValue) -> float:
 
 def time_of(nest: GenericOp, costs: Costs) -> float:
     """Nanoseconds that one point of a nest takes."""
-    return costs.point(work_at_point(nest))
+    return costs.point(work_at_point(nest, costs))
 
 
-def work_at_point(nest: GenericOp) -> Work:
-    """What one point of a nest takes."""
+def work_at_point(nest: GenericOp, costs: Costs) -> Work:
+    """What one point of a nest over buffers takes."""
     arithmetic = divisions = 0.0
     for region in (nest.body, nest.merge) if nest.is_reduction else (nest.body,):
         done = _operations(region.block.ops)
         arithmetic, divisions = arithmetic + done[0], divisions + done[1]
     operands = [*zip(nest.ins, nest.maps_in()), *zip(nest.outs, nest.maps_out())]
     dtypes = [shape_of(v.type)[0] for v, _ in operands]
-    everywhere = [_is_everywhere(nest, m) for _, m in operands]
-    moved = sum(d.bytes for d, each in zip(dtypes, everywhere) if each)
+    moved = sum(_brought(v, m, nest, costs.machine.line) for v, m in operands if _is_everywhere(nest, m))
     if nest.order is not None and nest.order.data.product:
         moved = 0  # tiles of a contraction read each element many times while it is at hand
     bits = max((d.part.bits for d in dtypes), default=32)
     return Work(arithmetic, divisions, moved, bits)
+
+
+def _brought(value: SSAValue, index: IndexMap, nest: GenericOp, line: float) -> float:
+    """The bytes that move for an element: with it comes what lies between it and the next one, up to a line."""
+    assert isinstance(value.type, BufferType)
+    info, iterators = value.type.data, {Sym(f"d{i}") for i in range(len(nest.extents.data))}
+    if any(e.symbol in iterators and stride is dim(1) for e, stride in zip(index.exprs, info.strides)):
+        return info.dtype.bytes
+    walk = linear_in(info.address(index.exprs), iterators)
+    if walk is None:
+        return info.dtype.bytes
+    steps = [abs(step.const) for step in walk[0].values() if step.const is not None]
+    return min([line, *(info.dtype.bytes * step for step in steps)])
 
 
 def _is_everywhere(nest: GenericOp, index: IndexMap) -> bool:

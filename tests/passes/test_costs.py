@@ -16,7 +16,9 @@ from txc.compiler.cache import code_key
 from txc.compiler.options import Options
 from txc.compiler.pipeline import compile_graph, run_stages
 from txc.dialects.dims import dim, sym
+from txc.dialects.kernel import GenericOp
 from txc.passes.costs import WORK_UNITS, Costs, Machine, Work
+from txc.passes.work import work_at_point
 from txc.runtime.call import LIGHT
 from txc.runtime.loader import can_load
 
@@ -52,6 +54,22 @@ def test_the_slowest_port_decides():
     assert costs.point(Work(arithmetic=1, divisions=10, bytes=40)) == 5.0
     assert costs.point(Work(arithmetic=1, divisions=0, bytes=800)) == 8.0
     assert costs.point(Work(arithmetic=20, bits=64)) == 4.0
+
+
+@pytest.mark.parametrize(
+    ("function", "bytes_"),
+    [
+        (lambda x: -x, 4 + 4),
+        (lambda x: -x[:, ::2], 8 + 4),
+        (lambda x: -x[:, 2], 64 + 4),  # a line each
+        (lambda x: x + x.T[:4, :1], 4 + 4),  # of the column there is an element a row
+        (lambda x: x[:4, :4] + x[:4, :4].T, 4 + 4 + 4),  # one of the iterators goes along the lines
+    ],
+)
+def test_an_element_brings_what_lies_before_the_next(function: Any, bytes_: int):
+    module = run_stages(txc.jit(function).graph(X), Options.of(), stop_after="buffers").module
+    (nest,) = (op for op in module.walk() if isinstance(op, GenericOp))
+    assert work_at_point(nest, Costs()).bytes == bytes_
 
 
 def test_light_arithmetic_waits_for_memory():
