@@ -58,7 +58,7 @@ class FusionPass(ModulePass):
     has_fma: bool = True
     locations: bool = False
     matrix_units: tuple[str, ...] = ()
-    panels: str = "none"
+    panels: str = "both"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for function in [f for f in op.body.block.ops if isinstance(f, func.FuncOp)]:

@@ -215,7 +215,7 @@ def _extremes(index: Tensor) -> Sequence[Tensor]:
         return index, index
     if not index.element.is_signed:
         index = cast(index, _I64)
-    return _folded("minmax", index)
+    return [*_folded("minimum", index), *_folded("maximum", index)]
 
 
 def _folded(name: str, x: Tensor) -> list[Tensor]:
