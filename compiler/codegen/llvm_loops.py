@@ -40,8 +40,6 @@ __all__ = ["LoopWriter", "emitted_cost"]
 BOOL, I64 = DTYPES["bool"], DTYPES["i64"]
 #: From this cost on (`emitted_cost`) a loop has one masked body instead of one for whole vectors and one for the rest.
 LONG_BODY = 40
-#: The cost of a body that has a loop in it, more than any other's.
-LOOP_INSIDE = 1 << 20
 #: Below this cost a body has a copy of its own for whole vectors that several copies left over: those without
 #: approximations.
 SHORT_BODY = 25
@@ -319,9 +317,9 @@ class LoopWriter(MemoryWriter):
         full = width * unroll
         masked = width > 1 and self.target.has_masks and self._maskable(op.block)
         depth = len(self.lanes)
-        if masked and (extent is None or extent % full) and self._worth_one_body(op, unroll):
-            trips = None if extent is None else -(-extent // full)
-            self._under_mask(op, self.index(lower), Lane(symbol, width, unroll, depth), trips, bound, whole_too=True)
+        if masked and unroll == 1 and (extent is None or extent % width) and self._worth_one_copy(op):
+            trips = None if extent is None else -(-extent // width)
+            self._under_mask(op, self.index(lower), Lane(symbol, width, 1, depth), trips, bound, whole_too=True)
             return
         if extent is not None and not masked and extent < width:
             width = unroll = full = 1
@@ -387,32 +385,24 @@ class LoopWriter(MemoryWriter):
     def _under_mask(
         self, op: ForOp, first: str, lane: Lane, trips: int | None, bound: Dim | None, whole_too: bool = False
     ) -> None:
-        """The iterations from `first` on, all of a lane dim at a time, under masks; `whole_too`: not all are partial.
+        """The iterations from `first` on, a vector at a time, under a mask; `whole_too`: not all of them are partial.
 
         One body then serves both, which differ in their stores.
         """
-        end, width = self.index(op.upper.data), lane.width
+        end = self.index(op.upper.data)
 
         def body(_: list[Reg]) -> list[Reg]:
             left = self.sub(end, self.symbols[op.symbol][0])
-            masks = self.copies_below(left, width, lane.copies)
-            self.mask = Reg((lane,), masks, BOOL)
-            if whole_too:
-                ends = range(width, width * lane.copies + 1, width)
-                self.whole_if = {m: self.ins(f"icmp sge i64 {left}, {e}") for m, e in zip(masks, ends)}
+            self.mask, self.rest = self.lanes_below(left, lane.width), left if whole_too else None
             self._in_lanes(op, lane)
-            self.mask, self.whole_if = None, {}
+            self.mask = self.rest = None
             return []
 
-        self.counted(op.symbol, first, end, str(width * lane.copies), body, trips=trips, bound=bound)
+        self.counted(op.symbol, first, end, str(lane.width), body, trips=trips, bound=bound)
 
-    def _worth_one_body(self, op: ForOp, unroll: int) -> bool:
-        """Whether a body is so long that writing it again, for what is left over, would cost more than branches do.
-
-        Without gathers; and of loops in it, such as tiles of sums, copies would load under masks at each step.
-        """
-        cost = emitted_cost(op.block)
-        return cost >= LONG_BODY and (unroll == 1 or cost < LOOP_INSIDE) and self.goes_in_rows(op.block, op.symbol)
+    def _worth_one_copy(self, op: ForOp) -> bool:
+        """Whether a body is so long that a second copy would cost more than branches do; without gathers."""
+        return emitted_cost(op.block) >= LONG_BODY and self.goes_in_rows(op.block, op.symbol)
 
     def goes_in_rows(self, block: Block, symbol: Sym) -> bool:
         """Whether all that a body touches stays where it is along an iterator, or lies one after another."""
@@ -512,10 +502,10 @@ def _complex_part(op: Operation, operands: Sequence[Reg]) -> Reg:
 
 
 def emitted_cost(block: Block) -> int:
-    """A rough count of the instructions of one copy of a body; `LOOP_INSIDE` of one with a loop in it."""
+    """A rough count of the instructions of one copy of a body; a body with a loop in it counts as long."""
     total = 1
     for op in block.walk():
         if isinstance(op, ForOp | ReduceOp | ScanOp | MergeOp | scf.WhileOp):
-            return LOOP_INSIDE
+            return LONG_BODY * 10
         total += 25 if op.name.startswith(("math.", "kernel.")) else 1
     return total

@@ -26,14 +26,12 @@ BOOL, I64 = DTYPES["bool"], DTYPES["i64"]
 @dataclass(frozen=True, slots=True)
 class Slot:
     """Where a register of an access lies: elements `stride` apart from `pointer` on (None: one element), or `offsets`
-    of its lanes from there; what the guard's `mask` leaves out is not touched, nor the lanes of a vector that are not
-    `inside` the loop's range.  `align` is in bytes."""
+    of its lanes from there; the lanes that the guard's `mask` leaves out are not touched.  `align` is in bytes."""
 
     pointer: str
     stride: Dim | None
     offsets: str | None
     mask: str | None
-    inside: str | None
     width: int
     align: int
 
@@ -57,11 +55,10 @@ class MemoryWriter(StreamingWriter):
 
     def __init__(self, module: Any):
         super().__init__(module)
-        #: Over the vector dim: the lanes that are inside the loop's range, where not all are.
-        self.mask: Reg | None = None
-        #: In a loop under a mask some of whose vectors are whole: the registers of its mask, each with an i1 whether it
-        #: is true for all lanes.
-        self.whole_if: dict[str, str] = {}
+        #: The lanes of the vector dim that are inside the loop's range, where not all are.
+        self.mask: str | None = None
+        #: In a loop under a mask some of whose vectors are whole: the elements left from the vector's first on.
+        self.rest: str | None = None
         #: In a step of a fold, over its lanes: whether an element is there, where not all are.
         self.inside: Reg | None = None
         self._vector_masks: set[str] = set()
@@ -106,7 +103,6 @@ class MemoryWriter(StreamingWriter):
         vector = next((lane for lane in along if lane.width > 1), None)
         width = width_of(lanes)
         masks, from_offsets = self._masks(guard, lanes), positions(along, lanes)
-        ranges = self.lanes_inside(lanes) or [None] * count_of(lanes)
         element = alignment_of(storage)
         slots: list[Slot] = []
         for i, copy in enumerate(copies(lanes)):
@@ -114,17 +110,17 @@ class MemoryWriter(StreamingWriter):
                 assert offsets is not None
                 at = offsets.regs[from_offsets[i]]
                 if vector is not None:
-                    slots.append(Slot(base, None, at, masks[i], ranges[i], width, element))
+                    slots.append(Slot(base, None, at, masks[i], width, element))
                     continue
                 pointer = self.ins(f"getelementptr {storage}, ptr {base}, i64 {at}")
-                slots.append(Slot(pointer, None, None, masks[i], ranges[i], width, element))
+                slots.append(Slot(pointer, None, None, masks[i], width, element))
                 continue
             where = self.shifted(offset, along, tuple(c for lane, c in zip(lanes, copy) if lane in along))
             stride = parts[1][vector.symbol] if vector is not None else None
             if stride is not None and stride.const == -1:
                 where = where - (width - 1)
             align = self.row_alignment(base, storage, where)
-            slots.append(Slot(self.pointer(base, storage, where), stride, None, masks[i], ranges[i], width, align))
+            slots.append(Slot(self.pointer(base, storage, where), stride, None, masks[i], width, align))
         return lanes, slots
 
     def row_alignment(self, base: str, storage: str, offset: Dim) -> int:
@@ -185,7 +181,7 @@ class MemoryWriter(StreamingWriter):
     def _load_slot(self, slot: Slot, storage: str) -> str:
         """One register from memory."""
         if slot.offsets is not None:
-            mask = self._both(slot.mask, slot)
+            mask = self._both(slot.mask, slot.width)
             return self._gather(slot.pointer, storage, slot.offsets, mask, slot.width)
         return self._load_one(slot, storage)
 
@@ -211,10 +207,10 @@ class MemoryWriter(StreamingWriter):
         if stride.const in (1, -1):
             if mask is not None and not self._is_vector_mask(mask):
                 pointer, mask = self._or_zeros(mask, pointer), None
-            backwards, mask = stride.const == -1, self._both(mask, slot)
+            backwards, mask = stride.const == -1, self._both(mask, width)
             value = self._load_row(ty, pointer, mask, backwards, slot.align)
             return self._reversed(value, storage, width) if backwards else value
-        both = self._both(mask, slot)
+        both = self._both(mask, width)
         if both is None:
             value = "poison"
             for k in range(width):
@@ -258,12 +254,12 @@ class MemoryWriter(StreamingWriter):
                 arguments = [(ty, value), ("ptr", f"align {align} {pointer}"), (f"<{total} x i1>", mask)]
                 self.masked("store", ty, "void", arguments)
 
-        if mask is None or mask not in self.whole_if:
+        if self.rest is None or mask is None or mask != self.mask:
             store(mask)
             return
         # The processor foresees the branch; a store under a mask costs more.
         whole, partial, after = self.label("whole"), self.label("partial"), self.label("done")
-        self.branch_if(self.whole_if[mask], whole, partial)
+        self.branch_if(self.ins(f"icmp sge i64 {self.rest}, {width}"), whole, partial)
         for label, chosen in ((whole, None), (partial, mask)):
             self.start(label)
             store(chosen)
@@ -313,14 +309,14 @@ class MemoryWriter(StreamingWriter):
         pointer, stride, mask, width = slot.pointer, slot.stride, slot.mask, slot.width
         align, ty = alignment_of(storage), vector_type(width, storage)
         if slot.offsets is not None:
-            self._scatter(pointer, storage, slot.offsets, reg, self._both(mask, slot), width)
+            self._scatter(pointer, storage, slot.offsets, reg, self._both(mask, width), width)
         elif stride is None:
             self.store_where(mask, pointer, lambda at: self.put(f"store {storage} {reg}, ptr {at}, align {align}"))
         elif stride.const in (1, -1):
             if stride.const == -1:
                 reg = self._reversed(reg, storage, width)
             self._put_row(rows, slot, ty, reg, stride.const == -1)
-        elif (both := self._both(mask, slot)) is not None:
+        elif (both := self._both(mask, width)) is not None:
             self._scatter(pointer, storage, self._steps(stride, width), reg, both, width)
         else:
             for k in range(width):
@@ -338,7 +334,7 @@ class MemoryWriter(StreamingWriter):
         if mask is not None and not self._is_vector_mask(mask):
             pointer, mask = self._or_zeros(mask, pointer), None
         backwards, ty = slot.stride.const == -1, vector_type(2 * width, scalar)
-        row = self._load_row(ty, pointer, self._both(mask, slot), backwards, slot.align, 2)
+        row = self._load_row(ty, pointer, self._both(mask, width), backwards, slot.align, 2)
         numbers = range(width)[::-1] if backwards else range(width)
         re, im = (self._shuffled(ty, row, "poison", [2 * k + part for k in numbers]) for part in (0, 1))
         return re, im
@@ -357,14 +353,14 @@ class MemoryWriter(StreamingWriter):
     def _put_row(self, rows: _Rows, slot: Slot, ty: str, value: str, backwards: bool, each: int = 1) -> None:
         """Adjacent elements: whole rows wait in `rows`, so that one test of their alignment serves them all."""
         if slot.mask is not None and not self._is_vector_mask(slot.mask):
-            mask = self._both(None, slot)
+            mask = self._both(None, slot.width)
             self.store_where(
                 slot.mask,
                 slot.pointer,
                 lambda at: self._store_row(ty, value, at, mask, backwards, rows.align, rows.streaming, each),
             )
             return
-        mask = self._both(slot.mask, slot)
+        mask = self._both(slot.mask, slot.width)
         if mask is None:
             rows.type = ty
             rows.whole.append((value, slot.pointer))
@@ -457,21 +453,15 @@ class MemoryWriter(StreamingWriter):
 
     def lanes_below(self, limit: str, width: int, predicate: str = "ult") -> str:
         """A mask of the lanes whose number is below (`ult`) or from (`uge`) an i64 limit of either sign."""
-        (mask,) = self.copies_below(limit, width, 1, predicate)
-        return mask
-
-    def copies_below(self, limit: str, width: int, copies: int, predicate: str = "ult") -> list[str]:
-        """The same for neighbouring vectors, whose lanes are numbered on."""
-        total = width * copies
         low = self.intrinsic("smax", "i64", "i64", [("i64", limit), ("i64", "0")])
-        clamped = self.intrinsic("smin", "i64", "i64", [("i64", low), ("i64", str(total))])
-        bits = 32 if width <= 8 else 16 if width <= 32 or total > 128 else 8
-        spread = self.splat(self.ins(f"trunc i64 {clamped} to i{bits}"), f"i{bits}", width)
-        rows = (", ".join(f"i{bits} {first + k}" for k in range(width)) for first in range(0, total, width))
-        return [self.ins(f"icmp {predicate} <{width} x i{bits}> <{row}>, {spread}") for row in rows]
+        clamped = self.intrinsic("smin", "i64", "i64", [("i64", low), ("i64", str(width))])
+        bits = 8 if width > 32 else 16 if width > 8 else 32
+        short = self.ins(f"trunc i64 {clamped} to i{bits}")
+        numbers = "<" + ", ".join(f"i{bits} {k}" for k in range(width)) + ">"
+        return self.ins(f"icmp {predicate} <{width} x i{bits}> {numbers}, {self.splat(short, f'i{bits}', width)}")
 
-    def lanes_inside(self, lanes: tuple[Lane, ...]) -> Sequence[str] | None:
-        return None if self.mask is None or width_of(lanes) == 1 else self.spread(self.mask, lanes)
+    def lanes_inside(self, width: int) -> str | None:
+        return self.mask if width > 1 else None
 
     def _masks(self, guard: Reg | None, lanes: tuple[Lane, ...]) -> Sequence[str | None]:
         if guard is None:
@@ -483,12 +473,12 @@ class MemoryWriter(StreamingWriter):
     def _is_vector_mask(self, mask: str) -> bool:
         return mask in self._vector_masks
 
-    def _both(self, mask: str | None, slot: Slot) -> str | None:
-        """A guard's mask (a vector, or an i1 for all lanes) and that of the loop's range."""
-        if mask is None or slot.width == 1:
-            return slot.inside if mask is None else mask
-        wide = mask if self._is_vector_mask(mask) else self.splat(mask, "i1", slot.width)
-        return wide if slot.inside is None else self._conjunction(wide, slot.inside, slot.width)
+    def _both(self, mask: str | None, width: int) -> str | None:
+        """The guard's mask (a vector, or an i1 for all lanes) and the tail's."""
+        if mask is None or width == 1:
+            return self.mask if width > 1 else mask
+        wide = mask if self._is_vector_mask(mask) else self.splat(mask, "i1", width)
+        return wide if self.mask is None else self._conjunction(wide, self.mask, width)
 
     def _conjunction(self, mask: str | None, other: str, width: int) -> str:
         return other if mask is None else self.ins(f"and <{width} x i1> {mask}, {other}")

@@ -189,13 +189,13 @@ class ReduceWriter(LoopWriter):
         around, mask = self.lanes, self.mask
         if lane is not None:
             self.lanes = (*around, lane)
-        some = None
+        if masked:
+            self.mask = self._tail_mask
+        new = self.fold_in(fold, totals, self._elements(fold, lane))
         if masked:
             assert self._tail_mask is not None and lane is not None
-            some = self.mask = Reg((lane,), [self._tail_mask], DTYPES["bool"])
-        new = self.fold_in(fold, totals, self._elements(fold, lane))
-        if some is not None:
-            new = [self.select_regs(some, n, t) for n, t in zip(new, totals)]
+            condition = Reg((lane,), [self._tail_mask], DTYPES["bool"])
+            new = [self.select_regs(condition, n, t) for n, t in zip(new, totals)]
         self.lanes, self.mask = around, mask
         return new
 

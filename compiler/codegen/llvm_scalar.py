@@ -148,8 +148,8 @@ class ScalarWriter(Converter):
         """Write the function of a map on registers of `width` elements."""
         raise NotImplementedError
 
-    def lanes_inside(self, lanes: tuple[Lane, ...]) -> Sequence[str] | None:
-        """For each register over `lanes`, a mask of those inside the range of the loop around; None where all are."""
+    def lanes_inside(self, width: int) -> str | None:
+        """A mask of the lanes of a vector that are inside the range of the loop around; None where all are."""
         return None
 
     def loop_in_lanes(
@@ -165,7 +165,7 @@ class ScalarWriter(Converter):
         passed last is right for all lanes.  The registers of `first` must vary along all lanes that anything in the
         loop varies along.
         """
-        inside = self.lanes_inside(first[0].lanes)
+        inside = self.lanes_inside(width_of(first[0].lanes))
         entered = self.block
         head, body, done = self.label("lanes"), self.label("step"), self.label("left")
         self.branch(head)
@@ -178,7 +178,7 @@ class ScalarWriter(Converter):
         more, passed = before(carried)
         if inside is not None:
             ty = self.mask_type(more.width)
-            more = Reg(more.lanes, [self.ins(f"and {ty} {r}, {i}") for r, i in zip(more.regs, inside)], more.dtype)
+            more = Reg(more.lanes, [self.ins(f"and {ty} {r}, {inside}") for r in more.regs], more.dtype)
         self.branch_if(self.any_lane(more), body, done)
         self.start(body)
         yielded = after(passed)

@@ -33,22 +33,6 @@ def test_a_map_of_any_size(vector: int, unroll: int) -> None:
         assert y[n] == 7
 
 
-@pytest.mark.parametrize(("vector", "unroll"), [(4, 1), (4, 2), (8, 3), (16, 2)])
-def test_copies_of_a_long_body_run_under_masks(vector: int, unroll: int) -> None:
-    buffer = "f32[n] by [1]"
-    body = load("x", 0, buffer, "i") + "\n%y = math.exp %x : f32\n%z = math.erf %y : f32\n" + store("z", 1, buffer, "i")
-    text = function([buffer, buffer], loop("i", "0", "n", body, vector, unroll))
-    emitted = emit_llvm(parse(text), make_target(cpu="x86-64-v3"))
-    assert emitted.count("load.v") == 1 + unroll and f"load <{vector} x float>" not in emitted  # once declared
-    alone = function([buffer, buffer], loop("i", "0", "n", body))
-    for n in (*range(2 * vector * unroll + 2), 5 * vector * unroll + vector + 1):
-        x, y = RNG.standard_normal(n + 2).astype(np.float32), np.full(n + 2, 7, np.float32)
-        one = y.copy()
-        for code, into in ((text, y), (alone, one)):
-            run(code, [x[1 : n + 1], into[1 : n + 1]], [n])
-        assert same_bits(y, one) and y[0] == y[-1] == 7
-
-
 @pytest.mark.parametrize("n", [0, 1, 3, 8, 15, 16, 17, 40])
 def test_a_map_of_a_known_size(n: int) -> None:
     f64 = f"f64[{n}] by [1]"
