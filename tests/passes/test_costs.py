@@ -68,6 +68,7 @@ def test_the_slowest_port_decides():
 )
 def test_an_element_brings_what_lies_before_the_next(function: Any, bytes_: int):
     module = run_stages(txc.jit(function).graph(X), Options.of(), stop_after="buffers").module
+    assert module is not None
     (nest,) = (op for op in module.walk() if isinstance(op, GenericOp))
     assert work_at_point(nest, Costs()).bytes == bytes_
 
