@@ -44,10 +44,10 @@ other, compiles where that changes the loops, runs both forms in turns on the ca
 """
 DECIDES = {
     "cache1": "sides of tiles of a transposition",
-    "cache2": "how much of a long scan is passed twice",
+    "cache2": "how much of a long scan is passed twice; folds across rows that it does not hold go in sweeps",
     "cache3": "from which size on results go past the caches: a quarter of it",
     "line": "how many results fold side by side",
-    "page": "bands of scans along outer dims",
+    "page": "bands of scans and folds along outer dims",
     "registers": "copies of unrolled bodies, sums held while rows are folded",
     "near_rate": "what a value costs that is kept, bytes a ns",
     "far_rate": "what whole tensors cost, bytes a ns",
@@ -136,7 +136,7 @@ SECTIONS = (
         so `x` is read from memory once. With the sum of columns every row needs all the rest, and the nests
         stay whole tensors. As LLVM's time grows faster than a long kernel, a group ends where the next nest would
         make it too long (`Costs.fits_kernel`). Off: `tx-fuse{rows=false}`. Rows that one contraction makes and
-        another uses, attention's, take both along (`tx-fuse{panels="both"}`), and go by panels of several rows
+        another uses, attention's, take both along, unless `tx-fuse{panels="none"}`, and go by panels of several rows
         (`passes/schedule_panels.py`); next to one contraction only, reading its other operand for so few rows at a
         time costs more than the rows' way through memory.
         """,
@@ -194,14 +194,29 @@ SECTIONS = (
         "Transpositions in tiles",
         """
         What is contiguous along one dim and strided along the other is walked in tiles that the first cache
-        holds, so many rows side by side (`unroll`) that the emitter transposes them in registers. Stores of
-        tiles never go past the caches: lines would be written in pieces.
+        holds, so many rows side by side (`unroll`) that the emitter transposes them in registers. That writes lines
+        in pieces, which must not go past the caches: a result that is to, and whose rows are aligned, goes through
+        a tile of the thread's own, from which whole lines are stored.
         """,
         """
         def f(x: f32[n, m], y: f32[m, n]) -> f32[m, n]:
             return x.shuffle([1, 0]) + y * y
         """,
         "buffers", "loops", ("threads", "stores"),
+    ),
+    Section(
+        "Folds across rows that no cache holds",
+        """
+        Where the second cache holds what is folded, each thread folds a few lines of neighbouring results along
+        all rows, in registers. Where it does not, that would be short runs of many pages: then it goes along a
+        page of results, eight rows at a time, with the results so far in the first cache; of each block of the
+        order there is one, and these are folded last. Only loops stand here.
+        """,
+        """
+        def f(x: f32[n, m]) -> f32[m]:
+            return x.sum([0])
+        """,
+        "buffers", "loops", ("threads",), shown=r'iv = |loop\.if|kernel',
     ),
     Section(
         "Sorting by networks, or by digits",
