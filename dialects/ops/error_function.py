@@ -110,13 +110,13 @@ def _erfc(x: np.ndarray) -> np.ndarray:
 
 @op
 class Erfc(Map):
-    """1 - erf(x), accurate where that is tiny.  |error| <= 4 ulp."""
+    """1 - erf(x), accurate where that is tiny.  |error| <= 6 ulp (f64: 4)."""
 
     numpy = _erfc
     also = ("scipy.special.erfc",)
     seeds = "Eigen erfc"
     promotes = "float"
-    ulp = 4.0
+    ulp = 6.0
     cost = 60.0
 
     @classmethod
