@@ -192,12 +192,14 @@ class Dim:
         if other.const and self.const is not None:
             return dim(self.const % other.const)
         _, rest = split_divisible(self, other)
-        if _is_remainder_below(rest, other):
+        if not rest.terms or _is_remainder_below(rest, other):
             return rest
+        if rest is not self:
+            return rest % other
         common = _common_factor(rest, other)
-        if common > 1 and rest.terms:
+        if common > 1:
             return _divided(rest, common) % _divided(other, common) * common
-        return of_atom(Call("%", rest, other)) if rest.terms else rest
+        return of_atom(Call("%", rest, other))
 
     def __xor__(self, other: DimLike) -> Dim:
         other = dim(other)

@@ -52,6 +52,15 @@ def test_text_reads_back_as_the_same_object(e: Dim):
     assert pickle.loads(pickle.dumps(e)) is e
 
 
+def test_what_a_remainder_leaves_is_divided_again():
+    n = sym("n")
+    assert (
+        (2 * n + 1) % 2 is dim(1)
+        and (4 * n + 7) % 4 is dim(3)
+        and (6 * n + 4 + 2 * sym("m")) % 6 is (2 * sym("m") + 4) % 6
+    )
+
+
 @given(expressions(), expressions(), ENVIRONMENTS)
 def test_arithmetic_is_that_of_integers(a: Dim, b: Dim, env):
     x, y = a.evaluate(env), b.evaluate(env)
