@@ -35,7 +35,7 @@ from .demand_order import demand_order
 from .epilogue import end_of_epilogue, turned
 from .matrix_units import use_matrix_units
 from .nest_builder import NestBuilder, is_inlined
-from .rows import group_rows
+from .rows import Panels, group_rows
 from .siblings import merge_siblings
 
 __all__ = ["FusionPass", "fuse"]
@@ -48,7 +48,7 @@ class FusionPass(ModulePass):
     `has_fma` says whether scalar bodies may hold fused multiply-adds: a fact of the target.  With `locations` their ops
     say which of the user's lines they come from, as debug information needs; a nest has but one line.  `matrix_units`
     names the units of a GPU (`dialects.matrix_unit`) whose order contractions may have.  `panels` says where
-    rows may have contractions (`rows.PANELS`), which a schedule then takes several rows at a time.
+    rows may have contractions (`rows.Panels`), which a schedule then takes several rows at a time.
     """
 
     name = "tx-fuse"
@@ -58,7 +58,7 @@ class FusionPass(ModulePass):
     has_fma: bool = True
     locations: bool = False
     matrix_units: tuple[str, ...] = ()
-    panels: str = "both"
+    panels: Panels = "both"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for function in [f for f in op.body.block.ops if isinstance(f, func.FuncOp)]:

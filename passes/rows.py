@@ -4,7 +4,7 @@ A group is worth making where it holds a reduction along a row: softmax is a max
 whose rows stay in cache, so memory is passed over once.  A contraction stands alone: one row of it at a time
 would read the whole right operand for every row, where tiles of several rows read it once for all of them.
 Where schedules take a panel of several rows at a time, a group may begin with a contraction, whose rows the others use,
-and end with one that uses theirs, as attention does (`PANELS`).
+and end with one that uses theirs, as attention does (`Panels`).
 A group has no more nests than make a kernel of reasonable length (`Costs.fits_kernel`); the next ones make another.
 """
 
@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import takewhile
+from typing import Literal
 
 from xdsl.ir import Block, Operation, SSAValue
 
@@ -24,14 +25,14 @@ from .kernel_figures import kernel_label
 from .remarks import listening, remark
 from .work import bytes_of, operations_of
 
-__all__ = ["PANELS", "group_rows"]
+__all__ = ["Panels", "group_rows"]
 
 #: Where contractions may stand in rows: nowhere, at either end, or at both ends and not at one alone.
-PANELS = ("none", "either", "both")
+Panels = Literal["none", "either", "both"]
 
 
-def group_rows(block: Block, costs: Costs, panels: str = "none") -> None:
-    """Group runs of adjacent nests of a block into rows, in place; `panels` is one of `PANELS`."""
+def group_rows(block: Block, costs: Costs, panels: Panels = "none") -> None:
+    """Group runs of adjacent nests of a block into rows, in place."""
     group = _Group(costs, panels)
     for op in list(block.ops):
         factors = factors_of(op) if isinstance(op, GenericOp) else None
@@ -76,7 +77,7 @@ class _Group:
     `first` has the factors of a contraction that makes the rows, `last` those of one that uses them.
     """
 
-    def __init__(self, costs: Costs, panels: str):
+    def __init__(self, costs: Costs, panels: Panels):
         self.costs, self.panels = costs, panels
         self.nests: list[GenericOp] = []
         self.leading: tuple[Dim, ...] = ()

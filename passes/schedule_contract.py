@@ -128,11 +128,13 @@ class Contraction:
         work = self.writer.grain(self.m * self.n * maximum(1, self.k), self.nest)
         block.add_op(loop.ParallelOp(str(number), 0, product(extents), body, grain=work))
 
-    def _shared(self, iterator: Dim, upper: Dim, body: Block, step: Dim | int = 1, grain: Dim | int = 1) -> Operation:
+    def shared(
+        self, iterator: Dim, upper: Dim, body: Block, step: Dim | int = 1, grain: Dim | int = 1, lower: Dim | int = 0
+    ) -> Operation:
         """A loop for the threads to share; a plain one where they share those around it."""
         if self.alone:
-            return loop.ForOp(str(iterator), 0, upper, body, step=step)
-        return loop.ParallelOp(str(iterator), 0, upper, body, step=step, grain=grain)
+            return loop.ForOp(str(iterator), lower, upper, body, step=step)
+        return loop.ParallelOp(str(iterator), lower, upper, body, step=step, grain=grain)
 
     def _in_place(self, block: Block) -> None:
         """Register tiles whose factors are read where they are, along all of K."""
@@ -154,7 +156,7 @@ class Contraction:
         panels = Block()
         panels.add_ops([made, loop.YieldOp()])
         work = self.writer.grain(self.m * self.panel * maximum(1, self.k), self.nest)
-        block.add_op(self._shared(start, self.n, panels, step=self.panel, grain=work))
+        block.add_op(self.shared(start, self.n, panels, step=self.panel, grain=work))
 
     def _fold(self, block: Block, body: Block, values: list[SSAValue], kk: Dim, upper: Dim) -> SSAValue:
         """The reduction of products in the nest's order; `body` has what the factors need."""
@@ -283,7 +285,7 @@ class Contraction:
             made = loop.ForOp(str(iterator), lower, upper, inner, unroll=unroll)
         outer = Block()
         outer.add_ops([made, loop.YieldOp()])
-        block.add_op(self._shared(group, self.panels, outer, step=beside))
+        block.add_op(self.shared(group, self.panels, outer, step=beside))
 
     def _multiply(self, block: Block, packed: SSAValue, first: Dim, last: Dim, sums: SSAValue | None) -> None:
         """Tasks of a block of rows by a group of panels; each goes through the blocks `first` to `last` of K."""
@@ -295,7 +297,7 @@ class Contraction:
         rows = bound(self.writer, body, upper * self.rows), minimum(self.m, lower * self.rows)
         self._rows_by_panels(body, packed, (first, last), sums, rows, panels)
         body.add_op(loop.YieldOp())
-        block.add_op(self._shared(task, blocks * groups, body))
+        block.add_op(self.shared(task, blocks * groups, body))
 
     def _rows_by_panels(
         self,
@@ -502,10 +504,7 @@ class Contraction:
         body.add_op(loop.YieldOp())
         row = Block()
         row.add_ops([loop.ForOp(str(j), 0, self.n, body, vector=self.width, unroll=1), loop.YieldOp()])
-        if self.alone:
-            block.add_op(loop.ForOp(str(i), first, last, row))
-        else:
-            block.add_op(loop.ParallelOp(str(i), first, last, row, grain=16))
+        block.add_op(self.shared(i, last, row, grain=16, lower=first))
 
     def _clear_if_empty(self, block: Block, sums: SSAValue, first: Dim, last: Dim) -> None:
         """Where K is 0 no block writes the sums: write the identity for ``k`` iterations below one."""

@@ -84,10 +84,7 @@ class _Panels:
         self._between(made[1:-1], task, start, stop)
         ends[1].write_rows(task, packed[1], start, stop, self._height)
         task.add_op(loop.YieldOp())
-        if self.first.alone:
-            block.add_op(loop.ForOp(str(start), 0, self.first.m, task, step=self._height))
-        else:
-            block.add_op(loop.ParallelOp(str(start), 0, self.first.m, task, step=self._height))
+        block.add_op(self.first.shared(start, self.first.m, task, step=self._height))
 
     def _contraction(self, nest: kernel.GenericOp) -> Contraction:
         """A contraction of one matrix of a stack, where rows do not say which they are of."""

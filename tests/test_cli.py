@@ -146,6 +146,7 @@ def test_knobs_are_listed():
         (["{program}", "--emit=fused", "--passes", "tx-fus"], "there is no pass 'tx-fus'; did you mean 'tx-fuse'?"),
         (["{program}", "--emit=fused", "--passes", "tx-fuse{row=true}"], "tx-fuse has no option 'row'; it has maps"),
         (["{program}", "--emit=fused", "--passes", "tx-fuse{"], "is no list of passes"),
+        (["{program}", "--emit=fused", "--passes", "tx-fuse{panels=no}"], "tx-fuse has a value that it does not take"),
         (["run", "{program}", "--input", "beta=1.0"], "missing input 'x' of softmax"),
         (["run", "{program}", "--input", "bta=1.0"], "did you mean 'beta'?"),
         (["run", "{program}", "--input", "x"], "--input 'x' has no '='"),

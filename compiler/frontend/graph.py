@@ -26,6 +26,11 @@ __all__ = ["Block", "DimTable", "Graph", "Guard", "Input", "Literal", "Loc", "No
 _serials = itertools.count()
 
 
+def moment() -> int:
+    """A number above those of all nodes made so far, and below those of later ones."""
+    return next(_serials)
+
+
 @dataclass(frozen=True)
 class Loc:
     """A place in the user's program; columns count from 0, `end_column` is after the last character."""

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from .graph import moment
 from .jumps import MADE
 from .staging_builtins import staging_error
 from .staging_iteration import Elements, StagedIterable, StagedRange
@@ -155,14 +156,17 @@ class ControlFlow:
         """A `while` run while staging as long as its condition is the same in every call.
 
         `many` makes a loop of the rounds that are left, all or some of them: `at_once` or after `UNROLL` rounds.
+        Rounds that add nothing to the program take as long as in Python, so there may be any number of them.
         """
         refusal: Exception | None = None
-        for rounds in range(LIMIT):
+        rounds = adding = 0
+        while True:
             if isinstance(truth := self._deferred(test, *state), Tensor):
                 return self._while(test, body, names, state)
             if not truth:
                 return state
-            if rounds == UNROLL or (at_once and not rounds):
+            rounds += 1
+            if rounds == (1 if at_once else UNROLL + 1):
                 try:
                     state, done = many(paying(names, state, body), state)
                 except REFUSALS as error:
@@ -171,8 +175,11 @@ class ControlFlow:
                     if done:
                         return state
                     continue
+            before = moment()
             state = body(*state)
-        raise endless(LIMIT, refusal)
+            adding += moment() > before + 1
+            if adding > LIMIT:
+                raise endless(LIMIT, refusal)
 
     def _while(
         self, test: Callable[..., Any], body: Callable[..., Any], names: tuple[str, ...], state: tuple[Any, ...]
@@ -282,9 +289,9 @@ class ControlFlow:
         state: tuple[Any, ...],
     ) -> tuple[Any, ...]:  # fmt: skip
         """A loop as so many copies of its body; those behind one that may stop it are branches."""
-        for number, item in enumerate(items):
-            if number == LIMIT and not isinstance(items, Sized):
-                raise endless(LIMIT)
+        adding = 0
+        for item in items:
+            before = moment()
             stopped = False if stop is None else state[names.index(stop)]
             if isinstance(stopped, Tensor):
                 go_on = functools.partial(body, item)
@@ -293,6 +300,9 @@ class ControlFlow:
                 break
             else:
                 state = body(item, *state)
+            adding += moment() > before + 1
+            if adding > LIMIT and not isinstance(items, Sized):
+                raise endless(LIMIT)
         return state
 
     def _for_of_tensors(

@@ -21,7 +21,7 @@ from .undefined import Undefined
 
 __all__ = ["LIMIT", "REFUSALS", "Refused", "endless", "paying"]
 
-#: The most rounds of a loop that are run while staging.
+#: The most rounds of a loop that each add to the program while it is staged.
 LIMIT = 10_000
 #: Steps of this size do not leave 64 bits in the time that anybody waits.
 _STEP = 1 << 31

@@ -53,12 +53,10 @@ def test_text_reads_back_as_the_same_object(e: Dim):
 
 
 def test_what_a_remainder_leaves_is_divided_again():
-    n = sym("n")
-    assert (
-        (2 * n + 1) % 2 is dim(1)
-        and (4 * n + 7) % 4 is dim(3)
-        and (6 * n + 4 + 2 * sym("m")) % 6 is (2 * sym("m") + 4) % 6
-    )
+    n, m = sym("n"), sym("m")
+    assert (2 * n + 1) % 2 is dim(1)
+    assert (4 * n + 7) % 4 is dim(3)
+    assert (6 * n + 4 + 2 * m) % 6 is (2 * m + 4) % 6
 
 
 @given(expressions(), expressions(), ENVIRONMENTS)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator
 from typing import Any
 
@@ -397,7 +398,18 @@ def only_numbers(x):
     return x + total if total > 8 else x[0]
 
 
-@pytest.mark.parametrize("f", [grows, collects, picks, factorials, only_numbers], ids=lambda f: f.__name__)
+def root(x):
+    """More rounds than may add to the program."""
+    r = 0
+    while r * r < 10**9:
+        r += 1
+    for k in itertools.count():
+        if k * k > 10**9:
+            break
+    return x * r + k
+
+
+@pytest.mark.parametrize("f", [grows, collects, picks, factorials, only_numbers, root], ids=lambda f: f.__name__)
 def test_a_while_that_only_python_can_run_is_written_out(f: Any):
     assert not {"for", "while"} & set(ops(same(f, X).graph(X)))
 

@@ -78,7 +78,7 @@ def det(x: Any, /) -> Tensor:
         return factorisations.det(x)
 
 
-def eig(x: Any, /) -> Any:
+def eig(x: Any, /) -> factorisations.EigResult:
     with located():
         return factorisations.eig(x)
 
