@@ -46,7 +46,7 @@ def _measured(quick: bool) -> dict[str, float]:
     samples, rounds = (1, 10**4) if quick else (_SAMPLES, 10**6)
     near, far = int(machine.cache2 / 4), 1 << 20 if quick else int(max(2 * machine.cache3, 64 << 20))
     rates = {
-        "registers": 32.0 if host_target().has("avx512f") or host_target().arch in ("aarch64", "arm64") else 16.0,
+        "registers": float(host_target().vector_registers),
         "near_rate": copy_bandwidth(1, near, samples) / 1e9,
         "far_rate": copy_bandwidth(1, far, samples) / 1e9,
         "arithmetic": fma_peak(1, 32, rounds, samples) / 2e9,

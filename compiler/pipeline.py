@@ -51,8 +51,8 @@ from .stages import STAGES, check_stage
 from .watch import Observer, PassRecord, Watch
 
 __all__ = [
-    "PASSES", "Compiled", "Stages", "code_of", "compile_graph", "function_of", "parse_pass_options", "run_stages",
-    "with_strides",
+    "PASSES", "Compiled", "Stages", "code_of", "compile_graph", "function_of", "machine_of", "parse_pass_options",
+    "run_stages", "with_strides",
 ]  # fmt: skip
 
 PASSES: dict[str, type[ModulePass]] = {
@@ -112,7 +112,7 @@ def run_stages(
     options = options or Options.of()
     target = target or (gpu_target(options.gpu) if options.gpu else host_target())
     run = _Run(program, start, stop_after, options, Observer(watch or Watch.from_knobs()), replaced)
-    machine = machine or _machine_of(target)
+    machine = machine or machine_of(target)
 
     if run.reaches("graph"):
         run.watched("graph", "stage", lambda: program)
@@ -134,7 +134,7 @@ def run_stages(
     if target.is_gpu:
         run.passes("loops", ScheduleGpuPass, warpgroups=target.has_warpgroups, boxes=target.has_box_copies)
         return run.on_gpu(target)
-    run.passes("loops", ScheduleCpuPass, vector_bits=min(target.vector_bits, ScheduleCpuPass.vector_bits))
+    run.passes("loops", ScheduleCpuPass, vector_bits=target.vector_bits)
     if run.reaches("llvm"):
         run.llvm = run.watched("llvm", "emit", lambda: emit_llvm(run.module_now(), target, options.debug))
     if run.reaches("asm") and (run.wants_text or stop_after == "asm"):
@@ -146,11 +146,12 @@ def run_stages(
     return run.finished()
 
 
-def _machine_of(target: Target) -> Machine:
-    """What the cost model takes a target to be; of this machine, what was measured."""
+def machine_of(target: Target) -> Machine:
+    """What the cost model takes a target to be: what is usual of its kind; of this machine, what was measured."""
     if target.is_gpu:
         return Machine.of_gpu(target.capability)
-    return Machine.of_figures(calibrated()) if target == host_target() else Machine()
+    usual = Machine.of_cpu(target.vector_bits, target.vector_registers)
+    return usual.measured(calibrated()) if target == host_target() else usual
 
 
 class _Run:

@@ -17,13 +17,13 @@ import numpy as np
 
 from ..passes.costs import Machine
 from ..passes.remarks import remark
-from ..runtime.calibration import calibrated
 from ..runtime.failed_checks import ERRORS
 from ..runtime.threads import default_threads
 from .cache import open_cache, tuning_key
+from .codegen.machine import host_target
 from .executable import Executable, GuardFailure, Prepared
 from .options import Options
-from .pipeline import compile_graph, function_of, run_stages
+from .pipeline import compile_graph, function_of, machine_of, run_stages
 from .profile import copy_with_strides
 
 if TYPE_CHECKING:
@@ -70,7 +70,7 @@ class Tuned(NamedTuple):
 
     def machine(self) -> Machine:
         """The machine that the program is compiled for."""
-        return Machine.of_figures({**calibrated(), **dict(self.figures)})
+        return machine_of(host_target()).measured(dict(self.figures))
 
     def remark(self, name: str) -> None:
         """Say what was tried (`explain()`)."""
@@ -112,7 +112,7 @@ class _Search:
 
     def run(self) -> Tuned:
         """Descend along one constant after the other."""
-        usual = Machine.of_figures(calibrated())
+        usual = machine_of(host_target())
         best, seen, trials = usual, {self._loops(usual)}, []
         fastest = self._call(usual)
         if fastest is None:

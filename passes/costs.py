@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from functools import lru_cache
 
 from xdsl.dialects.builtin import DictionaryAttr, FloatAttr, ModuleOp, f64
@@ -88,6 +88,11 @@ class Machine:
             block_memory=float(kibibytes << 10),
         )  # fmt: skip
 
+    @staticmethod
+    def of_cpu(vector_bits: int, registers: int) -> Machine:
+        """A CPU with so many registers of vectors; arithmetic is by whole ones, two at a time."""
+        return Machine(registers=float(registers), arithmetic=Machine.arithmetic * max(1, vector_bits // 256))
+
     def attribute(self) -> DictionaryAttr:
         """What differs from the defaults."""
         mine = {f.name: getattr(self, f.name) for f in fields(self) if getattr(self, f.name) != f.default}
@@ -104,9 +109,13 @@ class Machine:
 
     @staticmethod
     def of_figures(figures: Mapping[str, float]) -> Machine:
-        """The machine of figures by name; what another version of txc measured under other names does not count."""
+        """The machine of figures by name, with the defaults for others."""
+        return Machine().measured(figures)
+
+    def measured(self, figures: Mapping[str, float]) -> Machine:
+        """With figures by name; what another version of txc measured under other names does not count."""
         names = {f.name for f in fields(Machine)}
-        return Machine(**{name: float(value) for name, value in figures.items() if name in names})
+        return replace(self, **{name: float(value) for name, value in figures.items() if name in names})
 
     def mark(self, module: ModuleOp) -> None:
         """Say in a module that it is compiled for this machine."""
@@ -141,17 +150,27 @@ class Costs:
         """Arithmetic on elements of so many bits; an op counts as many as its declaration's `cost` says."""
         return operations * max(32, bits) / 32 / self.machine.arithmetic
 
+    def dividing(self, work: Work) -> float:
+        """The divisions and square roots of a point."""
+        return work.divisions * max(32, work.bits) / 32 / self.machine.division
+
     def moving(self, size: float, near: bool = True) -> float:
         """So many bytes read or written; `near`: while the second cache holds them."""
         return size / (self.machine.near_rate if near else self.machine.far_rate)
 
     def point(self, work: Work) -> float:
         """A point of a nest: ports and memory work side by side, so the slowest of them."""
-        wide = max(32, work.bits) / 32
-        return max(
-            self.computing(work.arithmetic, work.bits), work.divisions * wide / self.machine.division,
-            self.moving(work.bytes),
-        )  # fmt: skip
+        return max(self.computing(work.arithmetic, work.bits), self.dividing(work), self.moving(work.bytes))
+
+    def vector_bits(self, work: Work, most: int) -> int:
+        """The widest vectors that a point is worth, of at most so many bits.
+
+        Vectors as long as a line cross two lines wherever arrays are not aligned to whole ones, and they divide as fast
+        as two halves: half a line is enough for what waits for a cache or for divisions.
+        """
+        half = int(self.machine.line) * 4
+        computing = self.computing(work.arithmetic, work.bits) * most / half
+        return most if computing > max(self.dividing(work), self.moving(work.bytes)) else min(most, half)
 
     def waits_for_memory(self, work: Work) -> bool:
         """Whether a point waits for operands that no cache holds, rather than for arithmetic."""

@@ -50,9 +50,14 @@ DEPTH = 512
 FEW_ROWS, FEW_ROWS_EACH, ROWS_IN_PLACE = 8, 16, 4
 
 
-def _tile(bits: int, lanes: Lanes) -> tuple[int, int, int]:
-    """Rows, lanes and vectors of a tile: as many sums as registers hold beside a row of the panel."""
+def _tile(bits: int, columns: Dim, lanes: Lanes) -> tuple[int, int, int]:
+    """Rows, lanes and vectors of a tile: as many sums as registers hold beside a row of the panel.
+
+    There are no more lanes than columns, where their number is known.
+    """
     width = lanes.width(bits)
+    if columns.const is not None and not lanes.lanes:
+        width = min(width, 1 << max(0, columns.const - 1).bit_length())
     if width * bits >= 512:
         return 8, width, 3
     return 6, width, 2
@@ -83,7 +88,7 @@ class Contraction:
         assert nest.order is not None
         self.depth = nest.order.data.block or DEPTH
         self.state: Attribute = nest.merge.block.args[0].type
-        self.rows, self.width, self.copies = _tile(scalar_dtype(self.state).bits, lanes)
+        self.rows, self.width, self.copies = _tile(scalar_dtype(self.state).bits, self.n, lanes)
         self.panel = self.width * self.copies
         self.rows_stored = -(-self.rows // self.width) * self.width
         state = scalar_dtype(self.state)

@@ -38,10 +38,12 @@ from .schedule_search import schedule_search
 from .schedule_sort import schedule_sort
 from .schedule_walk import ScheduleWalk
 from .unit_iterators import drop_unit_iterators
-from .work import time_of
+from .work import time_of, work_at_point
 
 __all__ = ["FOREIGN", "CpuSchedule", "ScheduleCpuPass"]
 
+#: Vectors of foreign kernels, which exchange lanes: longer ones made FFTs slower by a quarter (`benchmarks/NOTES.md`).
+FOREIGN_BITS = 256
 #: The loop generators that `kernel.foreign` names.
 FOREIGN: dict[str, Callable[[LoopWriter, kernel.ForeignOp, Block, Lanes], None]] = {
     "fft": schedule_fft,
@@ -92,7 +94,7 @@ class CpuSchedule(ScheduleWalk):
         elif isinstance(op, kernel.ScatterOp):
             schedule_scatter(self.writer, op, block, self.lanes)
         elif isinstance(op, kernel.ForeignOp):
-            FOREIGN[op.fn.data](self.writer, op, block, self.lanes)
+            FOREIGN[op.fn.data](self.writer, op, block, self.lanes.at_most(FOREIGN_BITS))
 
     def _remark(self, op: kernel.GenericOp | kernel.RowsOp) -> None:
         """What a piece of parallel work is."""
@@ -111,12 +113,14 @@ class CpuSchedule(ScheduleWalk):
         before = block.last_op
         if not done:
             drop_unit_iterators(nest)
+        costs = self.writer.costs
+        lanes = self.lanes.at_most(costs.vector_bits(work_at_point(nest, costs), self.lanes.vector_bits))
         if not nest.is_reduction:
-            schedule_map(self.writer, nest, block, self.lanes, done, serial)
+            schedule_map(self.writer, nest, block, lanes, done, serial)
         elif nest.is_scan:
-            schedule_scan(self.writer, nest, block, self.lanes, done, serial)
+            schedule_scan(self.writer, nest, block, lanes, done, serial)
         elif not done and (factors := factors_of(nest)) is not None:
             schedule_contraction(self.writer, nest, factors, block, self.lanes)
         else:
-            schedule_reduction(self.writer, nest, block, self.lanes, done, serial)
+            schedule_reduction(self.writer, nest, block, lanes, done, serial)
         carry_loc(nest, block, before)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from xdsl.ir import Block, Operation
 
@@ -34,6 +34,10 @@ class Lanes:
     lanes: int = 0
     unroll: int = 0
     crossing: bool = True
+
+    def at_most(self, vector_bits: int) -> Lanes:
+        """With vectors of no more bits."""
+        return replace(self, vector_bits=min(self.vector_bits, vector_bits))
 
     def width(self, bits: int) -> int:
         return self.lanes or max(1, self.vector_bits // max(8, bits))

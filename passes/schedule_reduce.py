@@ -8,6 +8,7 @@ first cache, so that memory is read in long runs.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from xdsl.ir import Attribute, Block, SSAValue
 
@@ -17,7 +18,7 @@ from ..dialects.body_builder import BodyBuilder
 from ..dialects.dims import Dim, Sym, dim, minimum, packed_strides, sym
 from ..dialects.index_map import product
 from ..dialects.order import Order
-from .loop_writer import Access, LoopWriter, accesses, body_cost, buffer_info, either
+from .loop_writer import Access, LoopWriter, accesses, body_cost, buffer_info
 from .row_panels import panels_of
 from .schedule_map import Group, Lanes, choose_lanes, groups_of, point_of
 from .shared_loops import Level, add_loops
@@ -38,68 +39,98 @@ def schedule_reduction(
     if not groups and not serial and not done and _is_long(writer, nest):
         _in_blocks(writer, nest, block, lanes, walks)
         return
-    k = Sym(f"d{nest.n_parallel}")
-    across = bool(groups) and _across(nest, walks, k, groups[-1].symbols[-1])
-
-    def at_once(block: Block) -> None:
-        _at_once(writer, nest, block, lanes, groups, walks, done, across, serial)
-
+    across = bool(groups) and _across(nest, walks, Sym(f"d{nest.n_parallel}"), groups[-1].symbols[-1])
+    folds = _Folds(writer, nest, lanes, walks, groups, done, across, serial)
     if across and not serial and not done and _may_sweep(writer, nest, walks, groups[-1]):
-        excess = _past_caches(writer, nest, groups[-1])
-        return either(block, excess, lambda b: _in_sweeps(writer, nest, b, lanes, groups, walks, excess), at_once)
-    return at_once(block)
-
-
-def _at_once(
-    writer: LoopWriter,
-    nest: kernel.GenericOp,
-    block: Block,
-    lanes: Lanes,
-    groups: list[Group],
-    walks: list[Access],
-    done: dict[Sym, Dim],
-    across: bool,
-    serial: bool,
-) -> None:
-    """Each result's fold in registers, from its first element to its last."""
-    iterators = [writer.fresh() for _ in groups]
-    point = {**done, **point_of(groups, iterators)}
-    body = Block()
-    width = 1 if across else choose_lanes(lanes, _entering(nest, walks), 1)[0]
-    if across and (count := _steps(nest)):
-        states = _step_by_step(writer, nest, body, point, dim(0), count, writer.identity(nest, body))
+        writer.either(block, _past_caches(writer, nest, groups[-1]), folds.in_sweeps, folds.at_once)
     else:
-        states = fold(writer, nest, body, point, dim(0), nest.extents.data[-1], width)
-    writer.finish(nest, states, point, body)
-    work = nest.extents.data[-1]
-    _around(writer, nest, block, groups, iterators, body, lanes, walks, work, across, serial)
+        folds.at_once(block)
 
 
-def _around(
-    writer: LoopWriter,
-    nest: kernel.GenericOp,
-    block: Block,
-    groups: list[Group],
-    iterators: list[Dim],
-    body: Block,
-    lanes: Lanes,
-    walks: list[Access],
-    work: Dim,
-    across: bool,
-    serial: bool,
-) -> None:
-    """The loops over results around a fold of `work` elements; with `across` the innermost has lanes."""
-    levels = [Level(i, g.extent) for i, g in zip(iterators, groups)]
-    if across:
-        body.add_op(loop.YieldOp())
-        width = choose_lanes(lanes, walks, body_cost(nest))[0]
-        unroll = lanes.unroll or _side_by_side(writer, nest, walks, groups[-1], width)
-        innermost = levels.pop()
-        if not levels and not serial:
-            return block.add_op(_lane_chunks(writer, innermost.extent, innermost.iterator, body, width, unroll))
-        body = Block([loop.ForOp(str(innermost.iterator), 0, innermost.extent, body, vector=width, unroll=unroll)])
-        work = work * innermost.extent
-    return add_loops(writer, block, levels, body, work, time_of(nest, writer.costs), serial)
+@dataclass(frozen=True)
+class _Folds:
+    """The folds of one nest, a result each; with `across` the innermost loop over results has lanes."""
+
+    writer: LoopWriter
+    nest: kernel.GenericOp
+    lanes: Lanes
+    walks: list[Access]
+    groups: list[Group]
+    done: dict[Sym, Dim]
+    across: bool
+    serial: bool
+
+    def at_once(self, block: Block) -> None:
+        """Each result's fold in registers, from its first element to its last."""
+        nest, writer = self.nest, self.writer
+        iterators = [writer.fresh() for _ in self.groups]
+        point = {**self.done, **point_of(self.groups, iterators)}
+        body = Block()
+        width = 1 if self.across else choose_lanes(self.lanes, _entering(nest, self.walks), 1)[0]
+        if self.across and (count := _steps(nest)):
+            states = _step_by_step(writer, nest, body, point, dim(0), count, writer.identity(nest, body))
+        else:
+            states = fold(writer, nest, body, point, dim(0), nest.extents.data[-1], width)
+        writer.finish(nest, states, point, body)
+        self._around(block, iterators, body, nest.extents.data[-1])
+
+    def _around(self, block: Block, iterators: list[Dim], body: Block, work: Dim) -> None:
+        """The loops over results around a fold of `work` elements."""
+        nest, writer = self.nest, self.writer
+        levels = [Level(i, g.extent) for i, g in zip(iterators, self.groups)]
+        if self.across:
+            body.add_op(loop.YieldOp())
+            width = choose_lanes(self.lanes, self.walks, body_cost(nest))[0]
+            unroll = self.lanes.unroll or _side_by_side(writer, nest, self.walks, self.groups[-1], width)
+            innermost = levels.pop()
+            if not levels and not self.serial:
+                return block.add_op(_lane_chunks(writer, innermost.extent, innermost.iterator, body, width, unroll))
+            body = Block([loop.ForOp(str(innermost.iterator), 0, innermost.extent, body, vector=width, unroll=unroll)])
+            work = work * innermost.extent
+        return add_loops(writer, block, levels, body, work, time_of(nest, writer.costs), self.serial)
+
+    def in_sweeps(self, block: Block) -> None:
+        """A fold in two stages: blocks of rows by bands of columns, then the blocks' values of each result."""
+        nest, writer = self.nest, self.writer
+        extent, side = nest.extents.data[-1], writer.costs.band
+        size = _order(nest).block or side
+        blocks, outer = (extent + (size - 1)) // size, [g.extent for g in self.groups[:-1]]
+        iterators = [writer.fresh() for _ in self.groups]
+        number, band, row = (writer.fresh() for _ in range(3))
+        column, columns, point = iterators[-1], self.groups[-1].extent, point_of(self.groups, iterators)
+        *around, plane, step = packed_strides((*outer, blocks, columns))
+        partials = [
+            writer.allocate(block, BufferInfo(scalar_dtype(t), (*outer, columns, blocks), (*around, step, plane)))
+            for t in state_types(nest)
+        ]
+        width, unroll = choose_lanes(self.lanes, _entering(nest, self.walks), writer.costs.copies(body_cost(nest), 1))
+        first, last, stop = number * size, minimum(extent, number * size + size), minimum(columns, band + side)
+
+        def across(states: Sequence[SSAValue], body: Block) -> Block:
+            """A loop across the band, which stores what the results so far have become."""
+            for value, buffer in zip(states, partials):
+                body.add_op(loop.StoreOp(value, buffer, [*iterators, number]))
+            body.add_op(loop.YieldOp())
+            return Block([loop.ForOp(str(column), band, stop, body, vector=width, unroll=unroll)])
+
+        def sweeps(lower: Dim, upper: Dim, rows: int) -> loop.ForOp:
+            body = Block()
+            loads = [loop.LoadOp(buffer, [*iterators, number]) for buffer in partials]
+            body.add_ops(loads)
+            states = _step_by_step(writer, nest, body, point, row, rows, [load.result for load in loads])
+            steps = across(states, body)
+            steps.add_op(loop.YieldOp())
+            return loop.ForOp(str(row), lower, upper, steps, step=rows)
+
+        start, rows = Block(), writer.costs.rows
+        task, whole = across(writer.identity(nest, start), start), first + (last - first) // rows * rows
+        task.add_ops([sweeps(first, whole, rows), sweeps(whole, last, 1)])
+        levels = [*(Level(i, e) for i, e in zip(iterators, outer)), Level(number, blocks), Level(band, columns, side)]
+        add_loops(writer, block, levels, task, dim(size * side), time_of(nest, writer.costs), serial=False)
+
+        body = Block()
+        writer.finish(nest, fold_partials(writer, nest, body, partials, iterators, blocks), point, body)
+        self._around(block, iterators, body, blocks)
 
 
 def _side_by_side(writer: LoopWriter, nest: kernel.GenericOp, walks: list[Access], group: Group, width: int) -> int:
@@ -296,17 +327,13 @@ def _in_blocks(writer: LoopWriter, nest: kernel.GenericOp, block: Block, lanes: 
     writer.finish(nest, fold_partials(writer, nest, block, partials, [], blocks), {}, block)
 
 
-# Sweeps
-
-
 def _may_sweep(writer: LoopWriter, nest: kernel.GenericOp, walks: list[Access], group: Group) -> bool:
     """Whether a fold goes along rows of memory that lie one after another, and waits for memory, not for arithmetic."""
     order, inner = _order(nest), group.symbols[-1]
     in_pieces = order.kind == "free" or (order.kind == "tree" and order.lanes == 1)
     in_rows = all((s := w.step(inner)) is not None and s.const in (0, 1) for w in walks)
-    return (
-        in_pieces and in_rows and not _steps(nest) and writer.costs.waits_for_memory(work_at_point(nest, writer.costs))
-    )
+    waits = writer.costs.waits_for_memory(work_at_point(nest, writer.costs))
+    return in_pieces and in_rows and not _steps(nest) and waits
 
 
 def _past_caches(writer: LoopWriter, nest: kernel.GenericOp, group: Group) -> Dim:
@@ -315,55 +342,3 @@ def _past_caches(writer: LoopWriter, nest: kernel.GenericOp, group: Group) -> Di
     size = product(nest.extents.data) * element - int(costs.machine.cache2)
     long, many = group.extent * element - int(costs.machine.page) // 4, nest.extents.data[-1] - 4 * costs.rows
     return minimum(size, minimum(long, many))
-
-
-def _in_sweeps(
-    writer: LoopWriter,
-    nest: kernel.GenericOp,
-    block: Block,
-    lanes: Lanes,
-    groups: list[Group],
-    walks: list[Access],
-    excess: Dim,
-) -> None:
-    """A fold in two stages: blocks of rows by bands of columns, then the blocks' values of each result."""
-    extent, side = nest.extents.data[-1], writer.costs.band
-    size = _order(nest).block or side
-    blocks, outer = (extent + (size - 1)) // size, [g.extent for g in groups[:-1]]
-    iterators = [writer.fresh() for _ in groups]
-    number, band, row = (writer.fresh() for _ in range(3))
-    column, columns, point = iterators[-1], groups[-1].extent, point_of(groups, iterators)
-    *around, plane, step = packed_strides((*outer, blocks, columns))
-    with writer.only_where(excess):
-        partials = [
-            writer.allocate(block, BufferInfo(scalar_dtype(t), (*outer, columns, blocks), (*around, step, plane)))
-            for t in state_types(nest)
-        ]
-    width, unroll = choose_lanes(lanes, _entering(nest, walks), writer.costs.copies(body_cost(nest), 1))
-    first, last, stop = number * size, minimum(extent, number * size + size), minimum(columns, band + side)
-
-    def across(states: Sequence[SSAValue], body: Block) -> Block:
-        """A loop across the band, which stores what the results so far have become."""
-        for value, buffer in zip(states, partials):
-            body.add_op(loop.StoreOp(value, buffer, [*iterators, number]))
-        body.add_op(loop.YieldOp())
-        return Block([loop.ForOp(str(column), band, stop, body, vector=width, unroll=unroll)])
-
-    def sweeps(lower: Dim, upper: Dim, rows: int) -> loop.ForOp:
-        body = Block()
-        loads = [loop.LoadOp(buffer, [*iterators, number]) for buffer in partials]
-        body.add_ops(loads)
-        states = _step_by_step(writer, nest, body, point, row, rows, [load.result for load in loads])
-        steps = across(states, body)
-        steps.add_op(loop.YieldOp())
-        return loop.ForOp(str(row), lower, upper, steps, step=rows)
-
-    start, rows = Block(), writer.costs.rows
-    task, whole = across(writer.identity(nest, start), start), first + (last - first) // rows * rows
-    task.add_ops([sweeps(first, whole, rows), sweeps(whole, last, 1)])
-    levels = [*(Level(i, e) for i, e in zip(iterators, outer)), Level(number, blocks), Level(band, columns, side)]
-    add_loops(writer, block, levels, task, dim(size * side), time_of(nest, writer.costs), serial=False)
-
-    body = Block()
-    writer.finish(nest, fold_partials(writer, nest, body, partials, iterators, blocks), point, body)
-    _around(writer, nest, block, groups, iterators, body, lanes, walks, blocks, across=True, serial=False)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
 from xdsl.dialects import func
 from xdsl.ir import Block, Operation, SSAValue
@@ -11,7 +11,7 @@ from ..dialects.attributes import BufferType
 from ..dialects.dim_rules import linear_in
 from ..dialects.dims import Dim, Sym, dim
 from ..dialects.index_map import IndexMap
-from ..dialects.kernel import CallOp, ForeignOp, ForOp, GenericOp, ScatterOp, WhileOp, shape_of
+from ..dialects.kernel import CallOp, ForeignOp, ForOp, GenericOp, ReadOp, ScatterOp, WhileOp, shape_of
 from ..dialects.registry import OPS, Map
 from .costs import Costs, Work, assumed_number
 
@@ -89,20 +89,28 @@ def work_at_point(nest: GenericOp, costs: Costs) -> Work:
         arithmetic, divisions = arithmetic + done[0], divisions + done[1]
     operands = [*zip(nest.ins, nest.maps_in()), *zip(nest.outs, nest.maps_out())]
     dtypes = [shape_of(v.type)[0] for v, _ in operands]
-    moved = sum(_brought(v, m, nest, costs.machine.line) for v, m in operands if _is_everywhere(nest, m))
+    distinct = {(v, _movement(m)): (v, m.exprs) for v, m in operands if _is_everywhere(nest, m)}
+    reads = [(op.source, op.index.data) for op in nest.body.block.ops if isinstance(op, ReadOp)]
+    moved = sum(_brought(v, exprs, nest, costs.machine.line) for v, exprs in (*distinct.values(), *reads))
     if nest.order is not None and nest.order.data.product:
         moved = 0  # tiles of a contraction read each element many times while it is at hand
     bits = max((d.part.bits for d in dtypes), default=32)
     return Work(arithmetic, divisions, moved, bits)
 
 
-def _brought(value: SSAValue, index: IndexMap, nest: GenericOp, line: float) -> float:
+def _movement(index: IndexMap) -> tuple[Dim, ...]:
+    """What of a place depends on iterators; those that differ by a shift (stencils) share their bytes."""
+    start = dict.fromkeys(index.bounds, dim(0))
+    return tuple(e - e.substitute(start) for e in index.exprs)
+
+
+def _brought(value: SSAValue, exprs: Sequence[Dim], nest: GenericOp, line: float) -> float:
     """The bytes that move for an element: with it comes what lies between it and the next one, up to a line."""
     assert isinstance(value.type, BufferType)
     info, iterators = value.type.data, {Sym(f"d{i}") for i in range(len(nest.extents.data))}
-    if any(e.symbol in iterators and stride is dim(1) for e, stride in zip(index.exprs, info.strides)):
+    if any(e.symbol in iterators and stride is dim(1) for e, stride in zip(exprs, info.strides)):
         return info.dtype.bytes
-    walk = linear_in(info.address(index.exprs), iterators)
+    walk = linear_in(info.address(exprs), iterators)
     if walk is None:
         return info.dtype.bytes
     steps = [abs(step.const) for step in walk[0].values() if step.const is not None]

@@ -92,3 +92,7 @@ class Target:
         if self.is_gpu:
             return 32
         return 256 if self.has("avx") else 128
+
+    @property
+    def vector_registers(self) -> int:
+        return 32 if self.has("avx512f") or self.arch in ("aarch64", "arm64", "riscv64") else 16

@@ -64,6 +64,7 @@ def test_the_slowest_port_decides():
         (lambda x: -x[:, 2], 64 + 4),  # a line each
         (lambda x: x + x.T[:4, :1], 4 + 4),  # of the column there is an element a row
         (lambda x: x[:4, :4] + x[:4, :4].T, 4 + 4 + 4),  # one of the iterators goes along the lines
+        (lambda x: x[:-1, 1:] + x[1:, :-1] * x[1:, 1:], 4 + 4),  # a shift brings nothing new
     ],
 )
 def test_an_element_brings_what_lies_before_the_next(function: Any, bytes_: int):
@@ -71,6 +72,31 @@ def test_an_element_brings_what_lies_before_the_next(function: Any, bytes_: int)
     assert module is not None
     (nest,) = (op for op in module.walk() if isinstance(op, GenericOp))
     assert work_at_point(nest, Costs()).bytes == bytes_
+
+
+@pytest.mark.parametrize(
+    ("function", "bytes_"),
+    [
+        (lambda x, i: np.take(x, i), 64 + 8 + 4),  # a line for each place that data give
+        (lambda x, i: np.take(x, i, axis=0), 4 + 4),  # of rows at such places
+    ],
+)
+def test_places_that_are_computed_bring_lines(function: Any, bytes_: int):
+    graph = txc.jit(function).graph(X, np.array([0, 3]))
+    module = run_stages(graph, Options.of(), stop_after="buffers").module
+    assert module is not None
+    *_, nest = (op for op in module.walk() if isinstance(op, GenericOp) and not op.is_reduction)
+    assert work_at_point(nest, Costs()).bytes == bytes_
+
+
+def test_vectors_are_as_long_as_a_line_where_arithmetic_decides():
+    costs = Costs(Machine.of_cpu(512, 32))
+    assert costs.computing(20) == Costs().computing(10)
+    assert costs.vector_bits(Work(arithmetic=10, bytes=8), 512) == 512
+    assert costs.vector_bits(Work(arithmetic=1, bytes=8), 512) == 256  # a cache decides
+    assert costs.vector_bits(Work(arithmetic=10, divisions=4, bytes=8), 512) == 256  # the divider
+    assert [costs.vector_bits(Work(arithmetic=10), bits) for bits in (128, 256)] == [128, 256]
+    assert [costs.vector_bits(Work(bytes=8), bits) for bits in (128, 256)] == [128, 256]
 
 
 def test_light_arithmetic_waits_for_memory():
@@ -89,7 +115,7 @@ def test_a_unit_of_work_is_what_native_entries_compare_with():
 
 def test_long_bodies_are_worth_a_thread_earlier():
     def text(function: Any) -> str:
-        return stage(function, "loops")
+        return stage(function, "loops", Machine())
 
     assert 'step = #tx.dim<"16384">' in text(lambda x: x.reshape(-1) + 1)
     steps = re.findall(r'step = #tx.dim<"(\d+)">, kind', text(lambda x: np.exp(np.exp(x.reshape(-1))) / x.reshape(-1)))
