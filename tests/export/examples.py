@@ -49,7 +49,7 @@ CASES: dict[str, Any] = {
     "mlp.layer": lambda: (_normal(33, 64), _normal(64, 20), _normal(20)),
     "mlp.mlp": lambda: (_normal(30, 64), *_weights()),
     "mlp_digits.mlp_digits": lambda: (_table()[:1300], *_weights()),
-    "pairwise_distance.pairwise_distance": lambda: (_normal(50, 8), _normal(90, 8)),
+    "pairwise_distance.pairwise_distance": lambda: (_normal(150, 8), _normal(190, 8)),
     "softmax.softmax": lambda: (_normal(700, 130), 1.5),
 }
 
