@@ -168,9 +168,13 @@ class Costs:
         Vectors as long as a line cross two lines wherever arrays are not aligned to whole ones, and they divide as fast
         as two halves: half a line is enough for what waits for a cache or for divisions.
         """
-        half = int(self.machine.line) * 4
-        computing = self.computing(work.arithmetic, work.bits) * most / half
-        return most if computing > max(self.dividing(work), self.moving(work.bytes)) else min(most, half)
+        computing = self.computing(work.arithmetic, work.bits) * most / self.half_line
+        return most if computing > max(self.dividing(work), self.moving(work.bytes)) else min(most, self.half_line)
+
+    @property
+    def half_line(self) -> int:
+        """Bits of half a line."""
+        return int(self.machine.line) * 4
 
     def waits_for_memory(self, work: Work) -> bool:
         """Whether a point waits for operands that no cache holds, rather than for arithmetic."""

@@ -113,14 +113,26 @@ class CpuSchedule(ScheduleWalk):
         before = block.last_op
         if not done:
             drop_unit_iterators(nest)
-        costs = self.writer.costs
-        lanes = self.lanes.at_most(costs.vector_bits(work_at_point(nest, costs), self.lanes.vector_bits))
         if not nest.is_reduction:
-            schedule_map(self.writer, nest, block, lanes, done, serial)
+            schedule_map(self.writer, nest, block, self._lanes(nest), done, serial)
         elif nest.is_scan:
-            schedule_scan(self.writer, nest, block, lanes, done, serial)
+            schedule_scan(self.writer, nest, block, self._lanes(nest), done, serial)
         elif not done and (factors := factors_of(nest)) is not None:
             schedule_contraction(self.writer, nest, factors, block, self.lanes)
         else:
-            schedule_reduction(self.writer, nest, block, lanes, done, serial)
+            schedule_reduction(self.writer, nest, block, self._lanes(nest), done, serial)
         carry_loc(nest, block, before)
+
+    def _lanes(self, nest: kernel.GenericOp) -> Lanes:
+        """Vectors as long as the nest is worth."""
+        costs, most = self.writer.costs, self.lanes.vector_bits
+        work = work_at_point(nest, costs)
+        bits = costs.vector_bits(work, most)
+        if listening() and most > costs.half_line:
+            why = "arithmetic decides" if bits == most else "arithmetic does not decide"
+            choices = {
+                "arithmetic by half lines": costs.computing(work.arithmetic, work.bits) * most / costs.half_line,
+                "divisions": costs.dividing(work), "caches": costs.moving(work.bytes),
+            }  # fmt: skip
+            remark("vectors", kernel_label(nest), f"{bits} bits", why, choices, nest)
+        return self.lanes.at_most(bits)

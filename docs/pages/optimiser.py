@@ -46,7 +46,7 @@ DECIDES = {
     "cache1": "sides of tiles of a transposition",
     "cache2": "how much of a long scan is passed twice; folds across rows that it does not hold go in sweeps",
     "cache3": "from which size on results go past the caches: a quarter of it",
-    "line": "how many results fold side by side",
+    "line": "how many results fold side by side; vectors as long as one have to be worth it",
     "page": "bands of scans and folds along outer dims",
     "registers": "copies of unrolled bodies, sums held while rows are folded",
     "near_rate": "what a value costs that is kept, bytes a ns",
@@ -63,7 +63,8 @@ DECIDES = {
 class Section:
     """A decision: `code` from stage `before` to stage `after`, of which only lines that match `shown` stand here.
 
-    `instead` are options of passes for the form before, where the decision is one within a stage.
+    `instead` are options of passes for the form before, where the decision is one within a stage.  `processor` is
+    what it is compiled for.
     """
 
     title: str
@@ -74,6 +75,7 @@ class Section:
     kinds: tuple[str, ...] = ()
     shown: str = ""
     instead: str = ""
+    processor: str = "x86-64-v3"
 
 
 SECTIONS = (
@@ -205,6 +207,20 @@ SECTIONS = (
         "buffers", "loops", ("threads", "stores"),
     ),
     Section(
+        "How long vectors are",
+        """
+        With AVX-512 a vector can be as long as a line. Of arrays that are not aligned to lines, as NumPy's need not
+        be, each such vector crosses two, and divisions take as long as by halves: so vectors are half as long where
+        a cache or the divider is what a kernel waits for, as the sum does here. Products of matrices always have
+        long ones.
+        """,
+        """
+        def f(x: f32[n], y: f32[m]) -> (f32[n], f32[m]):
+            return exp(-exp(x)), y + y
+        """,
+        "buffers", "loops", ("vectors",), shown="generic|vector = |math|addf", processor="x86-64-v4",
+    ),
+    Section(
         "Folds across rows that no cache holds",
         """
         Where the second cache holds what is folded, each thread folds a few lines of neighbouring results along
@@ -259,10 +275,9 @@ def _section(section: Section) -> str:
 
 def _compiled(section: Section, stage: str, passes: str = "") -> str:
     (function,) = parse(textwrap.dedent(section.code).lstrip(), "optimiser.tx").functions.values()
-    target = make_target("x86_64-unknown-linux-gnu", "x86-64-v3")
-    made = run_stages(
-        function.graph(), Options.of(passes=passes), stop_after=stage, target=target, machine=Machine()
-    )  # fmt: skip
+    target = make_target("x86_64-unknown-linux-gnu", section.processor)
+    machine = Machine.of_cpu(target.vector_bits, target.vector_registers)
+    made = run_stages(function.graph(), Options.of(passes=passes), stop_after=stage, target=target, machine=machine)
     lines = _short(str(made.module)).splitlines()[1:-1]
     return "\n".join(line[2:] for line in lines if re.search(section.shown, line))
 

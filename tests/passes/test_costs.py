@@ -18,6 +18,7 @@ from txc.compiler.pipeline import compile_graph, run_stages
 from txc.dialects.dims import dim, sym
 from txc.dialects.kernel import GenericOp
 from txc.passes.costs import WORK_UNITS, Costs, Machine, Work
+from txc.passes.remarks import recorded
 from txc.passes.work import work_at_point
 from txc.runtime.call import LIGHT
 from txc.runtime.loader import can_load
@@ -97,6 +98,22 @@ def test_vectors_are_as_long_as_a_line_where_arithmetic_decides():
     assert costs.vector_bits(Work(arithmetic=10, divisions=4, bytes=8), 512) == 256  # the divider
     assert [costs.vector_bits(Work(arithmetic=10), bits) for bits in (128, 256)] == [128, 256]
     assert [costs.vector_bits(Work(bytes=8), bits) for bits in (128, 256)] == [128, 256]
+
+
+def test_the_length_of_vectors_is_told():
+    def told(bits: int) -> list[str]:
+        with recorded() as remarks:
+            stage(
+                lambda x: np.exp(np.exp(x)),
+                "loops",
+                Machine.of_cpu(bits, 32),
+                passes=f"tx-schedule-cpu{{vector_bits={bits}}}",
+            )
+        return [str(r) for r in remarks if r.kind == "vectors"]
+
+    (line,) = told(512)
+    assert "512 bits: arithmetic decides" in line
+    assert not told(256)
 
 
 def test_light_arithmetic_waits_for_memory():
