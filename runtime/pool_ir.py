@@ -38,8 +38,8 @@ define internal ptr @slot(ptr %pool, i64 %index) nounwind {
   ret ptr %slot
 }
 
-; Wakes the owner of %parker if it sleeps or is about to.
-define internal void @unpark(ptr %parker) nounwind {
+; Wakes the owner of %parker if it sleeps or is about to.  Workers, whose slots begin with theirs, wake on other CPUs.
+define internal void @unpark(ptr %parker, i1 %worker) nounwind {
   %word = load atomic i32, ptr %parker seq_cst, align 4
   %asleep = icmp eq i32 %word, 1
   br i1 %asleep, label %take, label %out
@@ -48,6 +48,11 @@ take:
   %mine = icmp eq i32 %old, 1
   br i1 %mine, label %wake, label %out
 wake:
+  br i1 %worker, label %apart, label %signal
+apart:
+  call void @keep_away(ptr %parker)
+  br label %signal
+signal:
   call void @signal(ptr %parker)
   br label %out
 out:
@@ -121,7 +126,7 @@ report:
   br i1 %last, label %finish, label %none
 finish:                                 ; the caller may be gone and in its next region: a stray wake does no harm
   %caller = call ptr @slot(ptr %pool, i64 0)
-  call void @unpark(ptr %caller)
+  call void @unpark(ptr %caller, i1 false)
   ret i1 true
 none:
   ret i1 true
@@ -138,6 +143,7 @@ entry:
   %spins = load i64, ptr %spins.at, align 8
   %parker = call ptr @slot(ptr %pool, i64 %index)
   %inside.at = getelementptr inbounds i8, ptr %parker, i64 $inside
+  call void @introduce(ptr %parker)
   br label %watch
 watch:                                  ; -1 is no epoch: the first look enters a region that is under way
   %seen = phi i64 [ -1, %entry ], [ %seen, %idle ], [ %epoch, %enter ], [ %seen, %sleep ], [ %seen, %stay ]
@@ -234,7 +240,7 @@ publish:
 wake:
   %index = phi i64 [ 1, %publish ], [ %next, %wake ]
   %slot = call ptr @slot(ptr %pool, i64 %index)
-  call void @unpark(ptr %slot)
+  call void @unpark(ptr %slot, i1 true)
   %next = add i64 %index, 1
   %more = icmp slt i64 %next, %participants
   br i1 %more, label %wake, label %take_part
@@ -348,7 +354,7 @@ each:
   br i1 %any, label %wake, label %out
 wake:
   %slot = call ptr @slot(ptr %pool, i64 %index)
-  call void @unpark(ptr %slot)
+  call void @unpark(ptr %slot, i1 false)
   %next = add i64 %index, 1
   br label %each
 out:

@@ -24,9 +24,15 @@ class Parker(ctypes.Structure):
 
 
 class Slot(ctypes.Structure):
-    """One participant.  Callers read ``parker`` for every region, workers write ``inside``: separate lines."""
+    """One participant.  Callers read ``parker`` for every region, workers write ``inside``: separate lines.
 
-    _fields_ = _line(("parker", Parker)) + _line(("inside", ctypes.c_int64))
+    ``thread`` is a worker's number in the system, ``avoids`` one more than the CPU that it is kept away from (0: none),
+    and ``left`` tells whether the CPUs that were left to it still are those.
+    """
+
+    _fields_ = _line(
+        ("parker", Parker), ("thread", ctypes.c_int32), ("avoids", ctypes.c_int32), ("left", ctypes.c_int64)
+    ) + _line(("inside", ctypes.c_int64))
 
 
 class State(ctypes.Structure):
