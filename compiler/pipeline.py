@@ -124,7 +124,7 @@ def run_stages(
     run.passes("canonical", CanonicalizePass)
     run.passes("layout", LayoutSwapPass)
     run.passes("evals", EvalInsertionPass)
-    units = allowed_units(target.capability, options.fastmath)
+    units = allowed_units(target.capability, options.fastmath, target.features.split(","))
     run.passes(
         "fused", FusionPass, has_fma=target.has_fma, locations=options.debug, matrix_units=units,
         panels="either" if target.is_gpu else "both",

@@ -1,9 +1,9 @@
-"""The matrix units of GPUs: what each multiplies, how its operands lie in block memory, and what allows its order.
+"""Matrix units: what each multiplies, what allows its order, and how operands lie in the block memory of GPUs.
 
 One table, by which contractions are chosen, scheduled, emitted and interpreted.  Shapes and names are those of the
-PTX manual ("Matrix multiply-accumulate operation using mma instruction").
+PTX manual ("Matrix multiply-accumulate operation using mma instruction"); those of CPUs have tiles (`loop_tile.py`).
 
-**Pieces.**  Operands come into block memory in pieces of lines of 128 bytes.  A line holds elements along K of one row
+**Pieces.**  On GPUs operands come into block memory in pieces of lines of 128 bytes.  A line holds elements along K of one row
 of A or one column of B, or, where the piece is `turned`, elements of neighbouring rows (columns) at one place along K.
 Lines are cut into granules, which are what four threads of a warp hold of a row at once: 16 bytes, or four elements
 where these are wider.  Granule ``g`` of line ``l`` lies at place ``g ^ l % (granules of a line)``: so eight threads
@@ -33,7 +33,8 @@ class MatrixUnit:
     `factors` are the element types of A and B as they lie in block memory, `sums` that of the result; `ptx` says the
     types as ``mma.sync`` does.  There from compute capability `least` on, as ten times the major one plus the minor.
     `allowed` is what ``fastmath`` has to hold, empty where sums are exact in any order.  Factors are first brought
-    into the unit's format by LLVM's intrinsic `convert`, if there is one.  `warpgroup`: ``wgmma`` has it too.
+    into the unit's format by LLVM's intrinsic `convert`, if there is one.  `warpgroup`: ``wgmma`` has it too.  A unit
+    of a CPU has 16 columns, and instead of `ptx` and `least` the `feature` of its target.
     """
 
     name: str
@@ -46,6 +47,7 @@ class MatrixUnit:
     allowed: str = ""
     convert: str = ""
     warpgroup: bool = False
+    feature: str = ""
 
     @property
     def element(self) -> DType:
@@ -99,13 +101,15 @@ UNITS = (
     MatrixUnit("f64", ("f64", "f64"), "f64", 8, 4, "f64.f64.f64.f64", allowed="reassoc"),
     MatrixUnit("f64_k8", ("f64", "f64"), "f64", 16, 8, "f64.f64.f64.f64", least=90, allowed="reassoc"),
     *(_bytes(a, b) for a in ("i8", "u8") for b in ("i8", "u8")),
+    MatrixUnit("bf16_tile", ("bf16", "bf16"), "f32", 16, 32, "", allowed="reassoc", feature="amx-bf16"),
 )
 
 
-def allowed_units(capability: int, fastmath: Iterable[str]) -> tuple[str, ...]:
-    """The names of the units that a machine has and whose order of sums is allowed."""
-    allowed = {"", *fastmath}
-    return tuple(u.name for u in UNITS if u.least <= capability and u.allowed in allowed)
+def allowed_units(capability: int, fastmath: Iterable[str], features: Iterable[str] = ()) -> tuple[str, ...]:
+    """The names of the units that a GPU of a capability, or a CPU, has and whose order of sums is allowed."""
+    allowed, there = {"", *fastmath}, {f.removeprefix("+") for f in features}
+    has = (u.feature in there if u.feature else u.least <= capability for u in UNITS)
+    return tuple(u.name for u, is_there in zip(UNITS, has) if is_there and u.allowed in allowed)
 
 
 def unit_of(factors: Sequence[str], order: Order) -> MatrixUnit | None:

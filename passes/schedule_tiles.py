@@ -1,0 +1,289 @@
+"""Contractions in the order of a CPU's matrix unit: both operands packed into tiles, folds of products of tiles.
+
+The right operand is packed once, in panels of two tiles beside each other.  The rows go by bands, of which as much is
+packed as the last cache holds; then threads take tasks, a block of a band by a group of panels.  A fold makes two by
+two tiles of sums along all of K, in memory of the worker's own, from where they are finished and stored.
+
+Any transpose, view or map of an operand is absorbed in packing.  Where memory is contiguous along K, rows of the left
+tiles are copies of it, and those of the right ones, whose words hold two neighbours along K, are transposed in
+registers; where it is contiguous beside K, it is the other way around.  What lies beyond K is zero.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from xdsl.ir import Block, Operation, SSAValue
+
+from ..dialects import kernel, loop
+from ..dialects.attributes import BufferInfo
+from ..dialects.body_builder import BodyBuilder
+from ..dialects.dims import Dim, Sym, dim, maximum, minimum, packed_strides
+from ..dialects.index_map import product, unravel
+from ..dialects.loop_tile import TILE
+from ..dialects.matrix_unit import MatrixUnit
+from ..dialects.types import DTYPES, DType
+from .contraction import Factors
+from .loop_writer import LoopWriter, bound
+from .matrix_units import HeldFactors
+from .schedule_gpu_contract import along_k, point_of_contraction
+
+__all__ = ["TileSchedule"]
+
+#: Tiles of sums that a fold has beside each other, and below each other where there are rows for them.
+ACROSS, DOWN = 2, 2
+#: Panels that are packed together, a step of K of all of them at a time, so that rows of memory are read on.
+TOGETHER = 8
+#: Tasks that make the threads' shares even, where there is work for so many.
+TASKS = 16
+#: Nanoseconds of a product of two numbers by a unit, and of packing an element.
+PRODUCT, PACKING = 1 / 1024, 1 / 8
+WORD = DTYPES["i32"]
+
+
+@dataclass(frozen=True)
+class _Side:
+    """One operand: its extent beside K, the tiles of a block of it, and whether memory is contiguous along K."""
+
+    number: int
+    extent: Dim
+    tiles: int
+    along: bool
+
+    @property
+    def size(self) -> int:
+        return self.tiles * TILE
+
+    @property
+    def blocks(self) -> Dim:
+        return (self.extent + (self.size - 1)) // self.size
+
+    @property
+    def turned(self) -> bool:
+        """Whether its tiles are transposed when they are packed."""
+        return self.along == bool(self.number)
+
+
+@dataclass(frozen=True)
+class _Tiles:
+    """Packed tiles, ``[blocks, steps, tiles, 16, …]``, as elements and as words of two of them."""
+
+    elements: SSAValue
+    words: SSAValue
+
+
+class TileSchedule:
+    """A contraction's loops; `batch` says where the iterators of both factors stand, `alone` whether threads are at
+    work around these loops."""
+
+    def __init__(
+        self, writer: LoopWriter, nest: kernel.GenericOp, factors: Factors, held: HeldFactors, unit: MatrixUnit
+    ):  # fmt: skip
+        self.writer, self.nest, self.factors, self.held, self.unit = writer, nest, factors, held, unit
+        self.batch: dict[Sym, Dim] = {}
+        self.alone = False
+        extents = nest.extents.data
+        m, n = (product([extents[i] for i in own]) for own in (factors.left, factors.right))
+        self.k = extents[-1]
+        self.steps = (self.k + (unit.depth - 1)) // unit.depth
+        down = 1 if m.const is not None and m.const <= TILE else DOWN
+        self.left = _Side(0, m, down, along_k(nest, factors.left))
+        self.right = _Side(1, n, ACROSS, along_k(nest, factors.right))
+
+    def write(self, block: Block) -> None:
+        if not self.factors.batch:
+            self._all(block)
+            return
+        extents = [self.nest.extents.data[i] for i in self.factors.batch]
+        number, body = self.writer.fresh(), Block()
+        places = [bound(self.writer, body, e) for e in unravel(number, extents)]
+        self.batch, self.alone = {Sym(f"d{i}"): place for i, place in zip(self.factors.batch, places)}, True
+        self._all(body)
+        body.add_op(loop.YieldOp())
+        work = self.writer.costs.grain(self.left.extent * self.right.extent * maximum(1, self.k), PRODUCT)
+        block.add_op(loop.ParallelOp(str(number), 0, product(extents), body, grain=work))
+
+    def _all(self, block: Block) -> None:
+        """All results, band by band."""
+        panels, rows = self.right.blocks, self.left.blocks
+        right = self._packed(block, self.right, panels)
+        self._pack(block, self.right, right, dim(0), panels, TOGETHER)
+        size = self.left.size * self.unit.depth * self.unit.element.bytes
+        room = int(self.writer.costs.machine.cache3) // 2 // size
+        held = minimum(maximum(1, rows), maximum(1, dim(room) // maximum(1, self.steps)))
+        left = self._packed(block, self.left, held)
+        band, body = self.writer.fresh(), Block()
+        first = bound(self.writer, body, band * held)
+        last = bound(self.writer, body, minimum(rows, band * held + held))
+        self._pack(body, self.left, left, first, last, 1)
+        self._multiply(body, left, right, first, last)
+        body.add_op(loop.YieldOp())
+        block.add_op(loop.ForOp(str(band), 0, (rows + (held - 1)) // held, body))
+
+    # Packing
+
+    def _packed(self, block: Block, side: _Side, blocks: Dim) -> _Tiles:
+        """Memory for the tiles of some blocks of an operand: a worker's own where it is alone."""
+        return self._memory(block, (blocks, self.steps, dim(side.tiles)), "thread" if self.alone else "arena")
+
+    def _memory(self, block: Block, dims: tuple[Dim, ...], scope: str) -> _Tiles:
+        shapes = (*dims, dim(TILE), dim(self.unit.depth)), (*dims, dim(TILE), dim(TILE))
+        elements = self.writer.allocate(block, _info(self.unit.element, shapes[0]), scope)
+        assert isinstance(elements.owner, loop.AllocOp)
+        again = loop.AllocOp(_info(WORD, shapes[1]), elements.owner.offset.data, scope)
+        block.add_op(again)
+        return _Tiles(elements, again.result)
+
+    def _pack(self, block: Block, side: _Side, tiles: _Tiles, first: Dim, last: Dim, together: int) -> None:
+        """The blocks `first` to `last` of an operand, to the beginning of its memory."""
+        group, number = self.writer.fresh(), self.writer.fresh()
+        body = Block()
+        stage = self._memory(body, (), "thread") if side.turned else None
+        whole = self.k // self.unit.depth
+        for lower, upper, partial in ((dim(0), whole, False), (whole, self.steps, True)):
+            step, inner = self.writer.fresh(), Block()
+            for tile in range(side.tiles):
+                start = number * side.size + tile * TILE
+                self._pack_tile(inner, side, tiles, stage, [number - first, step, dim(tile)], start, partial)
+            made = _loop(number, group, minimum(last, group + together), inner)
+            body.add_op(_loop(step, lower, upper, _block(made)))
+        body.add_op(loop.YieldOp())
+        work = self.writer.costs.grain(maximum(1, self.k) * side.size * together, PACKING)
+        block.add_op(self._shared(group, first, last, body, work, together))
+
+    def _pack_tile(
+        self, block: Block, side: _Side, tiles: _Tiles, stage: _Tiles | None, at: list[Dim], start: Dim, partial: bool
+    ) -> None:
+        """A tile, whose step of K is `partial` or not; what begins at `start` beside K."""
+        target, place = (tiles, at) if stage is None else (stage, [])
+        fill = self._fill_elements if side.along else self._fill_words
+        fill(block, side, target, place, at[1] * self.unit.depth, start, partial)
+        if stage is None:
+            return
+        # The word of row r and column c comes from row c and column r.
+        r, c, body = self.writer.fresh(), self.writer.fresh(), Block()
+        word = loop.LoadOp(stage.words, [c, r])
+        body.add_ops([word, loop.StoreOp(word.result, tiles.words, [*at, r, c])])
+        block.add_op(_loop(r, dim(0), dim(TILE), _block(_loop(c, dim(0), dim(TILE), body, vector=TILE)), unroll=TILE))
+
+    def _fill_elements(
+        self, block: Block, side: _Side, tiles: _Tiles, at: list[Dim], k: Dim, start: Dim, partial: bool
+    ) -> None:
+        """Rows of elements that are neighbours along K, from `k` on."""
+        depth = self.unit.depth
+        r, place, rows = self.writer.fresh(), self.writer.fresh(), Block()
+        there = minimum(depth, self.k - k) if partial else dim(depth)
+        body = Block()
+        body.add_op(loop.StoreOp(self._element(body, side, start + r, k + place), tiles.elements, [*at, r, place]))
+        rows.add_op(_loop(place, dim(0), there, body, vector=depth))
+        if partial:
+            beyond = Block()
+            zero = BodyBuilder(beyond).literal(0.0, self.unit.element)
+            beyond.add_op(loop.StoreOp(zero.ref, tiles.elements, [*at, r, place]))
+            rows.add_op(_loop(place, there, dim(depth), beyond))
+        block.add_op(_loop(r, dim(0), minimum(TILE, side.extent - start), rows))
+
+    def _fill_words(
+        self, block: Block, side: _Side, tiles: _Tiles, at: list[Dim], k: Dim, start: Dim, partial: bool
+    ) -> None:
+        """Rows of words: of neighbours beside K, each with its next one along K, from `k` on."""
+        number = self.writer.fresh()
+        pairs = minimum(TILE, (self.k - k) // 2) if partial else dim(TILE)
+        halves = minimum(TILE, (self.k - k + 1) // 2) if partial else dim(TILE)
+        for lower, upper, elements in ((dim(0), pairs, 2), (pairs, halves, 1), (halves, dim(TILE), 0)):
+            if lower == upper:
+                continue
+            j, body = self.writer.fresh(), Block()
+            word = self._word(body, side, start + j, k + number * 2, elements)
+            body.add_op(loop.StoreOp(word, tiles.words, [*at, number, j]))
+            columns = _loop(j, dim(0), minimum(TILE, side.extent - start), body, vector=TILE)
+            block.add_op(_loop(number, lower, upper, _block(columns)))
+
+    def _word(self, block: Block, side: _Side, beside: Dim, k: Dim, elements: int) -> SSAValue:
+        """So many elements along K, the first in the low half; zeros for others."""
+        b, bits, word = BodyBuilder(block), DTYPES["u16"], DTYPES["u32"]
+        total = b.literal(0, word)
+        for i in range(elements):
+            element = b.wrap(self._element(block, side, beside, k + i), self.unit.element)
+            total = total | b.cast(b.bitcast(element, bits), word) << 16 * i
+        return b.bitcast(total, WORD).ref
+
+    def _element(self, block: Block, side: _Side, beside: Dim, k: Dim) -> SSAValue:
+        """A factor as the unit takes it."""
+        row, column = (dim(0), beside) if side.number else (beside, dim(0))
+        point = point_of_contraction(self.nest, self.factors, self.batch, row, column, k)
+        return self.writer.factor(self.nest, self.held.values[side.number], point, block)
+
+    # Products
+
+    def _multiply(self, block: Block, left: _Tiles, right: _Tiles, first: Dim, last: Dim) -> None:
+        """Tasks of a block of the band by a group of panels."""
+        task, body = self.writer.fresh(), Block()
+        rows, panels = bound(self.writer, block, last - first), self.right.blocks
+        blocks, groups = self._tasks(block, rows)
+        upper, lower = self._part(body, rows, task // groups, blocks)
+        before, behind = self._part(body, panels, task % groups, groups)
+        panel, row = self.writer.fresh(), self.writer.fresh()
+        shape = (dim(self.left.size), dim(self.right.size))
+        sums = self.writer.allocate(body, _info(DTYPES[self.unit.sums], shape), "thread")
+        inner, step = Block(), self.writer.fresh()
+        inner.add_op(
+            loop.TileFoldOp(
+                str(step), 0, self.steps, self.unit, left.elements, [row, step], right.words, [panel, step], sums
+            )
+        )
+        self._finish(inner, sums, (row + first) * self.left.size, panel * self.right.size)
+        body.add_ops([_loop(panel, before, behind, _block(_loop(row, upper, lower, inner))), loop.YieldOp()])
+        products = rows * panels * (self.left.size * self.right.size) * maximum(1, self.k)
+        work = bound(self.writer, block, products // maximum(1, blocks * groups))
+        block.add_op(
+            self._shared(task, dim(0), blocks * groups, body, self.writer.costs.grain(work, PRODUCT))
+        )
+
+    def _tasks(self, block: Block, rows: Dim) -> tuple[Dim, Dim]:
+        """How many blocks of a band by how many groups of panels the tasks are: blocks that the second cache holds."""
+        wanted = 1 if self.alone else TASKS
+        size = self.left.size * self.unit.depth * self.unit.element.bytes
+        room = int(self.writer.costs.machine.cache2) // 2 // size
+        held = bound(self.writer, block, maximum(1, dim(room) // maximum(1, self.steps)))
+        blocks = bound(self.writer, block, maximum(1, (rows + (held - 1)) // held))
+        groups = bound(
+            self.writer, block, maximum(1, minimum(self.right.blocks, (dim(wanted) + (blocks - 1)) // blocks))
+        )
+        enough = (dim(wanted) + (groups - 1)) // groups
+        return bound(self.writer, block, maximum(1, minimum(rows, maximum(blocks, enough)))), groups
+
+    def _part(self, block: Block, count: Dim, place: Dim, parts: Dim) -> tuple[Dim, Dim]:
+        """The first of `count` things that belong to one of so many parts, which differ by one at most, and the end."""
+        first = bound(self.writer, block, place * count // parts)
+        return first, bound(self.writer, block, (place * count + count) // parts)
+
+    def _finish(self, block: Block, sums: SSAValue, row: Dim, column: Dim) -> None:
+        """The results of a fold, row by row."""
+        r, j, body = self.writer.fresh(), self.writer.fresh(), Block()
+        total = loop.LoadOp(sums, [r, j])
+        body.add_op(total)
+        point = point_of_contraction(self.nest, self.factors, self.batch, row + r, column + j, dim(0))
+        self.writer.finish(self.nest, [total.result], point, body)
+        columns = minimum(self.right.size, self.right.extent - column)
+        made = _loop(j, dim(0), columns, body, vector=TILE, unroll=ACROSS)
+        block.add_op(_loop(r, dim(0), minimum(self.left.size, self.left.extent - row), _block(made)))
+
+    def _shared(self, iterator: Dim, lower: Dim, upper: Dim, body: Block, grain: Dim, step: int = 1) -> Operation:
+        """A loop for the threads to share; a plain one where they share those around it."""
+        if self.alone:
+            return loop.ForOp(str(iterator), lower, upper, body, step=step)
+        return loop.ParallelOp(str(iterator), lower, upper, body, step=step, grain=grain)
+
+
+def _info(dtype: DType, dims: tuple[Dim, ...]) -> BufferInfo:
+    return BufferInfo(dtype, dims, packed_strides(dims))
+
+
+def _block(*ops: Operation) -> Block:
+    return Block(ops)
+
+
+def _loop(iterator: Dim, lower: Dim, upper: Dim, body: Block, vector: int = 1, unroll: int = 1) -> loop.ForOp:
+    body.add_op(loop.YieldOp())
+    return loop.ForOp(str(iterator), lower, upper, body, vector=vector, unroll=unroll)
