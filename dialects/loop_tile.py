@@ -1,7 +1,8 @@
 """What matrix units of CPUs need of the `loop` dialect: a fold of products of tiles.
 
-A tile has 16 rows of 64 bytes.  Tiles of the left operand have 32 elements along K in each row; those of the right
-operand have 16 columns, and in each of their rows the words of two neighbours along K, the even one in the low half.
+A tile has 16 rows of 64 bytes.  Tiles of the left operand have 32 elements of bf16 along K in each row; those of the
+right operand have 16 columns, and in each of their rows the words of two neighbours along K, the even one in the low
+half.  A factor of several pieces has a tile for each.
 """
 
 from __future__ import annotations
@@ -18,20 +19,22 @@ from .dims import Dim, packed_strides
 from .loop_base import Ranged, parallel_around, range_attributes
 from .matrix_unit import UNITS, MatrixUnit
 
-__all__ = ["TILE", "TileFoldOp"]
+__all__ = ["ELEMENT", "TILE", "TILES", "TileFoldOp"]
 
 #: Rows of a tile, columns of sums, and words of a row.
 TILE = 16
 #: Tiles that a processor has.
 TILES = 8
+#: What tiles of factors hold.
+ELEMENT = "bf16"
 
 
 @irdl_op_definition
 class TileFoldOp(Ranged):
     """Sums of products of tiles by a CPU's matrix unit, in the order of the `unit`, into all of `sums`.
 
-    ``left`` is of the unit's factors, ``[…, row tiles, 16, depth]``, and ``right`` of words that hold two of them each,
-    ``[…, column tiles, 16, 16]``.  ``left_at`` and ``right_at`` say for an iteration where the tiles lie whose products
+    ``left`` is of elements, ``[…, pieces, row tiles, 16, depth]``, and ``right`` of words that hold two of them each,
+    ``[…, pieces, column tiles, 16, 16]``.  ``left_at`` and ``right_at`` say for an iteration where the tiles lie whose products
     it adds; all lie packed.  ``sums`` is ``[16 * row tiles, 16 * column tiles]``; they begin at zero.
     """
 
@@ -78,8 +81,8 @@ class TileFoldOp(Ranged):
         if not rows or not columns or rows * columns + rows + columns > TILES:
             raise VerifyException(f"{rows} by {columns} tiles of sums: with those of the factors there are {TILES}")
         for name, buffer, at, wanted in (
-            ("left", self.left, self.left_at, f"{unit.factors[0]}[{rows}, {TILE}, {unit.depth}]"),
-            ("right", self.right, self.right_at, f"i32[{columns}, {TILE}, {TILE}]"),
+            ("left", self.left, self.left_at, f"{ELEMENT}[{unit.pieces}, {rows}, {TILE}, {unit.depth}]"),
+            ("right", self.right, self.right_at, f"i32[{unit.pieces}, {columns}, {TILE}, {TILE}]"),
             ("sums", self.sums, None, f"{unit.sums}[{TILE * rows}, {TILE * columns}]"),
         ):
             info, before = _info(buffer), len(at.data) if at is not None else 0

@@ -20,7 +20,7 @@ from .dims import Dim, dim
 from .order import Order
 from .types import DTYPES, DType
 
-__all__ = ["GRANULE", "LINE", "UNITS", "MatrixUnit", "Piece", "allowed_units", "unit_of"]
+__all__ = ["GRANULE", "LINE", "UNITS", "MatrixUnit", "Piece", "allowed_units", "products_of", "unit_of"]
 
 #: Bytes of a line of a piece, and of the granules that copies of boxes can exchange in it.
 LINE, GRANULE = 128, 16
@@ -34,7 +34,8 @@ class MatrixUnit:
     types as ``mma.sync`` does.  There from compute capability `least` on, as ten times the major one plus the minor.
     `allowed` is what ``fastmath`` has to hold, empty where sums are exact in any order.  Factors are first brought
     into the unit's format by LLVM's intrinsic `convert`, if there is one.  `warpgroup`: ``wgmma`` has it too.  A unit
-    of a CPU has 16 columns, and instead of `ptx` and `least` the `feature` of its target.
+    of a CPU has 16 columns, and instead of `ptx` and `least` the `feature` of its target.  It may take a factor of f32
+    as the sum of so many `pieces` of bf16, each what the ones before leave, and leaves out the least of their products.
     """
 
     name: str
@@ -48,6 +49,7 @@ class MatrixUnit:
     convert: str = ""
     warpgroup: bool = False
     feature: str = ""
+    pieces: int = 1
 
     @property
     def element(self) -> DType:
@@ -56,7 +58,12 @@ class MatrixUnit:
 
     @property
     def order(self) -> Order:
-        return Order("unit", self.depth, 1, "fma" if self.allowed else "")
+        return Order("unit", self.depth, 1, "fma" if self.allowed else "", self.pieces)
+
+    @property
+    def products(self) -> tuple[tuple[int, int], ...]:
+        """The pieces of A and of B that are multiplied; neighbours have one in common as far as it goes."""
+        return products_of(self.pieces)
 
     @property
     def line(self) -> int:
@@ -77,6 +84,17 @@ class MatrixUnit:
     def registers(self) -> str:
         """The letter of an accumulator's registers in inline assembly."""
         return {"f32": "f", "f64": "d", "i32": "r"}[self.sums]
+
+
+def products_of(pieces: int) -> tuple[tuple[int, int], ...]:
+    """Of which pieces of two factors the products are more than the last piece leaves out."""
+    ways = [list(range(pieces - i)) for i in range(pieces)]
+    return tuple((i, j) for i, way in enumerate(ways) for j in (way if i % 2 else way[::-1]))
+
+
+def _tile(name: str, factor: str, allowed: str, pieces: int = 1) -> MatrixUnit:
+    kinds = {"allowed": allowed, "feature": "amx-bf16", "pieces": pieces}
+    return MatrixUnit(f"{name}_tile", (factor, factor), "f32", 16, 32, "", **kinds)
 
 
 def _half(name: str) -> MatrixUnit:
@@ -101,7 +119,9 @@ UNITS = (
     MatrixUnit("f64", ("f64", "f64"), "f64", 8, 4, "f64.f64.f64.f64", allowed="reassoc"),
     MatrixUnit("f64_k8", ("f64", "f64"), "f64", 16, 8, "f64.f64.f64.f64", least=90, allowed="reassoc"),
     *(_bytes(a, b) for a in ("i8", "u8") for b in ("i8", "u8")),
-    MatrixUnit("bf16_tile", ("bf16", "bf16"), "f32", 16, 32, "", allowed="reassoc", feature="amx-bf16"),
+    _tile("bf16", "bf16", "reassoc"),
+    _tile("bf16x3", "f32", "bf16x3", 2),
+    _tile("bf16x6", "f32", "bf16x6", 3),
 )
 
 

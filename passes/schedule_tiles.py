@@ -11,6 +11,7 @@ registers; where it is contiguous beside K, it is the other way around.  What li
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from xdsl.ir import Block, Operation, SSAValue
@@ -20,8 +21,9 @@ from ..dialects.attributes import BufferInfo
 from ..dialects.body_builder import BodyBuilder
 from ..dialects.dims import Dim, Sym, dim, maximum, minimum, packed_strides
 from ..dialects.index_map import product, unravel
-from ..dialects.loop_tile import TILE
+from ..dialects.loop_tile import ELEMENT, TILE
 from ..dialects.matrix_unit import MatrixUnit
+from ..dialects.scalar import Value
 from ..dialects.types import DTYPES, DType
 from .contraction import Factors
 from .loop_writer import LoopWriter, bound
@@ -38,7 +40,11 @@ TOGETHER = 8
 TASKS = 16
 #: Nanoseconds of a product of two numbers by a unit, and of packing an element.
 PRODUCT, PACKING = 1 / 1024, 1 / 8
-WORD = DTYPES["i32"]
+HALF, WORD = DTYPES[ELEMENT], DTYPES["i32"]
+
+
+#: Where the element or word of a piece lies, by its row and its column of a tile.
+_Place = Callable[..., list[Dim]]
 
 
 @dataclass(frozen=True)
@@ -66,7 +72,7 @@ class _Side:
 
 @dataclass(frozen=True)
 class _Tiles:
-    """Packed tiles, ``[blocks, steps, tiles, 16, …]``, as elements and as words of two of them."""
+    """Packed tiles, ``[blocks, steps, pieces, tiles, 16, …]``, as elements and as words of two of them."""
 
     elements: SSAValue
     words: SSAValue
@@ -108,9 +114,7 @@ class TileSchedule:
         panels, rows = self.right.blocks, self.left.blocks
         right = self._packed(block, self.right, panels)
         self._pack(block, self.right, right, dim(0), panels, TOGETHER)
-        size = self.left.size * self.unit.depth * self.unit.element.bytes
-        room = int(self.writer.costs.machine.cache3) // 2 // size
-        held = minimum(maximum(1, rows), maximum(1, dim(room) // maximum(1, self.steps)))
+        held = minimum(maximum(1, rows), self._rows_in(self.writer.costs.machine.cache3))
         left = self._packed(block, self.left, held)
         band, body = self.writer.fresh(), Block()
         first = bound(self.writer, body, band * held)
@@ -120,15 +124,20 @@ class TileSchedule:
         body.add_op(loop.YieldOp())
         block.add_op(loop.ForOp(str(band), 0, (rows + (held - 1)) // held, body))
 
+    def _rows_in(self, cache: float) -> Dim:
+        """How many blocks of the left operand half a cache holds, at least one."""
+        size = self.left.size * self.unit.depth * HALF.bytes * self.unit.pieces
+        return maximum(1, dim(int(cache) // 2 // size) // maximum(1, self.steps))
+
     # Packing
 
     def _packed(self, block: Block, side: _Side, blocks: Dim) -> _Tiles:
         """Memory for the tiles of some blocks of an operand: a worker's own where it is alone."""
-        return self._memory(block, (blocks, self.steps, dim(side.tiles)), "thread" if self.alone else "arena")
+        return self._memory(block, (blocks, self.steps, dim(self.unit.pieces), dim(side.tiles)), "thread" if self.alone else "arena")
 
     def _memory(self, block: Block, dims: tuple[Dim, ...], scope: str) -> _Tiles:
         shapes = (*dims, dim(TILE), dim(self.unit.depth)), (*dims, dim(TILE), dim(TILE))
-        elements = self.writer.allocate(block, _info(self.unit.element, shapes[0]), scope)
+        elements = self.writer.allocate(block, _info(HALF, shapes[0]), scope)
         assert isinstance(elements.owner, loop.AllocOp)
         again = loop.AllocOp(_info(WORD, shapes[1]), elements.owner.offset.data, scope)
         block.add_op(again)
@@ -138,13 +147,15 @@ class TileSchedule:
         """The blocks `first` to `last` of an operand, to the beginning of its memory."""
         group, number = self.writer.fresh(), self.writer.fresh()
         body = Block()
-        stage = self._memory(body, (), "thread") if side.turned else None
+        stage = self._memory(body, (dim(self.unit.pieces),), "thread") if side.turned else None
         whole = self.k // self.unit.depth
         for lower, upper, partial in ((dim(0), whole, False), (whole, self.steps, True)):
+            if lower == upper:
+                continue
             step, inner = self.writer.fresh(), Block()
             for tile in range(side.tiles):
                 start = number * side.size + tile * TILE
-                self._pack_tile(inner, side, tiles, stage, [number - first, step, dim(tile)], start, partial)
+                self._pack_tile(inner, side, tiles, stage, (number - first, step, dim(tile)), start, partial)
             made = _loop(number, group, minimum(last, group + together), inner)
             body.add_op(_loop(step, lower, upper, _block(made)))
         body.add_op(loop.YieldOp())
@@ -152,67 +163,79 @@ class TileSchedule:
         block.add_op(self._shared(group, first, last, body, work, together))
 
     def _pack_tile(
-        self, block: Block, side: _Side, tiles: _Tiles, stage: _Tiles | None, at: list[Dim], start: Dim, partial: bool
-    ) -> None:
-        """A tile, whose step of K is `partial` or not; what begins at `start` beside K."""
-        target, place = (tiles, at) if stage is None else (stage, [])
+        self, block: Block, side: _Side, tiles: _Tiles, stage: _Tiles | None, at: tuple[Dim, Dim, Dim],
+        start: Dim, partial: bool,
+    ) -> None:  # fmt: skip
+        """A tile of each piece, whose step of K is `partial` or not; what begins at `start` beside K."""
+        number, step, tile = at
+
+        def place(piece: int, *inside: Dim) -> list[Dim]:
+            return [number, step, dim(piece), tile, *inside]
+
+        def staged(piece: int, *inside: Dim) -> list[Dim]:
+            return [dim(piece), *inside]
+
         fill = self._fill_elements if side.along else self._fill_words
-        fill(block, side, target, place, at[1] * self.unit.depth, start, partial)
-        if stage is None:
-            return
-        # The word of row r and column c comes from row c and column r.
-        r, c, body = self.writer.fresh(), self.writer.fresh(), Block()
-        word = loop.LoadOp(stage.words, [c, r])
-        body.add_ops([word, loop.StoreOp(word.result, tiles.words, [*at, r, c])])
-        block.add_op(_loop(r, dim(0), dim(TILE), _block(_loop(c, dim(0), dim(TILE), body, vector=TILE)), unroll=TILE))
+        fill(block, side, stage or tiles, staged if stage else place, step * self.unit.depth, start, partial)
+        for piece in range(self.unit.pieces if stage else 0):
+            assert stage is not None
+            # The word of row r and column c comes from row c and column r.
+            r, c, body = self.writer.fresh(), self.writer.fresh(), Block()
+            word = loop.LoadOp(stage.words, staged(piece, c, r))
+            body.add_ops([word, loop.StoreOp(word.result, tiles.words, place(piece, r, c))])
+            columns = _block(_loop(c, dim(0), dim(TILE), body, vector=TILE))
+            block.add_op(_loop(r, dim(0), dim(TILE), columns, unroll=TILE))
 
     def _fill_elements(
-        self, block: Block, side: _Side, tiles: _Tiles, at: list[Dim], k: Dim, start: Dim, partial: bool
+        self, block: Block, side: _Side, tiles: _Tiles, place: _Place, k: Dim, start: Dim, partial: bool
     ) -> None:
         """Rows of elements that are neighbours along K, from `k` on."""
         depth = self.unit.depth
-        r, place, rows = self.writer.fresh(), self.writer.fresh(), Block()
+        r, along, rows = self.writer.fresh(), self.writer.fresh(), Block()
         there = minimum(depth, self.k - k) if partial else dim(depth)
-        body = Block()
-        body.add_op(loop.StoreOp(self._element(body, side, start + r, k + place), tiles.elements, [*at, r, place]))
-        rows.add_op(_loop(place, dim(0), there, body, vector=depth))
-        if partial:
-            beyond = Block()
-            zero = BodyBuilder(beyond).literal(0.0, self.unit.element)
-            beyond.add_op(loop.StoreOp(zero.ref, tiles.elements, [*at, r, place]))
-            rows.add_op(_loop(place, there, dim(depth), beyond))
+        for lower, upper, beyond in ((dim(0), there, False), (there, dim(depth), True)):
+            if lower == upper:
+                continue
+            body = Block()
+            for piece, value in enumerate(self._pieces(body, side, start + r, k + along, beyond)):
+                body.add_op(loop.StoreOp(value.ref, tiles.elements, place(piece, r, along)))
+            rows.add_op(_loop(along, lower, upper, body, vector=1 if beyond else depth))
         block.add_op(_loop(r, dim(0), minimum(TILE, side.extent - start), rows))
 
     def _fill_words(
-        self, block: Block, side: _Side, tiles: _Tiles, at: list[Dim], k: Dim, start: Dim, partial: bool
+        self, block: Block, side: _Side, tiles: _Tiles, place: _Place, k: Dim, start: Dim, partial: bool
     ) -> None:
         """Rows of words: of neighbours beside K, each with its next one along K, from `k` on."""
         number = self.writer.fresh()
         pairs = minimum(TILE, (self.k - k) // 2) if partial else dim(TILE)
         halves = minimum(TILE, (self.k - k + 1) // 2) if partial else dim(TILE)
-        for lower, upper, elements in ((dim(0), pairs, 2), (pairs, halves, 1), (halves, dim(TILE), 0)):
+        for lower, upper, there in ((dim(0), pairs, 2), (pairs, halves, 1), (halves, dim(TILE), 0)):
             if lower == upper:
                 continue
             j, body = self.writer.fresh(), Block()
-            word = self._word(body, side, start + j, k + number * 2, elements)
-            body.add_op(loop.StoreOp(word, tiles.words, [*at, number, j]))
+            low, high = (
+                self._pieces(body, side, start + j, k + number * 2 + i, beyond=i >= there) for i in range(2)
+            )  # fmt: skip
+            for piece, (even, odd) in enumerate(zip(low, high, strict=True)):
+                body.add_op(loop.StoreOp(_word(even, odd).ref, tiles.words, place(piece, number, j)))
             columns = _loop(j, dim(0), minimum(TILE, side.extent - start), body, vector=TILE)
             block.add_op(_loop(number, lower, upper, _block(columns)))
 
-    def _word(self, block: Block, side: _Side, beside: Dim, k: Dim, elements: int) -> SSAValue:
-        """So many elements along K, the first in the low half; zeros for others."""
-        b, bits, word = BodyBuilder(block), DTYPES["u16"], DTYPES["u32"]
-        total = b.literal(0, word)
-        for i in range(elements):
-            element = b.wrap(self._element(block, side, beside, k + i), self.unit.element)
-            total = total | b.cast(b.bitcast(element, bits), word) << 16 * i
-        return b.bitcast(total, WORD).ref
-
-    def _element(self, block: Block, side: _Side, beside: Dim, k: Dim) -> SSAValue:
-        """A factor as the unit takes it."""
+    def _pieces(self, block: Block, side: _Side, beside: Dim, k: Dim, beyond: bool) -> list[Value]:
+        """The pieces of a factor; zeros beyond K."""
+        b = BodyBuilder(block)
+        if beyond:
+            return [b.literal(0.0, HALF)] * self.unit.pieces
         row, column = (dim(0), beside) if side.number else (beside, dim(0))
         point = point_of_contraction(self.nest, self.factors, self.batch, row, column, k)
-        return self.writer.factor(self.nest, self.held.values[side.number], point, block)
+        left = b.wrap(self.writer.factor(self.nest, self.held.values[side.number], point, block), self.unit.element)
+        if self.unit.pieces == 1:
+            return [left]
+        found: list[Value] = []
+        for piece in range(self.unit.pieces):
+            left = left - b.cast(found[-1], left.dtype) if piece else left
+            found.append(b.cast(left, HALF))
+        return found
 
     # Products
 
@@ -243,9 +266,7 @@ class TileSchedule:
     def _tasks(self, block: Block, rows: Dim) -> tuple[Dim, Dim]:
         """How many blocks of a band by how many groups of panels the tasks are: blocks that the second cache holds."""
         wanted = 1 if self.alone else TASKS
-        size = self.left.size * self.unit.depth * self.unit.element.bytes
-        room = int(self.writer.costs.machine.cache2) // 2 // size
-        held = bound(self.writer, block, maximum(1, dim(room) // maximum(1, self.steps)))
+        held = bound(self.writer, block, self._rows_in(self.writer.costs.machine.cache2))
         blocks = bound(self.writer, block, maximum(1, (rows + (held - 1)) // held))
         groups = bound(
             self.writer, block, maximum(1, minimum(self.right.blocks, (dim(wanted) + (blocks - 1)) // blocks))
@@ -274,6 +295,13 @@ class TileSchedule:
         if self.alone:
             return loop.ForOp(str(iterator), lower, upper, body, step=step)
         return loop.ParallelOp(str(iterator), lower, upper, body, step=step, grain=grain)
+
+
+def _word(even: Value, odd: Value) -> Value:
+    """Two elements as one word."""
+    b, half, word = even.b, DTYPES["u16"], DTYPES["u32"]
+    low, high = (b.cast(b.bitcast(x, half), word) for x in (even, odd))
+    return b.bitcast(low | high << 16, WORD)
 
 
 def _info(dtype: DType, dims: tuple[Dim, ...]) -> BufferInfo:

@@ -8,7 +8,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ...dialects.attributes import BufferInfo
+from xdsl.ir import SSAValue
+
+from ...dialects.attributes import BufferType
 from ...dialects.dims import Dim, dim
 from ...dialects.loop import TileFoldOp
 from ...dialects.loop_tile import TILE, TILES
@@ -23,8 +25,6 @@ __all__ = ["release_tiles", "tile_fold"]
 
 #: Bytes of a row of a tile.
 ROW = 64
-#: The instruction that adds the products of two tiles.
-PRODUCTS = {"bf16_tile": "tdpbf16ps"}
 
 
 def tile_fold(writer: CpuFunction, op: TileFoldOp) -> None:
@@ -36,14 +36,19 @@ def tile_fold(writer: CpuFunction, op: TileFoldOp) -> None:
     sums = [(r, c, r * columns + c) for r in range(rows) for c in range(columns)]
     for _, _, number in sums:
         _call(writer, "tilezero", f"i8 {number}")
-    first = rows * columns
+    left, right = (range(rows * columns + n, rows * columns + n + size) for n, size in ((0, rows), (rows, columns)))
 
     def products(_: list[Reg]) -> list[Reg]:
-        left = [_loaded(writer, op.left, (*op.left_at.data, dim(r)), first + r) for r in range(rows)]
-        for c in range(columns):
-            right = _loaded(writer, op.right, (*op.right_at.data, dim(c)), first + rows + c)
-            for r in range(rows):
-                _call(writer, PRODUCTS[op.unit.name], f"i8 {r * columns + c}, i8 {left[r]}, i8 {right}")
+        held = (-1, -1)
+        for pieces in op.unit.products:
+            for r, number in enumerate(left if pieces[0] != held[0] else ()):
+                _load(writer, op.left, (*op.left_at.data, dim(pieces[0]), dim(r)), number)
+            for c, number in enumerate(right):
+                if pieces[1] != held[1]:
+                    _load(writer, op.right, (*op.right_at.data, dim(pieces[1]), dim(c)), number)
+                for r in range(rows):
+                    _call(writer, "tdpbf16ps", f"i8 {r * columns + c}, i8 {left[r]}, i8 {number}")
+            held = pieces
         return []
 
     lower, upper = op.lower.data, op.upper.data
@@ -72,13 +77,13 @@ def _set_up(writer: CpuFunction) -> None:
     writer.scopes[0].prelude.append("  call void @llvm.x86.ldtilecfg(ptr @tiles)")
 
 
-def _loaded(writer: CpuFunction, buffer: object, at: tuple[Dim, ...], number: int) -> int:
-    """A tile of a buffer in the register of a number, which comes back."""
-    info: BufferInfo = buffer.type.data  # type: ignore[attr-defined]
+def _load(writer: CpuFunction, buffer: SSAValue, at: tuple[Dim, ...], number: int) -> None:
+    """A tile of a buffer to the register of a number."""
+    assert isinstance(buffer.type, BufferType)
+    info = buffer.type.data
     offset = writer.address(info, (*at, *(dim(0) for _ in range(info.rank - len(at)))))
-    pointer = writer.pointer(writer.buffer(buffer), storage_type(info.dtype), offset)  # type: ignore[arg-type]
+    pointer = writer.pointer(writer.buffer(buffer), storage_type(info.dtype), offset)
     _call(writer, "tileloadd64", f"i8 {number}, ptr {pointer}, i64 {ROW}")
-    return number
 
 
 def _call(writer: CpuFunction, name: str, arguments: str) -> None:

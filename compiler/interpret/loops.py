@@ -31,7 +31,7 @@ from ...dialects.loop import (
     TileFoldOp,
     WhileOp,
 )
-from ...dialects.loop_tile import TILE
+from ...dialects.loop_tile import ELEMENT, TILE
 from ...dialects.matrix_unit import GRANULE, LINE, Piece
 from ...dialects.types import DTYPES
 from .bodies import InterpretError, literal
@@ -276,18 +276,20 @@ def _matrix_fold(frame: Frame, op: MatrixFoldOp) -> None:
 def _tile_fold(frame: Frame, op: TileFoldOp) -> None:
     lower, upper, step = _bounds(frame, op)
     rows, columns = (TILE * tiles for tiles in op.tiles)
-    depth, factor = op.unit.depth, op.unit.element.numpy
+    depth, factor = op.unit.depth, DTYPES[ELEMENT].numpy
     total = np.zeros((rows, columns, *frame.batch), DTYPES[op.unit.sums].numpy)
     for t in range(_longest(lower, upper, step)):
         frame.env[op.symbol] = lower + t
-        inner, k, row = _matrix(frame, depth, rows)
-        a = inner.load(op.left, (*op.left_at.data, row // TILE, row % TILE, k))
-        inner, pair, column = _matrix(frame, depth // 2, columns)
-        words = inner.load(op.right, (*op.right_at.data, column // TILE, pair, column % TILE)).astype(np.uint32)
-        low, high = ((words >> shift & 0xFFFF).astype(np.uint16).view(factor) for shift in (0, 16))
-        b = np.stack((low, high), axis=1).reshape(depth, *low.shape[1:])
-        a, b = (np.broadcast_to(x, (depth, n, *frame.batch)) for x, n in ((a, rows), (b, columns)))
-        total = unit_sum(a[:, :, None], b[:, None], total)
+        for i, j in op.unit.products:
+            inner, k, row = _matrix(frame, depth, rows)
+            a = inner.load(op.left, (*op.left_at.data, dim(i), row // TILE, row % TILE, k))
+            inner, pair, column = _matrix(frame, depth // 2, columns)
+            words = inner.load(op.right, (*op.right_at.data, dim(j), column // TILE, pair, column % TILE))
+            halves = (words.astype(np.uint32) >> shift & 0xFFFF for shift in (0, 16))
+            low, high = (half.astype(np.uint16).view(factor) for half in halves)
+            b = np.stack((low, high), axis=1).reshape(depth, *low.shape[1:])
+            a, b = (np.broadcast_to(x, (depth, n, *frame.batch)) for x, n in ((a, rows), (b, columns)))
+            total = unit_sum(a[:, :, None], b[:, None], total)
     inner, row, column = _matrix(frame, rows, columns)
     inner.store(op.sums, (row, column), total)
 
