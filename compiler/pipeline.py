@@ -151,7 +151,7 @@ def machine_of(target: Target) -> Machine:
     if target.is_gpu:
         return Machine.of_gpu(target.capability)
     usual = Machine.of_cpu(target.vector_bits, target.vector_registers)
-    return usual.measured(calibrated()) if target == host_target() else usual
+    return usual.measured(calibrated()) if target.without_tiles == host_target().without_tiles else usual
 
 
 class _Run:

@@ -34,8 +34,8 @@ class TileFoldOp(Ranged):
     """Sums of products of tiles by a CPU's matrix unit, in the order of the `unit`, into all of `sums`.
 
     ``left`` is of elements, ``[…, pieces, row tiles, 16, depth]``, and ``right`` of words that hold two of them each,
-    ``[…, pieces, column tiles, 16, 16]``.  ``left_at`` and ``right_at`` say for an iteration where the tiles lie whose products
-    it adds; all lie packed.  ``sums`` is ``[16 * row tiles, 16 * column tiles]``; they begin at zero.
+    ``[…, pieces, column tiles, 16, 16]``.  ``left_at`` and ``right_at`` say for an iteration where the tiles lie whose
+    products it adds; all lie packed.  ``sums`` is ``[16 * row tiles, 16 * column tiles]``; they begin at zero.
     """
 
     name = "loop.tile_fold"

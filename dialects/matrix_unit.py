@@ -3,12 +3,12 @@
 One table, by which contractions are chosen, scheduled, emitted and interpreted.  Shapes and names are those of the
 PTX manual ("Matrix multiply-accumulate operation using mma instruction"); those of CPUs have tiles (`loop_tile.py`).
 
-**Pieces.**  On GPUs operands come into block memory in pieces of lines of 128 bytes.  A line holds elements along K of one row
-of A or one column of B, or, where the piece is `turned`, elements of neighbouring rows (columns) at one place along K.
-Lines are cut into granules, which are what four threads of a warp hold of a row at once: 16 bytes, or four elements
-where these are wider.  Granule ``g`` of line ``l`` lies at place ``g ^ l % (granules of a line)``: so eight threads
-that ask for one granule of eight lines, or for all granules of one line, meet no bank of memory twice.  For granules
-of 16 bytes this is what PTX calls the 128-byte swizzle.
+**Pieces.**  On GPUs operands come into block memory in pieces of lines of 128 bytes.  A line holds elements along K of
+one row of A or one column of B, or, where the piece is `turned`, elements of neighbouring rows (columns) at one place
+along K.  Lines are cut into granules, which are what four threads of a warp hold of a row at once: 16 bytes, or four
+elements where these are wider.  Granule ``g`` of line ``l`` lies at place ``g ^ l % (granules of a line)``: so eight
+threads that ask for one granule of eight lines, or for all granules of one line, meet no bank of memory twice.  For
+granules of 16 bytes this is what PTX calls the 128-byte swizzle.
 """
 
 from __future__ import annotations

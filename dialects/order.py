@@ -12,10 +12,11 @@ have no fused multiply-add, the product is rounded and then combined.  Either wa
 ``serial``: one element after another, the first of them combined with the identity, which may then be any value: most
 scans along outer dims, and folds by functions of users.
 ``unit<block, fma>``: sums of products by matrix units, a block of products at a time, which a unit adds to the sum so
-far in an order of its own; those of a CPU take numbers below the normal ones for zeros.  The reference rounds factors of f32 to tf32 (a significand of 11 bits, ties away
-from zero), adds the products in f64 and rounds once; of f64 it makes a chain.  Equal on one target for any schedule,
-and no more than that.  With ``unit<block, fma, pieces>`` factors of f32 are cut into two or three pieces of bf16, each
-the nearest to what the ones before leave, and products of which ``i + j < pieces`` count.  ``unit<block>`` is for whole numbers, whose sums are the same in any order.
+far in an order of its own; those of a CPU take numbers below the normal ones for zeros.  The reference rounds factors
+of f32 to tf32 (a significand of 11 bits, ties away from zero), adds the products in f64 and rounds once; of f64 it
+makes a chain.  Equal on one target for any schedule, and no more than that.  With ``unit<block, fma, pieces>`` factors
+of f32 are cut into two or three pieces of bf16, each the nearest to what the ones before leave, and products of which
+``i + j < pieces`` count.  ``unit<block>`` is for whole numbers, whose sums are the same in any order.
 ``prefix<block, lanes>`` is for scans only.  A run of ``lanes`` elements is scanned by doubling: for s = 1, 2, 4, … lane
 ``l`` becomes the merge of lane ``l - s`` (of the identity where there is none) and lane ``l``.  Within a block the runs
 are chained: a run's prefixes are merged with the last one of the run before (at first the identity).  Blocks are

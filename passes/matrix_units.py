@@ -10,12 +10,12 @@ from xdsl.ir import Block, SSAValue
 
 from ..dialects import kernel
 from ..dialects.attributes import order_attr, scalar_dtype
-from ..dialects.matrix_unit import UNITS, MatrixUnit, unit_of
 from ..dialects.index_map import product
+from ..dialects.matrix_unit import UNITS, MatrixUnit, unit_of
 from ..dialects.order import Order
 from .contraction import factors_of
 
-__all__ = ["HeldFactors", "held_factors", "use_matrix_units"]
+__all__ = ["FEW", "HeldFactors", "held_factors", "use_matrix_units"]
 
 
 #: No more rows or columns than this: packing an operand for tiles costs more than they save.

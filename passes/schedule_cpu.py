@@ -116,7 +116,7 @@ class CpuSchedule(ScheduleWalk):
         unit = held.unit(order) if held is not None else None
         if factors is None or held is None or unit is None or not unit.feature:
             raise PassFailedException(f"the order {order} is that of a GPU's matrix units")
-        TileSchedule(self.writer, nest, factors, held, unit).write(block)
+        TileSchedule(self.writer, nest, factors, held, unit, self.lanes).write(block)
 
     def _nest(self, nest: kernel.GenericOp, block: Block, done: dict[Sym, Dim], serial: bool) -> None:
         before = block.last_op

@@ -7,6 +7,8 @@ two tiles of sums along all of K, in memory of the worker's own, from where they
 Any transpose, view or map of an operand is absorbed in packing.  Where memory is contiguous along K, rows of the left
 tiles are copies of it, and those of the right ones, whose words hold two neighbours along K, are transposed in
 registers; where it is contiguous beside K, it is the other way around.  What lies beyond K is zero.
+
+Few rows or columns, known when the loops run, are chains of products: packing the other operand would take longer.
 """
 
 from __future__ import annotations
@@ -17,18 +19,21 @@ from dataclasses import dataclass
 from xdsl.ir import Block, Operation, SSAValue
 
 from ..dialects import kernel, loop
-from ..dialects.attributes import BufferInfo
+from ..dialects.attributes import BufferInfo, order_attr
 from ..dialects.body_builder import BodyBuilder
 from ..dialects.dims import Dim, Sym, dim, maximum, minimum, packed_strides
 from ..dialects.index_map import product, unravel
 from ..dialects.loop_tile import ELEMENT, TILE
 from ..dialects.matrix_unit import MatrixUnit
+from ..dialects.order import CHAIN_FMA
 from ..dialects.scalar import Value
 from ..dialects.types import DTYPES, DType
 from .contraction import Factors
 from .loop_writer import LoopWriter, bound
-from .matrix_units import HeldFactors
+from .matrix_units import FEW, HeldFactors
+from .schedule_contract import schedule_contraction
 from .schedule_gpu_contract import along_k, point_of_contraction
+from .schedule_map import Lanes
 
 __all__ = ["TileSchedule"]
 
@@ -83,9 +88,11 @@ class TileSchedule:
     work around these loops."""
 
     def __init__(
-        self, writer: LoopWriter, nest: kernel.GenericOp, factors: Factors, held: HeldFactors, unit: MatrixUnit
+        self, writer: LoopWriter, nest: kernel.GenericOp, factors: Factors, held: HeldFactors, unit: MatrixUnit,
+        lanes: Lanes,
     ):  # fmt: skip
         self.writer, self.nest, self.factors, self.held, self.unit = writer, nest, factors, held, unit
+        self.lanes = lanes
         self.batch: dict[Sym, Dim] = {}
         self.alone = False
         extents = nest.extents.data
@@ -97,6 +104,14 @@ class TileSchedule:
         self.right = _Side(1, n, ACROSS, along_k(nest, factors.right))
 
     def write(self, block: Block) -> None:
+        """All results: by tiles, or where there are few rows or columns by chains."""
+        self.writer.either(block, minimum(self.left.extent, self.right.extent) - FEW, self._by_tiles, self._by_chains)
+
+    def _by_chains(self, block: Block) -> None:
+        self.nest.attributes["order"] = order_attr(CHAIN_FMA)
+        schedule_contraction(self.writer, self.nest, self.factors, block, self.lanes)
+
+    def _by_tiles(self, block: Block) -> None:
         if not self.factors.batch:
             self._all(block)
             return
@@ -133,7 +148,9 @@ class TileSchedule:
 
     def _packed(self, block: Block, side: _Side, blocks: Dim) -> _Tiles:
         """Memory for the tiles of some blocks of an operand: a worker's own where it is alone."""
-        return self._memory(block, (blocks, self.steps, dim(self.unit.pieces), dim(side.tiles)), "thread" if self.alone else "arena")
+        return self._memory(
+            block, (blocks, self.steps, dim(self.unit.pieces), dim(side.tiles)), "thread" if self.alone else "arena"
+        )
 
     def _memory(self, block: Block, dims: tuple[Dim, ...], scope: str) -> _Tiles:
         shapes = (*dims, dim(TILE), dim(self.unit.depth)), (*dims, dim(TILE), dim(TILE))
@@ -152,11 +169,11 @@ class TileSchedule:
         for lower, upper, partial in ((dim(0), whole, False), (whole, self.steps, True)):
             if lower == upper:
                 continue
-            step, inner = self.writer.fresh(), Block()
-            for tile in range(side.tiles):
-                start = number * side.size + tile * TILE
-                self._pack_tile(inner, side, tiles, stage, (number - first, step, dim(tile)), start, partial)
-            made = _loop(number, group, minimum(last, group + together), inner)
+            step, tile, inner = self.writer.fresh(), self.writer.fresh(), Block()
+            start = number * side.size + tile * TILE
+            self._pack_tile(inner, side, tiles, stage, (number - first, step, tile), start, partial)
+            made = _loop(tile, dim(0), dim(side.tiles), inner)
+            made = _loop(number, group, minimum(last, group + together), _block(made))
             body.add_op(_loop(step, lower, upper, _block(made)))
         body.add_op(loop.YieldOp())
         work = self.writer.costs.grain(maximum(1, self.k) * side.size * together, PACKING)
@@ -169,22 +186,23 @@ class TileSchedule:
         """A tile of each piece, whose step of K is `partial` or not; what begins at `start` beside K."""
         number, step, tile = at
 
-        def place(piece: int, *inside: Dim) -> list[Dim]:
-            return [number, step, dim(piece), tile, *inside]
+        def place(piece: Dim, *inside: Dim) -> list[Dim]:
+            return [number, step, piece, tile, *inside]
 
-        def staged(piece: int, *inside: Dim) -> list[Dim]:
-            return [dim(piece), *inside]
+        def staged(piece: Dim, *inside: Dim) -> list[Dim]:
+            return [piece, *inside]
 
         fill = self._fill_elements if side.along else self._fill_words
         fill(block, side, stage or tiles, staged if stage else place, step * self.unit.depth, start, partial)
-        for piece in range(self.unit.pieces if stage else 0):
-            assert stage is not None
-            # The word of row r and column c comes from row c and column r.
-            r, c, body = self.writer.fresh(), self.writer.fresh(), Block()
-            word = loop.LoadOp(stage.words, staged(piece, c, r))
-            body.add_ops([word, loop.StoreOp(word.result, tiles.words, place(piece, r, c))])
-            columns = _block(_loop(c, dim(0), dim(TILE), body, vector=TILE))
-            block.add_op(_loop(r, dim(0), dim(TILE), columns, unroll=TILE))
+        if stage is None:
+            return
+        # The word of row r and column c comes from row c and column r.
+        piece, r, c, body = self.writer.fresh(), self.writer.fresh(), self.writer.fresh(), Block()
+        word = loop.LoadOp(stage.words, staged(piece, c, r))
+        body.add_ops([word, loop.StoreOp(word.result, tiles.words, place(piece, r, c))])
+        columns = _block(_loop(c, dim(0), dim(TILE), body, vector=TILE))
+        rows = _block(_loop(r, dim(0), dim(TILE), columns, unroll=TILE))
+        block.add_op(_loop(piece, dim(0), dim(self.unit.pieces), rows))
 
     def _fill_elements(
         self, block: Block, side: _Side, tiles: _Tiles, place: _Place, k: Dim, start: Dim, partial: bool
@@ -198,7 +216,7 @@ class TileSchedule:
                 continue
             body = Block()
             for piece, value in enumerate(self._pieces(body, side, start + r, k + along, beyond)):
-                body.add_op(loop.StoreOp(value.ref, tiles.elements, place(piece, r, along)))
+                body.add_op(loop.StoreOp(value.ref, tiles.elements, place(dim(piece), r, along)))
             rows.add_op(_loop(along, lower, upper, body, vector=1 if beyond else depth))
         block.add_op(_loop(r, dim(0), minimum(TILE, side.extent - start), rows))
 
@@ -217,7 +235,7 @@ class TileSchedule:
                 self._pieces(body, side, start + j, k + number * 2 + i, beyond=i >= there) for i in range(2)
             )  # fmt: skip
             for piece, (even, odd) in enumerate(zip(low, high, strict=True)):
-                body.add_op(loop.StoreOp(_word(even, odd).ref, tiles.words, place(piece, number, j)))
+                body.add_op(loop.StoreOp(_word(even, odd).ref, tiles.words, place(dim(piece), number, j)))
             columns = _loop(j, dim(0), minimum(TILE, side.extent - start), body, vector=TILE)
             block.add_op(_loop(number, lower, upper, _block(columns)))
 
@@ -259,9 +277,7 @@ class TileSchedule:
         body.add_ops([_loop(panel, before, behind, _block(_loop(row, upper, lower, inner))), loop.YieldOp()])
         products = rows * panels * (self.left.size * self.right.size) * maximum(1, self.k)
         work = bound(self.writer, block, products // maximum(1, blocks * groups))
-        block.add_op(
-            self._shared(task, dim(0), blocks * groups, body, self.writer.costs.grain(work, PRODUCT))
-        )
+        block.add_op(self._shared(task, dim(0), blocks * groups, body, self.writer.costs.grain(work, PRODUCT)))
 
     def _tasks(self, block: Block, rows: Dim) -> tuple[Dim, Dim]:
         """How many blocks of a band by how many groups of panels the tasks are: blocks that the second cache holds."""

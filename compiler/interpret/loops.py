@@ -31,6 +31,7 @@ from ...dialects.loop import (
     TileFoldOp,
     WhileOp,
 )
+from ...dialects.loop_base import Ranged
 from ...dialects.loop_tile import ELEMENT, TILE
 from ...dialects.matrix_unit import GRANULE, LINE, Piece
 from ...dialects.types import DTYPES
@@ -113,7 +114,7 @@ def _op(frame: Frame, op: Operation) -> None:
                 raise InterpretError("does not belong to the stage loops")
 
 
-def _bounds(frame: Frame, op: ParallelOp | ForOp | ReduceOp | ScanOp | MatrixFoldOp | TileFoldOp | MergeOp) -> tuple[Any, Any, int]:
+def _bounds(frame: Frame, op: Ranged) -> tuple[Any, Any, int]:
     """Lower and upper bound (arrays where they differ between points of the batch) and step."""
     lower, upper, step = (evaluate(e.data, frame.env) for e in (op.lower, op.upper, op.step))
     if np.ndim(step) or step <= 0:

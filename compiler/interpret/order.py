@@ -100,7 +100,8 @@ def _sum_of_pieces(a: Array, b: Array, total: Array, pieces: int) -> Array:
     """Of factors that a unit takes in pieces: all products at once."""
     left, right = (_pieces(x, pieces) for x in (a, b))
     pairs = products_of(pieces)
-    return unit_sum(*(np.concatenate([side[p[n]] for p in pairs]) for n, side in enumerate((left, right))), total)
+    x, y = np.concatenate([left[i] for i, _ in pairs]), np.concatenate([right[j] for _, j in pairs])
+    return unit_sum(x, y, total)
 
 
 def _pieces(x: Array, count: int) -> list[Array]:
