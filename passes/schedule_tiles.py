@@ -41,6 +41,8 @@ __all__ = ["TileSchedule"]
 ACROSS, DOWN = 2, 2
 #: Panels that are packed together, a step of K of all of them at a time, so that rows of memory are read on.
 TOGETHER = 8
+#: Bytes of the second cache of processors that have tiles.
+CACHE = 2 << 20
 #: Tasks that make the threads' shares even, where there is work for so many.
 TASKS = 16
 #: Nanoseconds of a product of two numbers by a unit, and of packing an element.
@@ -282,7 +284,7 @@ class TileSchedule:
     def _tasks(self, block: Block, rows: Dim) -> tuple[Dim, Dim]:
         """How many blocks of a band by how many groups of panels the tasks are: blocks that the second cache holds."""
         wanted = 1 if self.alone else TASKS
-        held = bound(self.writer, block, self._rows_in(self.writer.costs.machine.cache2))
+        held = bound(self.writer, block, self._rows_in(CACHE))
         blocks = bound(self.writer, block, maximum(1, (rows + (held - 1)) // held))
         groups = bound(
             self.writer, block, maximum(1, minimum(self.right.blocks, (dim(wanted) + (blocks - 1)) // blocks))
