@@ -387,9 +387,10 @@ def jit(function: Callable[..., Any] | None = None, **options: Any) -> Any:
     """Compile a function of NumPy code: ``@txc.jit`` or ``@txc.jit(device="cpu:4")``.
 
     Options: `device` (``"cpu"``, ``"cpu:N"``, ``"cuda:N"``, ``"ptx-sim"``), `threads`, `fastmath` (rewrites to allow:
-    with ``"reassoc"`` the matrix units of a GPU order their sums, with ``"tf32"`` they round factors of f32 to a
-    significand of 11 bits), `passes` (options of passes as text), `debug`
-    (True: debug information for gdb), `donate` (names of parameters whose arrays may become results: `donation.py`),
+    with ``"reassoc"`` matrix units order their sums, with ``"tf32"`` those of a GPU round factors of f32 to a
+    significand of 11 bits, with ``"bf16x3"`` or ``"bf16x6"`` those of a CPU add so many products of bf16 for each of
+    f32, as `docs/tiles.md` says), `passes` (options of passes as text), `debug` (True: debug information for gdb),
+    `donate` (names of parameters whose arrays may become results: `donation.py`),
     `max_temp_bytes` (a call that needs more of temporaries is an error that says what for),
     `autotune` (True: search around the cost model at the first call: `tuning.py`).
     OptionError for others, TypeError for what is no Python function.  The result is called like the function; arrays

@@ -10,7 +10,7 @@ from .devices import CPU, OptionError, gpu_device, parse_device
 __all__ = ["FASTMATH", "OptionError", "Options", "parse_device"]
 
 #: Rewrites that change results and must therefore be allowed by name.
-FASTMATH = ("reassoc", "tf32")
+FASTMATH = ("reassoc", "tf32", "bf16x3", "bf16x6")
 
 
 class Options(NamedTuple):

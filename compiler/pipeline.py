@@ -124,7 +124,7 @@ def run_stages(
     run.passes("canonical", CanonicalizePass)
     run.passes("layout", LayoutSwapPass)
     run.passes("evals", EvalInsertionPass)
-    units = allowed_units(target.capability, options.fastmath)
+    units = allowed_units(target.capability, options.fastmath, target.features.split(","))
     run.passes(
         "fused", FusionPass, has_fma=target.has_fma, locations=options.debug, matrix_units=units,
         panels="either" if target.is_gpu else "both",
@@ -151,7 +151,7 @@ def machine_of(target: Target) -> Machine:
     if target.is_gpu:
         return Machine.of_gpu(target.capability)
     usual = Machine.of_cpu(target.vector_bits, target.vector_registers)
-    return usual.measured(calibrated()) if target == host_target() else usual
+    return usual.measured(calibrated()) if target.without_tiles == host_target().without_tiles else usual
 
 
 class _Run:

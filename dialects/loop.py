@@ -48,12 +48,13 @@ from .loop_base import Ranged, YieldOp, expect_yield, parallel_around, range_att
 from .loop_matrix import AsyncCopyOp, BulkCopyOp, MatrixFoldOp
 from .loop_merge import MergeOp
 from .loop_tensor_map import TensorMapOp
+from .loop_tile import TileFoldOp
 from .order import Order
 
 __all__ = [
     "LOOP", "AllocOp", "AsyncCopyOp", "BarrierOp", "BindOp", "BufferInfo", "BulkCopyOp", "ClockOp", "ForOp", "IfOp",
     "IndexOp", "LoadOp", "MatrixFoldOp", "MergeOp", "ParallelOp", "ReduceOp", "ScanOp", "StoreOp", "TensorMapOp",
-    "WhileOp", "YieldOp",
+    "TileFoldOp", "WhileOp", "YieldOp",
 ]  # fmt: skip
 
 
@@ -521,7 +522,7 @@ LOOP = Dialect(
     "loop",
     [
         AllocOp, AsyncCopyOp, BarrierOp, BindOp, BulkCopyOp, ClockOp, ForOp, IfOp, IndexOp, LoadOp, MatrixFoldOp,
-        MergeOp, ParallelOp, ReduceOp, ScanOp, StoreOp, TensorMapOp, WhileOp, YieldOp,
+        MergeOp, ParallelOp, ReduceOp, ScanOp, StoreOp, TensorMapOp, TileFoldOp, WhileOp, YieldOp,
     ],
     [BufferType, TensorMapType],
 )  # fmt: skip

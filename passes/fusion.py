@@ -47,7 +47,7 @@ class FusionPass(ModulePass):
 
     `has_fma` says whether scalar bodies may hold fused multiply-adds: a fact of the target.  With `locations` their ops
     say which of the user's lines they come from, as debug information needs; a nest has but one line.  `matrix_units`
-    names the units of a GPU (`dialects.matrix_unit`) whose order contractions may have.  `panels` says where
+    names the matrix units (`dialects.matrix_unit`) whose order contractions may have.  `panels` says where
     rows may have contractions (`rows.Panels`), which a schedule then takes several rows at a time.
     """
 

@@ -1,4 +1,4 @@
-"""Which contractions the matrix units of a GPU take: their order says so, so that every stage shows it."""
+"""Which contractions matrix units take: their order says so, so that every stage shows it."""
 
 from __future__ import annotations
 
@@ -10,11 +10,16 @@ from xdsl.ir import Block, SSAValue
 
 from ..dialects import kernel
 from ..dialects.attributes import order_attr, scalar_dtype
+from ..dialects.index_map import product
 from ..dialects.matrix_unit import UNITS, MatrixUnit, unit_of
 from ..dialects.order import Order
 from .contraction import factors_of
 
-__all__ = ["HeldFactors", "held_factors", "use_matrix_units"]
+__all__ = ["FEW", "HeldFactors", "held_factors", "use_matrix_units"]
+
+
+#: No more rows or columns than this: packing an operand for tiles costs more than they save.
+FEW = 8
 
 
 @dataclass(frozen=True)
@@ -33,8 +38,16 @@ def use_matrix_units(block: Block, names: Collection[str]) -> None:
     for nest in [op for op in block.ops if isinstance(op, kernel.GenericOp)]:
         held = held_factors(nest)
         units = [u for u in UNITS if u.name in names and held is not None and u.factors == held.types]
-        if units:
+        if units and not (units[-1].feature and _has_few(nest)):
             nest.attributes["order"] = order_attr(units[-1].order)
+
+
+def _has_few(nest: kernel.GenericOp) -> bool:
+    """Whether the rows or the columns of a contraction are known to be few."""
+    factors, extents = factors_of(nest), nest.extents.data
+    assert factors is not None
+    sizes = [product([extents[i] for i in own]).const for own in (factors.left, factors.right)]
+    return any(size is not None and size <= FEW for size in sizes)
 
 
 def held_factors(nest: kernel.GenericOp) -> HeldFactors | None:

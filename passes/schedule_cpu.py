@@ -17,11 +17,13 @@ from xdsl.utils.exceptions import PassFailedException
 
 from ..dialects import kernel
 from ..dialects.dims import Dim, Sym
+from ..dialects.order import Order
 from .contraction import factors_of
 from .costs import Costs
 from .kernel_figures import kernel_label
 from .locations import carry_loc
 from .loop_writer import LoopWriter
+from .matrix_units import held_factors
 from .remarks import listening, remark
 from .schedule_contract import schedule_contraction
 from .schedule_eigenvalues import schedule_eigenvalues, schedule_eigenvectors
@@ -36,6 +38,7 @@ from .schedule_scan import schedule_scan
 from .schedule_scatter import schedule_scatter
 from .schedule_search import schedule_search
 from .schedule_sort import schedule_sort
+from .schedule_tiles import TileSchedule
 from .schedule_walk import ScheduleWalk
 from .unit_iterators import drop_unit_iterators
 from .work import time_of, work_at_point
@@ -107,10 +110,20 @@ class CpuSchedule(ScheduleWalk):
         choices = {"a point": point, "handing over": costs.machine.handover}
         remark("threads", label, f"pieces of {chunk} points", why, choices, op)
 
+    def _by_unit(self, nest: kernel.GenericOp, order: Order, block: Block) -> None:
+        """A contraction by the matrix unit whose order it has."""
+        factors, held = factors_of(nest), held_factors(nest)
+        unit = held.unit(order) if held is not None else None
+        if factors is None or held is None or unit is None or not unit.feature:
+            raise PassFailedException(f"the order {order} is that of a GPU's matrix units")
+        TileSchedule(self.writer, nest, factors, held, unit, self.lanes).write(block)
+
     def _nest(self, nest: kernel.GenericOp, block: Block, done: dict[Sym, Dim], serial: bool) -> None:
-        if nest.order is not None and nest.order.data.kind == "unit":
-            raise PassFailedException(f"the order {nest.order.data} is that of a GPU's matrix units")
         before = block.last_op
+        if nest.order is not None and nest.order.data.kind == "unit":
+            self._by_unit(nest, nest.order.data, block)
+            carry_loc(nest, block, before)
+            return
         if not done:
             drop_unit_iterators(nest)
         if not nest.is_reduction:

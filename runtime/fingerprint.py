@@ -15,6 +15,7 @@ from collections.abc import Iterator, Mapping
 import numpy as np
 
 from .store import sha256
+from .tile_permission import tiles_permitted
 
 __all__ = ["UnknownProcessor", "digest", "environment", "processor"]
 
@@ -47,6 +48,7 @@ def environment() -> Mapping[str, str]:
         "python": python,
         "numpy": np.__version__,
         "processor": processor(),
+        "tiles": "permitted" if tiles_permitted() else "",
     }
 
 

@@ -15,7 +15,8 @@ from xdsl.ir import Operation, SSAValue
 
 from ...dialects.attributes import BufferType
 from ...dialects.dims import Dim, Sym
-from ...dialects.loop import AllocOp, ClockOp, ParallelOp
+from ...dialects.loop import AllocOp, ClockOp, ParallelOp, TileFoldOp
+from .cpu_tiles import release_tiles, tile_fold
 from .function import FunctionWriter, buffer_info, symbols_of
 from .lanes import Reg
 from .llvm_memory import storage_type
@@ -40,6 +41,8 @@ class CpuFunction(FunctionWriter):
         self.captured: list[tuple[str, str]] = []
         self._capture_of: dict[Any, str] = {}
         self._runtime: dict[int, str] = {}
+        #: Whether the function sets tiles up when it begins.
+        self.has_tiles = False
 
     # What lies outside: arguments, symbols, values of the enclosing function
 
@@ -115,6 +118,8 @@ class CpuFunction(FunctionWriter):
     def other(self, op: Operation) -> None:
         if isinstance(op, ClockOp):
             self.clock(op)
+        elif isinstance(op, TileFoldOp):
+            tile_fold(self, op)
         else:
             super().other(op)
 
@@ -227,6 +232,7 @@ class CpuFunction(FunctionWriter):
             multiple=gcd(self.multiple(op.lower.data), self.multiple(op.step.data)),
         )  # fmt: skip
         child.fence()
+        release_tiles(child)
         child.put("ret void")
         child.finish("internal void", "ptr noalias readonly %context, i64 %chunk, i64 %worker")
         return child

@@ -13,6 +13,7 @@ import llvmlite.binding as llvm
 
 from ...runtime import loader
 from ...runtime.elf import read_elf
+from ...runtime.tile_permission import tiles_permitted
 from . import isolated
 from .target import Target, TargetError, object_name
 from .wasm_symbols import imported_functions
@@ -41,9 +42,14 @@ def _initialize_all() -> None:
 
 @lru_cache(maxsize=1)
 def host_target() -> Target:
-    """This machine: its processor's name and its features (in a virtual machine the name alone can be wrong)."""
+    """This machine: its processor's name and its features (in a virtual machine the name alone can be wrong).
+
+    Tiles are a feature only of a process that has the leave to use them.
+    """
     _initialize()
     features = llvm.get_host_cpu_features()
+    if not tiles_permitted():
+        features.update((name, False) for name in features if name.startswith("amx-"))
     return Target(llvm.get_process_triple(), llvm.get_host_cpu_name(), features.flatten())
 
 

@@ -35,7 +35,8 @@ class NamedTarget:
 def named_target(name: str = "native", cpu: str = "") -> NamedTarget:
     """``native``, ``x86-64-v3``, ``aarch64``, …, or levels joined by plus signs: ``x86-64-v2+v3+v4``.
 
-    `cpu` names a processor of the target.  Raises TargetError for names there are not.
+    `cpu` names a processor of the target.  None has tiles (AMX), for which a process has to ask.  Raises TargetError
+    for names there are not.
     """
     if "+" in name:
         return _levels(name, cpu)
@@ -49,7 +50,7 @@ def named_target(name: str = "native", cpu: str = "") -> NamedTarget:
         return NamedTarget(name, (_level(name),))
     if name == "nvptx64":
         cpu = cpu or DEFAULT_GPU
-    made = make_target(TARGETS[name], cpu)
+    made = make_target(TARGETS[name], cpu).without_tiles
     return NamedTarget(f"{name} ({made.cpu})" if made.cpu else name, (made,))
 
 

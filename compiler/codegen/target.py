@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 __all__ = ["Target", "TargetError", "object_name"]
 
@@ -29,6 +29,12 @@ class Target:
     def has(self, feature: str) -> bool:
         """Whether a feature is switched on."""
         return f"+{feature}" in self.features.split(",")
+
+    @property
+    def without_tiles(self) -> Target:
+        """The target without matrix units of processors: code that runs in any process."""
+        kept = (word for word in self.features.split(",") if not word.startswith("+amx-"))
+        return replace(self, features=",".join(kept))
 
     @property
     def arch(self) -> str:

@@ -28,8 +28,11 @@ from ...dialects.loop import (
     ReduceOp,
     ScanOp,
     TensorMapOp,
+    TileFoldOp,
     WhileOp,
 )
+from ...dialects.loop_base import Ranged
+from ...dialects.loop_tile import ELEMENT, TILE
 from ...dialects.matrix_unit import GRANULE, LINE, Piece
 from ...dialects.types import DTYPES
 from .bodies import InterpretError, literal
@@ -94,6 +97,8 @@ def _op(frame: Frame, op: Operation) -> None:
             _while(frame, op)
         case MatrixFoldOp():
             _matrix_fold(frame, op)
+        case TileFoldOp():
+            _tile_fold(frame, op)
         case AsyncCopyOp():
             _async_copy(frame, op)
         case BulkCopyOp():
@@ -109,7 +114,7 @@ def _op(frame: Frame, op: Operation) -> None:
                 raise InterpretError("does not belong to the stage loops")
 
 
-def _bounds(frame: Frame, op: ParallelOp | ForOp | ReduceOp | ScanOp | MatrixFoldOp | MergeOp) -> tuple[Any, Any, int]:
+def _bounds(frame: Frame, op: Ranged) -> tuple[Any, Any, int]:
     """Lower and upper bound (arrays where they differ between points of the batch) and step."""
     lower, upper, step = (evaluate(e.data, frame.env) for e in (op.lower, op.upper, op.step))
     if np.ndim(step) or step <= 0:
@@ -265,6 +270,27 @@ def _matrix_fold(frame: Frame, op: MatrixFoldOp) -> None:
         a, b = (elements(*side) for side in zip((op.left, op.right), op.pieces))
         for k in range(0, step, depth):
             total = unit_sum(a[k : k + depth, :, None], b[k : k + depth, None], total)
+    inner, row, column = _matrix(frame, rows, columns)
+    inner.store(op.sums, (row, column), total)
+
+
+def _tile_fold(frame: Frame, op: TileFoldOp) -> None:
+    lower, upper, step = _bounds(frame, op)
+    rows, columns = (TILE * tiles for tiles in op.tiles)
+    depth, factor = op.unit.depth, DTYPES[ELEMENT].numpy
+    total = np.zeros((rows, columns, *frame.batch), DTYPES[op.unit.sums].numpy)
+    for t in range(_longest(lower, upper, step)):
+        frame.env[op.symbol] = lower + t
+        for i, j in op.unit.products:
+            inner, k, row = _matrix(frame, depth, rows)
+            a = inner.load(op.left, (*op.left_at.data, dim(i), row // TILE, row % TILE, k))
+            inner, pair, column = _matrix(frame, depth // 2, columns)
+            words = inner.load(op.right, (*op.right_at.data, dim(j), column // TILE, pair, column % TILE))
+            halves = (words.astype(np.uint32) >> shift & 0xFFFF for shift in (0, 16))
+            low, high = (half.astype(np.uint16).view(factor) for half in halves)
+            b = np.stack((low, high), axis=1).reshape(depth, *low.shape[1:])
+            a, b = (np.broadcast_to(x, (depth, n, *frame.batch)) for x, n in ((a, rows), (b, columns)))
+            total = unit_sum(a[:, :, None], b[:, None], total)
     inner, row, column = _matrix(frame, rows, columns)
     inner.store(op.sums, (row, column), total)
 

@@ -7,7 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from ...dialects.matrix_unit import products_of
 from ...dialects.order import Order
+from ...dialects.types import DTYPES
 from ...runtime import fused_multiply_add
 
 __all__ = ["States", "fold", "scan", "unit_sum"]
@@ -75,7 +77,7 @@ def _by_unit(
     for first in range(0, count, order.block):
         ks = np.arange(first, min(count, first + order.block)).reshape((-1, *(1,) * len(batch)))
         a, b = (np.broadcast_to(np.asarray(e), (len(ks), *batch)) for e in element(ks))
-        total = unit_sum(a, b, total)
+        total = unit_sum(a, b, total) if order.pieces == 1 else _sum_of_pieces(a, b, total, order.pieces)
     return total
 
 
@@ -92,6 +94,22 @@ def unit_sum(a: Array, b: Array, total: Array) -> Array:
     for x, y in zip(_in_format(a), _in_format(b), strict=True):
         found = found + x.astype(np.float64) * y.astype(np.float64)
     return found.astype(np.float32)
+
+
+def _sum_of_pieces(a: Array, b: Array, total: Array, pieces: int) -> Array:
+    """Of factors that a unit takes in pieces: all products at once."""
+    left, right = (_pieces(x, pieces) for x in (a, b))
+    pairs = products_of(pieces)
+    x, y = np.concatenate([left[i] for i, _ in pairs]), np.concatenate([right[j] for _, j in pairs])
+    return unit_sum(x, y, total)
+
+
+def _pieces(x: Array, count: int) -> list[Array]:
+    found: list[Array] = []
+    for _ in range(count):
+        found.append(x.astype(DTYPES["bf16"].numpy))
+        x = x - found[-1].astype(np.float32)
+    return found
 
 
 def _in_format(x: Array) -> Array:

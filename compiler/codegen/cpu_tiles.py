@@ -1,0 +1,92 @@
+"""Products of tiles by the matrix unit of x86-64 processors (AMX).
+
+A function that multiplies sets up its thread's tiles when it begins, all of them whole, and gives them back at its end,
+so that the kernel has no more to save than of other threads.  Tiles have fixed numbers, those of the sums first.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from xdsl.ir import SSAValue
+
+from ...dialects.attributes import BufferType
+from ...dialects.dims import Dim, dim
+from ...dialects.loop import TileFoldOp
+from ...dialects.loop_tile import TILE, TILES
+from .lanes import Reg
+from .llvm_memory import storage_type
+from .writer import EmitError
+
+if TYPE_CHECKING:
+    from .cpu_function import CpuFunction
+
+__all__ = ["release_tiles", "tile_fold"]
+
+#: Bytes of a row of a tile.
+ROW = 64
+
+
+def tile_fold(writer: CpuFunction, op: TileFoldOp) -> None:
+    """Sums that begin at zero, the products of one iteration after another, and the sums to memory."""
+    if not writer.target.has(op.unit.feature):
+        raise EmitError(f"{op.unit.name} is a matrix unit of processors with {op.unit.feature}")
+    _set_up(writer)
+    rows, columns = op.tiles
+    sums = [(r, c, r * columns + c) for r in range(rows) for c in range(columns)]
+    for _, _, number in sums:
+        _call(writer, "tilezero", f"i8 {number}")
+    left, right = (range(rows * columns + n, rows * columns + n + size) for n, size in ((0, rows), (rows, columns)))
+
+    def products(_: list[Reg]) -> list[Reg]:
+        held = (-1, -1)
+        for pieces in op.unit.products:
+            for r, number in enumerate(left if pieces[0] != held[0] else ()):
+                _load(writer, op.left, (*op.left_at.data, dim(pieces[0]), dim(r)), number)
+            for c, number in enumerate(right):
+                if pieces[1] != held[1]:
+                    _load(writer, op.right, (*op.right_at.data, dim(pieces[1]), dim(c)), number)
+                for r in range(rows):
+                    _call(writer, "tdpbf16ps", f"i8 {r * columns + c}, i8 {left[r]}, i8 {number}")
+            held = pieces
+        return []
+
+    lower, upper = op.lower.data, op.upper.data
+    bound = upper if lower.nonneg else None
+    writer.counted(op.symbol, writer.index(lower), writer.index(upper), "1", products, bound=bound)
+    for r, c, number in sums:
+        at = writer.pointer(writer.buffer(op.sums), "float", dim((r * columns * TILE + c) * TILE))
+        _call(writer, "tilestored64", f"i8 {number}, ptr {at}, i64 {columns * ROW}")
+
+
+def release_tiles(writer: CpuFunction) -> None:
+    """At the end of a function, what it set up."""
+    if writer.has_tiles:
+        _call(writer, "tilerelease", "")
+
+
+def _set_up(writer: CpuFunction) -> None:
+    if writer.has_tiles:
+        return
+    writer.has_tiles = True
+    # The layout that the manual gives: palette 1; bytes of a row of each tile from byte 16 on, rows from byte 48 on.
+    palette = bytes([1, *[0] * 15, *[ROW, 0] * TILES, *[0] * 16, *[TILE] * TILES, *[0] * 8])
+    text = "".join(f"\\{byte:02X}" for byte in palette)
+    writer.module.globals["tiles"] = f'@tiles = private unnamed_addr constant [64 x i8] c"{text}", align 64'
+    writer.declare("llvm.x86.ldtilecfg", "void", ["ptr"])
+    writer.scopes[0].prelude.append("  call void @llvm.x86.ldtilecfg(ptr @tiles)")
+
+
+def _load(writer: CpuFunction, buffer: SSAValue, at: tuple[Dim, ...], number: int) -> None:
+    """A tile of a buffer to the register of a number."""
+    assert isinstance(buffer.type, BufferType)
+    info = buffer.type.data
+    offset = writer.address(info, (*at, *(dim(0) for _ in range(info.rank - len(at)))))
+    pointer = writer.pointer(writer.buffer(buffer), storage_type(info.dtype), offset)
+    _call(writer, "tileloadd64", f"i8 {number}, ptr {pointer}, i64 {ROW}")
+
+
+def _call(writer: CpuFunction, name: str, arguments: str) -> None:
+    full = f"llvm.x86.{name}"
+    writer.declare(full, "void", [a.split()[0] for a in arguments.split(", ") if a])
+    writer.put(f"call void @{full}({arguments})")
