@@ -9,7 +9,7 @@ the code depends on: options, this compiler, its libraries, Python, NumPy and th
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..runtime import native_layout
@@ -17,6 +17,7 @@ from ..runtime.calibration import calibrated
 from ..runtime.fingerprint import digest, environment
 from ..runtime.loader import LoadedObject, can_load
 from ..runtime.store import Store, default_folder, open_store
+from ..runtime.tile_permission import tiles_permitted
 from . import knobs
 from .executable import Code, CodeSpec, Executable, load_native
 from .options import Options
@@ -96,7 +97,15 @@ def _options(options: Options) -> dict[str, str]:
     fastmath, passes, _, donate, most, _, autotune = options.compiled
     entry = knobs.NATIVE_ENTRY.get() is not False and not native_layout.problem()
     made = f"fastmath={sorted(fastmath)} passes={passes!r} entry={entry} donate={donate} temporaries={most}"
-    return {"options": made, "gpu": options.gpu, "autotune": str(autotune)}
+    tiles = bool(fastmath) and not options.gpu and _has_tiles(fastmath)
+    return {"options": made, "gpu": options.gpu, "autotune": str(autotune), "tiles": str(tiles)}
+
+
+def _has_tiles(fastmath: Collection[str]) -> bool:
+    """Whether what is allowed allows tiles, and this process may use them; it asks for that here."""
+    from ..dialects.matrix_unit import wants_tiles
+
+    return wants_tiles(fastmath) and tiles_permitted()
 
 
 def _key(kind: str, parts: dict[str, str]) -> CodeKey:

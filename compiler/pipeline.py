@@ -21,7 +21,7 @@ from xdsl.utils.exceptions import ArgSpecParseError
 
 from ..dialects.attributes import BufferType, DimsAttr, dims_attr, from_attr, tensor_of
 from ..dialects.dims import Dim, dim, packed_strides
-from ..dialects.matrix_unit import allowed_units
+from ..dialects.matrix_unit import allowed_units, wants_tiles
 from ..dialects.verification import verify_distinct
 from ..passes.bufferize import BufferizePass
 from ..passes.canonicalize import CanonicalizePass
@@ -38,7 +38,7 @@ from .call_parameters import CallSignature, NotNative
 from .call_plan import CallPlan, make_plan, stored_inputs
 from .codegen.entry import emit_entry, entry_name
 from .codegen.llvm import emit_llvm
-from .codegen.machine import compile_llvm, emit_asm, gpu_target, host_target, load_object
+from .codegen.machine import compile_llvm, emit_asm, gpu_target, host_target, host_with_tiles, load_object
 from .codegen.target import Target, object_name
 from .executable import BufferSpec, CodeSpec, Executable, load_native
 from .frontend.graph import Graph
@@ -110,7 +110,7 @@ def run_stages(
     needs; it is also told the work (`passes/work.py`).  Raises OptionError for unknown stages, passes and pass options.
     """
     options = options or Options.of()
-    target = target or (gpu_target(options.gpu) if options.gpu else host_target())
+    target = target or _target_of(options)
     run = _Run(program, start, stop_after, options, Observer(watch or Watch.from_knobs()), replaced)
     machine = machine or machine_of(target)
 
@@ -144,6 +144,13 @@ def run_stages(
         run.object = run.watched("obj", "compile", lambda: compile_llvm(text, target))
 
     return run.finished()
+
+
+def _target_of(options: Options) -> Target:
+    """What options compile for; a process asks for the leave to use tiles where they may be used."""
+    if options.gpu:
+        return gpu_target(options.gpu)
+    return host_with_tiles() if wants_tiles(options.fastmath) else host_target()
 
 
 def machine_of(target: Target) -> Machine:

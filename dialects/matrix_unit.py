@@ -20,7 +20,7 @@ from .dims import Dim, dim
 from .order import Order
 from .types import DTYPES, DType
 
-__all__ = ["GRANULE", "LINE", "UNITS", "MatrixUnit", "Piece", "allowed_units", "products_of", "unit_of"]
+__all__ = ["GRANULE", "LINE", "UNITS", "MatrixUnit", "Piece", "allowed_units", "products_of", "unit_of", "wants_tiles"]
 
 #: Bytes of a line of a piece, and of the granules that copies of boxes can exchange in it.
 LINE, GRANULE = 128, 16
@@ -130,6 +130,11 @@ def allowed_units(capability: int, fastmath: Iterable[str], features: Iterable[s
     allowed, there = {"", *fastmath}, {f.removeprefix("+") for f in features}
     has = (u.feature in there if u.feature else u.least <= capability for u in UNITS)
     return tuple(u.name for u, is_there in zip(UNITS, has) if is_there and u.allowed in allowed)
+
+
+def wants_tiles(fastmath: Iterable[str]) -> bool:
+    """Whether what is allowed allows the order of a CPU's unit."""
+    return any(u.feature and u.allowed in fastmath for u in UNITS)
 
 
 def unit_of(factors: Sequence[str], order: Order) -> MatrixUnit | None:

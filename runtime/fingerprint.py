@@ -15,7 +15,6 @@ from collections.abc import Iterator, Mapping
 import numpy as np
 
 from .store import sha256
-from .tile_permission import tiles_permitted
 
 __all__ = ["UnknownProcessor", "digest", "environment", "processor"]
 
@@ -48,7 +47,6 @@ def environment() -> Mapping[str, str]:
         "python": python,
         "numpy": np.__version__,
         "processor": processor(),
-        "tiles": "permitted" if tiles_permitted() else "",
     }
 
 

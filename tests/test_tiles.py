@@ -30,7 +30,8 @@ RNG = np.random.default_rng(18)
 BF16 = ml_dtypes.bfloat16
 TILES = machine.make_target("", "x86-64-v4", "+amx-tile,+amx-bf16") if machine.host_target().is_x86 else None
 with_tiles = pytest.mark.skipif(
-    not machine.host_target().has("amx-bf16"), reason="this processor, or its kernel, gives processes no tiles (AMX)"
+    not machine.host_with_tiles().has("amx-bf16"),
+    reason="this processor, or its kernel, gives processes no tiles (AMX)",
 )
 on_x86 = pytest.mark.skipif(TILES is None, reason="the processors of other architectures have other units")
 
@@ -188,9 +189,18 @@ def test_what_has_no_leave_keeps_its_chain() -> None:
 
 def test_a_process_without_leave_has_no_tiles(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(machine, "tiles_permitted", lambda: False)
-    target = machine.host_target.__wrapped__()
+    target = machine.host_with_tiles()
     assert "+amx" not in target.features
-    assert target.without_tiles == target
+    assert target.without_tiles == target == machine.host_target()
+
+
+def test_a_process_asks_only_where_tiles_may_be_used(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = []
+    monkeypatch.setattr(machine, "tiles_permitted", lambda: asked.append(1) is None)
+    graph = txc.jit(product).graph(*[drawn((64, 64), BF16)] * 2)
+    for fastmath, times in ((frozenset[str](), 0), (frozenset({"tf32"}), 0), (frozenset({"reassoc"}), 1)):
+        run_stages(graph, Options.of(fastmath=fastmath), stop_after="fused")
+        assert len(asked) == times
 
 
 @on_x86

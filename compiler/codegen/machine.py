@@ -20,7 +20,7 @@ from .wasm_symbols import imported_functions
 
 __all__ = [
     "LoadedObject", "TargetError", "compile_linked", "compile_llvm", "emit_asm", "generate_here", "gpu_target",
-    "host_target", "load_object", "make_target", "undefined_symbols", "unexpected_symbols",
+    "host_target", "host_with_tiles", "load_object", "make_target", "undefined_symbols", "unexpected_symbols",
 ]  # fmt: skip
 
 #: What an object may call: LLVM makes these of loops and wide copies; the C library has them everywhere.
@@ -44,13 +44,20 @@ def _initialize_all() -> None:
 def host_target() -> Target:
     """This machine: its processor's name and its features (in a virtual machine the name alone can be wrong).
 
-    Tiles are a feature only of a process that has the leave to use them.
+    Tiles are not among them: `host_with_tiles`.
     """
+    return _host().without_tiles
+
+
+def host_with_tiles() -> Target:
+    """This machine with its matrix units, for which the process asks here; without them where it may not use them."""
+    return _host() if tiles_permitted() else host_target()
+
+
+@lru_cache(maxsize=1)
+def _host() -> Target:
     _initialize()
-    features = llvm.get_host_cpu_features()
-    if not tiles_permitted():
-        features.update((name, False) for name in features if name.startswith("amx-"))
-    return Target(llvm.get_process_triple(), llvm.get_host_cpu_name(), features.flatten())
+    return Target(llvm.get_process_triple(), llvm.get_host_cpu_name(), llvm.get_host_cpu_features().flatten())
 
 
 def make_target(triple: str = "", cpu: str = "", features: str = "") -> Target:

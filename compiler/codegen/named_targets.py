@@ -50,7 +50,7 @@ def named_target(name: str = "native", cpu: str = "") -> NamedTarget:
         return NamedTarget(name, (_level(name),))
     if name == "nvptx64":
         cpu = cpu or DEFAULT_GPU
-    made = make_target(TARGETS[name], cpu).without_tiles
+    made = make_target(TARGETS[name], cpu)
     return NamedTarget(f"{name} ({made.cpu})" if made.cpu else name, (made,))
 
 
