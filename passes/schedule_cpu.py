@@ -37,6 +37,7 @@ from .schedule_scatter import schedule_scatter
 from .schedule_search import schedule_search
 from .schedule_sort import schedule_sort
 from .schedule_walk import ScheduleWalk
+from .square_roots import mark_roots
 from .unit_iterators import drop_unit_iterators
 from .work import time_of, work_at_point
 
@@ -44,6 +45,8 @@ __all__ = ["FOREIGN", "CpuSchedule", "ScheduleCpuPass"]
 
 #: Vectors of foreign kernels, which exchange lanes: longer ones made FFTs slower by a quarter (`benchmarks/NOTES.md`).
 FOREIGN_BITS = 256
+#: Vectors for which there are estimates of square roots.
+ESTIMATED_BITS = 512
 #: The loop generators that `kernel.foreign` names.
 FOREIGN: dict[str, Callable[[LoopWriter, kernel.ForeignOp, Block, Lanes], None]] = {
     "fft": schedule_fft,
@@ -114,7 +117,10 @@ class CpuSchedule(ScheduleWalk):
         if not done:
             drop_unit_iterators(nest)
         costs = self.writer.costs
-        lanes = self.lanes.at_most(costs.vector_bits(work_at_point(nest, costs), self.lanes.vector_bits))
+        work = work_at_point(nest, costs)
+        if not nest.is_reduction and self.lanes.vector_bits == ESTIMATED_BITS:
+            work = mark_roots(nest, work, costs)
+        lanes = self.lanes.at_most(costs.vector_bits(work, self.lanes.vector_bits))
         if not nest.is_reduction:
             schedule_map(self.writer, nest, block, lanes, done, serial)
         elif nest.is_scan:
