@@ -53,12 +53,6 @@ def exp_of(b: ScalarBuilder, r: Value) -> Value:
     return b.polynomial(r, (*coefficients(r, TAIL32, TAIL64), 1.0, 1.0))
 
 
-def exp_inside(b: ScalarBuilder, x: Value) -> Value:
-    """``exp(x)`` where ``2**n`` is a normal number."""
-    shifted, n, high = reduce(b, x)
-    return exp_of(b, b.fma(n, -ln2(x)[1], high)) * power_of_two(b, shifted)
-
-
 def exp(b: ScalarBuilder, x: Value) -> Value:
     """The body of `Exp`, for a function that wants it inlined."""
     # Beyond these the result is 0 or infinite, and far beyond them n would be no integer of its type any more.
