@@ -125,9 +125,9 @@ FITS["pow64"] = Fit(
     64,
     lambda z: z * z,
 )
-for _bits, _degree in ((32, 4), (64, 11)):
-    # tanh(x) = x + x*z*p(z), z = x*x, on |x| <= 5/8.
-    FITS[f"tanh{_bits}"] = Fit(odd_tail(mp.tanh), 1e-9, 0.390625, _degree, _bits, lambda z: z)
+for _bits, _degree in ((32, 2), (64, 6)):
+    # tanh(s) = s + s*z*p(z), z = s*s, on |s| <= 0.28.
+    FITS[f"tanh{_bits}"] = Fit(odd_tail(mp.tanh), 1e-9, 0.0784, _degree, _bits, lambda z: z)
 for _bits, _small, _tail, _large in ((32, 7, 6, 10), (64, 13, 17, 23)):
     # erf(x) = x + x*p(x*x) on |x| <= 5/4.
     FITS[f"erf{_bits}"] = Fit(

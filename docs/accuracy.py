@@ -144,7 +144,7 @@ CASES: dict[str, Case] = {
     "log2": one(lambda x: mp.log(x) / mp.log(2), *_LOGS),
     "log10": one(mp.log10, *_LOGS),
     "log1p": one(mp.log1p, uniform(-0.99, 2), spread(-40, 80)),
-    "tanh": one(mp.tanh, *_ODD, uniform(-30, 30)),
+    "tanh": one(mp.tanh, *_ODD, uniform(-1, 1), uniform(-30, 30)),
     "sinh": one(mp.sinh, *_ODD, uniform(-88, 88)),
     "cosh": one(mp.cosh, uniform(-3, 3), uniform(-88, 88)),
     "sigmoid": one(lambda x: 1 / (1 + mp.exp(-x)), uniform(-5, 5), uniform(-80, 80)),

@@ -37,6 +37,10 @@ _LONGEST_COPIED = 256
 _LONGEST_KERNEL = 1024
 #: The operations that a loop takes besides those of its body.
 _LOOP = 16
+#: Operations that two ports do on vectors as long as a line while one of these is divided.
+_DIVIDED = 20
+#: Operations of a square root by an estimate and steps.
+_STEPS = 14
 #: Femtoseconds of a nanosecond.
 _FEMTO = 1e6
 _ATTRIBUTE = "tx.machine"
@@ -175,6 +179,19 @@ class Costs:
     def half_line(self) -> int:
         """Bits of half a line."""
         return int(self.machine.line) * 4
+
+    def by_steps(self, work: Work, roots: int) -> Work:
+        """What a point takes when so many of its divisions are f32 roots found by steps; `work` where that is no less.
+
+        For vectors as long as a line.
+        """
+        moving = self.moving(work.bytes) * self.machine.arithmetic
+        steps = replace(work, arithmetic=work.arithmetic + _STEPS * roots, divisions=work.divisions - roots)
+
+        def slowest(w: Work) -> float:
+            return max(w.arithmetic, _DIVIDED * w.divisions, moving)
+
+        return steps if work.bits == 32 and slowest(steps) < slowest(work) else work
 
     def waits_for_memory(self, work: Work) -> bool:
         """Whether a point waits for operands that no cache holds, rather than for arithmetic."""

@@ -40,6 +40,7 @@ from .schedule_search import schedule_search
 from .schedule_sort import schedule_sort
 from .schedule_tiles import TileSchedule
 from .schedule_walk import ScheduleWalk
+from .square_roots import mark_roots
 from .unit_iterators import drop_unit_iterators
 from .work import time_of, work_at_point
 
@@ -47,6 +48,8 @@ __all__ = ["FOREIGN", "CpuSchedule", "ScheduleCpuPass"]
 
 #: Vectors of foreign kernels, which exchange lanes: longer ones made FFTs slower by a quarter (`benchmarks/NOTES.md`).
 FOREIGN_BITS = 256
+#: Vectors for which there are estimates of square roots.
+ESTIMATED_BITS = 512
 #: The loop generators that `kernel.foreign` names.
 FOREIGN: dict[str, Callable[[LoopWriter, kernel.ForeignOp, Block, Lanes], None]] = {
     "fft": schedule_fft,
@@ -137,9 +140,11 @@ class CpuSchedule(ScheduleWalk):
         carry_loc(nest, block, before)
 
     def _lanes(self, nest: kernel.GenericOp) -> Lanes:
-        """Vectors as long as the nest is worth."""
+        """Vectors as long as the nest is worth; where it waits for the divider its roots are marked."""
         costs, most = self.writer.costs, self.lanes.vector_bits
         work = work_at_point(nest, costs)
+        if not nest.is_reduction and most == ESTIMATED_BITS:
+            work = mark_roots(nest, work, costs)
         bits = costs.vector_bits(work, most)
         if listening() and most > costs.half_line:
             why = "arithmetic decides" if bits == most else "arithmetic does not decide"

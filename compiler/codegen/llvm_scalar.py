@@ -16,8 +16,10 @@ from ...dialects.kernel import CallOp
 from ...dialects.registry import OPS, Map, OpError, find_op
 from ...dialects.scalar import ScalarBuilder, Value
 from ...dialects.types import DTYPES, DType
+from ...passes.square_roots import BY_STEPS
 from .lanes import Lane, Reg, count_of, positions, union, width_of
 from .llvm_convert import Converter
+from .llvm_roots import root_by_steps
 from .writer import EmitError, llvm_type, quoted, vector_type
 
 __all__ = ["LlvmScalarBuilder", "ScalarWriter", "literal"]
@@ -200,6 +202,8 @@ class ScalarWriter(Converter):
         name = op.name
         primitive = _ARITH.get(name)
         if primitive is not None:
+            if BY_STEPS in op.attributes and (root := root_by_steps(self, operands[0])) is not None:
+                return root
             which, signed = primitive
             if signed is False:
                 operands = [o.typed(DTYPES[f"u{o.dtype.bits}"]) if o.dtype.is_integer else o for o in operands]

@@ -116,6 +116,16 @@ def test_the_length_of_vectors_is_told():
     assert not told(256)
 
 
+def test_roots_go_by_steps_where_the_divider_is_what_takes_longest():
+    costs = Costs(Machine.of_cpu(512, 32))
+    waits = Work(arithmetic=8, divisions=2, bytes=12)
+    assert costs.by_steps(waits, 1) == Work(arithmetic=22, divisions=1, bytes=12)
+    assert costs.vector_bits(costs.by_steps(waits, 1), 512) == 512
+    assert costs.by_steps(waits, 0) is waits
+    for other in (Work(arithmetic=150, divisions=3, bytes=16), Work(8, 2, 60), Work(8, 2, 24, bits=64)):
+        assert costs.by_steps(other, 1) is other
+
+
 def test_light_arithmetic_waits_for_memory():
     costs = Costs(Machine(arithmetic=10.0, far_rate=2.0))
     assert costs.waits_for_memory(Work(arithmetic=20, bytes=4)) and not costs.waits_for_memory(Work(21, bytes=4))

@@ -1,0 +1,31 @@
+"""Square roots that leave the divider to divisions: by an estimate and Newton's steps, with the same bits.
+
+A root and a quotient of a vector as long as a line keep the divider busy for as long as forty additions take their
+ports.  Where the cost model finds a nest waiting for it, the roots of its body are marked, and the emitter finds them
+in another way (`compiler/codegen/llvm_roots.py`).
+"""
+
+from __future__ import annotations
+
+from xdsl.dialects import math
+from xdsl.dialects.builtin import Float32Type, UnitAttr
+
+from ..dialects.kernel import GenericOp
+from .costs import Costs, Work
+
+__all__ = ["BY_STEPS", "mark_roots"]
+
+#: What a marked `math.sqrt` has.
+BY_STEPS = "by_steps"
+
+
+def mark_roots(nest: GenericOp, work: Work, costs: Costs) -> Work:
+    """Mark the roots of a body where that is worth it; what a point takes then."""
+    roots = [
+        op for op in nest.body.block.ops if isinstance(op, math.SqrtOp) and isinstance(op.result.type, Float32Type)
+    ]
+    changed = costs.by_steps(work, len(roots))
+    if changed is not work:
+        for op in roots:
+            op.attributes[BY_STEPS] = UnitAttr()
+    return changed
