@@ -35,7 +35,7 @@ __all__ = ["Contraction", "schedule_contraction"]
 TASKS = 16
 #: Their number is a multiple of it: a task more would be a round in which one of few threads works.
 EVEN_TASKS = 4
-#: So many panels are packed side by side, an eighth where there are few: threads have something to share.
+#: So many panels are packed side by side, a quarter where there are few: threads have something to share.
 PANELS_PACKED = 16
 #: A left operand that is packed serves at least so many panels, where there are as many.
 PANELS_A_PACKING = 64
@@ -90,7 +90,9 @@ class Contraction:
         self.state: Attribute = nest.merge.block.args[0].type
         self.rows, self.width, self.copies = _tile(scalar_dtype(self.state).bits, self.n, lanes)
         self.panel = self.width * self.copies
-        self.rows_stored = -(-self.rows // self.width) * self.width
+        # Vectors of rows, where these are packed across: no longer than a tile has rows.
+        self.lanes_across = min(self.width, 1 << (self.rows - 1).bit_length())
+        self.rows_stored = -(-self.rows // self.lanes_across) * self.lanes_across
         state = scalar_dtype(self.state)
         across = self.depth * self.rows_stored * state.bits // 8
         self.row_tiles = max(1, int(writer.costs.machine.cache2) // 2 // across)
@@ -272,7 +274,7 @@ class Contraction:
         it is contiguous along K instead, as many places of K side by side as lanes, to be transposed in registers.
         """
         group, number, panel, kk, j = (self.writer.fresh() for _ in range(5))
-        beside = minimum(PANELS_PACKED, maximum(1, (self.panels + 7) // 8))
+        beside = minimum(PANELS_PACKED, maximum(1, (self.panels + 3) // 4))
         body = Block()
         point = self._point(dim(0), panel * self.panel + j, number * self.depth + kk)
         value = self.writer.factor(self.nest, self.factors.values[1], point, body)
@@ -321,6 +323,9 @@ class Contraction:
         deep = Block()
         left = None if self._contiguous_along_k(0) else self._pack_left(deep, start, height, number)
         body = Block()
+        if sums is not None:
+            # Fetched while the tile is computed: a chain is too long for the processor to look beyond its end.
+            body.add_op(loop.PrefetchOp(sums, self._sum_index(row, column, sums)))
         total = self._chain(body, left, packed, (tile, r, row), (number - blocks[0], panel, j), number)
         if sums is None:
             self.writer.finish(self.nest, [total], self._point(row, column, dim(0)), body)
@@ -450,7 +455,8 @@ class Contraction:
         tiles, depth = (height + (self.rows - 1)) // self.rows, minimum(self.k - number * self.depth, self.depth)
         if len(self.factors.left) == 1 and self._computed_along(self.factors.left[0]):
             rows = minimum(self.m - first, self.rows_stored)
-            made = loop.ForOp(str(r), 0, rows, body, vector=self.width, unroll=self.rows_stored // self.width)
+            copies = self.rows_stored // self.lanes_across
+            made = loop.ForOp(str(r), 0, rows, body, vector=self.lanes_across, unroll=copies)
         else:
             made = loop.ForOp(str(r), 0, minimum(height - tile * self.rows, self.rows), body, unroll=self.rows)
         for iterator, lower, upper, step in (

@@ -23,6 +23,7 @@ from ...dialects.loop import (
     LoadOp,
     MergeOp,
     ParallelOp,
+    PrefetchOp,
     ReduceOp,
     ScanOp,
     StoreOp,
@@ -57,7 +58,7 @@ class LoopWriter(MemoryWriter):
         self._place: Place | None = None
         self._handlers: dict[type[Operation], Callable[[Any], None]] = {
             LoadOp: self._load, StoreOp: self._store, ForOp: self.for_loop, ReduceOp: self.reduce, ScanOp: self.scan,
-            IndexOp: self._index,
+            IndexOp: self._index, PrefetchOp: self.prefetch,
             BindOp: self._bind, AllocOp: self.allocate, MergeOp: self.merge_runs,
             ParallelOp: self.parallel, IfOp: self._if, WhileOp: self._while,
             CallOp: self._call_op, scf.WhileOp: self._while_in_lanes, func.ReturnOp: lambda op: None,

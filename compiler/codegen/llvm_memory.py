@@ -11,7 +11,7 @@ from xdsl.ir import SSAValue
 from ...dialects.attributes import BufferInfo
 from ...dialects.dim_rules import linear_in, simplify
 from ...dialects.dims import Dim, dim, sym
-from ...dialects.loop import LoadOp, StoreOp
+from ...dialects.loop import LoadOp, PrefetchOp, StoreOp
 from ...dialects.types import DTYPES, DType
 from .lanes import ComplexReg, Lane, Reg, copies, count_of, positions, union, width_of
 from .llvm_streaming import StreamingWriter, alignment_of
@@ -89,6 +89,15 @@ class MemoryWriter(StreamingWriter):
         if result is BOOL:
             return self.apply((loaded,), BOOL, lambda w, x: self.op("icmp ne", w, "i8", x, "0"))
         return loaded
+
+    def prefetch(self, op: PrefetchOp) -> None:
+        """Ask for the line of each register's first element, into the cache that the op says."""
+        info: BufferInfo = op.buffer.type.data  # type: ignore[union-attr]
+        base, storage = self.buffer(op.buffer), storage_type(info.dtype)
+        self.declare("llvm.prefetch.p0", "void", ["ptr", "i32", "i32", "i32"])
+        for slot in self._slots_of(base, storage, self.address(info, op.index.data), None, ())[1]:
+            locality = 4 - op.cache.value.data
+            self.put(f"call void @llvm.prefetch.p0(ptr {slot.pointer}, i32 0, i32 {locality}, i32 1)")
 
     def _slots_of(
         self, base: str, storage: str, offset: Dim, guard: Reg | None, value: tuple[Lane, ...]

@@ -22,6 +22,7 @@ from ...dialects.loop import (
     LoadOp,
     MergeOp,
     ParallelOp,
+    PrefetchOp,
     ReduceOp,
     ScanOp,
     StoreOp,
@@ -147,6 +148,8 @@ class _Loops(Text):
                 self.load(op)
             case StoreOp():
                 self.store(op)
+            case PrefetchOp():
+                pass
             case _:
                 self.scalar(op)
 

@@ -19,7 +19,7 @@ from xdsl.ir import Block, Operation, SSAValue
 from ...dialects.attributes import BufferType, DimsAttr, write_dims
 from ...dialects.dims import Dim, Sym, dim
 from ...dialects.kernel import ReadOp
-from ...dialects.loop import AllocOp, BindOp, ClockOp, IndexOp, LoadOp, StoreOp
+from ...dialects.loop import AllocOp, BindOp, ClockOp, IndexOp, LoadOp, PrefetchOp, StoreOp
 from .bodies import InterpretError, Scalars
 from .memory import Arena, Memory, evaluate
 
@@ -141,6 +141,8 @@ class Frame:
                 self.env[Sym(op.symbol.data)] = self.values[op.value]
             case AllocOp():
                 self.memory[op.result] = self._alloc(op)
+            case PrefetchOp():
+                pass
             case ClockOp():
                 self.store(op.buffer, (dim(op.slot.value.data),), np.asarray(time.monotonic_ns()))
             case scf.WhileOp():

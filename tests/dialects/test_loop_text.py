@@ -12,6 +12,7 @@ func.func @f(%x: {X}, %c: {FLAGS}) attributes {{tx.symbols = #tx.dims<"n, m, $s"
   "loop.parallel"() ({{
     "loop.for"() ({{
       %a = loop.load %x {{index = #tx.dims<"i, j">, guards = #tx.dims<"j - 1">}} : {X} -> f32
+      loop.prefetch %x {{index = #tx.dims<"i + 4, j">, cache = 2 : i64}} : {X}
       loop.store %a, %t {{index = #tx.dims<"j // 2">}} : f32, !loop.buffer<"f32[m] by [1]">
       loop.yield
     }}) {{iv = "j", lower = #tx.dim<"0">, upper = #tx.dim<"m">, step = #tx.dim<"1">, vector = 8 : i64,
@@ -93,6 +94,8 @@ def replaced(text: str, old: str, new: str) -> str:
         (replaced(LOOPS, 'kind = "cpu_thread"', 'kind = "cpu"'), "'kind' is one of cpu_thread, gpu_block, gpu_warp"),
         (replaced(LOOPS, 'scope = "arena"', 'scope = "heap"'), "'scope' is one of arena, thread, block, not 'heap'"),
         (replaced(LOOPS, 'index = #tx.dims<"i, j">', 'index = #tx.dims<"i">'), "1 indices for a buffer of rank 2"),
+        (replaced(LOOPS, '"i + 4, j"', '"i"'), "1 indices for a buffer of rank 2"),
+        (replaced(LOOPS, "cache = 2", "cache = 3"), "'cache' is 1 or 2, not 3"),
         (LOOPS.replace("f32[m] by [1]", "f64[m] by [1]"), "f32 does not fit a buffer of f64"),
         (replaced(LOOPS, "vector = 1 : i64", "vector = 4 : i64"), "a loop with lanes carries no values"),
         (replaced(LOOPS, 'step = #tx.dim<"1">, vector = 8', 'step = #tx.dim<"3">, vector = 8'), "lanes has step 1"),
