@@ -61,7 +61,7 @@ class Value:
 class Node:
     """One operation.  `op` is None for arguments of a graph or block, and for arrays (`leaf`) of lazy expressions."""
 
-    __slots__ = ("attrs", "block", "leaf", "loc", "op", "operands", "regions", "results", "serial")
+    __slots__ = ("_text", "attrs", "block", "leaf", "loc", "op", "operands", "regions", "results", "serial")
 
     def __init__(
         self,
@@ -73,11 +73,25 @@ class Node:
         regions: Sequence[Block] = (),
         block: Block | None = None,
         leaf: Any = None,
+        text: str = "",
     ):
         self.op, self.operands, self.attrs, self.loc = op, tuple(operands), attrs, loc
-        self.regions, self.block, self.leaf = tuple(regions), block, leaf
+        self.regions, self.block, self.leaf, self._text = tuple(regions), block, leaf, text
         self.serial = next(_serials)
-        self.results = tuple(Value(self, i, t) for i, t in enumerate(types))
+        if len(types) == 1:
+            self.results = (Value(self, 0, types[0]),)
+        else:
+            self.results = tuple([Value(self, i, t) for i, t in enumerate(types)])
+
+    @property
+    def text(self) -> str:
+        """What it computes of its operands, the same for nodes that do the same.  For nodes of lazy expressions,
+        whose types are what they were made with."""
+        if not self._text:
+            assert self.op is not None
+            attrs = " ".join([f"{k}={v!r}" for k, v in self.attrs.items()])
+            self._text = f"{self.op.name} {{{attrs}}} {' '.join([str(r.type) for r in self.results])}"
+        return self._text
 
 
 class Block:

@@ -327,7 +327,8 @@ class Tensor(Operators, Elements):
     def __getattr__(self, name: str) -> Any:
         found = _methods().get(name)
         if found is None:
-            raise AttributeError(_no_attribute(name))
+            # Protocols ask for theirs before they go on with others, so what is no name of a method is compared with none.
+            raise AttributeError(name if name.startswith("__") else _no_attribute(name))
         return lambda *args, **kwargs: _call_method(found, self, args, kwargs)
 
     def __getitem__(self, key: Any) -> Any:
