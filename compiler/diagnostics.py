@@ -56,11 +56,14 @@ class TxcIndexError(TxcError, IndexError):
 _CLASSES: dict[str, type[TxcError]] = dict.fromkeys(("TX0103", "TX0250", "TX0251"), TxcIndexError)
 
 
-def user_loc() -> Loc | None:
-    """Where the user's code is now: the innermost frame that is neither txc's nor NumPy's, or what `at` says."""
+def user_loc(inner: int = 1) -> Loc | None:
+    """Where the user's code is now: the innermost frame that is neither txc's nor NumPy's, or what `at` says.
+
+    The caller knows that the `inner` innermost frames, itself first, are txc's.
+    """
     if _override:
         return _override[-1]
-    frame: FrameType | None = sys._getframe(1)
+    frame: FrameType | None = sys._getframe(inner + 1)
     while frame is not None:
         module = frame.f_globals.get("__name__") or ""
         hidden = _hidden.get(module)

@@ -188,9 +188,11 @@ class Executable:
         Raises the error of a check that failed; what was written in place until then stays.
         `given` has arrays to be used for new buffers, by the buffer's number.
         """
-        given = given or {}
         made = zip(self.fresh, prepared.outputs)
-        fresh = [given[b] if b in given else _empty(self.buffers[b].dtype, *form) for b, form in made]
+        if given:
+            fresh = [given[b] if b in given else _empty(self.buffers[b].dtype, *form) for b, form in made]
+        else:
+            fresh = [_empty(self.buffers[b].dtype, *form) for b, form in made]
         held = [*arrays, *fresh]
         threads = threads if worth_threads(prepared.work) else 1
         self.native.run(held, len(arrays), prepared, threads)
@@ -213,9 +215,9 @@ class Executable:
 
 def _empty(dtype: np.dtype[Any], shape: tuple[int, ...], strides: tuple[int, ...]) -> np.ndarray:
     """An array of packed strides (in elements), whatever the order of its dims."""
-    order = sorted(range(len(shape)), key=lambda d: (-strides[d], d))
-    if order == list(range(len(shape))):
+    if sorted(strides, reverse=True) == list(strides):
         return empty(shape, dtype)
+    order = sorted(range(len(shape)), key=lambda d: (-strides[d], d))
     made = empty([shape[d] for d in order], dtype)
     return made.transpose(np.argsort(order))
 

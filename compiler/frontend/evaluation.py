@@ -14,7 +14,7 @@ from ..devices import device as on_device
 from ..devices import parse_device
 from .generic_sizes import generic, leaf_input
 from .graph import DimTable, Graph, Value, schedule
-from .known_calls import form_of, known, remember
+from .known_calls import Form, form_of, known, remember
 from .trace import current, suspended
 
 if TYPE_CHECKING:
@@ -57,19 +57,25 @@ def run_in_place(value: Value, leaf: Value) -> None:
 
 def _run(value: Value, written: Value | None = None) -> np.ndarray:
     """The value of an expression; it goes into the array of the leaf `written`, where one is given."""
+    form = form_of(value, written)
+    call = None if form is None else known(form)
+    if form is None or call is None:
+        return _run_first(value, written, form)
+    return call(form.arrays)[0]
+
+
+def _run_first(value: Value, written: Value | None, form: Form | None) -> np.ndarray:
+    """As `_run`, of an expression whose call is not known; it is from now on, where the expression has a form."""
     from ..graph_code import call_of, evaluate_graph, options_here
 
-    form = form_of(value, written)
-    if form is None:
-        with suspended():
-            return evaluate_graph(lazy_graph([value], written))[0]
-    call = known(form)
-    if call is None:
+    with suspended():
+        graph = lazy_graph([value], written)
+        if form is None:
+            return evaluate_graph(graph)[0]
         options = options_here()
-        with suspended():
-            call = call_of(lazy_graph([value], written), options, form.arrays)
-        if not options.lines:
-            remember(form, call)
+        call = call_of(graph, options, form.arrays)
+    if not options.lines:
+        remember(form, call)
     return call(form.arrays)[0]
 
 

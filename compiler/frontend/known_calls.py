@@ -22,7 +22,7 @@ from .graph import Node, Value
 if TYPE_CHECKING:
     from ..graph_code import GraphCall
 
-__all__ = ["Form", "form_of", "forget", "known", "remember"]
+__all__ = ["Form", "forget", "form_of", "known", "remember"]
 
 #: How many calls are kept; the oldest goes first.
 MOST = 2048

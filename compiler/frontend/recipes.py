@@ -16,10 +16,10 @@ import numpy as np
 from ...dialects.registry import OPS, Op
 from ...dialects.types import TensorType
 from ..diagnostics import user_loc
-from .graph import Node, Value
+from .graph import Loc, Node, Value
 from .tensor import Tensor
 
-__all__ = ["Operands", "keep", "operands_of", "replayed"]
+__all__ = ["Operands", "keep", "keep_value", "operands_of", "replayed", "value_of"]
 
 #: How many recipes are kept; the oldest goes first.
 MOST = 4096
@@ -81,22 +81,43 @@ def operands_of(op: type[Op] | str, given: Sequence[Any]) -> Operands | None:
 
 
 def replayed(operands: Operands) -> Any:
-    """The result of an op on operands like earlier ones; None where there were none."""
+    """The result of an op on operands like earlier ones; None where there were none.  Called by `apply` alone."""
     recipe = _recipes.get(operands.key)
     if recipe is None:
         return None
-    loc, values = user_loc(), operands.values
-    for op, positions, attrs, types, text in recipe.steps:
-        values += Node(op, [values[i] for i in positions], attrs, types, loc, text=text).results
+    values = _again(recipe, operands.values, user_loc(2))
     made = [Tensor(values[i], layout=recipe.layout, weak=recipe.weak) for i in recipe.results]
     return made[0] if len(made) == 1 else tuple(made)
+
+
+def value_of(operands: Operands) -> Value | None:
+    """What `keep_value` was given for operands like these, made again of them; None where there were none."""
+    recipe = _recipes.get(operands.key)
+    if recipe is None:
+        return None
+    return _again(recipe, operands.values, user_loc(2))[recipe.results[0]]
+
+
+def _again(recipe: _Recipe, values: list[Value], loc: Loc | None) -> list[Value]:
+    """The values, and behind them those of the steps."""
+    for op, positions, attrs, types, text in recipe.steps:
+        values += Node(op, [values[i] for i in positions], attrs, types, loc, text=text).results
+    return values
 
 
 def keep(operands: Operands, since: int, result: Any) -> None:
     """Note what an op made of its operands: the nodes with serial numbers from `since` on."""
     results = result if isinstance(result, tuple) else (result,)
-    if not all(_is_plain(r) and r.layout == results[0].layout and r.weak == results[0].weak for r in results):
-        return
+    if all(_is_plain(r) and r.layout == results[0].layout and r.weak == results[0].weak for r in results):
+        _keep(operands, since, [r.value for r in results], results[0].layout, results[0].weak)
+
+
+def keep_value(operands: Operands, since: int, result: Value) -> None:
+    """Note what anything made of operands, that depends on nothing but their key."""
+    _keep(operands, since, [result])
+
+
+def _keep(operands: Operands, since: int, results: Sequence[Value], layout: str = "row", weak: str = "") -> None:
     nodes = _made(results, operands.values, since)
     if nodes is None:
         return
@@ -112,8 +133,7 @@ def keep(operands: Operands, since: int, result: Any) -> None:
         for r in node.results:
             numbers[r] = count
             count += 1
-    ends = tuple(numbers[r.value] for r in results)
-    _recipes[operands.key] = _Recipe(tuple(steps), ends, results[0].layout, results[0].weak)
+    _recipes[operands.key] = _Recipe(tuple(steps), tuple(numbers[v] for v in results), layout, weak)
     while len(_recipes) > MOST:
         _recipes.pop(next(iter(_recipes)), None)
 
@@ -123,10 +143,10 @@ def _is_plain(result: Any) -> bool:
     return type(result) is Tensor and not result.is_view and result.memory is None and not result.boxed
 
 
-def _made(results: Sequence[Tensor], given: Sequence[Value], since: int) -> list[Node] | None:
+def _made(results: Sequence[Value], given: Sequence[Value], since: int) -> list[Node] | None:
     """The nodes between some values and results, in order; None where these need anything else."""
     found: set[Node] = set()
-    stack = [r.value for r in results]
+    stack = list(results)
     while stack:
         value = stack.pop()
         node = value.node

@@ -327,7 +327,7 @@ class Tensor(Operators, Elements):
     def __getattr__(self, name: str) -> Any:
         found = _methods().get(name)
         if found is None:
-            # Protocols ask for theirs before they go on with others, so what is no name of a method is compared with none.
+            # Protocols look for what they would take first: no name of a method is near to these.
             raise AttributeError(name if name.startswith("__") else _no_attribute(name))
         return lambda *args, **kwargs: _call_method(found, self, args, kwargs)
 
