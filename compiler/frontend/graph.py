@@ -45,9 +45,10 @@ class Loc:
         return f"{self.filename}:{self.line}"
 
 
-@dataclass(eq=False, slots=True)
 class Value:
     """One result of a node."""
+
+    __slots__ = ()
 
     node: Node
     index: int
@@ -58,10 +59,27 @@ class Value:
         return f"<{name}#{self.node.serial}: {self.type}>"
 
 
+class Result(Value):
+    """A result beside others."""
+
+    __slots__ = ("index", "node", "type")
+
+    def __init__(self, node: Any, index: int, type: TensorType):
+        self.node, self.index, self.type = node, index, type
+
+
 class Node:
-    """One operation.  `op` is None for arguments of a graph or block, and for arrays (`leaf`) of lazy expressions."""
+    """One operation.  `op` is None for arguments of a graph or block, and for arrays (`leaf`) of lazy expressions.
+
+    Where it has one result it is a `Value` itself, that one (`_Single`).
+    """
 
     __slots__ = ("_text", "attrs", "block", "leaf", "loc", "op", "operands", "regions", "results", "serial")
+
+    results: tuple[Value, ...]
+
+    def __new__(cls, op: Any, operands: Any, attrs: Any, types: Sequence[TensorType], *_: Any, **__: Any) -> Node:
+        return object.__new__(_Single if len(types) == 1 else cls)
 
     def __init__(
         self,
@@ -78,10 +96,10 @@ class Node:
         self.op, self.operands, self.attrs, self.loc = op, tuple(operands), attrs, loc
         self.regions, self.block, self.leaf, self._text = tuple(regions), block, leaf, text
         self.serial = next(_serials)
-        if len(types) == 1:
-            self.results = (Value(self, 0, types[0]),)
+        if isinstance(self, _Single):
+            self.type = types[0]
         else:
-            self.results = tuple([Value(self, i, t) for i, t in enumerate(types)])
+            self.results = tuple([Result(self, i, t) for i, t in enumerate(types)])
 
     @property
     def text(self) -> str:
@@ -92,6 +110,25 @@ class Node:
             attrs = " ".join([f"{k}={v!r}" for k, v in self.attrs.items()])
             self._text = f"{self.op.name} {{{attrs}}} {' '.join([str(r.type) for r in self.results])}"
         return self._text
+
+
+class _Single(Node, Value):
+    """A node and its only result in one object, so that no cycle keeps what an expression refers to.
+
+    The memory of arrays that nobody needs any more is free at once then, and the next result's.
+    """
+
+    __slots__ = ("type",)
+
+    index = 0
+
+    @property
+    def node(self) -> Node:  # pyright: ignore[reportIncompatibleVariableOverride]
+        return self
+
+    @property
+    def results(self) -> tuple[Value, ...]:  # pyright: ignore[reportIncompatibleVariableOverride]
+        return (self,)
 
 
 class Block:

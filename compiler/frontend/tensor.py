@@ -20,7 +20,7 @@ from ...dialects.types import DType, TensorType
 from ..diagnostics import located, user_loc
 from . import numpy_dispatch
 from .elements import Elements
-from .graph import Block, Value
+from .graph import Block, Result, Value
 from .operators import Operators
 from .symint import SymInt, symint
 from .trace import current, shape_of, table
@@ -394,7 +394,7 @@ class _Shape(Tensor):
     __slots__ = ()
 
     def __init__(self, target: Tensor):
-        super().__init__(Value(None, 0, target.type), layout=target.layout)  # pyright: ignore[reportArgumentType]
+        super().__init__(Result(None, 0, target.type), layout=target.layout)
 
     @property
     def value(self) -> Value:
