@@ -43,13 +43,13 @@ class RuntimeStruct(ctypes.Structure):
 
 
 @functools.lru_cache(maxsize=1)
-def address_of() -> Callable[[np.ndarray], int | None]:
+def address_of() -> Callable[[np.ndarray], int]:
     """What gives the address of an array's elements: NumPy's own way takes longer than a small kernel."""
     from .native_layout import ARRAY_DATA, problem
 
     if problem():
         return lambda array: array.ctypes.data
-    pointer_at = ctypes.c_void_p.from_address
+    pointer_at = ctypes.c_size_t.from_address
     return lambda array: pointer_at(id(array) + ARRAY_DATA).value
 
 
@@ -129,7 +129,7 @@ class NativeFunction:
         self(pointers, prepared.symbols, prepared.arena, prepared.thread_arena, threads)
 
     def __call__(
-        self, pointers: Sequence[int | None], symbols: Sequence[int], arena: int, thread_arena: int, threads: int = 0
+        self, pointers: Sequence[int], symbols: Sequence[int], arena: int, thread_arena: int, threads: int = 0
     ) -> None:
         """Run it.  `arena` and `thread_arena` are bytes; `threads` 0 means as many as the process may use.
 
