@@ -81,6 +81,37 @@ for _name, (_function, _arguments, _keywords) in _CALLS.items():
     LATENCIES[_name] = lambda quick, f=_function, a=_arguments, k=_keywords: _call(f, a(), k, quick)
 
 
+# Evaluations --------------------------------------------------------------------------------------------------------
+
+
+def _evaluation(program: Callable[..., Any], elements: Sequence[int], quick: bool) -> Made:
+    """Operations one by one, until a NumPy array has the result: txc's tensors are lazy, the others' eager."""
+    arrays = [_numbers(*elements), _numbers(*elements) + 1]
+    made: dict[str, Contestant] = {}
+
+    def take(name: str, convert: Callable[[Any], Any], back: Callable[[Any], Any]) -> None:
+        given = [convert(a) for a in arrays]
+        made[name] = Contestant(lambda: back(program(*given)))
+
+    take("txc", txc.asarray, np.asarray)
+    take("txc.tensure", lambda a: txc.tensure.array(a, "f32"), np.asarray)
+    take("numpy", lambda a: a, lambda a: a)
+    absent = {name: "not installed" for name in ("jax", "torch") if optional(name) is None}
+    if "jax" not in absent:
+        take("jax", importlib.import_module("jax").numpy.asarray, np.asarray)
+    if "torch" not in absent:
+        take("torch", importlib.import_module("torch").from_numpy, lambda t: t.numpy())
+    return made, absent
+
+
+_EVALUATED: dict[str, tuple[Callable[..., Any], tuple[int, ...]]] = {
+    "lazy-add": (lambda x, y: x + y, (4,)),
+    "lazy-five-ops": (lambda x, y: abs((x / y - y) * x + y), (60, 50)),
+}
+for _name, (_program, _elements) in _EVALUATED.items():
+    LATENCIES[_name] = lambda quick, p=_program, e=_elements: _evaluation(p, e, quick)
+
+
 # Compile and import time ----------------------------------------------------------------------------------------------
 
 _COMPILED: dict[str, tuple[Callable[..., Any], Callable[[], list[Any]]]] = {

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 __all__ = ["TxcError", "at", "located", "user_loc"]
 
 _HIDDEN = ("txc.", "numpy.")
+#: By a module's name whether its frames are txc's or NumPy's, asked for with every node.
+_hidden: dict[str, bool] = {}
 #: Places by code object and instruction.  By identity, because code objects hash all of their instructions; the list
 #: of a code's positions is made once while places in it are asked for, as it is as long as the code.
 _places: dict[int, tuple[CodeType, dict[int, Loc]]] = {}
@@ -54,21 +56,31 @@ class TxcIndexError(TxcError, IndexError):
 _CLASSES: dict[str, type[TxcError]] = dict.fromkeys(("TX0103", "TX0250", "TX0251"), TxcIndexError)
 
 
-def user_loc() -> Loc | None:
-    """Where the user's code is now: the innermost frame that is neither txc's nor NumPy's, or what `at` says."""
+def user_loc(inner: int = 1) -> Loc | None:
+    """Where the user's code is now: the innermost frame that is neither txc's nor NumPy's, or what `at` says.
+
+    The caller knows that the `inner` innermost frames, itself first, are txc's.
+    """
     if _override:
         return _override[-1]
-    frame: FrameType | None = sys._getframe(1)
+    frame: FrameType | None = sys._getframe(inner + 1)
     while frame is not None:
         module = frame.f_globals.get("__name__") or ""
-        if not module.startswith(_HIDDEN) and module not in ("txc", "numpy", "contextlib"):
+        hidden = _hidden.get(module)
+        if hidden is None:
+            hidden = module.startswith(_HIDDEN) or module in ("txc", "numpy", "contextlib")
+            _hidden[module] = hidden
+        if not hidden:
             return _place(frame.f_code, frame.f_lasti)
         frame = frame.f_back
     return None
 
 
 def _place(code: CodeType, instruction: int) -> Loc:
-    _, known = _places.setdefault(id(code), (code, {}))
+    there = _places.get(id(code))
+    if there is None:
+        there = _places[id(code)] = (code, {})
+    known = there[1]
     found = known.get(instruction)
     if found is None:
         from .frontend.graph import Loc
@@ -93,12 +105,22 @@ def at(loc: Loc | None) -> Iterator[None]:
         _override.pop()
 
 
-@contextmanager
-def located() -> Iterator[None]:
+class _Located:
+    """What `located` gives.  It has no state, and is no generator: every operation of a lazy expression enters it."""
+
+    __slots__ = ()
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, _: object) -> None:
+        if isinstance(error, OpError) and not isinstance(error, TxcError):
+            raise _CLASSES.get(error.code, TxcError)(error.message, user_loc(), error.hint, error.code) from error
+
+
+_LOCATED = _Located()
+
+
+def located() -> _Located:
     """Give an `OpError` raised inside the user's line."""
-    try:
-        yield
-    except TxcError:
-        raise
-    except OpError as error:
-        raise _CLASSES.get(error.code, TxcError)(error.message, user_loc(), error.hint, error.code) from error
+    return _LOCATED

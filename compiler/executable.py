@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -131,8 +131,7 @@ class Executable:
     def __init__(self, signature: Signature, code: CodeSpec, native: Code):
         self.signature, self.code, self.native = signature, code, native
         self.buffers, self.outputs, self.written = code.buffers, code.outputs, code.written
-        n = len(signature.arrays)
-        self.fresh = tuple(o for o in sorted(set(self.outputs)) if o >= n)
+        self.fresh = _fresh(code, len(signature.arrays))
 
     def prepare(
         self, shapes: Sequence[tuple[int, ...]], strides: Sequence[tuple[int, ...]], integers: Sequence[int]
@@ -143,7 +142,15 @@ class Executable:
 
     @cached_property
     def _preparation(self) -> Callable[..., Any]:
-        return _Preparation(self).compile()
+        signature = self.signature
+        return _preparation(
+            signature.name,
+            tuple(given.dims for given in signature.arrays),
+            tuple(given.symbol for given in signature.integers),
+            signature.substitutions,
+            tuple((lhs, relation, rhs) for lhs, relation, rhs, _ in signature.guards),
+            self.code,
+        )
 
     def failing_guard(self, shapes: Sequence[tuple[int, ...]], integers: Sequence[int]) -> str:
         """A sentence on the first condition that the arguments do not meet; empty where all are met."""
@@ -181,9 +188,11 @@ class Executable:
         Raises the error of a check that failed; what was written in place until then stays.
         `given` has arrays to be used for new buffers, by the buffer's number.
         """
-        given = given or {}
         made = zip(self.fresh, prepared.outputs)
-        fresh = [given[b] if b in given else _empty(self.buffers[b].dtype, *form) for b, form in made]
+        if given:
+            fresh = [given[b] if b in given else _empty(self.buffers[b].dtype, *form) for b, form in made]
+        else:
+            fresh = [_empty(self.buffers[b].dtype, *form) for b, form in made]
         held = [*arrays, *fresh]
         threads = threads if worth_threads(prepared.work) else 1
         self.native.run(held, len(arrays), prepared, threads)
@@ -206,9 +215,9 @@ class Executable:
 
 def _empty(dtype: np.dtype[Any], shape: tuple[int, ...], strides: tuple[int, ...]) -> np.ndarray:
     """An array of packed strides (in elements), whatever the order of its dims."""
-    order = sorted(range(len(shape)), key=lambda d: (-strides[d], d))
-    if order == list(range(len(shape))):
+    if sorted(strides, reverse=True) == list(strides):
         return empty(shape, dtype)
+    order = sorted(range(len(shape)), key=lambda d: (-strides[d], d))
     made = empty([shape[d] for d in order], dtype)
     return made.transpose(np.argsort(order))
 
@@ -216,12 +225,35 @@ def _empty(dtype: np.dtype[Any], shape: tuple[int, ...], strides: tuple[int, ...
 _NAME = re.compile(r"(?:\$|[^\W\d])[\w.$]*")
 
 
-class _Preparation:
-    """Writes the Python function that checks a call's shapes and computes what depends on them."""
+def _fresh(code: CodeSpec, arrays: int) -> tuple[int, ...]:
+    """The outputs that are new buffers, where the first buffers are `arrays` arguments."""
+    return tuple(o for o in sorted(set(code.outputs)) if o >= arrays)
 
-    def __init__(self, executable: Executable):
-        self.signature, self.code = executable.signature, executable.code
-        self.fresh = [executable.buffers[b] for b in executable.fresh]
+
+@lru_cache(maxsize=1024)
+def _preparation(*given: Any) -> Callable[..., Any]:
+    """The function that `_Preparation` writes, once for equal texts: evaluations of equal expressions share code."""
+    return _Preparation(*given).compile()
+
+
+class _Preparation:
+    """Writes the Python function that checks a call's shapes and computes what depends on them.
+
+    `arrays` are the dims of the arguments that are arrays, `integers` the symbols of those that are ints.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        arrays: tuple[tuple[str, ...], ...],
+        integers: tuple[str, ...],
+        substitutions: tuple[tuple[str, str], ...],
+        guards: tuple[tuple[str, str, str], ...],
+        code: CodeSpec,
+    ):
+        self.name, self.arrays, self.integers = name, arrays, integers
+        self.substitutions, self.guards, self.code = substitutions, guards, code
+        self.fresh = [code.buffers[b] for b in _fresh(code, len(arrays))]
         self.names: dict[str, str] = {}
         self.lines: list[str] = []
 
@@ -229,11 +261,11 @@ class _Preparation:
         """``prepare(shapes, strides, integers)``, which gives the fields of `Prepared`, or None."""
         code = self.code
         sizes = self._bind_inputs()
-        for symbol, value in self.signature.substitutions:
+        for symbol, value in self.substitutions:
             if symbol not in self.names:
                 self._bind(symbol, self._text(value))
         checks = [f"{size} == {self._text(d)}" for d, size in sizes]
-        checks += [f"{self._text(lhs)} {relation} {self._text(rhs)}" for lhs, relation, rhs, _ in self.signature.guards]
+        checks += [f"{self._text(lhs)} {relation} {self._text(rhs)}" for lhs, relation, rhs in self.guards]
         outputs = "".join(f"({self._tuple(s.dims)}, {self._tuple(s.strides)}), " for s in self.fresh)
         work = self._text(code.work) if code.work else "float('inf')"
         sizes_of_memory = f"{self._text(code.arena)}, {self._text(code.thread_arena)}"
@@ -241,26 +273,25 @@ class _Preparation:
         body = [*self.lines, *(f"if not ({check}): return None" for check in checks), f"return {result}"]
         source = "def prepare(shapes, strides, integers):\n" + "".join(f"    {line}\n" for line in body)
         scope: dict[str, Any] = {}
-        exec(compile(source, f"<dims of {self.signature.name}>", "exec"), scope)
+        exec(compile(source, f"<dims of {self.name}>", "exec"), scope)
         return scope["prepare"]
 
     def _bind_inputs(self) -> list[tuple[str, str]]:
         """Give every symbol that an argument shows a variable; what is left to compare: a dim and the size's text."""
         compared: list[tuple[str, str]] = []
-        arrays = self.signature.arrays
-        for i, given in enumerate(arrays):
-            for axis, d in enumerate(given.dims):
+        for i, dims in enumerate(self.arrays):
+            for axis, d in enumerate(dims):
                 size = f"shapes[{i}][{axis}]"
                 if _NAME.fullmatch(d) and d not in self.names:
                     self._bind(d, size)
                 else:
                     compared.append((d, size))
-        for i, given in enumerate(self.signature.integers):
-            if _NAME.fullmatch(given.symbol):
-                self._bind(given.symbol, f"integers[{i}]")
+        for i, symbol in enumerate(self.integers):
+            if _NAME.fullmatch(symbol):
+                self._bind(symbol, f"integers[{i}]")
             else:
-                compared.append((given.symbol, f"integers[{i}]"))
-        for i, spec in enumerate(self.code.buffers[: len(arrays)]):
+                compared.append((symbol, f"integers[{i}]"))
+        for i, spec in enumerate(self.code.buffers[: len(self.arrays)]):
             for axis, stride in enumerate(spec.strides):
                 if _NAME.fullmatch(stride) and stride.startswith("$"):
                     self._bind(stride, f"strides[{i}][{axis}]")

@@ -28,7 +28,8 @@ def walkable(array: np.ndarray) -> np.ndarray:
         array = np.asarray(array)
     if not array.dtype.isnative:
         return array.astype(array.dtype.newbyteorder("="))
-    if not array.flags.aligned or any(s % array.itemsize for s in array.strides):
+    flags, item = array.flags, array.itemsize
+    if not flags.aligned or (not flags.c_contiguous and any(s % item for s in array.strides)):
         return np.array(array, order="C")
     return array
 

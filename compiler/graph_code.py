@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from _thread import allocate_lock  # `threading.Lock`, without the rest of that module
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from .cache import code_key, load_code, publish_code
 from .devices import device_here
-from .executable import Code, CodeSpec, Executable
+from .executable import Code, CodeSpec, Executable, Prepared
 from .facts import StrideFact, separate, stride_fact, walkable
 from .options import Options
 from .signature import Signature
@@ -21,7 +21,10 @@ if TYPE_CHECKING:
     from .frontend.graph import Graph
     from .tuning import Tuned
 
-__all__ = ["compiled", "compiled_and_key", "evaluate_graph", "packed", "stages_of", "strides_of"]
+__all__ = [
+    "GraphCall", "call_of", "compiled", "compiled_and_key", "evaluate_graph", "options_here", "packed", "stages_of",
+    "strides_of",
+]  # fmt: skip
 
 _code: dict[Any, tuple[CodeSpec, Code, CodeKey | None]] = {}
 _code_lock = allocate_lock()
@@ -102,24 +105,45 @@ def packed(graph: Graph) -> list[StrideFact]:
     return [("packed",) for i in graph.inputs if i.value is not None]
 
 
+class GraphCall(NamedTuple):
+    """Code for a graph whose ints are known, and what the shapes and strides of its arrays imply."""
+
+    executable: Executable
+    prepared: Prepared
+    threads: int
+
+    def __call__(self, arrays: Sequence[np.ndarray]) -> list[np.ndarray]:
+        """Run it on walkable arrays of just these types, shapes and strides; what it writes is in them then."""
+        written = self.executable.written
+        return self.executable.run(self.prepared, separate(arrays, written) if written else arrays, self.threads)
+
+
+def options_here() -> Options:
+    """The options of lazy expressions: those of the environment, and the device that is chosen here."""
+    device = device_here()
+    return Options.of()._replace(device=device.name, threads=device.threads)
+
+
+def call_of(graph: Graph, options: Options, arrays: Sequence[np.ndarray]) -> GraphCall:
+    """How a graph is evaluated whose ints are all known, on walkable arrays."""
+    from .frontend.checks import checked
+
+    graph = checked(graph)
+    integers = [i.source for i in graph.inputs if i.kind == "int"]
+    executable = compiled(graph, [stride_fact(a) for a in arrays], options)
+    return GraphCall(executable, executable.prepared(arrays, integers), options.threads)
+
+
 def evaluate_graph(graph: Graph, options: Options | None = None) -> list[np.ndarray]:
     """Run a graph whose arrays and ints are all known: what a lazy expression becomes.
 
     What it writes to an input is in the input's own array when this returns.
     """
-    from .frontend.checks import checked
-
-    graph = checked(graph)
-    if options is None:
-        device = device_here()
-        options = Options.of()._replace(device=device.name, threads=device.threads)
     originals = [i.source for i in graph.inputs if i.kind != "int"]
-    integers = [i.source for i in graph.inputs if i.kind == "int"]
     arrays = [walkable(np.asarray(a)) for a in originals]
-    executable = compiled(graph, [stride_fact(a) for a in arrays], options)
-    arrays = separate(arrays, executable.written)
-    outputs = executable(arrays, integers, options.threads)
-    for position in executable.written:
+    call = call_of(graph, options or options_here(), arrays)
+    outputs = call(arrays)
+    for position in call.executable.written:
         if arrays[position] is not originals[position]:
             originals[position][...] = arrays[position]
     return outputs

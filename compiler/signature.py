@@ -89,6 +89,10 @@ class Signature(NamedTuple):
             tuple(check._replace(size=str(check.size)) for check in graph.checks),
         )
 
+    def without_sources(self) -> Signature:
+        """The same for other captured arrays, which it then keeps alive no longer."""
+        return self._replace(inputs=tuple(i._replace(source=None) for i in self.inputs))
+
     @property
     def arrays(self) -> tuple[InputSpec, ...]:
         """The inputs that are passed as arrays, scalars included."""

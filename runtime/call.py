@@ -42,6 +42,17 @@ class RuntimeStruct(ctypes.Structure):
     ]
 
 
+@functools.lru_cache(maxsize=1)
+def address_of() -> Callable[[np.ndarray], int]:
+    """What gives the address of an array's elements: NumPy's own way takes longer than a small kernel."""
+    from .native_layout import ARRAY_DATA, problem
+
+    if problem():
+        return lambda array: array.ctypes.data
+    pointer_at = ctypes.c_size_t.from_address
+    return lambda array: pointer_at(id(array) + ARRAY_DATA).value
+
+
 class _Memory(_local):
     """One thread's recycled temporaries: concurrent callers never share an arena."""
 
@@ -69,6 +80,10 @@ def usual_threads(setting: str | None) -> int:
     from .threads import default_threads
 
     return default_threads()
+
+
+#: What code gets that runs on one thread and needs no memory.
+_ALONE = ctypes.byref(RuntimeStruct(None, None, 1, None, None, 0))
 
 
 class NativeFunction:
@@ -110,7 +125,7 @@ class NativeFunction:
 
         Machine code makes no difference between the first `inputs` of them, which are arguments, and the others.
         """
-        pointers = [a.ctypes.data for a in arrays]
+        pointers = [*map(address_of(), arrays)]
         self(pointers, prepared.symbols, prepared.arena, prepared.thread_arena, threads)
 
     def __call__(
@@ -125,10 +140,14 @@ class NativeFunction:
         parallel, pool = (None, None) if threads == 1 else _pool()
         stride = -(-thread_arena // _LINE) * _LINE
         arena = -(-arena // _LINE) * _LINE
-        memory, address = _memory.take(arena + stride * threads)
-        runtime = RuntimeStruct(parallel, pool, threads, address, address + arena, stride)
-        status = self._function(self._pointers(*pointers), self._symbols(*symbols), ctypes.byref(runtime))
-        _memory.give(memory)
+        size = arena + stride * threads
+        if threads == 1 and not size:
+            status = self._function(self._pointers(*pointers), self._symbols(*symbols), _ALONE)
+        else:
+            memory, address = _memory.take(size)
+            runtime = RuntimeStruct(parallel, pool, threads, address, address + arena, stride)
+            status = self._function(self._pointers(*pointers), self._symbols(*symbols), ctypes.byref(runtime))
+            _memory.give(memory)
         if status:
             raise RuntimeError(f"compiled code failed with status {status}")
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import operator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
@@ -120,7 +120,4 @@ class Elements:
 
 
 def _tensor(elements: Elements) -> Tensor:
-    from .tensor import Tensor
-
-    assert isinstance(elements, Tensor)
-    return elements
+    return cast("Tensor", elements)

@@ -14,6 +14,7 @@ from ..devices import device as on_device
 from ..devices import parse_device
 from .generic_sizes import generic, leaf_input
 from .graph import DimTable, Graph, Value, schedule
+from .known_calls import Form, form_of, known, remember
 from .trace import current, suspended
 
 if TYPE_CHECKING:
@@ -44,20 +45,38 @@ def lazy_graph(outputs: Sequence[Value], written: Value | None = None) -> Graph:
 
 def computed(value: Value) -> np.ndarray:
     """The elements of a lazy value in graph dims, in memory of their own."""
-    from ..graph_code import evaluate_graph
-
     if value.node.leaf is not None:
         return np.array(value.node.leaf)
-    with suspended():
-        return evaluate_graph(lazy_graph([value]))[0]
+    return _run(value)
 
 
 def run_in_place(value: Value, leaf: Value) -> None:
     """Compute the new content of a leaf's array, there; what it reads of that memory is what was there before."""
-    from ..graph_code import evaluate_graph
+    _run(value, leaf)
+
+
+def _run(value: Value, written: Value | None = None) -> np.ndarray:
+    """The value of an expression; it goes into the array of the leaf `written`, where one is given."""
+    form = form_of(value, written)
+    call = None if form is None else known(form)
+    if form is None or call is None:
+        return _run_first(value, written, form)
+    return call(form.arrays)[0]
+
+
+def _run_first(value: Value, written: Value | None, form: Form | None) -> np.ndarray:
+    """As `_run`, of an expression whose call is not known; it is from now on, where the expression has a form."""
+    from ..graph_code import call_of, evaluate_graph, options_here
 
     with suspended():
-        evaluate_graph(lazy_graph([value], leaf))
+        graph = lazy_graph([value], written)
+        if form is None:
+            return evaluate_graph(graph)[0]
+        options = options_here()
+        call = call_of(graph, options, form.arrays)
+    if not options.lines:
+        remember(form, call)
+    return call(form.arrays)[0]
 
 
 def evaluated(t: Tensor, device: str | None = None) -> Tensor:

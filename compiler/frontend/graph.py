@@ -45,9 +45,10 @@ class Loc:
         return f"{self.filename}:{self.line}"
 
 
-@dataclass(eq=False, slots=True)
 class Value:
     """One result of a node."""
+
+    __slots__ = ()
 
     node: Node
     index: int
@@ -58,10 +59,27 @@ class Value:
         return f"<{name}#{self.node.serial}: {self.type}>"
 
 
-class Node:
-    """One operation.  `op` is None for arguments of a graph or block, and for arrays (`leaf`) of lazy expressions."""
+class Result(Value):
+    """A result beside others."""
 
-    __slots__ = ("attrs", "block", "leaf", "loc", "op", "operands", "regions", "results", "serial")
+    __slots__ = ("index", "node", "type")
+
+    def __init__(self, node: Any, index: int, type: TensorType):
+        self.node, self.index, self.type = node, index, type
+
+
+class Node:
+    """One operation.  `op` is None for arguments of a graph or block, and for arrays (`leaf`) of lazy expressions.
+
+    Where it has one result it is a `Value` itself, that one (`_Single`).
+    """
+
+    __slots__ = ("_text", "attrs", "block", "leaf", "loc", "op", "operands", "regions", "results", "serial")
+
+    results: tuple[Value, ...]
+
+    def __new__(cls, op: Any, operands: Any, attrs: Any, types: Sequence[TensorType], *_: Any, **__: Any) -> Node:
+        return object.__new__(_Single if len(types) == 1 else cls)
 
     def __init__(
         self,
@@ -73,11 +91,44 @@ class Node:
         regions: Sequence[Block] = (),
         block: Block | None = None,
         leaf: Any = None,
+        text: str = "",
     ):
         self.op, self.operands, self.attrs, self.loc = op, tuple(operands), attrs, loc
-        self.regions, self.block, self.leaf = tuple(regions), block, leaf
+        self.regions, self.block, self.leaf, self._text = tuple(regions), block, leaf, text
         self.serial = next(_serials)
-        self.results = tuple(Value(self, i, t) for i, t in enumerate(types))
+        if isinstance(self, _Single):
+            self.type = types[0]
+        else:
+            self.results = tuple([Result(self, i, t) for i, t in enumerate(types)])
+
+    @property
+    def text(self) -> str:
+        """What it computes of its operands, the same for nodes that do the same.  For nodes of lazy expressions,
+        whose types are what they were made with."""
+        if not self._text:
+            assert self.op is not None
+            attrs = " ".join([f"{k}={v!r}" for k, v in self.attrs.items()])
+            self._text = f"{self.op.name} {{{attrs}}} {' '.join([str(r.type) for r in self.results])}"
+        return self._text
+
+
+class _Single(Node, Value):
+    """A node and its only result in one object, so that no cycle keeps what an expression refers to.
+
+    The memory of arrays that nobody needs any more is free at once then, and the next result's.
+    """
+
+    __slots__ = ("type",)
+
+    index = 0
+
+    @property
+    def node(self) -> Node:  # pyright: ignore[reportIncompatibleVariableOverride]
+        return self
+
+    @property
+    def results(self) -> tuple[Value, ...]:  # pyright: ignore[reportIncompatibleVariableOverride]
+        return (self,)
 
 
 class Block:

@@ -20,7 +20,7 @@ from ...dialects.types import DType, TensorType
 from ..diagnostics import located, user_loc
 from . import numpy_dispatch
 from .elements import Elements
-from .graph import Block, Value
+from .graph import Block, Result, Value
 from .operators import Operators
 from .symint import SymInt, symint
 from .trace import current, shape_of, table
@@ -327,7 +327,8 @@ class Tensor(Operators, Elements):
     def __getattr__(self, name: str) -> Any:
         found = _methods().get(name)
         if found is None:
-            raise AttributeError(_no_attribute(name))
+            # Protocols look for what they would take first: no name of a method is near to these.
+            raise AttributeError(name if name.startswith("__") else _no_attribute(name))
         return lambda *args, **kwargs: _call_method(found, self, args, kwargs)
 
     def __getitem__(self, key: Any) -> Any:
@@ -393,7 +394,7 @@ class _Shape(Tensor):
     __slots__ = ()
 
     def __init__(self, target: Tensor):
-        super().__init__(Value(None, 0, target.type), layout=target.layout)  # pyright: ignore[reportArgumentType]
+        super().__init__(Result(None, 0, target.type), layout=target.layout)
 
     @property
     def value(self) -> Value:

@@ -23,14 +23,21 @@ if TYPE_CHECKING:
 
 __all__ = ["Trace", "current", "require", "suspended", "table"]
 
-_active = threading.local()
+
+class _Active(threading.local):
+    """The traces of this thread, the innermost last; an attribute of the class, as every operation asks for it."""
+
+    stack: list[Trace] | None = None
+
+
+_active = _Active()
 #: The dims of lazy expressions are numbers: their table has nothing to learn.
 _LAZY = DimTable()
 
 
 def current() -> Trace | None:
     """The trace of this thread, None where expressions are lazy."""
-    stack = getattr(_active, "stack", None)
+    stack = _active.stack
     return stack[-1] if stack else None
 
 
@@ -45,7 +52,7 @@ def require() -> Trace:
 @contextmanager
 def suspended() -> Iterator[None]:
     """No trace is active inside: for lazy expressions that a traced function uses."""
-    kept, _active.stack = getattr(_active, "stack", []), []
+    kept, _active.stack = _active.stack, None
     try:
         yield
     finally:
@@ -53,8 +60,8 @@ def suspended() -> Iterator[None]:
 
 
 def table() -> DimTable:
-    trace = current()
-    return _LAZY if trace is None else trace.table
+    stack = _active.stack
+    return stack[-1].table if stack else _LAZY
 
 
 class Trace:
@@ -88,12 +95,13 @@ class Trace:
         self.deferring = False
 
     def __enter__(self) -> Trace:
-        if not hasattr(_active, "stack"):
+        if _active.stack is None:
             _active.stack = []
         _active.stack.append(self)
         return self
 
     def __exit__(self, *_: object) -> None:
+        assert _active.stack is not None
         _active.stack.pop()
 
     @property

@@ -62,13 +62,16 @@ def _alignment(source: Sequence[Dim], target: Sequence[Dim]) -> int | None:
 
 def fitted(x: Tensor, dims: Sequence[Dim]) -> Tensor | None:
     """`x` with dims of size 1 on both sides, so that NumPy's rule takes it to `dims`; None where nothing does."""
-    shift = _alignment(x.dims, dims)
+    own = x.dims
+    if not own or own == dims:
+        return x
+    shift = _alignment(own, dims)
     if shift is None:
         return None
-    if not x.ndim or shift == 0:
+    if shift == 0:
         return x
     left = len(dims) - x.ndim - shift
-    return apply("reshape", x, dims=(dim(1),) * left + x.dims + (dim(1),) * shift)
+    return apply("reshape", x, dims=(dim(1),) * left + own + (dim(1),) * shift)
 
 
 def matched(a: Tensor, b: Tensor, name: str) -> tuple[Tensor, Tensor]:

@@ -12,6 +12,7 @@ from ..numpy_dispatch import power
 from ..tensor import Tensor
 from .arguments import depth_of, mutable, shape_text, tensor
 from .broadcasting import fitted, matched
+from .repeating import repeated, repeated_in_place
 from .storage import storage_of, wrapped
 
 __all__ = ["assigned", "comparison", "folding", "unary"]
@@ -59,12 +60,14 @@ _CHANGE = (
 def unary(name: str, op: str, meaning: str, *, mutates: bool = True) -> tuple[Copying, Copying]:
     """``name(a)`` and ``name_(a)`` for an op of one operand."""
 
+    @repeated
     def copying(a: Any) -> Any:
         with located():
             x = tensor(a, name)
             depth = depth_of(x)
             return wrapped(apply(op, x), depth)
 
+    @repeated_in_place
     def mutating(a: Any) -> Any:
         with located():
             target = mutable(a, f"{name}_")
@@ -86,6 +89,7 @@ def folding(
     `none` makes the result of no arguments; `one` is the op for a single one (``itself``: the argument).
     """
 
+    @repeated
     def copying(*operands: Any) -> Any:
         with located():
             if not operands:
@@ -101,6 +105,7 @@ def folding(
                 result = _applied(op, *matched(result, b, name))
             return wrapped(result, depth)
 
+    @repeated_in_place
     def mutating(a: Any, *more: Any) -> Any:
         with located():
             target = mutable(a, f"{name}_")
@@ -148,12 +153,14 @@ def comparison(name: str, op: str, meaning: str) -> tuple[Copying, Copying]:
     def compared(a: Tensor, b: Tensor) -> Tensor:
         return cast(apply(op, a, b), common_dtype([a, b]))
 
+    @repeated
     def copying(a: Any, b: Any) -> Any:
         with located():
             x, y = tensor(a, name), tensor(b, name, 1)
             depth = depth_of(x, y)
             return wrapped(compared(*matched(x, y, name)), depth)
 
+    @repeated_in_place
     def mutating(a: Any, b: Any) -> Any:
         with located():
             target, y = mutable(a, f"{name}_"), tensor(b, f"{name}_", 1)
@@ -167,5 +174,9 @@ def comparison(name: str, op: str, meaning: str) -> tuple[Copying, Copying]:
     )
     return (
         _named(copying, name, f"{first}\n\n{_COPY}, and for shapes of which neither broadcasts to the other.\n"),
-        _named(mutating, f"{name}_", f"{first}\n\n{_CHANGE}, and where `b` does not broadcast to the shape of `a`.\n"),
+        _named(
+            mutating,
+            f"{name}_",
+            f"{first}\n\n{_CHANGE}, and where `b` does not broadcast to the shape of `a`.\n",
+        ),
     )

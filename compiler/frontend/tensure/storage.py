@@ -25,7 +25,7 @@ from ..symint import symint
 from ..tensor import Tensor
 from ..trace import current
 
-__all__ = ["LONGEST", "Storage", "Tensure", "storage_of", "wrapped"]
+__all__ = ["LONGEST", "Storage", "Tensure", "all_of", "storage_of", "wrapped"]
 
 #: An expression of so many operations is computed before another one reads it, which bounds what is compiled.
 LONGEST = 32
@@ -61,6 +61,20 @@ class Storage(Tensor):
         before = self._shared
         yield
         self._shared = before
+
+    @property
+    def present(self) -> Value:
+        """Its value, for one who says with `share` or `set` what becomes of it."""
+        assert self._value is not None
+        return self._value
+
+    def share(self) -> None:
+        """Something else refers to its value."""
+        self._shared = True
+
+    def set(self, value: Value, depth: int) -> None:
+        """Have another value, that what was read inside `updating` went into; so long is its expression."""
+        self._value, self.depth = value, depth
 
     def read(self) -> int:
         """An expression is about to read it; how long its own is.  What a second one reads is computed first.
@@ -176,6 +190,13 @@ def wrapped(result: Tensor, depth: int = 0) -> Tensor:
     if current() is not None:
         return Tensor(result.value, boxed=True)
     return _named(Storage(result.value, depth))
+
+
+def all_of(x: Any) -> Storage | None:
+    """The data that `x` is all of, as it lies there; None for views of a part, or in another order, and all else."""
+    if type(x) is not Tensure or x._op is not None:
+        return None
+    return x._parent if type(x._parent) is Storage and x._parent.memory is None else None
 
 
 def storage_of(x: Tensor) -> Storage | None:
