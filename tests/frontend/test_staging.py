@@ -403,6 +403,7 @@ def root(x):
     r = 0
     while r * r < 10**9:
         r += 1
+    k = 0
     for k in itertools.count():
         if k * k > 10**9:
             break
