@@ -19,7 +19,7 @@ import warnings
 from typing import NamedTuple
 
 from .pool_code import native_half
-from .pool_layout import MAX_WORKERS, SLICE_LIMIT, SPINS, State
+from .pool_layout import COUNT_BITS, MAX_WORKERS, SLICE_LIMIT, SPINS, State
 from .pool_waiting import has_futex
 
 _GROW = ctypes.CFUNCTYPE(None, ctypes.c_int64)
@@ -30,7 +30,7 @@ _STOP = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
 class PoolStats(NamedTuple):
     """A glance at a pool: its worker threads, how many of them sleep, and the regions it ran in parallel.
 
-    ``regions`` counts modulo 2^32, and each slice of a very large region; serial regions do not count.
+    ``regions`` counts modulo 2^22, and each slice of a very large region; serial regions do not count.
     """
 
     workers: int
@@ -92,7 +92,7 @@ class Pool:
         """What the pool looks like now."""
         workers = self.state.workers
         sleeping = sum(self.state.slots[index].parker.word for index in range(1, workers + 1))
-        return PoolStats(workers, sleeping, self.state.claim >> 32)
+        return PoolStats(workers, sleeping, self.state.claim >> 2 * COUNT_BITS)
 
     def _initialise(self) -> None:
         """Makes the memory that of a pool without workers."""

@@ -2,19 +2,21 @@
 
 One *region* runs ``fn(ctx, chunk, worker)`` once for each chunk.  The protocol:
 
-- **Claim word.**  One 64-bit word holds the region's epoch (upper 32 bits) and how many of its chunks are unclaimed
-  (lower 32); counted downwards, so that an exhausted word claims nothing and no second word says where the end is.
-  ``chunk = size - unclaimed``, so chunks start in ascending order.
-- **Claiming** is: read the word, read the region's fields, compare-and-swap the word to one less.  The fields are
+- **Claim word.**  One 64-bit word holds the region's epoch (upper 22 bits), how many of its chunks were claimed in
+  front (21 bits) and how many are unclaimed (21); these are counted downwards, so that an exhausted word claims
+  nothing and no second word says where the end is.
+- **Two ends.**  The caller claims chunks from the front, workers claim them from the back.  So with two threads each
+  has a run of chunks, much the same one in the next region, and finds in its own cache what it worked on before.
+- **Claiming** is: read the word, read the region's fields, compare-and-swap the word to one chunk less.  The fields are
   written only while the word is exhausted, and the next region has another epoch.  Hence a swap that succeeds proves
   that the fields just read were this region's; one that fails costs a retry.  (A bare ticket counter has no such
   proof: a late worker takes a ticket of the next region against the old region's size.)
 - **Join.**  A participant adds the number of chunks it ran to ``done`` when nothing is left to claim; the region is
   over when ``done == size``.  A participant with chunks not yet added therefore holds the region open.
-- **Epochs wrap** after 2^32 regions, and a worker stalled between reading the word and the swap could in theory sleep
+- **Epochs wrap** after 2^22 regions, and a worker stalled between reading the word and the swap could in theory sleep
   through exactly that many.  So a worker raises ``inside`` before it reads the word, and the caller whose epoch wraps
   to 0 first waits until every worker has been outside: no word of the previous cycle survives.
-- **Large regions.**  The lower half counts to 2^32 - 1, so a region runs as slices of at most ``slice_limit`` chunks.
+- **Large regions.**  Counts go to 2^21 - 1, so a region runs as slices of at most ``slice_limit`` chunks.
 - **No worker is needed**: the caller claims chunks too, so sleeping, busy or (after a fork in C) vanished workers
   cost speed, never an answer.  A caller that finds the pool busy, a nested one included, runs its region alone.
 - **Sleeping.**  A thread announces that it will sleep (``parker.word = 1``), looks once more, then blocks; a waker
@@ -25,7 +27,7 @@ One *region* runs ``fn(ctx, chunk, worker)`` once for each chunk.  The protocol:
 import ctypes
 from string import Template
 
-from .pool_layout import LINE, MAX_WORKERS, Slot, State
+from .pool_layout import COUNT_BITS, LINE, MAX_WORKERS, SLICE_LIMIT, Slot, State
 from .pool_waiting import relax_source, waiting_source
 
 _CODE = """
@@ -76,6 +78,8 @@ define internal i1 @work(ptr %pool, i64 %index) nounwind {
 entry:
   %claim = getelementptr inbounds i8, ptr %pool, i64 $claim
   $region_fields
+  %in_front = icmp eq i64 %index, 0
+  %step = select i1 %in_front, i64 $from_front, i64 -1
   %first.word = load atomic i64, ptr %claim seq_cst, align 8
   br label %enter
 enter:                                  ; the first claim: the fields count only if the swap succeeds
@@ -92,18 +96,21 @@ open:                                   ; acquire: having seen a later region's 
   %ctx = load atomic ptr, ptr %ctx.at acquire, align 8
   %base = load atomic i64, ptr %base.at acquire, align 8
   %size = load atomic i64, ptr %size.at acquire, align 8
-  %less = sub i64 %word, 1
+  %less = add i64 %word, %step
   %swap = cmpxchg ptr %claim, i64 %word, i64 %less seq_cst seq_cst
   %found = extractvalue { i64, i1 } %swap, 0
   %claimed = extractvalue { i64, i1 } %swap, 1
-  br i1 %claimed, label %inside, label %enter
-inside:
-  %end = add i64 %base, %size
-  br label %run
+  br i1 %claimed, label %run, label %enter
 run:                                    ; this participant holds the region open: its fields cannot change
-  %left = phi i64 [ %unclaimed, %inside ], [ %next.left, %try ]
-  %ran = phi i64 [ 0, %inside ], [ %ran.now, %try ]
-  %chunk = sub i64 %end, %left
+  %taken = phi i64 [ %word, %open ], [ %next.word, %try ]
+  %ran = phi i64 [ 0, %open ], [ %ran.now, %try ]
+  %left = and i64 %taken, $unclaimed_mask
+  %counts = lshr i64 %taken, $count_bits
+  %front = and i64 %counts, $unclaimed_mask
+  %behind = add i64 %front, %left
+  %back = sub i64 %behind, 1
+  %place = select i1 %in_front, i64 %front, i64 %back
+  %chunk = add i64 %base, %place
   call void %fn(ptr %ctx, i64 %chunk, i64 %index)
   %ran.now = add i64 %ran, 1
   %next.load = load atomic i64, ptr %claim monotonic, align 8
@@ -114,7 +121,7 @@ next:
   %more = icmp ne i64 %next.left, 0
   br i1 %more, label %try, label %report
 try:
-  %next.less = sub i64 %next.word, 1
+  %next.less = add i64 %next.word, %step
   %next.swap = cmpxchg ptr %claim, i64 %next.word, i64 %next.less seq_cst seq_cst
   %next.found = extractvalue { i64, i1 } %next.swap, 0
   %next.claimed = extractvalue { i64, i1 } %next.swap, 1
@@ -149,7 +156,7 @@ watch:                                  ; -1 is no epoch: the first look enters 
   %seen = phi i64 [ -1, %entry ], [ %seen, %idle ], [ %epoch, %enter ], [ %seen, %sleep ], [ %seen, %stay ]
   %budget = phi i64 [ %spins, %entry ], [ %less, %idle ], [ %left, %enter ], [ %spins, %sleep ], [ 0, %stay ]
   %word = load atomic i64, ptr %claim acquire, align 8
-  %epoch = lshr i64 %word, 32
+  %epoch = lshr i64 %word, $epoch_shift
   %fresh = icmp ne i64 %epoch, %seen
   br i1 %fresh, label %enter, label %poll
 enter:
@@ -173,7 +180,7 @@ announce:
   br i1 %stopped, label %out, label %recheck
 recheck:
   %word.again = load atomic i64, ptr %claim seq_cst, align 8
-  %epoch.again = lshr i64 %word.again, 32
+  %epoch.again = lshr i64 %word.again, $epoch_shift
   %quiet = icmp eq i64 %epoch.again, %seen
   br i1 %quiet, label %sleep, label %stay
 sleep:
@@ -380,8 +387,11 @@ def source(machine: str, futex: bool) -> str:
         inside=Slot.inside.offset,
         line=LINE,
         max_workers=MAX_WORKERS,
-        unclaimed_mask=2**32 - 1,
-        epoch_mask=-(2**32),
-        epoch_one=2**32,
+        count_bits=COUNT_BITS,
+        unclaimed_mask=SLICE_LIMIT,
+        from_front=SLICE_LIMIT,  # one more claimed in front, one less unclaimed
+        epoch_shift=2 * COUNT_BITS,
+        epoch_mask=-(2 ** (2 * COUNT_BITS)),
+        epoch_one=2 ** (2 * COUNT_BITS),
     )
     return waiting_source(machine, futex) + relax_source(machine) + code

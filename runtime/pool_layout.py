@@ -5,8 +5,9 @@ import ctypes
 # Padding: two 64-byte lines, since x86 prefetches lines in pairs, and Apple's lines are 128 bytes.
 LINE = 128
 MAX_WORKERS = 1023
-# The lower half of the claim word counts this far.
-SLICE_LIMIT = 2**32 - 1
+# Bits of each of the two counts in the claim word, which is what a region's slice may have chunks.
+COUNT_BITS = 21
+SLICE_LIMIT = 2**COUNT_BITS - 1
 # Polls before a thread sleeps.
 SPINS = 2000
 
@@ -49,7 +50,7 @@ class State(ctypes.Structure):
             ("slice_limit", ctypes.c_int64),
         ),
         *_line(("busy", ctypes.c_int32)),  # 1 while a caller owns the pool
-        *_line(("claim", ctypes.c_uint64)),  # epoch << 32 | unclaimed chunks
+        *_line(("claim", ctypes.c_uint64)),  # epoch << 42 | chunks claimed in front << 21 | unclaimed chunks
         # The region (one slice of it), valid while `claim` is not exhausted.
         *_line(
             ("fn", ctypes.c_void_p),

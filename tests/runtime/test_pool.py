@@ -15,9 +15,10 @@ import pytest
 from txc.runtime import pool as pool_module
 from txc.runtime.pool import Pool, get_pool
 from txc.runtime.pool_ir import source
-from txc.runtime.pool_layout import MAX_WORKERS, State
+from txc.runtime.pool_layout import COUNT_BITS, MAX_WORKERS, SLICE_LIMIT, State
 
 STRESS_REGIONS = int(os.environ.get("TXC_STRESS_REGIONS", "200000"))
+EPOCH_BITS = 64 - 2 * COUNT_BITS
 # Only ends a hung test; no result depends on it.
 PATIENCE = 60
 
@@ -144,30 +145,44 @@ def test_large_regions_run_as_slices(make_pool: Callable[..., Pool]) -> None:
 
 
 def test_chunk_numbers_beyond_32_bits(make_pool: Callable[..., Pool]) -> None:
-    """Runs the ends of a region of 2^32 + 4 chunks: its first slice is declared done while both participants are in it.
+    """Runs the ends of the slices of 2^32 + 4 chunks: each but the last is declared done while both threads are in it.
 
     Nobody claims meanwhile: one of them waits for the other, which writes.
     """
-    pool = make_pool()
-    both_inside, written = threading.Barrier(2), threading.Event()
+    pool, both = make_pool(), threading.Barrier(2)
+    whole = (2**32 + 4) // SLICE_LIMIT * SLICE_LIMIT
     ran = []
 
     def chunk(index: int, worker: int) -> None:
         ran.append(index)
-        if index >= 2:
+        if index >= whole:
             return
-        both_inside.wait(PATIENCE)
+        both.wait(PATIENCE)
         if worker == 0:
-            unclaimed = pool.state.claim & 0xFFFFFFFF
+            unclaimed = pool.state.claim & SLICE_LIMIT
             pool.state.claim -= unclaimed
             pool.state.done += unclaimed
-            written.set()
-        else:
-            written.wait(PATIENCE)
+        both.wait(PATIENCE)
 
     run(pool, chunk, 2**32 + 4, 2)
-    assert sorted(ran) == [0, 1, *range(2**32 - 1, 2**32 + 4)]
-    assert pool.stats().regions == 2
+    ends = [end for first in range(0, whole, SLICE_LIMIT) for end in (first, first + SLICE_LIMIT - 1)]
+    assert sorted(ran) == [*ends, *range(whole, 2**32 + 4)]
+    assert pool.stats().regions == whole // SLICE_LIMIT + 1
+
+
+def test_two_threads_have_a_run_of_chunks_each(make_pool: Callable[..., Pool]) -> None:
+    pool, both = make_pool(), threading.Barrier(2)
+    ran: tuple[list[int], list[int]] = [], []
+
+    def chunk(index: int, worker: int) -> None:
+        ran[worker].append(index)
+        if len(ran[worker]) == 1:
+            both.wait(PATIENCE)
+
+    run(pool, chunk, 100, 2)
+    front, back = ran
+    assert front == [*range(len(front))]
+    assert back == [*range(99, len(front) - 1, -1)]
 
 
 # Many regions
@@ -210,7 +225,7 @@ def test_epochs_wrap(drive: Callable, make_pool: Callable[..., Pool]) -> None:
     pool = make_pool()
     pool.ensure(5)
     wait_until_asleep(pool)
-    pool.state.claim = (2**32 - 500) << 32
+    pool.state.claim = (2**EPOCH_BITS - 500) << 2 * COUNT_BITS
     assert drive(pool, 10_000).errors == 0
     assert 0 < pool.stats().regions < 10_000
     assert meet(pool, 3)
@@ -220,7 +235,7 @@ def test_wrapping_waits_for_workers_that_may_hold_an_old_word(make_pool: Callabl
     pool = make_pool()
     pool.ensure(2)
     wait_until_asleep(pool)
-    pool.state.claim = (2**32 - 1) << 32
+    pool.state.claim = (2**EPOCH_BITS - 1) << 2 * COUNT_BITS
     straggler = pool.state.slots[MAX_WORKERS]  # no thread has this slot: the test plays its part
     straggler.inside = 1
     ran = []
