@@ -109,7 +109,7 @@ class Convolution(Passes):
     def _begin_rows(self, code: Code, source: Dim, given: Callable[[Code, Dim], list[Pair]]) -> None:
         """The first pass over rows, from and to `source`, and what is left to the others."""
         m, target = (code.bound(expr) for expr in (self.length // END, 1 - source))
-        self._first(code, END, m, source, target, given)
+        self._first(code, END, m, source, target, self.end, given)
         for cell, value in ((LEFT, self.length // END**2), (SPAN, dim(END)), (HALF, source)):
             code.store(code.b.index(value), self.cells, [dim(cell)])
 
@@ -139,7 +139,7 @@ class Convolution(Passes):
     def _results(self, code: Code, finish: Callable[[Code, Dim, Dim, Pair], None]) -> None:
         """``finish(block, position, lane, result)`` for all of the passes."""
         if self.v == 1:
-            self._last(code, END, lambda c, at, z: finish(c, at, dim(0), z))
+            self._last(code, END, self.end, lambda c, at, z: finish(c, at, dim(0), z))
             return
         half = self._half(code)
         with self._elements(code, self.length) as (c, j, lane):

@@ -27,6 +27,8 @@ I64 = DTYPES["i64"]
 ENDS = (8, 4, 3, 5)
 #: Cells of a thread: what is left of the length, s, and which half of the scratch memory holds the data.
 LEFT, SPAN, HALF = 0, 1, 2
+#: What s is in most second passes over rows.
+SECOND = max(ENDS)
 
 
 def next_radix(left: int) -> int:
@@ -49,6 +51,10 @@ class Passes:
     """
 
     width: int
+    #: Lanes of passes over rows, and of those that Bluestein's transforms of rows begin and end with: where vectors may
+    #: be longer than `width`, which says how long Bluestein's transforms are.
+    wide: int
+    end: int
     v: int
     #: The extents outside the transformed dim and inside; `inner` is how many elements the latter are.
     before: tuple[Dim, ...]
@@ -72,9 +78,10 @@ class Passes:
     n: Dim
     #: The vectors of transforms that come and go together.
     together: Dim
-    #: Factors ``exp(-2*pi*i * k / length)``, and those of a row's first pass in its order.
+    #: Factors ``exp(-2*pi*i * k / length)``, and those of a row's first and second pass in their order.
     table: SSAValue
     turned: SSAValue
+    spread: SSAValue
     scratch: SSAValue
     cells: SSAValue
     #: Of a known length, what its passes over scratch memory leave to the last one.
@@ -237,7 +244,10 @@ class Passes:
         source, target = code.bind(half), code.bind(1 - half)
 
         def first(c: Code) -> None:
-            self._first(c, radix, m, source, target, lambda each, p: self._apart(each, source, p, m, radix))
+            self._first(c, radix, m, source, target, self.wide, lambda each, p: self._apart(each, source, p, m, radix))
+
+        def spread(c: Code) -> None:
+            self._second(c, radix, m, source, target)
 
         def wide(c: Code) -> None:
             self._later(c, radix, m, s, source, target, True)
@@ -249,41 +259,43 @@ class Passes:
         if self.v > 1:
             wide(code)
         elif s.const is not None:
-            at_first = s.const == 1 and (m.const or 0) >= self.width
-            (first if at_first else wide if s.const >= self.width else narrow)(code)
+            at_first = s.const == 1 and (m.const or 0) >= self.wide
+            second = s.const == SECOND
+            (first if at_first else spread if second else wide if s.const >= self.wide else narrow)(code)
         else:
+
+            def short(c: Code) -> None:
+                c.if_(c.b.index(s).equals(1) & (c.b.index(m) >= self.wide), first, narrow)
+
             code.if_(
-                b.index(s) >= self.width,
-                wide,
-                lambda c: (
-                    c.if_(c.b.index(s).equals(1) & (c.b.index(m) >= self.width), first, narrow)
-                    if radix == max(ENDS)
-                    else narrow(c)
-                ),
+                b.index(s).equals(SECOND),
+                spread,
+                lambda c: c.if_(c.b.index(s) >= self.wide, wide, short if radix == max(ENDS) else narrow),
             )
 
     @contextmanager
-    def _whole(self, code: Code, count: Dim, copies: bool = False) -> Iterator[tuple[Code, Dim]]:
+    def _whole(self, code: Code, count: Dim, width: int, copies: bool = False) -> Iterator[tuple[Code, Dim]]:
         """A loop over at least a vector of elements, in whole vectors: the last starts earlier where some are left.
 
         A pass reads and writes different memory, so computing some elements twice changes nothing.  With `copies` the
         elements are copies of scalar code, around vectors that cross them.
         """
-        with code.for_(0, (count + (self.width - 1)) // self.width) as (middle, number):
-            start = middle.bind(middle.b.index(minimum(number * self.width, count - self.width)))
-            vector, unroll = (1, self.width) if copies else (self.width, 1)
-            with middle.for_(0, self.width, vector, unroll) as (inner, lane):
+        with code.for_(0, (count + (width - 1)) // width) as (middle, number):
+            start = middle.bind(middle.b.index(minimum(number * width, count - width)))
+            vector, unroll = (1, width) if copies else (width, 1)
+            with middle.for_(0, width, vector, unroll) as (inner, lane):
                 yield inner, start + lane
 
     def _first(
-        self, code: Code, radix: int, m: Dim, source: Dim, target: Dim, given: Callable[[Code, Dim], Sequence[Pair]]
-    ) -> None:
+        self, code: Code, radix: int, m: Dim, source: Dim, target: Dim, width: int,
+        given: Callable[[Code, Dim], Sequence[Pair]],
+    ) -> None:  # fmt: skip
         """The pass with s of 1, of elements that are `given` from a position on, m apart (from `source` or elsewhere).
 
         Vectors run along m.  They leave ``[r][m]`` in `target`; to `source` goes ``[m][r]``.
         """
         lane = dim(0)
-        with self._whole(code, m) as (c, p):
+        with self._whole(code, m, width) as (c, p):
             for k, z in enumerate(butterfly(c.b, given(c, p))):
                 at = p + m * k
                 self._put(c, target, at, lane, times(c.b, z, self._factor(c, self.turned, at)) if k else z)
@@ -291,9 +303,18 @@ class Passes:
         if radix % side:
             moved = code.for_(0, m), 1
         else:
-            moved = self._whole(code, m, copies=True), side
+            moved = self._whole(code, m, self.width, copies=True), side
         with moved[0] as (middle, p), middle.for_(0, radix, moved[1]) as (c, k):
             self._put(c, source, p * radix + k, lane, self._get(c, target, p + m * k, lane))
+
+    def _second(self, code: Code, radix: int, m: Dim, source: Dim, target: Dim) -> None:
+        """The pass with s of `SECOND` over rows: so few elements share factors that these, too, come in vectors."""
+        with code.for_(0, m) as (middle, p), middle.for_(0, SECOND, min(self.wide, SECOND)) as (c, q):
+            given = [self._get(c, source, q + (p + m * k) * SECOND, dim(0)) for k in range(radix)]
+            for k, z in enumerate(butterfly(c.b, given)):
+                turned = times(c.b, z, self._factor(c, self.spread, q + (p + m * k) * SECOND)) if k else z
+                self._put(c, target, q + (p * radix + k) * SECOND, dim(0), turned)
+        code.store(code.b.index(target), self.cells, [dim(HALF)])
 
     def _later(self, code: Code, radix: int, m: Dim, s: Dim, source: Dim, target: Dim, wide: bool) -> None:
         """Vectors along s (whole ones where it is `wide`), or across transforms side by side."""
@@ -309,16 +330,16 @@ class Passes:
     @contextmanager
     def _along(self, code: Code, s: Dim, wide: bool) -> Iterator[tuple[Code, Dim, Dim]]:
         if wide and self.v == 1:
-            with self._whole(code, s) as (c, q):
+            with self._whole(code, s, self.wide) as (c, q):
                 yield c, q, dim(0)
             return
         with self._elements(code, s) as found:
             yield found
 
-    def _last(self, code: Code, radix: int, finish: Callable[[Code, Dim, Pair], None]) -> None:
+    def _last(self, code: Code, radix: int, width: int, finish: Callable[[Code, Dim, Pair], None]) -> None:
         """The pass with m of 1, whose factors are all one, over rows: ``finish(block, position, result)``."""
         half, s = self._half(code), code.bind(code.b.index(self.length // radix))
-        with self._whole(code, s) as (c, q):
+        with self._whole(code, s, width) as (c, q):
             for k, z in enumerate(butterfly(c.b, self._apart(c, half, q, s, radix))):
                 finish(c, q + s * k, z)
 
@@ -328,7 +349,7 @@ class Passes:
         def of_radix(c: Code, radix: int) -> None:
             m = c.bind(c.b.index(self.length // radix))
             self._first(
-                c, radix, m, dim(0), dim(1),
+                c, radix, m, dim(0), dim(1), self.wide,
                 lambda each, p: [self._read(each, row, p + m * k, dim(0)) for k in range(radix)],
             )  # fmt: skip
             for cell, value in ((LEFT, m), (SPAN, dim(radix))):
@@ -340,7 +361,7 @@ class Passes:
         """The last pass where one is left, which `_passes` decides."""
 
         def of_radix(c: Code, radix: int) -> None:
-            self._last(c, radix, lambda each, at, z: self._write(each, row, at, dim(0), z))
+            self._last(c, radix, self.wide, lambda each, at, z: self._write(each, row, at, dim(0), z))
 
         left = self.left if self.length.const is not None else code.bind(code.load(self.cells, [dim(LEFT)]))
         self._by_radix(code, left, of_radix, otherwise)

@@ -46,8 +46,9 @@ from .work import time_of, work_at_point
 
 __all__ = ["FOREIGN", "CpuSchedule", "ScheduleCpuPass"]
 
-#: Vectors of foreign kernels, which exchange lanes: longer ones made FFTs slower by a quarter (`benchmarks/NOTES.md`).
+#: Vectors of foreign kernels, which exchange lanes (`benchmarks/NOTES.md`), but of those that choose by themselves.
 FOREIGN_BITS = 256
+CHOOSING = ("fft",)
 #: Vectors for which there are estimates of square roots.
 ESTIMATED_BITS = 512
 #: The loop generators that `kernel.foreign` names.
@@ -100,7 +101,8 @@ class CpuSchedule(ScheduleWalk):
         elif isinstance(op, kernel.ScatterOp):
             schedule_scatter(self.writer, op, block, self.lanes)
         elif isinstance(op, kernel.ForeignOp):
-            FOREIGN[op.fn.data](self.writer, op, block, self.lanes.at_most(FOREIGN_BITS))
+            lanes = self.lanes if op.fn.data in CHOOSING else self.lanes.at_most(FOREIGN_BITS)
+            FOREIGN[op.fn.data](self.writer, op, block, lanes)
 
     def _remark(self, op: kernel.GenericOp | kernel.RowsOp) -> None:
         """What a piece of parallel work is."""

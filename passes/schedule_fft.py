@@ -23,7 +23,7 @@ from ..dialects.dims import Dim, dim, maximum, minimum, packed_strides
 from ..dialects.index_map import product
 from ..dialects.types import DType
 from .fft_convolution import END, Convolution, Write
-from .fft_passes import ENDS, I64, angle, fits, next_radix
+from .fft_passes import ENDS, I64, SECOND, angle, fits, next_radix
 from .loop_code import Code
 from .loop_writer import LoopWriter, buffer_info
 from .schedule_map import Lanes
@@ -32,6 +32,9 @@ __all__ = ["schedule_fft"]
 
 #: Lengths whose batches run along one transform, where that dim is the innermost.
 ROWS_FROM = 32
+#: The bits of vectors of transforms side by side, which are read and written with lanes exchanged, and for which
+#: lengths are chosen.  Passes over rows go through scratch memory in vectors of as many bits as there are.
+HALF_LINE = 256
 #: The primes of `RADICES`.
 PRIMES = (2, 3, 5, 7)
 #: Vectors of neighbouring transforms that are read and written together: so many cache lines in a row.
@@ -60,7 +63,7 @@ class _Fft(Convolution):
         axis: int = op.params["axis"]
         self.inverse: bool = op.params["sign"] == "plus"
         self.before, self.n, self.after = info.dims[:axis], info.dims[axis], info.dims[axis + 1 :]
-        self.width = lanes.width(self.part.bits)
+        self.width, self.wide = lanes.at_most(HALF_LINE).width(self.part.bits), lanes.width(self.part.bits)
         inner = product(self.after)
         short = self.n.const is not None and self.n.const < ROWS_FROM
         self.along_rows = inner.const == 1 and not short
@@ -84,6 +87,9 @@ class _Fft(Convolution):
         code = Code(self.writer, block, self.op.params["has_fma"])
         longest = self._longest()
         self.length, self.flag = self._lengths(code)
+        # The last pass of Bluestein's adds to the first residue's results, so no element may come twice: longer vectors
+        # only where all of them are whole.
+        self.end = self.wide if self.length.const and self.length.const % (END * self.wide) == 0 else self.width
         # Vectors of transforms that come and go together (of Bluestein's, which need more memory, each alone), the
         # transforms that these are, and the groups of them in a row of what lies inside the dim.
         self.together = dim(1) if self.v == 1 or self.moved else TOGETHER - self.flag * (TOGETHER - 1)
@@ -100,6 +106,8 @@ class _Fft(Convolution):
         if self.v == 1:
             self.turned = self.writer.allocate(block, table)
             self._turn(code)
+            self.spread = self.writer.allocate(block, table)
+            self._spread(code)
         # Side by side, the parts of a place share a cache line, so that places a power of two apart evict nothing.
         data = (dim(2), longest) if self.v == 1 else (longest, dim(2), dim(self.v))
         halves = (dim(self.most), dim(2 if self.bluestein is False else 3), *data)
@@ -158,19 +166,38 @@ class _Fft(Convolution):
         if self.length.const is not None:
             first = next_radix(self.length.const)
             self.radix = dim(first if first in ENDS else 1)
-            self.direct = dim(int(not self.bluestein and first in ENDS and self.length.const >= max(ENDS) * self.width))
+            self.direct = dim(int(not self.bluestein and first in ENDS and self.length.const >= max(ENDS) * self.wide))
         else:
             radix = code.b.constant(1, I64)
             for r in reversed(RADICES):
                 if r in ENDS:
                     radix = code.b.select(fits(code.b, length, r), code.b.constant(r, I64), radix)
             self.radix = code.bind(radix)
-            long = (code.b.index(self.radix) > 1) & (length >= max(ENDS) * self.width)
+            long = (code.b.index(self.radix) > 1) & (length >= max(ENDS) * self.wide)
             self.direct = code.bind(code.b.cast(long & code.b.index(self.flag).equals(0), I64))
         with code.for_(0, self.radix) as (middle, k), middle.for_(0, self.length // self.radix) as (c, p):
             for part in (0, 1):
                 factor = c.load(self.table, [dim(part), p * k])
                 c.store(factor, self.turned, [dim(part), p + self.length // self.radix * k])
+
+    def _spread(self, code: Code) -> None:
+        """The factors of a second pass side by side: that of ``p*k*s`` at ``[k][p][0..s]``."""
+        rest = self.length // (self.kept * SECOND)
+        if self.length.const is not None:
+            left = rest.const or 1
+            radix = dim(next_radix(left) if left > 1 and self.radix.const == SECOND else 1)
+        else:
+            left, chosen = code.b.index(rest), code.b.constant(1, I64)
+            for r in reversed(RADICES):
+                chosen = code.b.select(fits(code.b, left, r), code.b.constant(r, I64), chosen)
+            is_second = code.b.index(self.radix).equals(SECOND)
+            radix = code.bind(code.b.select(is_second, chosen, code.b.constant(1, I64)))
+        m = code.bound(self.length // (radix * SECOND))
+        with code.for_(0, radix) as (outer, k), outer.for_(0, m) as (middle, p):
+            with middle.for_(0, SECOND, min(self.wide, SECOND)) as (c, q):
+                for part in (0, 1):
+                    factor = c.load(self.table, [dim(part), p * k * SECOND])
+                    c.store(factor, self.spread, [dim(part), q + (p + m * k) * SECOND])
 
     # One transform after another
 

@@ -208,6 +208,21 @@ def test_bluesteins_length_known_or_not_gives_the_same_bits(n: int) -> None:
     assert error(columns.T, exact) <= 2 * error(np.asarray(scipy.fft.fft(x)), exact) + 1e-7
 
 
+@pytest.mark.parametrize("n", [64, 120, 125, 192, 448, 521, 1000, 1009, 1024])
+@pytest.mark.parametrize("static", [True, False])
+def test_longer_vectors_give_the_same_bits(n: int, static: bool) -> None:
+    """Second passes of all radices, whole vectors and some left, and Bluestein's residues with both."""
+    x = numbers((3, n), np.complex64)
+    results = [
+        txc.jit(
+            lambda x: np.fft.fft(x.reshape(3, n) if static else x), passes=f"tx-schedule-cpu{{vector_bits={bits}}}"
+        )(x)
+        for bits in (256, 512)
+    ]
+    np.testing.assert_array_equal(*results)
+    assert error(results[0], np.fft.fft(x.astype(np.complex128))) < 5e-7
+
+
 def test_bluesteins_transform_in_place() -> None:
     """The operand's memory is the result's: both residues read the row before any of it is written."""
     x = numbers((40, 97), np.complex64)
