@@ -46,9 +46,9 @@ from .work import time_of, work_at_point
 
 __all__ = ["FOREIGN", "CpuSchedule", "ScheduleCpuPass"]
 
-#: Vectors of foreign kernels, which exchange lanes (`benchmarks/NOTES.md`), but of those that choose by themselves.
+#: Bits of vectors of foreign kernels, which exchange lanes (`benchmarks/NOTES.md`), but for those that choose them.
 FOREIGN_BITS = 256
-CHOOSING = ("fft",)
+CHOOSING = frozenset({"fft", "sort"})
 #: Vectors for which there are estimates of square roots.
 ESTIMATED_BITS = 512
 #: The loop generators that `kernel.foreign` names.

@@ -23,6 +23,7 @@ def schedule_sort(writer: LoopWriter, op: kernel.ForeignOp, block: Block, lanes:
     """Loops for ``sort``, ``argsort`` and ``sort_with_positions``: parameters ``axis`` and ``descending``."""
     info = buffer_info(op.ins[0])
     element, n = info.dtype, assumed_number(info.dims[op.params["axis"]])
+    half_line = lanes.at_most(int(writer.costs.half_line))
     only_values = op.fn.data == "sort" and not element.is_complex
     columns = lanes.width(element.bits)
     chosen = "by digits"
@@ -36,4 +37,4 @@ def schedule_sort(writer: LoopWriter, op: kernel.ForeignOp, block: Block, lanes:
     if chosen == "by networks":
         SortByNetwork(writer, op, lanes).emit(block)
     else:
-        SortByDigits(writer, op, lanes, only_values).emit(block)
+        SortByDigits(writer, op, half_line, only_values).emit(block)

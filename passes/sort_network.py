@@ -1,14 +1,15 @@
 """Sorting values by networks of comparators across vectors, then by merges of runs (`loop.merge`).
 
 A row is cut into blocks that the second cache holds.  A block is a grid whose columns are the lanes of a vector: a
-network sorts all of them at once, and its comparators are one `min` and one `max` of two of the grid's rows, whatever
-the machine.  The network is Batcher's bitonic one in the form whose first step of each level compares a row with its
+network sorts all of them at once, and its comparators are one `min` and one `max` of two of the grid's rows, or what
+finds the same.  The network is Batcher's bitonic one in the form whose first step of each level compares a row with its
 mirror image, so that all comparators put the lesser element first, and rows of the largest value behind the last
-element stay there.  `STEPS` steps of a level go through registers at once.
+element stay there.  As many steps of a level as fill half of the registers go through them at once.
 
-The columns, transposed, are ascending runs, a power of two of them and all as long, which are merged in pairs.  Each
-level of merges is cut into as many pieces as there were runs, and where a piece begins in both of its runs is found by
-a binary search, so threads have equal work whatever the data are, and time does not depend on data at all.
+The columns, transposed, are ascending runs, a power of two of them and all as long, which are merged in pairs: those of
+a block at once, while the second cache holds them, and then those that blocks became, level by level.  Each of these
+levels is cut into as many parts as there are blocks, and where a piece begins in both of its runs is found by a binary
+search, so threads have equal work whatever the data are, and time does not depend on data at all.
 """
 
 from __future__ import annotations
@@ -33,10 +34,11 @@ from .sort_rows import RowSort
 __all__ = ["SortByNetwork", "time_by_network"]
 
 I64 = DTYPES["i64"]
-#: Steps of a network whose rows are in registers at once: eight vectors, where the least machines have sixteen.
-STEPS = 3
-#: Pieces of merges that go side by side.
+#: Pieces of merges that go side by side, at most.
 BESIDE = 4
+#: Vectors of so many bits have one port that finds the lesser element, and another one that takes all functions of
+#: three bits in one instruction: it finds the greater element as what is left of both.
+ONE_PORT = 512
 #: What an element takes in a level of merges, in operations of vectors; in a step of a network it takes one.
 MERGE = 24
 
@@ -88,17 +90,21 @@ class SortByNetwork(RowSort):
         self.columns = self.width(self.key.dtype)
         #: Runs are of signed numbers.
         self.number = DTYPES[f"i{self.key.dtype.bits}"]
+        #: Pieces of merges that go side by side.
+        self.beside = min(BESIDE, self.columns)
+        #: Steps of a network whose rows are in registers at once.
+        self.steps = int(math.log2(writer.costs.machine.registers / 2))
         #: Rows of a grid are a multiple of this.
-        self.rows_step = max(1 << STEPS, self.columns)
+        self.rows_step = max(1 << self.steps, self.columns)
         self.block = block_elements(writer.costs, element)
-        #: How many passes, of `STEPS` steps each, the rows that the first cache holds have from their first to their
+        #: How many passes, of `steps` steps each, the rows that the first cache holds have from their first to their
         #: last step.
         row_bytes = self.columns * self.key.dtype.bytes
-        self.chunk_passes = int(math.log2(writer.costs.machine.cache1 / row_bytes)) // STEPS
+        self.chunk_passes = int(math.log2(writer.costs.machine.cache1 / row_bytes)) // self.steps
 
     def emit(self, block: Block) -> None:
         """Batches of rows that fill a block, or one row of several blocks; in a batch all blocks are independent, then
-        all pieces of a level of merges."""
+        all parts of a level of merges."""
         code = Code(self.writer, block, self.op.params["has_fma"])
         n = maximum(self.n, 1)
         batch = minimum(self.rows, maximum(1, self.block // n))
@@ -142,15 +148,9 @@ class SortByNetwork(RowSort):
             grain = costs.grain(size * 16, costs.unit)
             code.block.add_op(loop.ParallelOp(str(i), 0, count * parts, inner.block, grain=grain))
 
-        each(code, cut.blocks, size, lambda c, row, block: self._block(c, row, block, memory))
-        levels = cut.block_bits + (width.bit_length() - 1)
-        groups = code.bound((cut.blocks * width + (BESIDE - 1)) // BESIDE)
-        with code.for_(0, levels) as (inner, level):
-            each(
-                inner, groups, cut.rows * BESIDE, lambda c, row, group: self._merge(c, row, group, level, memory)
-            )  # fmt: skip
-        half = code.bound(levels % 2)
-        each(code, cut.blocks, size, lambda c, row, block: self._leave(c, row, block, half, memory))
+        half = code.bound((cut.block_bits + (width.bit_length() - 1)) % 2)
+        with code.for_(0, cut.block_bits + 1) as (inner, step):
+            each(inner, cut.blocks, size, lambda c, row, block: self._part(c, row, block, step, half, memory))
         if self.key.negative_zero is not None:
             each(code, dim(1), self.n, lambda c, row, _: self._order_zeros(c, row, half, memory))
 
@@ -158,6 +158,25 @@ class SortByNetwork(RowSort):
         return code.b.constant(math.inf if dtype.is_float else (1 << dtype.bits - 1) - 1, dtype)
 
     # Blocks
+
+    def _part(self, code: Code, row: _Row, block: Dim, step: Dim, half: Dim, memory: _Memory) -> None:
+        """First a block, as one run; then as many elements as it has of each level of merges of blocks, and at last
+        those of the result, while the second cache still has them."""
+        b, width, cut = code.b, self.columns, memory.cut
+        later = code.bound(minimum(step, 1))
+        code.if_(b.index(step).equals(0), lambda c: self._block(c, row, block, memory), lambda c: None)
+        bits, groups = width.bit_length() - 1, width // self.beside
+        # Blocks are merged in one group of long pieces: where each begins is a search through far memory.
+        piece = code.bound(cut.rows * (1 + later * (groups - 1)))
+        count = code.bound(groups - later * (groups - 1))
+        lowest, end = code.bound(later * (bits - 1 + step)), code.bound(bits + step)
+        with code.for_(lowest, end) as (outer, level), outer.for_(0, count) as (inner, group):
+            self._merge(inner, row, block * count + group, piece, level, memory)
+        code.if_(
+            b.index(step).equals(b.index(cut.block_bits)),
+            lambda c: self._leave(c, row, block, half, memory),
+            lambda c: None,
+        )
 
     def _block(self, code: Code, row: _Row, block: Dim, memory: _Memory) -> None:
         """The columns of a block, sorted, as runs."""
@@ -212,10 +231,10 @@ class SortByNetwork(RowSort):
 
         As much as can be is done in chunks that the first cache holds: the first levels, and the last steps of others.
         """
-        cut, whole = memory.cut, 1 << STEPS
+        cut, whole = memory.cut, 1 << self.steps
         with code.for_(0, cut.rows // whole) as (inner, group):
-            self._step(inner, memory, [group * whole + i for i in range(whole)], _sorting(STEPS))
-        bits = self.chunk_passes * STEPS
+            self._step(inner, memory, [group * whole + i for i in range(whole)], _sorting(self.steps))
+        bits = self.chunk_passes * self.steps
         chunk = 1 << bits
         chunks = code.bound((cut.rows + (chunk - 1)) // chunk)
         with code.for_(0, 2) as (outer, phase):
@@ -223,19 +242,19 @@ class SortByNetwork(RowSort):
             with outer.for_(0, parts) as (part, number):
                 start = number * chunk
                 stop = part.bound(minimum(cut.rows, start + chunk + cut.rows * phase))
-                lowest = STEPS + 1 + (bits - STEPS) * phase
+                lowest = self.steps + 1 + (bits - self.steps) * phase
                 highest = minimum(cut.row_bits, bits + cut.row_bits * phase)
                 with part.for_(lowest, highest + 1) as (inner, level):
                     self._level(inner, level, start, stop, memory)
 
     def _level(self, code: Code, bits: Dim, start: Dim, stop: Dim, memory: _Memory) -> None:
         """Sorted columns of ``2**bits`` rows from halves that are sorted: what is left of all steps but the first few
-        goes through registers `STEPS` at a time."""
-        rest = code.bound((bits - 1) // STEPS)
-        first = code.b.index(bits - rest * STEPS)
+        goes through registers `steps` at a time."""
+        rest = code.bound((bits - 1) // self.steps)
+        first = code.b.index(bits - rest * self.steps)
 
         def steps(c: Code, count: int) -> None:
-            if count == STEPS:
+            if count == self.steps:
                 self._mirror(c, bits, count, start, stop, memory)
                 return
             c.if_(
@@ -245,7 +264,7 @@ class SortByNetwork(RowSort):
             )
 
         steps(code, 1)
-        chunk = 1 << self.chunk_passes * STEPS
+        chunk = 1 << self.chunk_passes * self.steps
         far = code.bound(maximum(0, rest - self.chunk_passes))
         chunks = code.bound((stop - start + (chunk - 1)) // chunk)
         # First passes over all rows, then all others over each chunk.
@@ -255,7 +274,7 @@ class SortByNetwork(RowSort):
                 begin = part.bound(start + number * chunk)
                 end = part.bound(minimum(stop, begin + chunk + (1 - phase) * (stop - start)))
                 with part.for_(far * phase, far + (rest - far) * phase) as (inner, done):
-                    self._clean(inner, _power(inner, (rest - 1 - done) * STEPS), begin, end, memory)
+                    self._clean(inner, _power(inner, (rest - 1 - done) * self.steps), begin, end, memory)
 
     def _mirror(self, code: Code, bits: Dim, steps: int, start: Dim, stop: Dim, memory: _Memory) -> None:
         """The first steps of a level: a row and its mirror image, then rows of the same half."""
@@ -269,8 +288,8 @@ class SortByNetwork(RowSort):
             self._step(inner, memory, lower + upper, _mirroring(half))
 
     def _clean(self, code: Code, distance: Dim, start: Dim, stop: Dim, memory: _Memory) -> None:
-        """`STEPS` further steps of a level, the last of rows that are `distance` apart."""
-        whole = 1 << STEPS
+        """`steps` further steps of a level, the last of rows that are `distance` apart."""
+        whole = 1 << self.steps
         size = distance * whole
         with code.for_(0, (stop - start + (size - 1)) // size) as (outer, block):
             first = start + block * size
@@ -284,45 +303,57 @@ class SortByNetwork(RowSort):
             held = [c.load(memory.grid, [row * width + column]) for row in rows]
             for a, b in comparators:
                 x, y = held[a], held[b]
-                less = x < y
-                held[a], held[b] = c.b.select(less, x, y), c.b.select(less, y, x)
+                held[a], held[b] = self._exchanged(c, x, y)
             for row, value in zip(rows, held, strict=True):
                 c.store(value, memory.grid, [row * width + column])
 
+    def _exchanged(self, code: Code, x: Value, y: Value) -> tuple[Value, Value]:
+        """The lesser and the greater one of two elements."""
+        less = x < y
+        low = code.b.select(less, x, y)
+        if self.columns * x.dtype.bits < ONE_PORT:
+            return low, code.b.select(less, y, x)
+        bits = DTYPES[f"u{x.dtype.bits}"]
+        x, y, least = (code.b.bitcast(v, bits) for v in (x, y, low))
+        return low, code.b.bitcast(x ^ y ^ least, low.dtype)
+
     # Merges
 
-    def _merge(self, code: Code, row: _Row, group: Dim, level: Dim, memory: _Memory) -> None:
-        """Some pieces of the merges of runs, of ``rows * 2**level`` elements, in pairs."""
+    def _merge(self, code: Code, row: _Row, group: Dim, piece: Dim, level: Dim, memory: _Memory) -> None:
+        """`beside` pieces, of `piece` elements, of the merges of runs, of ``rows * 2**level`` elements, in pairs."""
         rows, width = memory.cut.rows, self.columns
         length = code.bind(code.b.index(rows) << code.b.index(level))
+        # What becomes of a block stays where it was: other threads are at other levels of the next one.
+        place_size = code.bind(code.b.index(rows + width) << code.b.index(level))
         base = row.here * memory.span
         half = code.bound(level % 2)
         source, target = (code.bound(base + memory.whole * h) for h in (half, 1 - half))
-        first_piece = group * BESIDE
-        end = code.bound(minimum(memory.cut.blocks * width, first_piece + BESIDE))
+        first_piece = group * self.beside
+        end = code.bound(first_piece + self.beside)
 
         def place(c: Code, number: Dim) -> tuple[Dim, Dim]:
             """The pair that a piece is of, and how many of its elements come before."""
-            pair = c.bind(c.b.index(number) >> c.b.index(level + 1))
-            return pair, (number - pair * _power(c, level + 1)) * rows
+            before = c.bind(c.b.index(number * piece))
+            pair = c.bind(c.b.index(before) / c.b.index(2 * length))
+            return pair, before - pair * (2 * length)
 
         inner, number = code.inner(), self.writer.fresh()
         pair, done = place(inner, number)
         done = inner.bound(done)
-        first = source + pair * (2 * (length + width))
-        second = first + length + width
+        first = source + pair * (2 * place_size)
+        second = first + place_size
         taken = self._split(inner, first, second, done, length, level, memory)
-        at = target + pair * (2 * length + width) + done
+        at = target + pair * (2 * place_size) + done
         parts = (first + taken, first + length, second + (done - taken), second + length, at)
         inner.block.add_op(loop.YieldOp(*(inner.b.index(part).ref for part in parts)))
         buffers = memory.runs, memory.runs
         code.block.add_op(
-            loop.MergeOp(str(number), first_piece, end, inner.block, buffers, rows, vector=width, unroll=BESIDE)
+            loop.MergeOp(str(number), first_piece, end, inner.block, buffers, piece, vector=width, unroll=self.beside)
         )
         with code.for_(first_piece, end) as (c, number):
             pair, done = place(c, number)
-            behind = target + pair * (2 * length + width) + 2 * length
-            is_last = (c.b.index(done + rows)).equals(c.b.index(2 * length))
+            behind = target + pair * (2 * place_size) + 2 * length
+            is_last = (c.b.index(done + piece)).equals(c.b.index(2 * length))
             c.if_(is_last, lambda d: self._end_run(d, behind, memory), lambda d: None)
 
     def _split(self, code: Code, first: Dim, second: Dim, done: Dim, length: Dim, level: Dim, memory: _Memory) -> Dim:

@@ -1,8 +1,9 @@
 """`loop.merge`: runs merged a vector at a time, several iterations side by side.
 
-A vector is loaded from the run whose next element is less, and bitonically merged with the greatest ones so far: the
-lower half is final and the upper half waits.  That is a chain of some fifteen steps for a vector, and which run comes
-next is known before the chain is through, so iterations side by side fill the ports.  No branch depends on data.
+A vector is loaded from the run whose next element is less, and bitonically merged with the greatest ones so far, which
+are held in descending order: the lower half is final and the upper half waits.  That is a chain of some fifteen steps
+for a vector, and which run comes next is known before the chain is through, so iterations side by side fill the ports.
+No branch depends on data.
 """
 
 from __future__ import annotations
@@ -20,6 +21,11 @@ from .writer import EmitError, llvm_type, vector_type
 __all__ = ["MergeWriter"]
 
 I64 = DTYPES["i64"]
+#: Vectors of so many bits have one port that finds the lesser element, and another one that takes all functions of
+#: three bits in one instruction: it finds the greater element as what is left of both.
+ONE_PORT = 512
+#: Bytes ahead that runs are fetched: pieces are over before the processor has found out how they go on.
+AHEAD = 512
 
 
 @dataclass
@@ -75,7 +81,8 @@ class MergeWriter(ScanWriter):
         taken = [self.add(a, b) for a, b in zip(first, second)]
         merge = _Merge(op, self.buffer(op.source), dtype, width, second_end, taken)
         to = [self._pointer_to(self.buffer(op.target), dtype, place) for place in target]
-        waiting, first, second = self._next(merge, first, second, str(width))
+        loaded, first, second = self._next(merge, first, second, str(width))
+        waiting = [self._permuted(merge, vector, vector, range(width)[::-1]) for vector in loaded]
         step = Sym(f"{op.symbol.name}.step")
         vectors = (Lane(step, width, beside, 0),)
         carried = [Reg(vectors, waiting, dtype), Reg(iterations, first, I64), Reg(iterations, second, I64)]
@@ -86,10 +93,11 @@ class MergeWriter(ScanWriter):
             loaded, first, second = self._next(merge, first, second, self.add(done, str(2 * width)))
             kept: list[str] = []
             for old, new, base in zip(waiting, loaded, to):
-                low, high = self._exchanged(merge, old, self._permuted(merge, new, new, range(width)[::-1]))
-                self.put(f"store {merge.type} {self._in_order(merge, low)}, "
-                         f"ptr {self._pointer_to(base, dtype, done)}, align {dtype.bytes}")  # fmt: skip
-                kept.append(self._in_order(merge, high))
+                low, high = self._merged_in_order(merge, new, old)
+                place = self._pointer_to(base, dtype, done)
+                self._fetch(merge, place, writes=True)
+                self.put(f"store {merge.type} {low}, ptr {place}, align {dtype.bytes}")
+                kept.append(high)
             return [Reg(vectors, kept, dtype), Reg(iterations, first, I64), Reg(iterations, second, I64)]
 
         self.counted(step, "0", self.index(op.length.data), str(width), body, carried)
@@ -114,27 +122,51 @@ class MergeWriter(ScanWriter):
             b = self.sub(self.add(before, taken), a)
             b = self.intrinsic("smin", "i64", "i64", [("i64", b), ("i64", second_end)])
             source = self._pointer_to(merge.source, merge.dtype, at)
+            self._fetch(merge, source, writes=False)
             vectors.append(self.ins(f"load {merge.type}, ptr {source}, align {merge.dtype.bytes}"))
             firsts.append(a)
             seconds.append(b)
         return vectors, firsts, seconds
 
-    def _in_order(self, merge: _Merge, value: str) -> str:
-        """The elements of a vector that first ascend and then descend, or the other way round, ascending."""
-        distance = merge.width // 2
+    def _merged_in_order(self, merge: _Merge, ascending: str, descending: str) -> tuple[str, str]:
+        """The lower half of both vectors' elements, ascending, and the upper half, descending.
+
+        Comparators of elements `distance` apart, in both halves, are one exchange of two vectors: one has of each lane
+        an element of the half that the lane's bit `distance` says, the other the element that it is compared with.
+        """
+        width = merge.width
+        low, high = self._exchanged(merge, ascending, descending)
+        # The place, among the elements of both halves, of the one in each lane of both vectors.
+        places = list(range(2 * width))
+        distance = width // 2
         while distance:
-            other = self._permuted(merge, value, value, [lane ^ distance for lane in range(merge.width)])
-            low, high = self._exchanged(merge, value, other)
-            lanes = [lane + merge.width * bool(lane & distance) for lane in range(merge.width)]
-            value = self._permuted(merge, low, high, lanes)
+            lanes = [lane + width * bool(lane & distance) for lane in range(width)]
+            others = [lane ^ distance for lane in lanes]
+            pair = self._permuted(merge, low, high, lanes), self._permuted(merge, low, high, others)
+            low, high = self._exchanged(merge, *pair)
+            places = [min(places[a], places[b]) for a, b in zip(lanes, others)] + [
+                max(places[a], places[b]) for a, b in zip(lanes, others)
+            ]
             distance //= 2
-        return value
+        order = [places.index(place) for place in range(2 * width)]
+        return (
+            self._permuted(merge, low, high, order[:width]),
+            self._permuted(merge, low, high, order[width:][::-1]),
+        )
 
     def _exchanged(self, merge: _Merge, a: str, b: str) -> tuple[str, str]:
         """The lesser and the greater elements of two vectors, lane by lane."""
         ty = merge.type
-        low, high = (self.intrinsic(name, ty, ty, [(ty, a), (ty, b)]) for name in ("smin", "smax"))
-        return low, high
+        low = self.intrinsic("smin", ty, ty, [(ty, a), (ty, b)])
+        if merge.width * merge.dtype.bits < ONE_PORT:
+            return low, self.intrinsic("smax", ty, ty, [(ty, a), (ty, b)])
+        return low, self.ins(f"xor {ty} {self.ins(f'xor {ty} {a}, {b}')}, {low}")
+
+    def _fetch(self, merge: _Merge, pointer: str, writes: bool) -> None:
+        """Have a line that comes later ready to read, or to write."""
+        self.declare("llvm.prefetch.p0", "void", ["ptr", "i32", "i32", "i32"])
+        there = self._pointer_to(pointer, merge.dtype, str(AHEAD // merge.dtype.bytes))
+        self.put(f"call void @llvm.prefetch.p0(ptr {there}, i32 {int(writes)}, i32 3, i32 1)")
 
     def _permuted(self, merge: _Merge, a: str, b: str, lanes: Sequence[int]) -> str:
         if merge.width == 1:

@@ -211,3 +211,12 @@ def test_a_column_major_tensor():
 def test_what_is_refused(call: Any, text: str):
     with pytest.raises((TxcError, TypeError), match=text):
         txc.jit(call)(np.ones((2, 3)))
+
+
+@pytest.mark.parametrize("bits", [128, 256, 512])
+@pytest.mark.parametrize("dtype", ["f2", "f4", "f8", "i4"])
+def test_vectors_of_any_length_sort_blocks_on_two_threads(bits, dtype):
+    x = (np.random.default_rng(bits).standard_normal(300_007) * 1000).astype(dtype)
+    program = txc.jit(lambda x: np.sort(x), threads=2, passes=f"tx-schedule-cpu{{vector_bits={bits}}}")
+    for _ in range(3):
+        equal_bits(np.asarray(program(x)), np.sort(x, kind="stable"))
