@@ -161,7 +161,7 @@ class Convolution(Passes):
 
         def add(c: Code, at: Dim, lane: Dim, z: Pair) -> None:
             back = times(c.b, (z[1], z[0]), self._chirp(c, residue * BACK, at))
-            sums = zip(back, self._get(c, dim(SUMS), at, lane))
+            sums = zip(back, self._get(c, dim(SUMS), at, lane, (residue - 1,)))
             re, im = (c.b.select(Value(c.b, first.ref, first.dtype), x, x + y) for x, y in sums)
             self._put(c, SUMS, at, lane, (re, im))
 

@@ -11,6 +11,7 @@ from contextlib import contextmanager
 
 from xdsl.ir import SSAValue
 
+from ..dialects import loop
 from ..dialects.body_builder import BodyBuilder
 from ..dialects.butterflies import RADICES, Pair, butterfly, turn
 from ..dialects.dims import Dim, dim, minimum
@@ -18,7 +19,7 @@ from ..dialects.index_map import unravel
 from ..dialects.scalar import ComplexValue, Value
 from ..dialects.types import DTYPES, DType
 from .loop_code import Code
-from .loop_writer import LoopWriter
+from .loop_writer import LoopWriter, buffer_info
 
 __all__ = ["ENDS", "I64", "Passes", "angle", "fits", "next_radix", "times"]
 
@@ -55,6 +56,8 @@ class Passes:
     #: be longer than `width`, which says how long Bluestein's transforms are.
     wide: int
     end: int
+    #: Whether lines of results are asked for ahead.
+    fetches: bool
     v: int
     #: The extents outside the transformed dim and inside; `inner` is how many elements the latter are.
     before: tuple[Dim, ...]
@@ -165,8 +168,9 @@ class Passes:
         for part in (0, 1):
             code.store(z[part], self.scratch, [self.member, dim(half), *self._part(part, at, lane)])
 
-    def _get(self, code: Code, half: Dim, at: Dim, lane: Dim) -> Pair:
-        return self._pair(code, self.scratch, [[self.member, half, *self._part(part, at, lane)] for part in (0, 1)])
+    def _get(self, code: Code, half: Dim, at: Dim, lane: Dim, guards: Sequence[Dim] = ()) -> Pair:
+        index = [[self.member, half, *self._part(part, at, lane)] for part in (0, 1)]
+        return self._pair(code, self.scratch, index, guards)
 
     def _apart(self, code: Code, half: Dim, at: Dim, m: Dim, radix: int) -> list[Pair]:
         """What a pass over rows combines: as many elements as its radix, m apart."""
@@ -175,8 +179,8 @@ class Passes:
     def _factor(self, code: Code, table: SSAValue, at: Dim) -> Pair:
         return self._pair(code, table, [[dim(part), at] for part in (0, 1)])
 
-    def _pair(self, code: Code, buffer: SSAValue, index: Sequence[Sequence[Dim]]) -> Pair:
-        return code.load(buffer, index[0]), code.load(buffer, index[1])
+    def _pair(self, code: Code, buffer: SSAValue, index: Sequence[Sequence[Dim]], guards: Sequence[Dim] = ()) -> Pair:
+        return code.load(buffer, index[0], guards), code.load(buffer, index[1], guards)
 
     def _begin(self, code: Code, half: Dim | int = 0) -> None:
         for cell, value in ((LEFT, self.length), (SPAN, 1), (HALF, half)):
@@ -356,6 +360,14 @@ class Passes:
                 c.store(c.b.index(value), self.cells, [dim(cell)])
 
         self._by_radix(code, self.radix, of_radix, lambda _: None)
+        if self.fetches:
+            self._fetch_results(code, row)
+
+    def _fetch_results(self, code: Code, row: Dim) -> None:
+        """Ask for the lines of a row's results, so that they come while passes go on in scratch memory."""
+        each = max(1, int(self.writer.costs.machine.line) // buffer_info(self.y).dtype.bytes)
+        with code.for_(0, (self.n + (each - 1)) // each) as (c, line):
+            c.block.add_op(loop.PrefetchOp(self.y, self._place(row, line * each, dim(0))))
 
     def _last_directly(self, code: Code, row: Dim, otherwise: Callable[[Code], None]) -> None:
         """The last pass where one is left, which `_passes` decides."""

@@ -64,6 +64,7 @@ class _Fft(Convolution):
         self.inverse: bool = op.params["sign"] == "plus"
         self.before, self.n, self.after = info.dims[:axis], info.dims[axis], info.dims[axis + 1 :]
         self.width, self.wide = lanes.at_most(HALF_LINE).width(self.part.bits), lanes.width(self.part.bits)
+        self.fetches = lanes.crossing
         inner = product(self.after)
         short = self.n.const is not None and self.n.const < ROWS_FROM
         self.along_rows = inner.const == 1 and not short

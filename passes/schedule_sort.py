@@ -23,7 +23,7 @@ def schedule_sort(writer: LoopWriter, op: kernel.ForeignOp, block: Block, lanes:
     """Loops for ``sort``, ``argsort`` and ``sort_with_positions``: parameters ``axis`` and ``descending``."""
     info = buffer_info(op.ins[0])
     element, n = info.dtype, assumed_number(info.dims[op.params["axis"]])
-    half_line = lanes.at_most(int(writer.costs.half_line))
+    half_line = lanes.at_most(writer.costs.half_line)
     only_values = op.fn.data == "sort" and not element.is_complex
     columns = lanes.width(element.bits)
     chosen = "by digits"

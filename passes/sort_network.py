@@ -31,7 +31,7 @@ from .schedule_map import Lanes
 from .sort_keys import as_number, comparable_key, of_number
 from .sort_rows import RowSort
 
-__all__ = ["SortByNetwork", "time_by_network"]
+__all__ = ["ONE_PORT", "SortByNetwork", "time_by_network"]
 
 I64 = DTYPES["i64"]
 #: Pieces of merges that go side by side, at most.

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from ...dialects.dims import Sym
 from ...dialects.loop import MergeOp
 from ...dialects.types import DTYPES, DType
+from ...passes.sort_network import ONE_PORT
 from .lanes import Lane, Reg
 from .llvm_scan import ScanWriter
 from .writer import EmitError, llvm_type, vector_type
@@ -21,9 +22,6 @@ from .writer import EmitError, llvm_type, vector_type
 __all__ = ["MergeWriter"]
 
 I64 = DTYPES["i64"]
-#: Vectors of so many bits have one port that finds the lesser element, and another one that takes all functions of
-#: three bits in one instruction: it finds the greater element as what is left of both.
-ONE_PORT = 512
 #: Bytes ahead that runs are fetched: pieces are over before the processor has found out how they go on.
 AHEAD = 512
 

@@ -42,7 +42,8 @@ def transforms(x: Any) -> Any:
 
 
 def transform_of_any_length(x: Any) -> Any:
-    return np.fft.fft(x, axis=1)
+    """Of a length with small factors, and of one without, which takes Bluestein's method."""
+    return np.fft.fft(x, axis=1), np.fft.fft(x[:, :-1], axis=1)
 
 
 def solves(a: Any) -> Any:

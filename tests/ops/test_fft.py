@@ -223,6 +223,13 @@ def test_longer_vectors_give_the_same_bits(n: int, static: bool) -> None:
     assert error(results[0], np.fft.fft(x.astype(np.complex128))) < 5e-7
 
 
+def test_lines_of_results_are_asked_for_on_processors() -> None:
+    x = np.ones((3, 1000), np.complex64)
+    for device, asked in (("cpu", True), ("ptx-sim", False)):
+        text = txc.jit(lambda x: np.fft.fft(x), device=device).lower(x).as_text("loops")
+        assert ("loop.prefetch" in text) == asked
+
+
 def test_bluesteins_transform_in_place() -> None:
     """The operand's memory is the result's: both residues read the row before any of it is written."""
     x = numbers((40, 97), np.complex64)
