@@ -29,7 +29,7 @@ from .contraction import Factors
 from .loop_writer import LoopWriter, accesses, bound, buffer_info, either, slice_of
 from .schedule_map import Lanes
 
-__all__ = ["Contraction", "schedule_contraction"]
+__all__ = ["Contraction", "part_of", "schedule_contraction"]
 
 #: Tasks that make the threads' shares even, where there is work for so many.
 TASKS = 16
@@ -299,8 +299,8 @@ class Contraction:
         task, body = self.writer.fresh(), Block()
         tiles = bound(self.writer, block, (self.m + (self.rows - 1)) // self.rows)
         blocks, groups = self._tasks(block, tiles)
-        upper, lower = _part(self.writer, body, tiles, task // groups, blocks)
-        panels = _part(self.writer, body, self.panels, task % groups, groups)
+        upper, lower = part_of(self.writer, body, tiles, task // groups, blocks)
+        panels = part_of(self.writer, body, self.panels, task % groups, groups)
         rows = bound(self.writer, body, upper * self.rows), minimum(self.m, lower * self.rows)
         self._rows_by_panels(body, packed, (first, last), sums, rows, panels)
         body.add_op(loop.YieldOp())
@@ -536,7 +536,7 @@ def _extents(ranges: dict[Dim, Dim]) -> dict[Sym, Dim]:
     return {it.symbol: extent for it, extent in ranges.items() if it.symbol is not None}
 
 
-def _part(writer: LoopWriter, block: Block, count: Dim, place: Dim, parts: Dim) -> tuple[Dim, Dim]:
+def part_of(writer: LoopWriter, block: Block, count: Dim, place: Dim, parts: Dim) -> tuple[Dim, Dim]:
     """The first of `count` things that belong to one of so many parts, which differ by one at most, and the end."""
     first = bound(writer, block, place * count // parts)
     return first, bound(writer, block, (place * count + count) // parts)

@@ -31,7 +31,7 @@ from ..dialects.types import DTYPES, DType
 from .contraction import Factors
 from .loop_writer import LoopWriter, bound
 from .matrix_units import FEW, HeldFactors
-from .schedule_contract import schedule_contraction
+from .schedule_contract import part_of, schedule_contraction
 from .schedule_gpu_contract import along_k, point_of_contraction
 from .schedule_map import Lanes
 
@@ -264,8 +264,8 @@ class TileSchedule:
         task, body = self.writer.fresh(), Block()
         rows, panels = bound(self.writer, block, last - first), self.right.blocks
         blocks, groups = self._tasks(block, rows)
-        upper, lower = self._part(body, rows, task // groups, blocks)
-        before, behind = self._part(body, panels, task % groups, groups)
+        upper, lower = part_of(self.writer, body, rows, task // groups, blocks)
+        before, behind = part_of(self.writer, body, panels, task % groups, groups)
         panel, row = self.writer.fresh(), self.writer.fresh()
         shape = (dim(self.left.size), dim(self.right.size))
         sums = self.writer.allocate(body, _info(DTYPES[self.unit.sums], shape), "thread")
@@ -291,11 +291,6 @@ class TileSchedule:
         )
         enough = (dim(wanted) + (groups - 1)) // groups
         return bound(self.writer, block, maximum(1, minimum(rows, maximum(blocks, enough)))), groups
-
-    def _part(self, block: Block, count: Dim, place: Dim, parts: Dim) -> tuple[Dim, Dim]:
-        """The first of `count` things that belong to one of so many parts, which differ by one at most, and the end."""
-        first = bound(self.writer, block, place * count // parts)
-        return first, bound(self.writer, block, (place * count + count) // parts)
 
     def _finish(self, block: Block, sums: SSAValue, row: Dim, column: Dim) -> None:
         """The results of a fold, row by row."""

@@ -106,7 +106,7 @@ def apply(op: type[Op] | str, *operands: Any, **params: Any) -> Any:
         made = recipes.replayed(known)
         if made is not None:
             return made
-    since = moment()
+    since = moment() if known is not None else 0
     with located():
         meant, rest = (find_op(op) if isinstance(op, str) else op).variant(params)
         result = _apply(meant, operands, rest)
