@@ -87,8 +87,9 @@ def remember(form: Form, call: GraphCall) -> None:
     executable = call.executable
     lasting = type(executable)(executable.signature.without_sources(), executable.code, executable.native)
     _calls[form.key] = call._replace(executable=lasting)
-    while len(_calls) > MOST:
-        _calls.pop(next(iter(_calls)), None)
+    if len(_calls) > MOST:
+        for oldest in list(_calls)[:-MOST]:  # a list at once: other threads may add
+            _calls.pop(oldest, None)
 
 
 def forget() -> None:

@@ -134,8 +134,9 @@ def _keep(operands: Operands, since: int, results: Sequence[Value], layout: str 
             numbers[r] = count
             count += 1
     _recipes[operands.key] = _Recipe(tuple(steps), tuple(numbers[v] for v in results), layout, weak)
-    while len(_recipes) > MOST:
-        _recipes.pop(next(iter(_recipes)), None)
+    if len(_recipes) > MOST:
+        for oldest in list(_recipes)[:-MOST]:  # a list at once: other threads may add
+            _recipes.pop(oldest, None)
 
 
 def _is_plain(result: Any) -> bool:
