@@ -255,23 +255,31 @@ def order_of(decl: type[Op], operands: Sequence[SSAValue], params: Mapping[str, 
         return bound.order(types[0], params["dims"], slides(operands[0], params["dims"]))  # type: ignore[attr-defined]
     if decl.family == "scan":
         return bound.order(types[0], params["axis"])  # type: ignore[attr-defined]
-    sides = zip(operands, zip(*params["pairs"]))
-    return contract_order(
-        types, (*params["batch"], *params["pairs"]), any(slides(value, dims) for value, dims in sides)
-    )
+    pairs = params["pairs"]
+    sliding = any(slides(value, dims) for value, dims in zip(operands, zip(*pairs)))
+    return contract_order(types, pairs, params["batch"], sliding)
 
 
-def contract_order(operands: Sequence[TensorType], pairs: Sequence[tuple[int, int]], slides: bool = False) -> Order:
+def contract_order(
+    operands: Sequence[TensorType],
+    pairs: Sequence[tuple[int, int]],
+    batch: Sequence[tuple[int, int]] = (),
+    slides: bool = False,
+) -> Order:
     """Exact types: free.  One FMA chain where both operands have free dims, else a sum's order with FMA.
 
-    `pairs` are those that are summed and those that run together; with `slides` the sums are over windows.
+    The sum is that of the operand with free dims: a vector times a matrix folds along an outer dim.  With `slides` the
+    sums are over windows.
     """
     a, b = operands
     if a.dtype.is_integer or a.dtype.kind == "bool":
         return FREE
-    if a.rank > len(pairs) and b.rank > len(pairs):
+    met = len(pairs) + len(batch)
+    if a.rank > met and b.rank > met:
         return CHAIN_FMA
-    base = sum_order(a.dtype.computes_in.bits, not slides)
+    side = int(b.rank > met)
+    innermost = operands[side].rank - 1 in [pair[side] for pair in pairs]
+    base = sum_order(a.dtype.computes_in.bits, innermost and not slides)
     return Order(base.kind, base.block, base.lanes, "fma")
 
 

@@ -169,6 +169,12 @@ def _contiguous(walk: Access, symbol: Sym) -> bool:
     return step is not None and step.const == 1
 
 
+def _moves(walk: Access, symbol: Sym) -> bool:
+    """Whether an operand moves along an iterator."""
+    step = walk.step(symbol)
+    return step is None or step.const != 0
+
+
 def _strides(walk: Access, symbol: Sym) -> bool:
     """Whether an operand moves along an iterator, by more than an element."""
     step = walk.step(symbol)
@@ -185,9 +191,12 @@ def lanes_across(order: Order) -> bool:
 
 
 def _across(nest: kernel.GenericOp, walks: list[Access], k: Sym, inner: Sym) -> bool:
-    """Whether lanes run across results: the order allows it, and memory is contiguous that way, not along the fold."""
+    """Whether lanes run across results: the order allows it, and memory is contiguous that way, not along the fold.
+
+    What all neighbouring results share stays in registers or the first cache whichever way it lies.
+    """
     order = _order(nest)
-    along = sum(_contiguous(w, k) for w in _entering(nest, walks))
+    along = sum(_contiguous(w, k) and _moves(w, inner) for w in _entering(nest, walks))
     beside = sum(_contiguous(w, inner) for w in _entering(nest, walks))
     return beside > along or (order.kind != "free" and lanes_across(order))
 
