@@ -12,7 +12,7 @@ from .writer import llvm_type, vector_type
 
 __all__ = ["Converter"]
 
-F32, F64, I64 = DTYPES["f32"], DTYPES["f64"], DTYPES["i64"]
+F32, F64, I32 = DTYPES["f32"], DTYPES["f64"], DTYPES["i32"]
 
 
 class Converter(IndexWriter):
@@ -62,9 +62,7 @@ class Converter(IndexWriter):
         if source.is_float and target.is_float:
             return self.to("fptrunc" if target.bits < source.bits else "fpext", width, x, a, b)
         if source.is_float:
-            name = "fptosi.sat" if target.kind == "int" else "fptoui.sat"
-            from_, to = vector_type(width, a), vector_type(width, b)
-            return self.intrinsic(name, f"{to}|{from_}", to, [(from_, x)])
+            return self._truncated(x, width, source, target)
         if target.is_float:
             return self.to("sitofp" if source.kind == "int" else "uitofp", width, x, a, b)
         if target.bits < source.bits:
@@ -72,6 +70,31 @@ class Converter(IndexWriter):
         if target.bits == source.bits:
             return x
         return self.to("sext" if source.kind == "int" else "zext", width, x, a, b)
+
+    def _truncated(self, x: str, width: int, source: DType, target: DType) -> str:
+        """A float as an integer.
+
+        LLVM takes vectors apart to saturate them where processors do not, so there it is done by selections.
+        """
+        a, b = llvm_type(source), llvm_type(target)
+        signed = target.kind == "int"
+        if width == 1 or not self.target.is_x86:
+            from_, to = vector_type(width, a), vector_type(width, b)
+            return self.intrinsic("fptosi.sat" if signed else "fptoui.sat", f"{to}|{from_}", to, [(from_, x)])
+        least, beyond = (-(1 << target.bits - 1), 1 << target.bits - 1) if signed else (0, 1 << target.bits)
+        if target.bits < 32:
+            whole = self._truncated(x, width, source, I32)
+            for name, limit in (("smax", least), ("smin", beyond - 1)):
+                ty = vector_type(width, "i32")
+                whole = self.intrinsic(name, ty, ty, [(ty, whole), (ty, self.lit(str(limit), width, "i32"))])
+            return self.to("trunc", width, whole, "i32", b)
+        low, high = self.op("fcmp oge", width, a, x, f"{least}.0"), self.op("fcmp oge", width, a, x, f"{beyond}.0")
+        inside = self.op("and", width, "i1", low, self.op("fcmp olt", width, a, x, f"{beyond}.0"))
+        whole = self.to("fptosi" if signed else "fptoui", width, self.choose(width, inside, a, x, "0.0"), a, b)
+        whole = self.choose(width, high, b, str(beyond - 1), whole)
+        if not signed:
+            return whole
+        return self.choose(width, self.op("fcmp olt", width, a, x, f"{least}.0"), b, str(least), whole)
 
     def _from_bf16(self, x: str, width: int) -> str:
         wide = self.to("zext", width, x, "i16", "i32")
