@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from .dims import Atom, Call, Dim, Monomial, Sym, dim, maximum, minimum, of_atom, only_call, split_divisible
 
-__all__ = ["bounds_over", "constant_bound", "divisors", "expand_mods", "linear_in", "period", "simplify"]
+__all__ = ["bounds_over", "constant_bound", "divisors", "expand_mods", "linear_in", "period", "quotients", "simplify"]
 
 
 def constant_bound(expr: Dim) -> int | None:
@@ -96,18 +96,26 @@ def linear_in(expr: Dim, symbols: Iterable[Sym]) -> tuple[dict[Sym, Dim], Dim] |
     return {s: c for s, c in coefficients.items() if c.terms}, Dim.of_terms(rest)
 
 
-def divisors(expr: Dim, symbol: Sym) -> Iterator[Dim]:
-    """What the bare `symbol` is divided by anywhere in an expression: in ``s // a // b`` by ``a * b``, and by ``a``."""
+def quotients(expr: Dim, symbol: Sym) -> Iterator[tuple[Dim, Dim]]:
+    """The divisions of what `symbol` is in, anywhere in an expression: dividends and divisors.
+
+    ``s // a // b`` divides s by ``a * b``, and by ``a``.
+    """
     for mono, _ in expr.terms:
         for atom in mono:
             if isinstance(atom, Call):
                 inner = only_call(atom.a)
-                if atom.fn in ("//", "%") and atom.a.symbol is symbol:
-                    yield atom.b
-                if atom.fn in ("//", "%") and inner is not None and inner.fn == "//" and inner.a.symbol is symbol:
-                    yield inner.b * atom.b
-                yield from divisors(atom.a, symbol)
-                yield from divisors(atom.b, symbol)
+                if atom.fn in ("//", "%") and symbol in atom.a.symbols():
+                    yield atom.a, atom.b
+                if atom.fn in ("//", "%") and inner is not None and inner.fn == "//" and symbol in inner.a.symbols():
+                    yield inner.a, inner.b * atom.b
+                yield from quotients(atom.a, symbol)
+                yield from quotients(atom.b, symbol)
+
+
+def divisors(expr: Dim, symbol: Sym) -> Iterator[Dim]:
+    """What the bare `symbol` is divided by anywhere in an expression."""
+    return (divisor for dividend, divisor in quotients(expr, symbol) if dividend.symbol is symbol)
 
 
 def expand_mods(expr: Dim) -> Dim:

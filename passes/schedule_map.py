@@ -13,7 +13,8 @@ from ..dialects.attributes import BufferInfo
 from ..dialects.dim_rules import linear_in, period
 from ..dialects.dims import Dim, Sym, dim, maximum, minimum, sym
 from ..dialects.index_map import product
-from .loop_writer import Access, LoopWriter, accesses, buffer_info, either
+from .loop_writer import Access, LoopWriter, Point, accesses, buffer_info, either
+from .runs import runs_along
 from .shared_loops import Level, add_loops
 from .work import time_of
 
@@ -148,15 +149,22 @@ def schedule_map(
     point = {**done, **point_of(order, iterators)}
 
     cross, extent = _crossing(walks, order), order[-1].extent
+    runs = runs_along(nest, order[-1].symbols[-1], 2 * width) if len(order[-1].symbols) == 1 else None
 
-    def written() -> Block:
+    def written(where: Point = point) -> Block:
         body = Block()
-        writer.store(nest, writer.body(nest, point, body), point, body)
+        writer.store(nest, writer.body(nest, where, body), where, body)
         body.add_op(loop.YieldOp())
         return body
 
+    def of_run(place: Dim, at: Dim, first: Dim, end: Dim) -> Operation:
+        body = written({**point, order[-1].symbols[-1]: at})
+        return loop.ForOp(str(place), first, end, body, vector=width, unroll=unroll)
+
     def along(lower: Dim, upper: Dim) -> list[Operation]:
         """The innermost loop, in up to three: where guards along it hold they are not asked."""
+        if runs is not None:
+            return [runs.loops(writer, point, lower, upper, of_run)]
         inside = _inside(nest, order[-1], lower, upper)
         if inside is None:
             return [loop.ForOp(str(iterators[-1]), lower, upper, written(), vector=width, unroll=unroll)]

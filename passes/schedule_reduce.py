@@ -20,12 +20,15 @@ from ..dialects.index_map import product
 from ..dialects.order import Order
 from .loop_writer import Access, LoopWriter, accesses, body_cost, buffer_info
 from .row_panels import panels_of
+from .runs import Runs, runs_along
 from .schedule_map import Group, Lanes, choose_lanes, groups_of, point_of
 from .shared_loops import Level, add_loops
 from .work import time_of, work_at_point
 
 #: Scalar ops of a fold that is written step by step.
 LONGEST_STEPS = 128
+#: Elements of a fold in any order that are copied at a time.
+BLOCK = 1024
 
 __all__ = ["fold", "fold_partials", "lanes_across", "schedule_reduction", "state_types"]
 
@@ -69,6 +72,8 @@ class _Folds:
         width = 1 if self.across else choose_lanes(self.lanes, _entering(nest, self.walks), 1)[0]
         if self.across and (count := _steps(nest)):
             states = _step_by_step(writer, nest, body, point, dim(0), count, writer.identity(nest, body))
+        elif not self.across and (self.groups or self.done) and (runs := _runs(nest, self.lanes)):
+            states = _blocks_by_runs(writer, nest, body, point, runs, self.lanes)
         else:
             states = fold(writer, nest, body, point, dim(0), nest.extents.data[-1], width)
         writer.finish(nest, states, point, body)
@@ -224,12 +229,25 @@ def fold(
     cooperative: bool = False,
 ) -> list[SSAValue]:
     """One `loop.reduce` of the nest's body over part of its reduced iterator; its states."""
-    order = _order(nest)
-    iterator = writer.fresh()
-    body = Block()
+    iterator, body = writer.fresh(), Block()
     yielded = writer.body(nest, {**point, Sym(f"d{nest.n_parallel}"): iterator}, body)
     body.add_op(loop.YieldOp(*yielded))
-    types = state_types(nest)
+    return _reduced(writer, nest, block, iterator, lower, upper, body, width, cooperative)
+
+
+def _reduced(
+    writer: LoopWriter,
+    nest: kernel.GenericOp,
+    block: Block,
+    iterator: Dim,
+    lower: Dim,
+    upper: Dim,
+    body: Block,
+    width: int,
+    cooperative: bool = False,
+) -> list[SSAValue]:
+    """The `loop.reduce` of a body that yields elements."""
+    order, types = _order(nest), state_types(nest)
     assert nest.identity is not None
     if order.kind in ("tree", "serial"):
         width = min(width, order.lanes)
@@ -239,6 +257,64 @@ def fold(
     )  # fmt: skip
     block.add_op(made)
     return list(made.outs)
+
+
+def _runs(nest: kernel.GenericOp, lanes: Lanes) -> Runs | None:
+    """The runs of a fold whose elements are copied, run by run, to where they are side by side."""
+    k, widest = Sym(f"d{nest.n_parallel}"), min((t.bits for t in map(scalar_dtype, state_types(nest))), default=32)
+    return runs_along(nest, k, 2 * lanes.width(widest)) if _order(nest).kind in ("tree", "free") else None
+
+
+def _blocks_by_runs(
+    writer: LoopWriter, nest: kernel.GenericOp, block: Block, point: dict[Sym, Dim], runs: Runs, lanes: Lanes
+) -> list[SSAValue]:
+    """A whole fold, a block of its order at a time."""
+    extent, size = nest.extents.data[-1], _order(nest).block or BLOCK
+    if extent.const is not None and extent.const <= size:
+        return _fold_by_runs(writer, nest, block, point, (dim(0), extent), runs, lanes)
+    blocks, number, body = (extent + (size - 1)) // size, writer.fresh(), Block()
+    partials = [
+        writer.allocate(block, BufferInfo(scalar_dtype(t), (blocks,), (dim(1),)), "thread") for t in state_types(nest)
+    ]
+    part = number * size, minimum(extent, number * size + size)
+    for value, buffer in zip(_fold_by_runs(writer, nest, body, point, part, runs, lanes), partials):
+        body.add_op(loop.StoreOp(value, buffer, [number]))
+    body.add_op(loop.YieldOp())
+    block.add_op(loop.ForOp(str(number), 0, blocks, body))
+    return fold_partials(writer, nest, block, partials, [], blocks)
+
+
+def _fold_by_runs(
+    writer: LoopWriter,
+    nest: kernel.GenericOp,
+    block: Block,
+    point: dict[Sym, Dim],
+    part: tuple[Dim, Dim],
+    runs: Runs,
+    lanes: Lanes,
+) -> list[SSAValue]:
+    """One block of a fold, whose elements go through the first cache."""
+    lower, upper = part
+    last = nest.body.block.last_op
+    assert last is not None
+    kinds = [scalar_dtype(value.type) for value in last.operands]
+    size = dim(_order(nest).block or BLOCK)
+    stages = [writer.allocate(block, BufferInfo(kind, (size,), (dim(1),)), "thread") for kind in kinds]
+    width = lanes.width(max(kind.part.bytes * 8 for kind in kinds))
+    unroll = lanes.unroll or writer.copies(nest, {runs.symbol})
+
+    def copy(place: Dim, at: Dim, first: Dim, end: Dim) -> loop.ForOp:
+        body = Block()
+        values = writer.body(nest, {**point, runs.symbol: at}, body)
+        body.add_ops([loop.StoreOp(value, stage, [at - lower]) for value, stage in zip(values, stages)])
+        body.add_op(loop.YieldOp())
+        return loop.ForOp(str(place), first, end, body, vector=width, unroll=unroll)
+
+    block.add_op(runs.loops(writer, point, lower, upper, copy))
+    position, loads = writer.fresh(), Block()
+    read = [loop.LoadOp(stage, [position]) for stage in stages]
+    loads.add_ops([*read, loop.YieldOp(*[load.result for load in read])])
+    return _reduced(writer, nest, block, position, dim(0), upper - lower, loads, width)
 
 
 def _steps(nest: kernel.GenericOp) -> int:
@@ -304,8 +380,9 @@ def state_types(nest: kernel.GenericOp) -> list[Attribute]:
 
 def _in_blocks(writer: LoopWriter, nest: kernel.GenericOp, block: Block, lanes: Lanes, walks: list[Access]) -> None:
     """A fold to a scalar in two stages: the order's blocks in parallel, then their values by the binary counter."""
-    extent = nest.extents.data[-1]
-    size = _block_of(writer, nest)
+    extent, runs, panels = nest.extents.data[-1], _runs(nest, lanes), panels_of(writer, nest)
+    by_runs = runs is not None and panels is None
+    size = BLOCK if by_runs and _order(nest).kind == "free" else _block_of(writer, nest)
     blocks = (extent + (size - 1)) // size
     partials = []
     for state in state_types(nest):
@@ -315,14 +392,16 @@ def _in_blocks(writer: LoopWriter, nest: kernel.GenericOp, block: Block, lanes: 
     width = choose_lanes(lanes, _entering(nest, walks), 1)[0]
 
     def one_block() -> Block:
-        inner = Block()
-        states = fold(writer, nest, inner, {}, number * size, minimum(extent, number * size + size), width)
+        inner, part = Block(), (number * size, minimum(extent, number * size + size))
+        if runs is not None and by_runs:
+            states = _fold_by_runs(writer, nest, inner, {}, part, runs, lanes)
+        else:
+            states = fold(writer, nest, inner, {}, *part, width)
         for value, buffer in zip(states, partials):
             inner.add_op(loop.StoreOp(value, buffer, [number]))
         inner.add_op(loop.YieldOp())
         return inner
 
-    panels = panels_of(writer, nest)
     if panels is None:
         grain = max(1, writer.chunk(nest) // size)
         block.add_op(loop.ParallelOp(str(number), 0, blocks, one_block(), grain=grain))

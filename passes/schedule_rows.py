@@ -51,7 +51,7 @@ def schedule_rows(writer: LoopWriter, rows: kernel.RowsOp, block: Block, lanes: 
 
 
 def _runs_across(nests: list[kernel.GenericOp], shared: int) -> bool:
-    """Whether memory is contiguous across rows and not along them."""
+    """Whether memory is contiguous across rows and not along them, where an operand has more than one element a row."""
     across = along = 0
     for nest in nests:
         if nest.is_scan:
@@ -61,9 +61,10 @@ def _runs_across(nests: list[kernel.GenericOp], shared: int) -> bool:
         inner = [Sym(f"d{i}") for i in range(shared, len(nest.extents.data))]
         for walk in accesses(nest):
             weight = 2 if walk.is_output else 1
-            step = walk.step(Sym(f"d{shared - 1}"))
-            across += weight * (step is not None and step.const == 1)
-            along += weight * any((s := walk.step(i)) is not None and s.const == 1 for i in inner)
+            step, steps = walk.step(Sym(f"d{shared - 1}")), [walk.step(i) for i in inner]
+            if any(s is None or s.const != 0 for s in steps):
+                across += weight * (step is not None and step.const == 1)
+                along += weight * any(s is not None and s.const == 1 for s in steps)
     return across > along
 
 

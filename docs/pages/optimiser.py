@@ -235,6 +235,21 @@ SECTIONS = (
         "buffers", "loops", ("threads",), shown=r'iv = |loop\.if|kernel',
     ),
     Section(
+        "Folds and maps by runs",
+        """
+        Along two dims that are not neighbours in memory, and of what was reshaped after a transposition, an index
+        divides an iterator and takes the rest. The elements between two steps of the quotient are a run: loops go
+        over runs and over the places of one, and vectors along memory. A fold's elements are copied so, a block of
+        its order at a time, to where they are side by side. Runs known to be shorter than two vectors stay as they
+        are. Only loops and places stand here.
+        """,
+        """
+        def f(x: f32[n, c, m]) -> f32[c]:
+            return x.sum([0, 2])
+        """,
+        "buffers", "loops", (), shown="iv = |loop.load|loop.alloc|in_maps",
+    ),
+    Section(
         "Sorting by networks, or by digits",
         """
         A network's time grows with the square of the logarithm of a row, a merge's with the logarithm, and that of
