@@ -48,7 +48,7 @@ __all__ = ["FOREIGN", "CpuSchedule", "ScheduleCpuPass"]
 
 #: Bits of vectors of foreign kernels, which exchange lanes (`benchmarks/NOTES.md`), but for those that choose them.
 FOREIGN_BITS = 256
-CHOOSING = frozenset({"fft", "sort"})
+CHOOSING = frozenset({"fft", "sort", "argsort", "sort_with_positions"})
 #: Vectors for which there are estimates of square roots.
 ESTIMATED_BITS = 512
 #: The loop generators that `kernel.foreign` names.

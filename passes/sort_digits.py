@@ -41,6 +41,8 @@ PIECE, PIECES = 1 << 15, 64
 WIDTHS = ((5000, 11), (320, 8), (128, 6), (0, 4))
 #: What counting and moving an element takes, one after another, in operations of vectors.
 PASS = 90
+#: What moving its position along takes.
+POSITIONS = 30
 #: Counts of one piece; some more than digits have values, so that pieces do not meet in one set of a cache.
 COUNTS = 2048 + 8
 
@@ -87,13 +89,21 @@ class SortByDigits(RowSort):
             (self._one_by_one if in_pieces else self._each_by_a_thread)(code, self._memory(code, self.n, in_pieces))
             return
         short = self._memory(code, minimum(self.n, LONG), False)
-        # No memory for long rows where they are short.
-        long = self._memory(code, self.n * minimum(1, self.n // (LONG + 1)), True)
+        long = self._memory_of_longer(code, LONG)
         code.if_(
             code.b.index(self.n) <= LONG,
             lambda c: self._each_by_a_thread(c, short),
             lambda c: self._one_by_one(c, long),
         )
+
+    def emit_longer(self, block: Block, least: int) -> None:
+        """For a place where rows have more elements than `least`, which are no fewer than `LONG`."""
+        code = Code(self.writer, block, self.op.params["has_fma"])
+        self._one_by_one(code, self._memory_of_longer(code, least))
+
+    def _memory_of_longer(self, code: Code, least: int) -> _Memory:
+        """No memory where rows have no more elements than that."""
+        return self._memory(code, self.n * minimum(1, self.n // (least + 1)), True)
 
     def _memory(self, code: Code, size: Dim, in_pieces: bool) -> _Memory:
         def allocate(element: DType, *dims: Dim | int) -> SSAValue:
@@ -284,7 +294,12 @@ class SortByDigits(RowSort):
         code.store(code.b.index(1 - half), memory.half, [dim(0)])
 
 
-def time_by_digits(costs: Costs, element: DType, n: float) -> float:
-    """Nanoseconds an element of rows of `n`, without positions."""
+def time_by_digits(costs: Costs, element: DType, n: float, with_positions: bool) -> float:
+    """Nanoseconds an element of rows of `n`; where no cache holds them, what is stored goes to lines far apart."""
     widest = next(width for least, width in WIDTHS if n >= least)
-    return -(-element.bits // widest) * costs.computing(PASS)
+    each = costs.computing(PASS)
+    if with_positions:
+        each += costs.computing(POSITIONS)
+        if n * 2 * (element.bytes + I64.bytes) > costs.machine.cache2:
+            each += costs.moving(2 * costs.machine.line, near=False)
+    return -(-element.bits // widest) * each

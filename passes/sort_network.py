@@ -28,10 +28,10 @@ from .costs import Costs
 from .loop_code import Code
 from .loop_writer import LoopWriter, buffer_info
 from .schedule_map import Lanes
-from .sort_keys import as_number, comparable_key, of_number
+from .sort_keys import Key, as_number, comparable_key, of_number
 from .sort_rows import RowSort
 
-__all__ = ["ONE_PORT", "SortByNetwork", "time_by_network"]
+__all__ = ["ONE_PORT", "SortByNetwork", "time_by_network", "values_by_network"]
 
 I64 = DTYPES["i64"]
 #: Pieces of merges that go side by side, at most.
@@ -83,9 +83,8 @@ class SortByNetwork(RowSort):
     """``sort`` of whole numbers and floats that are not complex."""
 
     def __init__(self, writer: LoopWriter, op: kernel.ForeignOp, lanes: Lanes):
-        element = buffer_info(op.ins[0]).dtype
         self.descending: bool = op.params["descending"]
-        self.key = comparable_key(element, self.descending)
+        self.key = self.key_of(buffer_info(op.ins[0]).dtype)
         super().__init__(writer, op, lanes, [self.key])
         self.columns = self.width(self.key.dtype)
         #: Runs are of signed numbers.
@@ -96,11 +95,23 @@ class SortByNetwork(RowSort):
         self.steps = int(math.log2(writer.costs.machine.registers / 2))
         #: Rows of a grid are a multiple of this.
         self.rows_step = max(1 << self.steps, self.columns)
-        self.block = block_elements(writer.costs, element)
+        self.block = block_elements(writer.costs, self.key.dtype)
         #: How many passes, of `steps` steps each, the rows that the first cache holds have from their first to their
         #: last step.
         row_bytes = self.columns * self.key.dtype.bytes
         self.chunk_passes = int(math.log2(writer.costs.machine.cache1 / row_bytes)) // self.steps
+
+    def key_of(self, element: DType) -> Key:
+        return comparable_key(element, self.descending)
+
+    def key_at(self, code: Code, row: Dim, i: Dim) -> Value:
+        """The key of an element of a row."""
+        return self.key.make(code.b, code.load(self.x, self.place(row, i)))
+
+    def put(self, code: Code, key: Value, row: Dim, i: Dim) -> None:
+        """An element of the results, which has this key."""
+        assert self.key.element is not None
+        code.store(self.key.element(code.b, key), self.op.outs[0], self.place(row, i))
 
     def emit(self, block: Block) -> None:
         """Batches of rows that fill a block, or one row of several blocks; in a batch all blocks are independent, then
@@ -184,7 +195,7 @@ class SortByNetwork(RowSort):
         start = block * (cut.rows * width)
         count = code.bound(maximum(minimum(self.n - start, cut.rows * width), 0))
         with code.for_(0, count, width) as (c, i):
-            c.store(key.make(c.b, c.load(self.x, self.place(row.number, start + i))), memory.grid, [i])
+            c.store(self.key_at(c, row.number, start + i), memory.grid, [i])
         if key.negative_zero is not None:
             found = self.count_negative_zeros(code, lambda c, i: c.load(memory.grid, [i]), dim(0), count)
             code.store(found, memory.zeros, [row.here * cut.blocks + block])
@@ -374,13 +385,11 @@ class SortByNetwork(RowSort):
 
     def _leave(self, code: Code, row: _Row, block: Dim, half: Dim, memory: _Memory) -> None:
         """A part of the one run that is left, as elements."""
-        (out,), back = self.op.outs, self.key.element
-        assert back is not None
         size = memory.cut.rows * self.columns
         first = code.bound(memory.whole * half + row.here * memory.span)
         with code.for_(block * size, minimum(self.n, block * size + size), self.columns) as (c, i):
             key = of_number(c.b, c.load(memory.runs, [first + i]), self.key.dtype)
-            c.store(back(c.b, key), out, self.place(row.number, i))
+            self.put(c, key, row.number, i)
         if self.key.dtype.is_float:
             self._restore_nans(code, row, block * size, size, memory)
 
@@ -404,8 +413,16 @@ class SortByNetwork(RowSort):
         self.order_zeros(code, row.number, lambda c, i: c.load(memory.runs, [first + i]), *counts)
 
 
+def values_by_network(element: DType, lanes: Lanes) -> bool:
+    """Whether values of a type can be sorted so."""
+    return element.bits > 1 and lanes.width(element.bits) > 1 and lanes.crossing
+
+
 def time_by_network(costs: Costs, element: DType, columns: int, n: float) -> float:
-    """Nanoseconds an element of rows of `n`."""
+    """Nanoseconds an element of rows of `n`, shorter ones being filled up."""
+    least = columns * max(columns, costs.machine.registers / 2)
+    if n < least:
+        return time_by_network(costs, element, columns, least) * least / max(1.0, n)
     blocks = max(1.0, n / block_elements(costs, element))
     bits = math.ceil(math.log2(max(2.0, n / blocks / columns)))
     merges = math.ceil(math.log2(columns * blocks))

@@ -277,6 +277,8 @@ class MemoryWriter(StreamingWriter):
 
     def _gather(self, base: str, storage: str, offsets: str, mask: str | None, width: int) -> str:
         ty, align = vector_type(width, storage), alignment_of(storage)
+        if mask is None and self.target.has_fast_gathers and align >= 4:
+            mask = "splat (i1 true)"
         if mask is None:
             value = "poison"
             for k in range(width):

@@ -82,6 +82,15 @@ class Target:
         return self.has("avx") if self.is_x86 else self.has("sve")
 
     @property
+    def has_fast_gathers(self) -> bool:
+        """Whether gathers of elements of 32 and 64 bits take less than loads one by one.
+
+        Processors before these have them too, but load each element on its own there, or wait for it because of what
+        their microcode mends.
+        """
+        return self.has("avx512fp16")
+
+    @property
     def has_streaming_stores(self) -> bool:
         """Whether stores of vectors past the caches are emitted."""
         return self.is_x86

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import product
 
 import ml_dtypes
@@ -185,6 +186,28 @@ def test_a_guard_of_an_outer_loop_and_strided_guarded_lanes() -> None:
         assert same_bits(a, expected)
         expected[:, 0] = 0
         assert same_bits(b, expected) and same_bits(c, expected)
+
+
+@pytest.mark.parametrize(
+    ("more", "element", "at_once"),
+    [(",+avx512fp16", "f32", 3), (",+avx512fp16", "i64", 3), (",+avx512fp16", "i16", 0), ("", "f32", 0)],
+)
+def test_whole_gathers_are_instructions_where_these_are_fast(more: str, element: str, at_once: int) -> None:
+    """Those of both copies and of one vector more; that of the rest is under a mask on all machines."""
+    kind = f"{element}[n] by [1]"
+    body = "\n".join(
+        [load("k", 1, "i64[n] by [1]", "i"), 'loop.bind %k {symbol = "k"}', load("x", 0, kind, "k"),
+         store("x", 2, kind, "i")]
+    )  # fmt: skip
+    text = function([kind, "i64[n] by [1]", kind], loop("i", "0", "n", body, 8, 2))
+    target = make_target("x86_64-unknown-linux-gnu", "x86-64-v4")
+    written = emit_llvm(parse(text), replace(target, features=target.features + more))
+    gathers = [line for line in written.splitlines() if "call" in line and "llvm.masked.gather" in line]
+    assert sum("splat (i1 true)" in line for line in gathers) == at_once
+    x, k = RNG.integers(0, 100, 37).astype(DTYPES[element].numpy), RNG.permutation(37)
+    out = np.zeros_like(x)
+    run(text, [x, k, out], [37])
+    assert same_bits(out, x[k])
 
 
 def test_gathers_by_bound_indices() -> None:

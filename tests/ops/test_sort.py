@@ -13,6 +13,8 @@ from txc.compiler.diagnostics import TxcError
 from txc.compiler.frontend.apply import apply
 from txc.compiler.frontend.trace import Trace
 from txc.compiler.interpret.bisect import bisect
+from txc.passes import sort_positions
+from txc.passes.sort_digits import LONG
 
 DTYPES = ["?", "i1", "u1", "i2", "u4", "i8", "u8", "f2", "bf16", "f4", "f8", "c8", "c16"]
 #: Sizes on both sides of those where digits get wider, and of none.
@@ -104,6 +106,37 @@ def test_vectors_of_any_width_find_the_same(lanes: int):
     for n in (1, 100, 5001, 70_001):
         x = numbers("f4", (n,))
         equal_bits(f(x), np.take_along_axis(x, positions(x, 0), 0))
+
+
+#: By networks, whatever the machine's vectors are.
+BY_NETWORKS = "tx-schedule-cpu{vector_bits=512}"
+
+
+@pytest.mark.parametrize("name", ["?", "u1", "i2", "u4", "f2", "bf16", "f4"])
+def test_positions_move_with_their_keys(name: str):
+    """Through networks of numbers that are keys and positions, of rows that are short, several at once, and long."""
+    f = txc.jit(lambda x: [apply("sort_with_positions", x, descending=d) for d in (False, True)], passes=BY_NETWORKS)
+    for shape in ((2, 0), (1, 1), (7, 33), (40, 1000), (2, 140_003)):
+        x = numbers(name, shape)
+        for descending, (values, found) in zip((False, True), f(x)):
+            expected = positions(x, 1, descending)
+            np.testing.assert_array_equal(found, expected)
+            equal_bits(values, np.take_along_axis(x, expected, 1))
+
+
+def test_positions_of_any_number_of_threads():
+    x = numbers("f4", (300_001,))
+    f = txc.jit(lambda x: np.argsort(x), passes=BY_NETWORKS)
+    for threads in (1, 2):
+        np.testing.assert_array_equal(f.options(threads=threads)(x), positions(x, 0))
+
+
+def test_rows_with_more_elements_than_positions_go_by_digits(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(sort_positions, "MOST", LONG)
+    f = txc.jit(lambda x: np.argsort(x), passes=BY_NETWORKS)
+    for n in (LONG, LONG + 1, 2 * LONG):
+        x = numbers("f4", (n,))
+        np.testing.assert_array_equal(f(x), positions(x, 0))
 
 
 def orders(n: int) -> dict[str, np.ndarray]:

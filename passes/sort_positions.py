@@ -1,0 +1,69 @@
+"""Sorting positions by networks: the key of an element and its position are one number of 64 bits.
+
+These numbers are all different, so their order is that of the keys in which equal ones keep their order, and what moves
+values alone, as networks of comparators and merges do, moves positions with them.
+"""
+
+from __future__ import annotations
+
+from xdsl.ir import Block
+
+from ..dialects.dims import Dim
+from ..dialects.scalar import Value
+from ..dialects.types import DTYPES, DType
+from .loop_code import Code
+from .schedule_map import Lanes
+from .sort_digits import SortByDigits
+from .sort_keys import Key, keys_of
+from .sort_network import SortByNetwork
+
+__all__ = ["PositionsByNetwork", "positions_by_network"]
+
+I64, U64 = DTYPES["i64"], DTYPES["u64"]
+#: The low bits of a number, which are the position.
+POSITION_BITS = 32
+#: How many elements a row has at most.
+MOST = 1 << POSITION_BITS
+#: Vectors of so many bits have an instruction for the lesser one of two numbers of 64 bits.
+LEAST_BITS = 512
+
+
+class PositionsByNetwork(SortByNetwork):
+    """``argsort`` and ``sort_with_positions`` of elements whose keys leave room for positions."""
+
+    def key_of(self, element: DType) -> Key:
+        (key,) = keys_of(element, self.descending, False)
+        assert key.bits <= 64 - POSITION_BITS
+        self.part = key
+        return Key(64, I64, key.make)
+
+    def key_at(self, code: Code, row: Dim, i: Dim) -> Value:
+        b, part = code.b, self.part
+        key = b.cast(part.make(b, code.load(self.x, self.place(row, i))), U64) << POSITION_BITS
+        return b.bitcast(key ^ (1 << 63), I64) | b.index(i)
+
+    def put(self, code: Code, key: Value, row: Dim, i: Dim) -> None:
+        position = key & (1 << POSITION_BITS) - 1
+        *values, positions = self.op.outs
+        code.store(position, positions, self.place(row, i))
+        for out in values:
+            code.store(code.load(self.x, self.place(row, code.bind(position))), out, self.place(row, i))
+
+    def emit(self, block: Block) -> None:
+        """Rows of more elements than positions can tell apart go by digits."""
+        n = self.n.const
+        if n is not None and n <= MOST:
+            super().emit(block)
+            return
+        code = Code(self.writer, block, self.op.params["has_fma"])
+        code.if_(
+            code.b.index(self.n) <= MOST,
+            lambda c: super(PositionsByNetwork, self).emit(c.block),
+            lambda c: SortByDigits(self.writer, self.op, self.lanes, False).emit_longer(c.block, MOST),
+        )
+
+
+def positions_by_network(element: DType, lanes: Lanes) -> bool:
+    """Whether positions of elements of a type can be sorted so, in as few operations as their values."""
+    fits = not element.is_complex and element.bits <= 64 - POSITION_BITS
+    return fits and lanes.vector_bits >= LEAST_BITS and lanes.crossing
