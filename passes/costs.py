@@ -94,8 +94,15 @@ class Machine:
 
     @staticmethod
     def of_cpu(vector_bits: int, registers: int) -> Machine:
-        """A CPU with so many registers of vectors; arithmetic is by whole ones, two at a time."""
-        return Machine(registers=float(registers), arithmetic=Machine.arithmetic * max(1, vector_bits // 256))
+        """A CPU with so many registers of vectors; arithmetic is by whole ones, two at a time.
+
+        Those that have vectors as long as a line have a second cache of a megabyte or more.
+        """
+        usual = Machine()
+        return replace(
+            usual, registers=float(registers), arithmetic=usual.arithmetic * max(1, vector_bits // 256),
+            cache2=float(1 << 20) if vector_bits >= 512 else usual.cache2,
+        )  # fmt: skip
 
     def attribute(self) -> DictionaryAttr:
         """What differs from the defaults."""

@@ -75,3 +75,10 @@ def test_few_rows_are_multiplied_in_place_where_the_right_operand_lies_as_vector
     function = plain if form == "nn" else turned[form]
     loops = function.lower(np.ones((64, 64), "f4"), np.ones((64, 64), "f4")).as_text("loops")
     assert loops.count('"loop.reduce"') == ways
+
+
+@pytest.mark.parametrize("dtype", ["f4", "f8"])
+def test_blocks_of_k_that_are_packed_one_by_one_have_the_bits_of_those_packed_together(dtype: str) -> None:
+    a, b = matrices(19, 1537, 2100, dtype)
+    few = np.ascontiguousarray(b[:, :65])
+    np.testing.assert_array_equal(plain(a, few), plain(a, b)[:, :65])

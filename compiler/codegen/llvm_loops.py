@@ -46,6 +46,8 @@ LONG_BODY = 40
 SHORT_BODY = 25
 #: From so many copies of a body on there is a loop with a quarter of them for what is left over.
 MANY_COPIES = 8
+#: So many vectors of sums, of several rows each, have a loop with half of them for what is left over.
+WIDE_TILE = 4
 
 
 class LoopWriter(MemoryWriter):
@@ -345,7 +347,7 @@ class LoopWriter(MemoryWriter):
         # What is left over of many copies is long: fewer go through most of it.  Short bodies afford a copy of their
         # own for the whole vectors, and masked stores cost as much as ten others.
         short = emitted_cost(op.block) < SHORT_BODY
-        for fewer in [n for n in (unroll // 4 if unroll >= MANY_COPIES else 0, 1 if masked and short else 0) if n]:
+        for fewer in [n for n in (self._some(op, unroll, masked), 1 if masked and short else 0) if n]:
             if fewer * width < full:
                 some_end = self.add(stopped, self.whole(self.sub(end, stopped), fewer * width))
                 trips = None if extent is None else max(0, extent) % full // (fewer * width)
@@ -404,6 +406,16 @@ class LoopWriter(MemoryWriter):
     def _worth_one_copy(self, op: ForOp) -> bool:
         """Whether a body is so long that a second copy would cost more than branches do; without gathers."""
         return emitted_cost(op.block) >= LONG_BODY and self.goes_in_rows(op.block, op.symbol)
+
+    def _some(self, op: ForOp, unroll: int, masked: bool) -> int:
+        """How many copies go through what is left over of `unroll` before they come one by one; 0: none do.
+
+        Half of a tile of sums: one alone would wait for its own.
+        """
+        if unroll >= MANY_COPIES:
+            return unroll // 4
+        folds = any(isinstance(inner, ReduceOp) for inner in op.block.ops)
+        return unroll // 2 if masked and folds and self.lanes and unroll >= WIDE_TILE else 0
 
     def goes_in_rows(self, block: Block, symbol: Sym) -> bool:
         """Whether all that a body touches stays where it is along an iterator, or lies one after another."""

@@ -100,6 +100,11 @@ def test_vectors_are_as_long_as_a_line_where_arithmetic_decides():
     assert [costs.vector_bits(Work(bytes=8), bits) for bits in (128, 256)] == [128, 256]
 
 
+def test_long_vectors_come_with_a_larger_second_cache():
+    assert Machine.of_cpu(256, 16) == Machine()
+    assert Machine.of_cpu(512, 32).cache2 == 2 * Machine().cache2
+
+
 def test_the_length_of_vectors_is_told():
     def told(bits: int) -> list[str]:
         with recorded() as remarks:

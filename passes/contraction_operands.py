@@ -1,0 +1,245 @@
+"""The operands of a contraction: where they lie, and how they are packed for tiles of sums in registers.
+
+Panels of ``lanes * vectors`` columns of the right operand are packed side by side, for several blocks of K (any
+transpose, view or map of it is absorbed there).  The left operand is read in place where its rows are contiguous along
+K; else each thread packs its rows into tiles of its own memory: by vectors along K where all that it is computed from
+lies so (the quotients of a softmax), by vectors across rows (a transposed operand), run by run where they are
+contiguous in runs (what lies under a row of a window).
+"""
+
+from __future__ import annotations
+
+from xdsl.ir import Attribute, Block, Operation, SSAValue
+
+from ..dialects import kernel, loop
+from ..dialects.attributes import BufferInfo, scalar_dtype
+from ..dialects.dim_rules import divisors, expand_mods, linear_in, simplify
+from ..dialects.dims import Dim, Sym, dim, maximum, minimum, packed_strides
+from ..dialects.index_map import product, unravel
+from .contraction import Factors
+from .loop_writer import LoopWriter, accesses, buffer_info, slice_of
+from .register_tiles import register_tile
+from .schedule_map import Lanes
+
+__all__ = ["ContractionOperands"]
+
+#: So many panels are packed side by side, a quarter where there are few: threads have something to share.
+PANELS_PACKED = 16
+#: Lines at the same place of their pages that the first cache holds.
+WAYS = 8
+#: Elements of K in a block where the order leaves it free.
+DEPTH = 512
+
+
+def _lanes(bits: int, columns: Dim, lanes: Lanes) -> int:
+    """Lanes of a vector: no more than there are columns, where their number is known."""
+    width = lanes.width(bits)
+    if columns.const is None or lanes.lanes:
+        return width
+    return min(width, 1 << max(0, columns.const - 1).bit_length())
+
+
+class ContractionOperands:
+    """Both operands; `rows` and `row_tiles` are those of a register tile and of a block of the second cache.
+
+    `batch` says where the iterators of both factors stand, `alone` whether threads are at work around these loops.
+    """
+
+    def __init__(self, writer: LoopWriter, nest: kernel.GenericOp, factors: Factors, lanes: Lanes):
+        self.writer, self.nest, self.factors = writer, nest, factors
+        self.batch: dict[Sym, Dim] = {}
+        self.alone = False
+        self.origin = dim(0)  # the row that memory for sums begins with
+        extents = nest.extents.data
+        self.m = product([extents[i] for i in factors.left])
+        self.n = product([extents[i] for i in factors.right])
+        self.k = extents[-1]
+        assert nest.order is not None
+        self.depth = nest.order.data.block or DEPTH
+        self.state: Attribute = nest.merge.block.args[0].type
+        self.width = _lanes(scalar_dtype(self.state).bits, self.n, lanes)
+        tile = register_tile(self.m, self.n, self.width, int(writer.costs.machine.registers))
+        self.rows, self.copies = tile.rows, tile.vectors
+        self.panel = self.width * self.copies
+        # Vectors of rows, where these are packed across: no longer than a tile has rows.
+        self.lanes_across = min(self.width, 1 << (self.rows - 1).bit_length())
+        self.rows_stored = -(-self.rows // self.lanes_across) * self.lanes_across
+        state = scalar_dtype(self.state)
+        across = self.depth * self.rows_stored * state.bits // 8
+        self.row_tiles = max(1, int(writer.costs.machine.cache2) // 2 // across)
+        self.panels = (self.n + (self.panel - 1)) // self.panel
+        self.run = self._run()
+
+    def shared(
+        self, iterator: Dim, upper: Dim, body: Block, step: Dim | int = 1, grain: Dim | int = 1, lower: Dim | int = 0
+    ) -> Operation:
+        """A loop for the threads to share; a plain one where they share those around it."""
+        if self.alone:
+            return loop.ForOp(str(iterator), lower, upper, body, step=step)
+        return loop.ParallelOp(str(iterator), lower, upper, body, step=step, grain=grain)
+
+    @property
+    def _in_one_block(self) -> bool:
+        """Whether K is known to be no more than a block, so that no sums wait for others."""
+        return self.k.const is not None and self.k.const <= self.depth
+
+    @property
+    def _blocks(self) -> Dim:
+        """The blocks of K."""
+        return dim(1) if self._in_one_block else (self.k + (self.depth - 1)) // self.depth
+
+    def _packed(self, block: Block, blocks: Dim) -> SSAValue:
+        """Memory for blocks of the right operand in panels no longer than K, so that they lie side by side."""
+        return self._allocate(block, (blocks, self.panels, minimum(self.k, self.depth), dim(self.panel)))
+
+    def _allocate(self, block: Block, dims: tuple[Dim, ...]) -> SSAValue:
+        """Memory for a temporary: a worker's own where it is alone."""
+        info = BufferInfo(scalar_dtype(self.state), dims, packed_strides(dims))
+        return self.writer.allocate(block, info, "thread" if self.alone else "arena")
+
+    def _point(self, m: Dim, n: Dim, k: Dim) -> dict[Sym, Dim]:
+        extents = self.nest.extents.data
+        point = {**self.batch, Sym(f"d{self.nest.n_parallel}"): k}
+        for iterators, linear in ((self.factors.left, m), (self.factors.right, n)):
+            for i, e in zip(iterators, unravel(linear, [extents[i] for i in iterators])):
+                point[Sym(f"d{i}")] = e
+        return point
+
+    def _pack(self, block: Block, packed: SSAValue, first: Dim, last: Dim) -> None:
+        """``packed[b - first, p, kk, j] = right[p * panel + j, b * depth + kk]`` for the blocks `first` to `last`.
+
+        Several panels at once, so that a row of the right operand is read in pieces of more than a cache line.  Where
+        it is contiguous along K instead, as many places of K side by side as lanes, to be transposed in registers.
+        """
+        group, number, panel, kk, j = (self.writer.fresh() for _ in range(5))
+        beside = minimum(PANELS_PACKED, maximum(1, (self.panels + 3) // 4))
+        body = Block()
+        point = self._point(dim(0), panel * self.panel + j, number * self.depth + kk)
+        value = self.writer.factor(self.nest, self.factors.values[1], point, body)
+        body.add_ops([loop.StoreOp(value, packed, [number - first, panel, kk, j]), loop.YieldOp()])
+        columns = minimum(self.n - panel * self.panel, self.panel)
+        depth = minimum(self.k - number * self.depth, self.depth)
+        across = self._contiguous_along_k(1)
+        made = loop.ForOp(str(j), 0, columns, body, vector=self.width, unroll=1 if across else self.copies)
+        panels = (panel, group, minimum(self.panels, group + beside), 1)
+        depths = (kk, dim(0), depth, self.width if across else 1)
+        inner_loops = (depths, panels) if across else (panels, depths)
+        for iterator, lower, upper, unroll in (*inner_loops, (number, first, last, 1)):
+            inner = Block()
+            inner.add_ops([made, loop.YieldOp()])
+            made = loop.ForOp(str(iterator), lower, upper, inner, unroll=unroll)
+        outer = Block()
+        outer.add_ops([made, loop.YieldOp()])
+        block.add_op(self.shared(group, self.panels, outer, step=beside))
+
+    def _contiguous(self, factor: int, iterators: tuple[int, ...]) -> bool:
+        """Whether the left (0) or the right factor (1) is just an element of memory, contiguous along one iterator."""
+        if len(iterators) != 1:
+            return False
+        for argument, walk in zip(self.nest.body.block.args, accesses(self.nest)):
+            if argument is self.factors.values[factor]:
+                step = walk.step(Sym(f"d{iterators[0]}"))
+                return not walk.guarded and step is not None and step.const == 1
+        return False
+
+    def _contiguous_along_k(self, factor: int) -> bool:
+        return self._contiguous(factor, (self.nest.n_parallel,))
+
+    def _computed_along(self, iterator: int) -> bool:
+        """Whether all that the left factor is computed from is contiguous along an iterator, or stays where it is."""
+        needed = slice_of(self.factors.values[0])
+        steps: list[int | None] = []
+        for argument, walk in zip(self.nest.body.block.args, accesses(self.nest)):
+            if argument in needed:
+                step = walk.step(Sym(f"d{iterator}"))
+                steps.append(None if walk.guarded or step is None else step.const)
+        return 1 in steps and all(step in (0, 1) for step in steps)
+
+    def _run(self) -> Dim | None:
+        """How many elements of the left factor are contiguous along K at a time.
+
+        All, if it is computed from what is; fewer where it is an element that goes along several dims.
+        """
+        if self._computed_along(self.nest.n_parallel):
+            return self.k
+        k, number, place = Sym(f"d{self.nest.n_parallel}"), self.writer.fresh(), self.writer.fresh()
+        for argument, value, index in zip(self.nest.body.block.args, self.nest.ins, self.nest.maps_in()):
+            if argument is not self.factors.values[0]:
+                continue
+            for extent in dict.fromkeys(d for e in index.exprs for d in divisors(e, k)):
+                split = {k: number * extent + place}
+                along = _extents({place: extent})
+                exprs = [simplify(e.substitute(split), along) for e in index.exprs]
+                walk = linear_in(simplify(expand_mods(buffer_info(value).address(exprs)), along), along)
+                if walk is not None and walk[0].get(*along) is dim(1):
+                    return extent
+        return None
+
+    def _pack_left(self, block: Block, start: Dim, height: Dim, number: Dim) -> SSAValue:
+        """The block `number` of K of the `height` rows from `start`, in the worker's own memory."""
+        tile = (self.depth + 2, self.rows_stored) if self.run is None else (self.rows, self.depth)
+        dims = (dim(self.row_tiles), *map(dim, tile))
+        packed = self.writer.allocate(block, BufferInfo(scalar_dtype(self.state), dims, packed_strides(dims)), "thread")
+        if self.run is None:
+            self._pack_across(block, packed, start, height, number)
+        else:
+            self._pack_runs(block, packed, start, height, number, self.run)
+        return packed
+
+    def _left_index(self, tile: Dim, r: Dim, kk: Dim) -> list[Dim]:
+        """Where `_pack_left` puts an element."""
+        return [tile, kk, r] if self.run is None else [tile, r, kk]
+
+    def _pack_runs(self, block: Block, packed: SSAValue, start: Dim, height: Dim, number: Dim, extent: Dim) -> None:
+        """``packed[t, r, kk] = left[start + t * rows + r, number * depth + kk]``, by runs of `extent` along K."""
+        row, run, place = (self.writer.fresh() for _ in range(3))
+        first, last = number * self.depth, minimum(self.k, number * self.depth + self.depth)
+        body = Block()
+        self.writer.extents = _extents({place: extent})
+        point = self._point(start + row, dim(0), run * extent + place)
+        value = self.writer.factor(self.nest, self.factors.values[0], point, body)
+        self.writer.extents = {}
+        at = self._left_index(row // self.rows, row % self.rows, run * extent + place - first)
+        body.add_ops([loop.StoreOp(value, packed, at), loop.YieldOp()])
+        low, high = maximum(0, first - run * extent), minimum(extent, last - run * extent)
+        runs = Block()
+        copies = self.writer.costs.copies(1, 1)
+        runs.add_ops([loop.ForOp(str(place), low, high, body, vector=self.width, unroll=copies), loop.YieldOp()])
+        # The runs that have an element of the block.
+        below, above = first // maximum(1, extent), (last + (extent - 1)) // maximum(1, extent)
+        rows = Block()
+        rows.add_ops([loop.ForOp(str(run), below, above, runs), loop.YieldOp()])
+        block.add_op(loop.ForOp(str(row), 0, height, rows))
+
+    def _pack_across(self, block: Block, packed: SSAValue, start: Dim, height: Dim, number: Dim) -> None:
+        """``packed[t, kk, r] = left[start + t * rows + r, number * depth + kk]``.
+
+        A few places of K of all tiles at a time: their lines stay in the first cache however far they are apart.
+        Where the left operand is contiguous across rows, whole vectors, which copy the first rows of the next tile
+        along with each tile.
+        """
+        tile, kk, r, run = (self.writer.fresh() for _ in range(4))
+        first = start + tile * self.rows
+        body = Block()
+        point = self._point(first + r, dim(0), number * self.depth + kk)
+        value = self.writer.factor(self.nest, self.factors.values[0], point, body)
+        body.add_ops([loop.StoreOp(value, packed, self._left_index(tile, r, kk)), loop.YieldOp()])
+        tiles, depth = (height + (self.rows - 1)) // self.rows, minimum(self.k - number * self.depth, self.depth)
+        if len(self.factors.left) == 1 and self._computed_along(self.factors.left[0]):
+            rows = minimum(self.m - first, self.rows_stored)
+            copies = self.rows_stored // self.lanes_across
+            made = loop.ForOp(str(r), 0, rows, body, vector=self.lanes_across, unroll=copies)
+        else:
+            made = loop.ForOp(str(r), 0, minimum(height - tile * self.rows, self.rows), body, unroll=self.rows)
+        for iterator, lower, upper, step in (
+            (kk, run, minimum(depth, run + WAYS), 1), (tile, dim(0), tiles, 1), (run, dim(0), depth, WAYS)
+        ):  # fmt: skip
+            inner = Block()
+            inner.add_ops([made, loop.YieldOp()])
+            made = loop.ForOp(str(iterator), lower, upper, inner, step=step)
+        block.add_op(made)
+
+
+def _extents(ranges: dict[Dim, Dim]) -> dict[Sym, Dim]:
+    """Extents by the symbols of iterators."""
+    return {it.symbol: extent for it, extent in ranges.items() if it.symbol is not None}
