@@ -263,7 +263,7 @@ class Passes:
         if self.v > 1:
             wide(code)
         elif s.const is not None:
-            at_first = s.const == 1 and (m.const or 0) >= self.wide
+            at_first = s.const == 1 and radix == self.radix.const and (m.const or 0) >= self.wide
             second = s.const == SECOND
             (first if at_first else spread if second else wide if s.const >= self.wide else narrow)(code)
         else:
