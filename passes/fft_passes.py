@@ -21,7 +21,7 @@ from ..dialects.types import DTYPES, DType
 from .loop_code import Code
 from .loop_writer import LoopWriter, buffer_info
 
-__all__ = ["ENDS", "I64", "Passes", "angle", "fits", "next_radix", "times"]
+__all__ = ["ENDS", "I64", "Passes", "angle", "fits", "next_radix", "times", "within"]
 
 I64 = DTYPES["i64"]
 #: Radices whose first pass runs in vectors, and whose last may write the result; the others are first in few lengths.
@@ -134,15 +134,22 @@ class Passes:
         left = self.inner - row % self.groups * self.side
         return minimum(self.together, (left + (self.v - 1)) // self.v)
 
-    def _cross(self, code: Code, row: Dim, together: int, move: Callable[[Code, Dim, Dim, list[Dim]], None]) -> None:
-        """``move(block, position, lane, guards)`` for all elements of a row's transforms, neighbours in a row."""
+    def _cross(
+        self, code: Code, row: Dim, together: int, move: Callable[[Code, Dim, Dim, list[Dim]], None],
+        count: Dim | None = None,
+    ) -> None:  # fmt: skip
+        """``move(block, position, lane, guards)`` for all elements of a row's transforms, neighbours in a row.
+
+        `count` is how many a transform has, where not as many as the length says.
+        """
+        count = self.n if count is None else count
         if self.v == 1:
-            with self._elements(code, self.n) as (c, j, lane):
+            with self._elements(code, count) as (c, j, lane):
                 move(c, j, lane, [])
             return
 
         def all_of(code: Code, members: Dim | int, copies: int, is_there: bool) -> None:
-            with code.for_(0, self.n) as (middle, j), middle.for_(0, members, 1, copies) as (each, member):
+            with code.for_(0, count) as (middle, j), middle.for_(0, members, 1, copies) as (each, member):
                 with each.for_(0, self.v, self.width) as (c, lane):
                     self.member = member
                     move(c, j, lane, [] if is_there else self._there(row, lane))
@@ -327,7 +334,7 @@ class Passes:
             with self._along(middle, s, wide) as (c, q, lane):
                 given = [self._get(c, source, q + s * (p + m * k), lane) for k in range(radix)]
                 for k, z in enumerate(butterfly(c.b, given)):
-                    turned = times(c.b, z, _in(c, factors[k - 1])) if k else z
+                    turned = times(c.b, z, within(c, factors[k - 1])) if k else z
                     self._put(c, target, q + s * (p * radix + k), lane, turned)
         code.store(code.b.index(target), self.cells, [dim(HALF)])
 
@@ -396,7 +403,7 @@ class Passes:
         one_of(code, ENDS)
 
 
-def _in(code: Code, z: Pair) -> Pair:
+def within(code: Code, z: Pair) -> Pair:
     """Values of an enclosing block, for the builder of an inner one."""
     re, im = (Value(code.b, x.ref, x.dtype) for x in z)
     return re, im
