@@ -46,7 +46,7 @@ class Convolution(Powers):
     def _make_filters(self, code: Code, block: Block, longest: Dim, data: tuple[Dim, ...]) -> None:
         """Tables, and memory for the filters of whichever convolution there is."""
         if self.powers.const != 0:
-            self._make_powers(code, block, longest)
+            self._make_powers(code, block)
         if self.powers.const != 1:
             self._make_chirps(code, block, longest)
         shape = (dim(1 if self.powers.const == 1 else 2), *data)

@@ -21,20 +21,25 @@ from ..dialects.types import DTYPES, DType
 from .loop_code import Code
 from .loop_writer import LoopWriter, buffer_info
 
-__all__ = ["ENDS", "I64", "Passes", "angle", "fits", "next_radix", "times", "within"]
+__all__ = ["ENDS", "I64", "LEAST", "ROWS_FROM", "Passes", "angle", "fits", "next_radix", "times", "within"]
 
 I64 = DTYPES["i64"]
 #: Radices whose first pass runs in vectors, and whose last may write the result; the others are first in few lengths.
 ENDS = (8, 4, 3, 5)
-#: Cells of a thread: what is left of the length, s, and which half of the scratch memory holds the data.
-LEFT, SPAN, HALF = 0, 1, 2
+#: Lengths whose batches run along one transform, where that dim is the innermost.
+ROWS_FROM = 32
+#: Where the search for a prime beyond `RADICES` begins.
+LEAST = 11
+#: Cells of a thread: what is left of the length, s, which half of the scratch memory holds the data, a prime.
+LEFT, SPAN, HALF, PRIME = range(4)
 #: What s is in most second passes over rows.
 SECOND = max(ENDS)
 
 
 def next_radix(left: int) -> int:
-    """The radix of the next pass where so much is left of a length: 16 is 4 times 4."""
-    return next(r for r in RADICES if left % r == 0 and not (r == 8 and left == 16))
+    """The radix of the next pass where so much is left of a length: 16 is 4 times 4; other primes come last."""
+    radix = next((r for r in RADICES if left % r == 0 and not (r == 8 and left == 16)), 0)
+    return radix or next(p for p in range(LEAST, left + 1, 2) if left % p == 0)
 
 
 def fits(b: BodyBuilder, left: Value, radix: int) -> Value:
@@ -235,24 +240,45 @@ class Passes:
         return more & ~(last & code.b.index(self.direct).equals(1))
 
     def _choose(self, code: Code, radices: Sequence[int]) -> None:
-        """The first radix that divides what is left of the length."""
-        radix, *others = radices
+        """The first radix that divides what is left of the length, else its least prime."""
+
+        def run(c: Code, radix: int | Dim) -> None:
+            rest, span = c.bind(c.load(self.cells, [dim(LEFT)])) // radix, c.bind(c.load(self.cells, [dim(SPAN)]))
+            self._pass(c, radix, c.bound(rest * self.kept), span)
+            c.store(c.b.index(rest), self.cells, [dim(LEFT)])
+            c.store(c.b.index(span * radix), self.cells, [dim(SPAN)])
+
         left = code.load(self.cells, [dim(LEFT)])
-
-        def run(c: Code) -> None:
-            rest, span = c.load(self.cells, [dim(LEFT)]) / radix, c.load(self.cells, [dim(SPAN)])
-            self._pass(c, radix, c.bind(rest * c.b.index(self.kept)), c.bind(span))
-            c.store(rest, self.cells, [dim(LEFT)])
-            c.store(span * radix, self.cells, [dim(SPAN)])
-
-        if not others:
-            run(code)
+        if not radices:
+            code.store(code.b.constant(LEAST, I64), self.cells, [dim(PRIME)])
+            code.while_(
+                lambda c: c.b.rem(c.load(self.cells, [dim(LEFT)]), c.load(self.cells, [dim(PRIME)])).differs(0),
+                lambda c: c.store(c.load(self.cells, [dim(PRIME)]) + 2, self.cells, [dim(PRIME)]),
+            )
+            run(code, code.bind(code.load(self.cells, [dim(PRIME)])))
             return
-        code.if_(fits(code.b, left, radix), run, lambda c: self._choose(c, others))
+        radix, *others = radices
+        code.if_(fits(code.b, left, radix), lambda c: run(c, radix), lambda c: self._choose(c, others))
 
-    def _pass(self, code: Code, radix: int, m: Dim, s: Dim) -> None:
+    def _prime(self, code: Code, radix: Dim, m: Dim, s: Dim, source: Dim, target: Dim, wide: bool) -> None:
+        raise NotImplementedError
+
+    def _pass(self, code: Code, radix: int | Dim, m: Dim, s: Dim) -> None:
         half = code.load(self.cells, [dim(HALF)])
         source, target = code.bind(half), code.bind(1 - half)
+        if radix not in RADICES:
+            by, is_long = dim(radix), s.const is None or s.const >= self.wide
+
+            def of_prime(c: Code, wide: bool) -> None:
+                self._prime(c, by, m, s, source, target, wide)
+
+            if self.v > 1 or s.const is not None:
+                of_prime(code, is_long)
+            else:
+                is_wide = code.b.index(s) >= self.wide
+                code.if_(is_wide, lambda c: of_prime(c, True), lambda c: of_prime(c, False))
+            return
+        assert isinstance(radix, int)
 
         def first(c: Code) -> None:
             self._first(c, radix, m, source, target, self.wide, lambda each, p: self._apart(each, source, p, m, radix))

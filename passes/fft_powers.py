@@ -17,8 +17,9 @@ from ..dialects.butterflies import Pair
 from ..dialects.dims import Dim, dim
 from ..dialects.scalar import Value
 from ..dialects.types import DTYPES
-from .fft_lengths import PRIMES, Lengths, primitive_root
+from .fft_lengths import Lengths, primitive_root
 from .fft_passes import I64, angle, within
+from .fft_primes import LARGEST
 from .loop_code import Code
 
 __all__ = ["SUMS", "Powers"]
@@ -44,10 +45,10 @@ class Powers(Lengths):
     #: For a thread, the transforms of the filters: of this one there is one.
     filters: SSAValue
 
-    def _make_powers(self, code: Code, block: Block, longest: Dim) -> None:
+    def _make_powers(self, code: Code, block: Block) -> None:
         count = self.powers * self.n
-        self.places = self.writer.allocate(block, BufferInfo(I32, (dim(2), longest), (longest, dim(1))))
-        self.roots = self.writer.allocate(block, BufferInfo(self.part, (dim(2), longest), (longest, dim(1))))
+        self.places = self.writer.allocate(block, BufferInfo(I32, (dim(2), self.n), (self.n, dim(1))))
+        self.roots = self.writer.allocate(block, BufferInfo(self.part, (dim(2), self.n), (self.n, dim(1))))
         with self._angles(code, count) as (c, k):
             for part, value in enumerate(angle(c.b, k, self.n)):
                 c.store(c.b.cast(value, self.part), self.roots, [dim(part), k])
@@ -87,7 +88,7 @@ class Powers(Lengths):
         def attempt(c: Code) -> None:
             put(c, TRIED, get(c, TRIED) + 1)
             put(c, FOUND, 1)
-            with c.for_(2, max(PRIMES) + 1) as (each, q):
+            with c.for_(2, LARGEST + 1) as (each, q):
                 each.if_(each.b.index((self.n - 1) % q).equals(0), lambda c: ask(c, q), lambda _: None)
 
         put(code, TRIED, 1)

@@ -23,15 +23,13 @@ from ..dialects.dims import Dim, dim, maximum, minimum, packed_strides
 from ..dialects.index_map import product
 from ..dialects.types import DType
 from .fft_convolution import END, Convolution, Write
-from .fft_passes import ENDS, I64, SECOND, angle, fits, next_radix
+from .fft_passes import ENDS, I64, ROWS_FROM, SECOND, angle, fits, next_radix
 from .loop_code import Code
 from .loop_writer import LoopWriter, buffer_info
 from .schedule_map import Lanes
 
 __all__ = ["schedule_fft"]
 
-#: Lengths whose batches run along one transform, where that dim is the innermost.
-ROWS_FROM = 32
 #: The bits of vectors of transforms side by side, which are read and written with lanes exchanged, and for which
 #: lengths are chosen.  Passes over rows go through scratch memory in vectors of as many bits as there are.
 HALF_LINE = 256
@@ -90,6 +88,7 @@ class _Fft(Convolution):
         with self._angles(code, self.length) as (c, k):
             for part, value in enumerate(angle(c.b, k, self.length)):
                 c.store(c.b.cast(value, self.part), self.table, [dim(part), k])
+        self._make_primes(code)
         self.direct = dim(0)
         self.kept = 1 + (self.flag - self.powers) * (END - 1) if self.v == 1 else dim(1)
         if self.v == 1:
@@ -134,6 +133,7 @@ class _Fft(Convolution):
         if self.length.const is not None:
             left = rest.const or 1
             radix = dim(next_radix(left) if left > 1 and self.radix.const == SECOND else 1)
+            radix = radix if radix.const in RADICES else dim(1)
         else:
             left, chosen = code.b.index(rest), code.b.constant(1, I64)
             for r in reversed(RADICES):
