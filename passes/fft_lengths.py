@@ -19,7 +19,7 @@ from .fft_passes import ENDS, I64, LEAST, ROWS_FROM
 from .fft_primes import LARGEST, ROWS, PrimePasses
 from .loop_code import Code
 
-__all__ = ["Lengths", "primitive_root"]
+__all__ = ["Lengths", "by_powers", "passes_take", "primitive_root"]
 
 BOOL = DTYPES["bool"]
 #: The least prime for which rows take Rader's method: from here on their first pass, of 8, has whole vectors.

@@ -72,8 +72,9 @@ class Passes:
     side: Dim
     inverse: bool
     along_rows: bool
-    #: Whether the transformed dim comes behind those `inner` ones.
+    #: Whether the transformed dim comes behind those `inner` ones, and how many of one element come behind it then.
     moved: bool
+    behind: int
     #: Which of the vectors of transforms that are in scratch memory together the code being written is about.
     member: Dim
     length: Dim
@@ -110,7 +111,9 @@ class Passes:
         if self.along_rows:
             return [*unravel(row, self.before), j, *(dim(0) for _ in self.after)]
         inside = unravel(self._inside(row, lane), self.after)
-        return [*inside, j] if self.moved else [*unravel(row // self.groups, self.before), j, *inside]
+        if self.moved:
+            return [*inside, j, *(dim(0) for _ in range(self.behind))]
+        return [*unravel(row // self.groups, self.before), j, *inside]
 
     def _inside(self, row: Dim, lane: Dim) -> Dim:
         """The number of a transform side by side among those inside the dim."""

@@ -15,7 +15,7 @@ from xdsl.ir import Block, SSAValue
 from ..dialects.attributes import BufferInfo
 from ..dialects.butterflies import Pair
 from ..dialects.dims import Dim, dim
-from ..dialects.scalar import Value
+from ..dialects.scalar import ComplexValue, Value
 from ..dialects.types import DTYPES
 from .fft_lengths import Lengths, primitive_root
 from .fft_passes import I64, angle, within
@@ -42,6 +42,8 @@ class Powers(Lengths):
     roots: SSAValue
     #: Where elements are: ``g**j`` for ``0 <= j < p``, and for each result k the j for which it is ``g**-j``.
     places: SSAValue
+    #: For a thread, a row's elements in the order of the convolution: copies of whole numbers are the cheapest.
+    ordered: SSAValue
     #: For a thread, the transforms of the filters: of this one there is one.
     filters: SSAValue
 
@@ -52,6 +54,9 @@ class Powers(Lengths):
         with self._angles(code, count) as (c, k):
             for part, value in enumerate(angle(c.b, k, self.n)):
                 c.store(c.b.cast(value, self.part), self.roots, [dim(part), k])
+        if self.v == 1:
+            info = BufferInfo(self.part.as_complex, (self.n,), (dim(1),))
+            self.ordered = self.writer.allocate(block, info, "thread")
         known = self.n.const
         root = self._find_root(code, block) if known is None else dim(primitive_root(known))
 
@@ -105,11 +110,18 @@ class Powers(Lengths):
         def move(c: Code, j: Dim, lane: Dim, guards: list[Dim]) -> None:
             self._put(c, 0, j, lane, self._read(c, row, self._at(c, THERE, j), lane, guards))
 
-        self._scattered(code, row, move)
-        if self.v == 1:
-            self._begin(code)
-            if self.fetches:
-                self._fetch_results(code, row)
+        if self.v > 1:
+            self._cross(code, row, 1, move, self.length)
+            return
+        with code.for_(0, self.length, 1, COPIES) as (c, j):
+            c.store(c.load(self.x, self._place(row, self._at(c, THERE, j), dim(0))), self.ordered, [j])
+        with self._elements(code, self.length) as (c, j, lane):
+            z = c.load(self.ordered, [j])
+            assert isinstance(z, ComplexValue)
+            self._put(c, 0, j, lane, self._swapped((z.re, z.im)))
+        self._begin(code)
+        if self.fetches:
+            self._fetch_results(code, row)
 
     def _enter_roots(self, code: Code) -> None:
         """The filter: element j is ``w[g**-j]``."""
@@ -157,15 +169,14 @@ class Powers(Lengths):
             re, im = self._get(c, half, self._at(c, BACK, j + 1), lane)
             self._write(c, row, j + 1, lane, (im, re), guards)
 
-        self._scattered(code, row, move)
-
-    def _scattered(self, code: Code, row: Dim, move: Callable[[Code, Dim, Dim, list[Dim]], None]) -> None:
-        """``move(block, position, lane, guards)`` for all elements of the convolution."""
         if self.v > 1:
             self._cross(code, row, 1, move, self.length)
             return
-        with code.for_(0, self.length, 1, COPIES) as (c, j):
-            move(c, j, dim(0), [])
+        with self._elements(code, self.length) as (c, j, lane):
+            re, im = self._get(c, half, j, lane)
+            c.store(c.b.complex_of(*self._swapped((im, re))), self.ordered, [j])
+        with code.for_(1, self.n, 1, COPIES) as (c, k):
+            c.store(c.load(self.ordered, [self._at(c, BACK, k)]), self.y, self._place(row, k, dim(0)))
 
     def _in_lanes(self, code: Code, row: Dim, move: Callable[[Code, Dim, list[Dim]], None]) -> None:
         if self.v == 1:

@@ -54,15 +54,17 @@ class _Fft(Convolution):
         self.width, self.wide = lanes.at_most(HALF_LINE).width(self.part.bits), lanes.width(self.part.bits)
         self.fetches = lanes.crossing
         inner = product(self.after)
-        short = self.n.const is not None and self.n.const < ROWS_FROM
+        several = product(self.before).const != 1
+        short = self.n.const is not None and self.n.const < ROWS_FROM and several
         self.along_rows = inner.const == 1 and not short
         #: Transforms that run side by side.
         self.v = 1 if self.along_rows else self.width
-        if inner.const == 1 and short:
+        self.moved = inner.const == 1 and short
+        self.behind = len(self.after) if self.moved else 0
+        if self.moved:
             self.before, self.after = (), self.before
             inner = product(self.after)
         self.inner, self.outer = inner, product(self.before)
-        self.moved = axis == len(info.dims) - 1 and short
         #: What divides the length of Bluestein's passes: over rows, whole vectors in those of `END` at both ends.
         self.unit = END * max(END, self.width) if self.v == 1 else 4
         #: Which of the vectors of transforms that are in scratch memory together the code being written is about.

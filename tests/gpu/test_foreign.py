@@ -46,6 +46,11 @@ def transform_of_any_length(x: Any) -> Any:
     return np.fft.fft(x, axis=1), np.fft.fft(x[:, :-1], axis=1)
 
 
+def transforms_of_primes(x: Any) -> Any:
+    """Rader's method, whose length of 136 has a pass for 17, and columns of a prime."""
+    return np.fft.fft(x[:, :137], axis=1), np.fft.fft(x[:1, :11].reshape(11, 1), axis=0)
+
+
 def solves(a: Any) -> Any:
     return np.linalg.solve(a, a[:, :2] + 1), np.linalg.det(a)
 
@@ -94,6 +99,7 @@ CASES: dict[Callable[[Any], Any], np.ndarray] = {
     searches: X,
     transforms: WAVES,
     transform_of_any_length: np.tile(WAVES, (1, 12)),
+    transforms_of_primes: np.tile(WAVES, (1, 20))[:2],
     solves: SQUARE,
     factors: SQUARE,
     eigenvalues: SQUARE,
