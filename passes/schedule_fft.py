@@ -1,10 +1,11 @@
-"""Discrete Fourier transforms to loops: mixed radix by Stockham's method, Bluestein's for other lengths.
+"""Discrete Fourier transforms to loops: mixed radix by Stockham's method, Rader's and Bluestein's for other lengths.
 
 One transform is a sequence of passes (`fft_passes.py`) over a thread's scratch memory, real and imaginary parts apart.
 Where the transformed dim is not the innermost, some neighbouring transforms run as one whose s starts at their number.
 Rows long enough for vectors go *directly*: the first pass reads the operand, the last one writes the result.
 
-A length that has other prime factors than those in `RADICES` becomes a convolution (`fft_convolution.py`).
+Primes beyond those of `RADICES` have passes, too (`fft_primes.py`); lengths with larger ones become convolutions, of as
+many elements less one where they are primes (`fft_powers.py`), else of more (`fft_convolution.py`).
 Lengths may be known at run time only: then passes choose their radix there.  A scheduled transform is ordinary loops,
 so machine code, interpreters and threads need nothing else.
 """
