@@ -13,6 +13,7 @@ multiplies by the filter and is the first one of the way back, and the last one 
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import TypeAlias
 
 from xdsl.ir import Block, SSAValue
@@ -21,7 +22,8 @@ from ..dialects.attributes import BufferInfo
 from ..dialects.butterflies import Pair, butterfly
 from ..dialects.dims import Dim, dim, packed_strides
 from ..dialects.scalar import Value
-from .fft_passes import HALF, LEFT, SPAN, Passes, angle, times
+from .fft_passes import HALF, LEFT, SPAN, angle, times
+from .fft_powers import SUMS, Powers
 from .loop_code import Code
 
 __all__ = ["END", "Convolution", "Write"]
@@ -33,21 +35,27 @@ Write: TypeAlias = Callable[[Code], None]
 END = 8
 #: What `chirps` has: the chirp, and it turned by ``exp(-pi*i * j / M)`` and back.
 PLAIN, TURNED, BACK = range(3)
-#: The third half of the scratch memory: results of the first residue.
-SUMS = 2
 
 
-class Convolution(Passes):
+class Convolution(Powers):
     """The steps of a transform around its passes, which run twice a residue: there and back."""
 
-    #: ``[3][2][length]`` and, for a thread, the filters' transforms ``[residue]``, over twice the length.
+    #: ``[3][2][length]``.  The filters' transforms are ``[residue]``, over twice the length.
     chirps: SSAValue
-    filters: SSAValue
 
-    def _make_chirps(self, code: Code, block: Block, count: Dim, longest: Dim, data: tuple[Dim, ...]) -> None:
+    def _make_filters(self, code: Code, block: Block, longest: Dim, data: tuple[Dim, ...]) -> None:
+        """Tables, and memory for the filters of whichever convolution there is."""
+        if self.powers.const != 0:
+            self._make_powers(code, block)
+        if self.powers.const != 1:
+            self._make_chirps(code, block, longest)
+        shape = (dim(1 if self.powers.const == 1 else 2), *data)
+        self.filters = self.writer.allocate(block, BufferInfo(self.part, shape, packed_strides(shape)), "thread")
+
+    def _make_chirps(self, code: Code, block: Block, longest: Dim) -> None:
         shape = (dim(3), dim(2), longest)
         self.chirps = self.writer.allocate(block, BufferInfo(self.part, shape, packed_strides(shape)))
-        with self._angles(code, count) as (c, j):
+        with self._angles(code, (self.flag - self.powers) * self.length) as (c, j):
             chirp, (re, im) = angle(c.b, j * j % (self.n * 2), self.n * 2), angle(c.b, j, self.length * 2)
             for kind, z in (
                 (PLAIN, chirp),
@@ -56,33 +64,49 @@ class Convolution(Passes):
             ):
                 for part, value in enumerate(z):
                     c.store(c.b.cast(value, self.part), self.chirps, [dim(kind), dim(part), j])
-        shape = (dim(2), *data)
-        self.filters = self.writer.allocate(block, BufferInfo(self.part, shape, packed_strides(shape)), "thread")
 
     def _chirp(self, code: Code, kind: Dim, at: Dim, guards: tuple[Dim, ...] = ()) -> Pair:
         re, im = (code.load(self.chirps, [kind, dim(part), at], guards) for part in (0, 1))
         return re, im
 
+    def _by_method(self, code: Code, powers: Write, chirps: Write) -> None:
+        if self.powers.const is not None:
+            (powers if self.powers.const else chirps)(code)
+            return
+        code.if_(code.b.index(self.powers).equals(1), powers, chirps)
+
     # Around passes: the filter goes there only (`real` is 0), those of a row there (`back` is 0) and back
 
     def _enter_convolution(self, code: Code, row: Dim, real: Dim, residue: Dim, back: Dim) -> None:
-        def there(c: Code) -> None:
-            c.if_(
-                c.b.index(real).equals(0),
-                lambda c: self._enter_filter(c, residue),
-                lambda c: self._enter_product(c, row, residue),
-            )
+        def enter(c: Code, filter_there: Write, row_there: Write) -> None:
+            c.if_(c.b.index(real).equals(0), filter_there, row_there)
+
+        def by_chirps(c: Code) -> None:
+            enter(c, lambda c: self._enter_filter(c, residue), lambda c: self._enter_product(c, row, residue))
             if self.v == 1:
                 m = self.length // END
                 self._begin_rows(c, dim(0), lambda c, p: self._apart(c, dim(0), p, m, END))
 
-        code.if_(code.b.index(back).equals(0), there, lambda c: self._turn_around(c, residue))
+        def there(c: Code) -> None:
+            self._by_method(c, lambda c: enter(c, self._enter_roots, lambda c: self._enter_powers(c, row)), by_chirps)
+
+        def turn_around(c: Code) -> None:
+            filtered = partial(self._filtered, residue=residue)
+            self._by_method(c, lambda c: self._multiply(c, row, filtered), lambda c: self._turn_around(c, residue))
+
+        code.if_(code.b.index(back).equals(0), there, turn_around)
 
     def _leave_convolution(self, code: Code, row: Dim, real: Dim, residue: Dim, back: Dim) -> None:
         def of_row(c: Code) -> None:
-            c.if_(c.b.index(back).equals(0), lambda _: None, lambda c: self._leave_product(c, row, residue))
+            c.if_(c.b.index(back).equals(0), lambda _: None, row_back)
 
-        code.if_(code.b.index(real).equals(0), lambda c: self._keep_filter(c, residue), of_row)
+        def row_back(c: Code) -> None:
+            self._by_method(c, lambda c: self._leave_powers(c, row), lambda c: self._leave_product(c, row, residue))
+
+        def of_filter(c: Code) -> None:
+            self._by_method(c, self._keep_roots, lambda c: self._keep_filter(c, residue))
+
+        code.if_(code.b.index(real).equals(0), of_filter, of_row)
 
     # What the passes there begin with
 
@@ -115,7 +139,7 @@ class Convolution(Passes):
 
     # Between the passes there and back, whose parts are exchanged
 
-    def _filtered(self, code: Code, residue: Dim, at: Dim, lane: Dim, z: Pair) -> Pair:
+    def _filtered(self, code: Code, at: Dim, lane: Dim, z: Pair, residue: Dim) -> Pair:
         kept = self._pair(code, self.filters, [[residue, *self._part(part, at, lane)] for part in (0, 1)])
         re, im = times(code.b, z, kept)
         return im, re
@@ -127,12 +151,12 @@ class Convolution(Passes):
 
             def given(c: Code, p: Dim) -> list[Pair]:
                 there = butterfly(c.b, self._apart(c, half, p, m, END))
-                return [self._filtered(c, residue, p + m * k, dim(0), z) for k, z in enumerate(there)]
+                return [self._filtered(c, p + m * k, dim(0), z, residue) for k, z in enumerate(there)]
 
             self._begin_rows(code, half, given)
             return
         with self._elements(code, self.length) as (c, j, lane):
-            self._put(c, 0, j, lane, self._filtered(c, residue, j, lane, self._get(c, half, j, lane)))
+            self._put(c, 0, j, lane, self._filtered(c, j, lane, self._get(c, half, j, lane), residue))
 
     # What they end with
 

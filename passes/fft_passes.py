@@ -21,20 +21,25 @@ from ..dialects.types import DTYPES, DType
 from .loop_code import Code
 from .loop_writer import LoopWriter, buffer_info
 
-__all__ = ["ENDS", "I64", "Passes", "angle", "fits", "next_radix", "times"]
+__all__ = ["ENDS", "I64", "LEAST", "ROWS_FROM", "Passes", "angle", "fits", "next_radix", "times", "within"]
 
 I64 = DTYPES["i64"]
 #: Radices whose first pass runs in vectors, and whose last may write the result; the others are first in few lengths.
 ENDS = (8, 4, 3, 5)
-#: Cells of a thread: what is left of the length, s, and which half of the scratch memory holds the data.
-LEFT, SPAN, HALF = 0, 1, 2
+#: Lengths whose batches run along one transform, where that dim is the innermost.
+ROWS_FROM = 32
+#: Where the search for a prime beyond `RADICES` begins.
+LEAST = 11
+#: Cells of a thread: what is left of the length, s, which half of the scratch memory holds the data, a prime.
+LEFT, SPAN, HALF, PRIME = range(4)
 #: What s is in most second passes over rows.
 SECOND = max(ENDS)
 
 
 def next_radix(left: int) -> int:
-    """The radix of the next pass where so much is left of a length: 16 is 4 times 4."""
-    return next(r for r in RADICES if left % r == 0 and not (r == 8 and left == 16))
+    """The radix of the next pass where so much is left of a length: 16 is 4 times 4; other primes come last."""
+    radix = next((r for r in RADICES if left % r == 0 and not (r == 8 and left == 16)), 0)
+    return radix or next(p for p in range(LEAST, left + 1, 2) if left % p == 0)
 
 
 def fits(b: BodyBuilder, left: Value, radix: int) -> Value:
@@ -67,8 +72,9 @@ class Passes:
     side: Dim
     inverse: bool
     along_rows: bool
-    #: Whether the transformed dim comes behind those `inner` ones.
+    #: Whether the transformed dim comes behind those `inner` ones, and how many of one element come behind it then.
     moved: bool
+    behind: int
     #: Which of the vectors of transforms that are in scratch memory together the code being written is about.
     member: Dim
     length: Dim
@@ -105,7 +111,9 @@ class Passes:
         if self.along_rows:
             return [*unravel(row, self.before), j, *(dim(0) for _ in self.after)]
         inside = unravel(self._inside(row, lane), self.after)
-        return [*inside, j] if self.moved else [*unravel(row // self.groups, self.before), j, *inside]
+        if self.moved:
+            return [*inside, j, *(dim(0) for _ in range(self.behind))]
+        return [*unravel(row // self.groups, self.before), j, *inside]
 
     def _inside(self, row: Dim, lane: Dim) -> Dim:
         """The number of a transform side by side among those inside the dim."""
@@ -134,15 +142,22 @@ class Passes:
         left = self.inner - row % self.groups * self.side
         return minimum(self.together, (left + (self.v - 1)) // self.v)
 
-    def _cross(self, code: Code, row: Dim, together: int, move: Callable[[Code, Dim, Dim, list[Dim]], None]) -> None:
-        """``move(block, position, lane, guards)`` for all elements of a row's transforms, neighbours in a row."""
+    def _cross(
+        self, code: Code, row: Dim, together: int, move: Callable[[Code, Dim, Dim, list[Dim]], None],
+        count: Dim | None = None,
+    ) -> None:  # fmt: skip
+        """``move(block, position, lane, guards)`` for all elements of a row's transforms, neighbours in a row.
+
+        `count` is how many a transform has, where not as many as the length says.
+        """
+        count = self.n if count is None else count
         if self.v == 1:
-            with self._elements(code, self.n) as (c, j, lane):
+            with self._elements(code, count) as (c, j, lane):
                 move(c, j, lane, [])
             return
 
         def all_of(code: Code, members: Dim | int, copies: int, is_there: bool) -> None:
-            with code.for_(0, self.n) as (middle, j), middle.for_(0, members, 1, copies) as (each, member):
+            with code.for_(0, count) as (middle, j), middle.for_(0, members, 1, copies) as (each, member):
                 with each.for_(0, self.v, self.width) as (c, lane):
                     self.member = member
                     move(c, j, lane, [] if is_there else self._there(row, lane))
@@ -228,24 +243,45 @@ class Passes:
         return more & ~(last & code.b.index(self.direct).equals(1))
 
     def _choose(self, code: Code, radices: Sequence[int]) -> None:
-        """The first radix that divides what is left of the length."""
-        radix, *others = radices
+        """The first radix that divides what is left of the length, else its least prime."""
+
+        def run(c: Code, radix: int | Dim) -> None:
+            rest, span = c.bind(c.load(self.cells, [dim(LEFT)])) // radix, c.bind(c.load(self.cells, [dim(SPAN)]))
+            self._pass(c, radix, c.bound(rest * self.kept), span)
+            c.store(c.b.index(rest), self.cells, [dim(LEFT)])
+            c.store(c.b.index(span * radix), self.cells, [dim(SPAN)])
+
         left = code.load(self.cells, [dim(LEFT)])
-
-        def run(c: Code) -> None:
-            rest, span = c.load(self.cells, [dim(LEFT)]) / radix, c.load(self.cells, [dim(SPAN)])
-            self._pass(c, radix, c.bind(rest * c.b.index(self.kept)), c.bind(span))
-            c.store(rest, self.cells, [dim(LEFT)])
-            c.store(span * radix, self.cells, [dim(SPAN)])
-
-        if not others:
-            run(code)
+        if not radices:
+            code.store(code.b.constant(LEAST, I64), self.cells, [dim(PRIME)])
+            code.while_(
+                lambda c: c.b.rem(c.load(self.cells, [dim(LEFT)]), c.load(self.cells, [dim(PRIME)])).differs(0),
+                lambda c: c.store(c.load(self.cells, [dim(PRIME)]) + 2, self.cells, [dim(PRIME)]),
+            )
+            run(code, code.bind(code.load(self.cells, [dim(PRIME)])))
             return
-        code.if_(fits(code.b, left, radix), run, lambda c: self._choose(c, others))
+        radix, *others = radices
+        code.if_(fits(code.b, left, radix), lambda c: run(c, radix), lambda c: self._choose(c, others))
 
-    def _pass(self, code: Code, radix: int, m: Dim, s: Dim) -> None:
+    def _prime(self, code: Code, radix: Dim, m: Dim, s: Dim, source: Dim, target: Dim, wide: bool) -> None:
+        raise NotImplementedError
+
+    def _pass(self, code: Code, radix: int | Dim, m: Dim, s: Dim) -> None:
         half = code.load(self.cells, [dim(HALF)])
         source, target = code.bind(half), code.bind(1 - half)
+        if radix not in RADICES:
+            by, is_long = dim(radix), s.const is None or s.const >= self.wide
+
+            def of_prime(c: Code, wide: bool) -> None:
+                self._prime(c, by, m, s, source, target, wide)
+
+            if self.v > 1 or s.const is not None:
+                of_prime(code, is_long)
+            else:
+                is_wide = code.b.index(s) >= self.wide
+                code.if_(is_wide, lambda c: of_prime(c, True), lambda c: of_prime(c, False))
+            return
+        assert isinstance(radix, int)
 
         def first(c: Code) -> None:
             self._first(c, radix, m, source, target, self.wide, lambda each, p: self._apart(each, source, p, m, radix))
@@ -263,7 +299,7 @@ class Passes:
         if self.v > 1:
             wide(code)
         elif s.const is not None:
-            at_first = s.const == 1 and (m.const or 0) >= self.wide
+            at_first = s.const == 1 and radix == self.radix.const and (m.const or 0) >= self.wide
             second = s.const == SECOND
             (first if at_first else spread if second else wide if s.const >= self.wide else narrow)(code)
         else:
@@ -327,7 +363,7 @@ class Passes:
             with self._along(middle, s, wide) as (c, q, lane):
                 given = [self._get(c, source, q + s * (p + m * k), lane) for k in range(radix)]
                 for k, z in enumerate(butterfly(c.b, given)):
-                    turned = times(c.b, z, _in(c, factors[k - 1])) if k else z
+                    turned = times(c.b, z, within(c, factors[k - 1])) if k else z
                     self._put(c, target, q + s * (p * radix + k), lane, turned)
         code.store(code.b.index(target), self.cells, [dim(HALF)])
 
@@ -396,7 +432,7 @@ class Passes:
         one_of(code, ENDS)
 
 
-def _in(code: Code, z: Pair) -> Pair:
+def within(code: Code, z: Pair) -> Pair:
     """Values of an enclosing block, for the builder of an inner one."""
     re, im = (Value(code.b, x.ref, x.dtype) for x in z)
     return re, im

@@ -69,9 +69,19 @@ class Code:
         self, lower: Dim | int, upper: Dim | int, first: Value, step: Callable[[Code, Dim, Value], Value]
     ) -> Value:
         """A loop that carries a value: the last one of ``value = step(block, iterator, value)``."""
+        (last,) = self.folds(lower, upper, [first], lambda c, i, values: [step(c, i, values[0])])
+        return last
+
+    def folds(
+        self, lower: Dim | int, upper: Dim | int, first: Sequence[Value],
+        step: Callable[[Code, Dim, list[Value]], Sequence[Value]],
+    ) -> list[Value]:  # fmt: skip
+        """A loop that carries some values."""
         inner, iterator = self.inner(), self.writer.fresh()
-        carried = inner.block.insert_arg(first.ref.type, 0)
-        inner.block.add_op(loop.YieldOp(step(inner, iterator, inner.b.wrap(carried, first.dtype)).ref))
-        made = loop.ForOp(str(iterator), lower, upper, inner.block, inits=[first.ref])
+        carried = [
+            inner.b.wrap(inner.block.insert_arg(value.ref.type, k), value.dtype) for k, value in enumerate(first)
+        ]
+        inner.block.add_op(loop.YieldOp(*(value.ref for value in step(inner, iterator, carried))))
+        made = loop.ForOp(str(iterator), lower, upper, inner.block, inits=[value.ref for value in first])
         self.block.add_op(made)
-        return self.b.wrap(made.outs[0], first.dtype)
+        return [self.b.wrap(out, value.dtype) for out, value in zip(made.outs, first)]

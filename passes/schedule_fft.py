@@ -1,10 +1,11 @@
-"""Discrete Fourier transforms to loops: mixed radix by Stockham's method, Bluestein's for other lengths.
+"""Discrete Fourier transforms to loops: mixed radix by Stockham's method, Rader's and Bluestein's for other lengths.
 
 One transform is a sequence of passes (`fft_passes.py`) over a thread's scratch memory, real and imaginary parts apart.
 Where the transformed dim is not the innermost, some neighbouring transforms run as one whose s starts at their number.
 Rows long enough for vectors go *directly*: the first pass reads the operand, the last one writes the result.
 
-A length that has other prime factors than those in `RADICES` becomes a convolution (`fft_convolution.py`).
+Primes beyond those of `RADICES` have passes, too (`fft_primes.py`); lengths with larger ones become convolutions, of as
+many elements less one where they are primes (`fft_powers.py`), else of more (`fft_convolution.py`).
 Lengths may be known at run time only: then passes choose their radix there.  A scheduled transform is ordinary loops,
 so machine code, interpreters and threads need nothing else.
 """
@@ -14,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from xdsl.ir import Block, SSAValue
+from xdsl.ir import Block
 
 from ..dialects import kernel, loop
 from ..dialects.attributes import BufferInfo
@@ -23,20 +24,16 @@ from ..dialects.dims import Dim, dim, maximum, minimum, packed_strides
 from ..dialects.index_map import product
 from ..dialects.types import DType
 from .fft_convolution import END, Convolution, Write
-from .fft_passes import ENDS, I64, SECOND, angle, fits, next_radix
+from .fft_passes import ENDS, I64, ROWS_FROM, SECOND, angle, fits, next_radix
 from .loop_code import Code
 from .loop_writer import LoopWriter, buffer_info
 from .schedule_map import Lanes
 
 __all__ = ["schedule_fft"]
 
-#: Lengths whose batches run along one transform, where that dim is the innermost.
-ROWS_FROM = 32
 #: The bits of vectors of transforms side by side, which are read and written with lanes exchanged, and for which
 #: lengths are chosen.  Passes over rows go through scratch memory in vectors of as many bits as there are.
 HALF_LINE = 256
-#: The primes of `RADICES`.
-PRIMES = (2, 3, 5, 7)
 #: Vectors of neighbouring transforms that are read and written together: so many cache lines in a row.
 TOGETHER = 4
 
@@ -44,14 +41,6 @@ TOGETHER = 4
 def schedule_fft(writer: LoopWriter, op: kernel.ForeignOp, block: Block, lanes: Lanes) -> None:
     """Loops for ``fft``: parameters ``axis``, ``sign`` (of the exponent) and ``has_fma``."""
     _Fft(writer, op, lanes).emit(block)
-
-
-def _rough(n: int) -> int:
-    """What the primes of `RADICES` leave of a number."""
-    for prime in PRIMES:
-        while n and n % prime == 0:
-            n //= prime
-    return n
 
 
 class _Fft(Convolution):
@@ -66,28 +55,28 @@ class _Fft(Convolution):
         self.width, self.wide = lanes.at_most(HALF_LINE).width(self.part.bits), lanes.width(self.part.bits)
         self.fetches = lanes.crossing
         inner = product(self.after)
-        short = self.n.const is not None and self.n.const < ROWS_FROM
+        several = product(self.before).const != 1
+        short = self.n.const is not None and self.n.const < ROWS_FROM and several
         self.along_rows = inner.const == 1 and not short
         #: Transforms that run side by side.
         self.v = 1 if self.along_rows else self.width
-        if inner.const == 1 and short:
+        self.moved = inner.const == 1 and short
+        self.behind = len(self.after) if self.moved else 0
+        if self.moved:
             self.before, self.after = (), self.before
             inner = product(self.after)
         self.inner, self.outer = inner, product(self.before)
-        self.moved = axis == len(info.dims) - 1 and short
         #: What divides the length of Bluestein's passes: over rows, whole vectors in those of `END` at both ends.
         self.unit = END * max(END, self.width) if self.v == 1 else 4
         #: Which of the vectors of transforms that are in scratch memory together the code being written is about.
         self.member = dim(0)
-        n = self.n.const
-        self.bluestein: bool | None = None if n is None else _rough(n) > 1
 
     # What is known before the loop over transforms
 
     def emit(self, block: Block) -> None:
         code = Code(self.writer, block, self.op.params["has_fma"])
         longest = self._longest()
-        self.length, self.flag = self._lengths(code)
+        self._set_length(code)
         # The last pass of Bluestein's adds to the first residue's results, so no element may come twice: longer vectors
         # only where all of them are whole.
         self.end = self.wide if self.length.const and self.length.const % (END * self.wide) == 0 else self.width
@@ -102,8 +91,9 @@ class _Fft(Convolution):
         with self._angles(code, self.length) as (c, k):
             for part, value in enumerate(angle(c.b, k, self.length)):
                 c.store(c.b.cast(value, self.part), self.table, [dim(part), k])
+        self._make_primes(code)
         self.direct = dim(0)
-        self.kept = 1 + self.flag * (END - 1) if self.v == 1 else dim(1)
+        self.kept = 1 + (self.flag - self.powers) * (END - 1) if self.v == 1 else dim(1)
         if self.v == 1:
             self.turned = self.writer.allocate(block, table)
             self._turn(code)
@@ -111,55 +101,12 @@ class _Fft(Convolution):
             self._spread(code)
         # Side by side, the parts of a place share a cache line, so that places a power of two apart evict nothing.
         data = (dim(2), longest) if self.v == 1 else (longest, dim(2), dim(self.v))
-        halves = (dim(self.most), dim(2 if self.bluestein is False else 3), *data)
+        halves = (dim(self.most), dim(2 if self.flag.const == 0 else 3), *data)
         self.scratch = self.writer.allocate(block, BufferInfo(self.part, halves, packed_strides(halves)), "thread")
-        if self.bluestein is not False:
-            self._make_chirps(code, block, self.flag * self.length, longest, data)
+        if self.flag.const != 0:
+            self._make_filters(code, block, longest, data)
         self.cells = self.writer.allocate(block, BufferInfo(I64, (dim(4),), (dim(1),)), "thread")
         self._transforms(code)
-
-    def _longest(self) -> Dim:
-        if self.bluestein is False:
-            return self.n
-        if self.n.const is not None:
-            units = -(-self.n.const // self.unit)
-            return dim(self.unit * next(k for k in range(units, 2 * units + 1) if _rough(k) == 1))
-        return maximum(self.unit, self.n * 2)
-
-    def _lengths(self, code: Code) -> tuple[Dim, Dim]:
-        """The length that passes transform, and whether it is Bluestein's (1) or the transform's own (0).
-
-        The former is the least of so many units that has no other primes than radices have; a power of two is one.
-        """
-        if self.bluestein is not None:
-            return (self._longest() if self.bluestein else self.n), dim(int(self.bluestein))
-        cell = self.writer.allocate(code.block, BufferInfo(I64, (dim(2),), (dim(1),)))
-        rest, units = [dim(0)], [dim(1)]
-        code.store(code.b.index(self.n), cell, rest)
-        self._make_rough(code, cell, rest)
-        flag = code.b.cast(code.load(cell, rest) > 1, I64)
-        code.store(code.b.index((self.n + (self.unit - 1)) // self.unit), cell, units)
-        code.store(code.b.select(flag.differs(0), code.load(cell, units), code.b.constant(1, I64)), cell, rest)
-
-        def more(c: Code) -> None:
-            c.store(c.load(cell, units) + 1, cell, units)
-            c.store(c.load(cell, units), cell, rest)
-
-        def attempt(c: Code) -> None:
-            self._make_rough(c, cell, rest)
-            c.if_(c.load(cell, rest) > 1, more, lambda _: None)
-
-        code.while_(lambda c: c.load(cell, rest) > 1, attempt)
-        length = code.b.select(flag.differs(0), code.load(cell, units) * self.unit, code.b.index(self.n))
-        return code.bind(length), code.bind(flag)
-
-    def _make_rough(self, code: Code, cell: SSAValue, at: list[Dim]) -> None:
-        """`_rough` of a number in a cell."""
-        for prime in PRIMES:
-            code.while_(
-                lambda c, prime=prime: c.load(cell, at).differs(0) & c.b.rem(c.load(cell, at), prime).equals(0),
-                lambda c, prime=prime: c.store(c.load(cell, at) / prime, cell, at),
-            )
 
     def _turn(self, code: Code) -> None:
         """The factors of the first pass side by side, as its vectors take them: that of ``p*k`` at ``[k][p]``."""
@@ -167,7 +114,9 @@ class _Fft(Convolution):
         if self.length.const is not None:
             first = next_radix(self.length.const)
             self.radix = dim(first if first in ENDS else 1)
-            self.direct = dim(int(not self.bluestein and first in ENDS and self.length.const >= max(ENDS) * self.wide))
+            self.direct = dim(
+                int(self.flag.const == 0 and first in ENDS and self.length.const >= max(ENDS) * self.wide)
+            )
         else:
             radix = code.b.constant(1, I64)
             for r in reversed(RADICES):
@@ -187,6 +136,7 @@ class _Fft(Convolution):
         if self.length.const is not None:
             left = rest.const or 1
             radix = dim(next_radix(left) if left > 1 and self.radix.const == SECOND else 1)
+            radix = radix if radix.const in RADICES else dim(1)
         else:
             left, chosen = code.b.index(rest), code.b.constant(1, I64)
             for r in reversed(RADICES):
@@ -215,14 +165,14 @@ class _Fft(Convolution):
 
     def _one(self, code: Code, row: Dim, start: Dim) -> None:
         """One transform; that before the `start` of a chunk is of Bluestein's filter."""
-        if self.bluestein is False:
+        if self.flag.const == 0:
             self._enter_plain(code, row)
             with self._members(code, self._count(row)) as c:
                 self._passes(c)
             self._leave_plain(code, row)
             return
         real = minimum(row - start + 1, 1)
-        with code.for_(0, 1 + self.flag * (real * 2 + 1)) as (c, phase):
+        with code.for_(0, 1 + self.flag * ((real + 1) * (2 - self.powers) - 1)) as (c, phase):
             residue, back = c.bound(phase // (real + 1)), c.bound(phase % (real + 1))
             self._by_kind(
                 c, lambda c: self._enter_plain(c, row), lambda c: self._enter_convolution(c, row, real, residue, back)

@@ -10,13 +10,14 @@ import scipy.fft
 
 import txc
 from txc.compiler.diagnostics import TxcError
+from txc.passes.fft_lengths import by_powers, passes_take, primitive_root
 
 from ..codegen.harness import chunks_of
 
 RNG = np.random.default_rng(1)
-#: One, primes, powers of each radix and their products, primes for Bluestein's method.
-SIZES = [1, 2, 3, 4, 5, 6, 7, 8, 9, 11, 12, 15, 16, 17, 25, 27, 31, 32, 49, 60, 64, 77, 97, 100, 128, 210, 243, 256,
-         343, 512, 521, 625, 1000, 1009, 1024]  # fmt: skip
+#: One, primes, powers of each radix and their products, primes for Rader's method (137, 521, 1009) and Bluestein's.
+SIZES = [1, 2, 3, 4, 5, 6, 7, 8, 9, 11, 12, 15, 16, 17, 22, 25, 27, 31, 32, 49, 60, 64, 77, 88, 97, 100, 121, 128, 131,
+         137, 143, 210, 243, 256, 286, 343, 512, 521, 625, 1000, 1009, 1019, 1024]  # fmt: skip
 
 
 def numbers(shape: Any, kind: Any) -> np.ndarray:
@@ -53,7 +54,7 @@ def test_any_size(forward: dict[int, Any], n: int, axis: int):
     assert error(got, exact) <= 2 * error(reference, exact) + 1e-7
 
 
-@pytest.mark.parametrize("n", [60, 97, 128])
+@pytest.mark.parametrize("n", [60, 97, 128, 137, 176])
 def test_double_precision(n: int):
     x = numbers((n, 11), np.complex128)
     exact = direct(x, 0)
@@ -83,6 +84,14 @@ def test_rows_are_shared_between_threads():
         x, y = numbers((256, n), np.complex64), np.zeros((256, n), np.complex64)
         assert chunks_of(text, [x, y], [256, n]) == [pieces]
         assert np.allclose(y, np.fft.fft(x), atol=1e-4)
+
+
+@pytest.mark.parametrize("shape", [(11, 1), (5, 8, 1, 1)])
+def test_dims_of_one_element_behind_a_short_length(shape: tuple[int, ...]) -> None:
+    x = numbers(shape, np.complex64)
+    axis = x.ndim // 3
+    for f in (lambda x: np.fft.fft(x.reshape(shape), axis=axis), lambda x: np.fft.fft(x, axis=axis)):
+        assert np.allclose(txc.jit(f)(x), np.fft.fft(x, axis=axis), atol=1e-4)
 
 
 def test_no_transforms_and_a_column_major_tensor():
@@ -136,7 +145,7 @@ def test_the_language_has_transforms():
         assert np.allclose(a, b, atol=1e-4)
 
 
-@pytest.mark.parametrize("shape", [(2, 48), (2, 37), (3, 7)])
+@pytest.mark.parametrize("shape", [(2, 48), (2, 37), (3, 7), (1, 88)])
 def test_every_stage_gives_the_same_bits(shape: tuple[int, int]):
     from txc.compiler.frontend.trace import Trace
     from txc.compiler.interpret.bisect import bisect
@@ -165,7 +174,7 @@ def test_errors(function: Any, message: str):
         txc.jit(function)(numbers((2, 4), np.complex64))
 
 
-@pytest.mark.parametrize("n", [12, 11])
+@pytest.mark.parametrize("n", [12, 11, 131])
 @pytest.mark.parametrize("static", [True, False])
 def test_neighbours_do_not_matter(n: int, static: bool) -> None:
     """Columns come and go by several vectors; the last ones are fewer, and each has the bits that it has alone."""
@@ -184,9 +193,12 @@ def test_neighbours_do_not_matter(n: int, static: bool) -> None:
             np.testing.assert_array_equal(got[:, k : k + 1], alone(np.ascontiguousarray(x[:, k : k + 1])))
 
 
-@pytest.mark.parametrize("n", [8, 64, 70, 96, 112, 125])
+@pytest.mark.parametrize("n", [8, 64, 70, 96, 98, 112, 125, 686])
 def test_a_length_known_or_not_gives_the_same_bits(n: int) -> None:
-    """Directly from the operand (all but 8) and to the result (64, 96, 125), or by way of scratch memory."""
+    """Directly from the operand (all but 8) and to the result (64, 96, 125), or by way of scratch memory.
+
+    98 and 686 begin with a radix (2) whose first pass has no table of its own.
+    """
     x = numbers((3, 2, n), np.complex64)
     got = txc.jit(lambda x: np.fft.fft(x.reshape(3, 2, n)))(x)
     np.testing.assert_array_equal(got, txc.jit(lambda x: np.fft.fft(x))(x))
@@ -194,24 +206,47 @@ def test_a_length_known_or_not_gives_the_same_bits(n: int) -> None:
     assert error(got, np.fft.fft(x.astype(np.complex128))) < 2e-7
 
 
-@pytest.mark.parametrize("n", [37, 127, 521, 1009])
-def test_bluesteins_length_known_or_not_gives_the_same_bits(n: int) -> None:
-    """Lengths of 64, 128, 9 times 64 and 16 times 64 elements a residue (of 128 where vectors are longer)."""
+@pytest.mark.parametrize("n", [37, 88, 127, 131, 137, 286, 509, 521, 620, 1009])
+def test_a_rough_length_known_or_not_gives_the_same_bits(n: int) -> None:
+    """Bluestein's lengths of 64, 128 and 8 times 64 elements a residue, Rader's of 136, 520 and 1008, and 88 and 620.
+
+    Columns have passes for 88, 286 and 620, and 37, 127 and 131 are other methods' there.
+    """
     x = numbers((9, n), np.complex64)
     got = txc.jit(lambda x: np.fft.fft(x.reshape(9, n)))(x)
     any_length = txc.jit(lambda x: np.fft.fft(x))
     np.testing.assert_array_equal(got, any_length(x))
     np.testing.assert_array_equal(got[8:], any_length(np.repeat(x, 2, axis=1)[8:, ::2]))
     exact = np.fft.fft(x.astype(np.complex128))
-    assert error(got, exact) <= 2 * error(np.asarray(scipy.fft.fft(x)), exact) + 1e-7
-    columns = txc.jit(lambda x: np.fft.fft(x, axis=0))(np.ascontiguousarray(x.T))
-    assert error(columns.T, exact) <= 2 * error(np.asarray(scipy.fft.fft(x)), exact) + 1e-7
+    bound = 2 * error(np.asarray(scipy.fft.fft(x)), exact) + 1e-7
+    assert error(got, exact) <= bound
+    x = np.ascontiguousarray(x.T)
+    columns = txc.jit(lambda x: np.fft.fft(x, axis=0))(x)
+    assert error(columns.T, exact) <= bound
+    np.testing.assert_array_equal(columns, txc.jit(lambda x: np.fft.fft(x.reshape(n, 9), axis=0))(x))
 
 
-@pytest.mark.parametrize("n", [64, 120, 125, 192, 448, 521, 1000, 1009, 1024])
+def test_which_lengths_have_passes() -> None:
+    """Rows need vectors before their large primes, and by powers a first pass of whole vectors."""
+    rows = {n for n in range(1, 400) if passes_take(n, True)}
+    columns = {n for n in range(1, 400) if passes_take(n, False)}
+    assert {8, 31, 88, 8 * 31}.issubset(rows) and not {37, 44, 121, 131, 286} & rows
+    assert {37, 44, 121, 127, 286} <= columns and not {131, 2 * 131} & columns
+    assert [n for n in range(100, 400) if by_powers(n, True)] == [137, 193, 233, 241, 257, 281, 313, 337, 353]
+    assert by_powers(131, False) and not by_powers(133, False) and not by_powers(131, True)
+
+
+@pytest.mark.parametrize("n", [131, 137, 1009])
+def test_primitive_roots(n: int) -> None:
+    root = primitive_root(n)
+    assert len({pow(root, k, n) for k in range(n - 1)}) == n - 1
+    assert all(len({pow(g, k, n) for k in range(n - 1)}) < n - 1 for g in range(2, root))
+
+
+@pytest.mark.parametrize("n", [64, 88, 120, 125, 137, 192, 448, 509, 521, 620, 1000, 1009, 1024])
 @pytest.mark.parametrize("static", [True, False])
 def test_longer_vectors_give_the_same_bits(n: int, static: bool) -> None:
-    """Second passes of all radices, whole vectors and some left, and Bluestein's residues with both."""
+    """Second passes of all radices, whole vectors and some left, and convolutions with both."""
     x = numbers((3, n), np.complex64)
     results = [
         txc.jit(
@@ -230,8 +265,11 @@ def test_lines_of_results_are_asked_for_on_processors() -> None:
         assert ("loop.prefetch" in text) == asked
 
 
-def test_bluesteins_transform_in_place() -> None:
-    """The operand's memory is the result's: both residues read the row before any of it is written."""
-    x = numbers((40, 97), np.complex64)
+@pytest.mark.parametrize("n", [97, 137])
+def test_convolutions_in_place(n: int) -> None:
+    """The operand's memory is the result's: all of a row is read before any of it is written."""
+    x = numbers((40, n), np.complex64)
     expected = np.fft.fft2(x.astype(np.complex128))
     assert error(txc.jit(lambda x: np.fft.fft2(x))(x), expected) < 1e-6
+    inverse = np.fft.ifft2(x.astype(np.complex128))
+    assert error(txc.jit(lambda x: np.fft.ifft2(x))(x), inverse) < 1e-6
