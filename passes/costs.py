@@ -195,6 +195,10 @@ class Costs:
 
         return steps if work.bits == 32 and slowest(steps) < slowest(work) else work
 
+    def of_steps(self, roots: int) -> int:
+        """Operations that so many roots take by steps besides themselves."""
+        return (_STEPS - 1) * roots
+
     def waits_for_memory(self, work: Work) -> bool:
         """Whether a point waits for operands that no cache holds, rather than for arithmetic."""
         return self.computing(work.arithmetic, work.bits) <= self.moving(work.bytes, near=False)
