@@ -73,7 +73,7 @@ class Machine:
     shared_rate: float = 80.0
     ahead: float = 4 << 10
     arithmetic: float = 40.0
-    division: float = 10.0
+    division: float = 5.0
     handover: float = 2048.0
     block_memory: float = 48 << 10
 
