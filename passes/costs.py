@@ -56,6 +56,7 @@ class Machine:
     * `cache1`, `cache2`, `cache3`, `line`, `page`: bytes; `registers`: of vectors.
     * `near_rate`, `far_rate`: bytes that a copy reads and writes where the second cache holds them (block memory does),
       where none does; `shared_rate`: bytes that are read of what many read at the same time (of the second cache).
+    * `ahead`: bytes that memory sends while it answers.
     * `arithmetic`: f32 additions and multiplications; `division`: f32 divisions and square roots, on a port of theirs.
     * `handover`: nanoseconds until another thread works and is done, so often asleep as awake (a launch).
     * `block_memory`: bytes that threads can share (of a GPU, those of a block).
@@ -70,8 +71,9 @@ class Machine:
     near_rate: float = 80.0
     far_rate: float = 16.0
     shared_rate: float = 80.0
+    ahead: float = 4 << 10
     arithmetic: float = 40.0
-    division: float = 10.0
+    division: float = 5.0
     handover: float = 2048.0
     block_memory: float = 48 << 10
 
@@ -200,6 +202,10 @@ class Costs:
 
         return steps if work.bits == 32 and slowest(steps) < slowest(work) else work
 
+    def of_steps(self, roots: int) -> int:
+        """Operations that so many roots take by steps besides themselves."""
+        return (_STEPS - 1) * roots
+
     def waits_for_memory(self, work: Work) -> bool:
         """Whether a point waits for operands that no cache holds, rather than for arithmetic."""
         return self.computing(work.arithmetic, work.bits) <= self.moving(work.bytes, near=False)
@@ -282,6 +288,11 @@ class Costs:
         A quarter of the last cache, where both kinds of stores take the same time (`benchmarks/NOTES.md`).
         """
         return int(self.machine.cache3) // 4
+
+    def ahead(self, streams: int) -> int:
+        """How far in front of a loop lines are asked for, of each of so many streams: whole ones, four at least."""
+        line = int(self.machine.line)
+        return max(4, int(self.machine.ahead) // max(1, streams) // line) * line
 
     def streams(self, operations: float) -> bool:
         """Whether what a body of so many operations writes may go past the caches.

@@ -23,6 +23,7 @@ from .kernel_figures import kernel_label
 from .locations import carry_loc
 from .memory import LoopRange, aligned_bytes
 from .remarks import listening, remark
+from .square_roots import BY_STEPS
 from .work import bytes_of, operations_and_chain, time_of
 
 __all__ = ["Access", "LoopWriter", "Point", "accesses", "body_cost", "bound", "buffer_info", "either", "slice_of"]
@@ -150,7 +151,9 @@ class LoopWriter:
 
     def copies(self, nest: kernel.GenericOp, along: set[Sym]) -> int:
         """Copies of a nest's body, unrolled in the loop over `along`; what does not change there runs before it."""
-        return self.costs.copies(*operations_and_chain(_changing(nest, along)))
+        ops = _changing(nest, along)
+        operations, chain = operations_and_chain(ops)
+        return self.costs.copies(operations + self.costs.of_steps(sum(BY_STEPS in op.attributes for op in ops)), chain)
 
     @contextmanager
     def only_where(self, excess: Dim) -> Iterator[None]:

@@ -18,7 +18,7 @@ from ..dialects.index_map import IndexMap
 from .loop_writer import LoopWriter, bound, buffer_info
 from .schedule_map import Lanes
 
-__all__ = ["Panels", "panels_of"]
+__all__ = ["Panels", "in_tiles", "panels_of"]
 
 
 @dataclass(frozen=True)
@@ -47,25 +47,27 @@ class Panels:
             i, j, body = self.writer.fresh(), self.writer.fresh(), Block()
             read = loop.LoadOp(source, [at + i, j])
             body.add_ops([read, loop.StoreOp(read.result, panel, [i, j]), loop.YieldOp()])
-            block.add_op(self._tiles(i, j, stop - at, body, lanes.width(info.dtype.part.bytes * 8)))
+            width = lanes.width(info.dtype.part.bytes * 8)
+            block.add_op(in_tiles(self.writer, i, j, (stop - at, self.columns), body, width))
             operands[number] = panel
             (k,) = (sym(f"d{n}") for n in range(maps[number].rank))
             maps[number] = IndexMap(maps[number].extents, (dim(0), k - at * self.columns))
         self.nest.operands = operands
         self.nest.attributes["in_maps"] = ArrayAttr([map_attr(m) for m in maps])
 
-    def _tiles(self, i: Dim, j: Dim, rows: Dim, body: Block, width: int) -> Operation:
-        """Loops over rows and columns by tiles; as many rows side by side as a vector has lanes."""
-        start, band, span = self.writer.fresh(), self.writer.fresh(), self.writer.costs.tile
-        made = loop.ForOp(str(j), start, minimum(self.columns, start + span), body, vector=width, unroll=1)
-        for iterator, lower, upper, step, unroll in (
-            (i, band, minimum(rows, band + span), 1, width), (start, dim(0), self.columns, span, 1),
-            (band, dim(0), rows, span, 1),
-        ):  # fmt: skip
-            inner = Block()
-            inner.add_ops([made, loop.YieldOp()])
-            made = loop.ForOp(str(iterator), lower, upper, inner, step=step, unroll=unroll)
-        return made
+
+def in_tiles(writer: LoopWriter, i: Dim, j: Dim, sizes: tuple[Dim, Dim], body: Block, width: int) -> Operation:
+    """Loops over rows and columns by tiles; as many rows side by side as a vector has lanes."""
+    (rows, columns), start, band, span = sizes, writer.fresh(), writer.fresh(), writer.costs.tile
+    made = loop.ForOp(str(j), start, minimum(columns, start + span), body, vector=width, unroll=1)
+    for iterator, lower, upper, step, unroll in (
+        (i, band, minimum(rows, band + span), 1, width), (start, dim(0), columns, span, 1),
+        (band, dim(0), rows, span, 1),
+    ):  # fmt: skip
+        inner = Block()
+        inner.add_ops([made, loop.YieldOp()])
+        made = loop.ForOp(str(iterator), lower, upper, inner, step=step, unroll=unroll)
+    return made
 
 
 def panels_of(writer: LoopWriter, nest: kernel.GenericOp) -> Panels | None:

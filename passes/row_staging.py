@@ -18,13 +18,13 @@ from .contraction import Factors, factors_of, multiplied
 from .loop_writer import buffer_info
 
 __all__ = [
-    "are_separable", "factors_along", "handed_on", "in_place", "is_of_row", "placed", "separated",
-    "with_rows_loaded_once",
+    "RowUse", "are_separable", "factors_along", "handed_on", "in_place", "is_of_row", "placed", "separated",
+    "uses_of_rows", "with_rows_loaded_once",
 ]  # fmt: skip
 
 
 @dataclass(frozen=True)
-class _Use:
+class RowUse:
     """An input of a nest, by its number, that is read at places which each are one iterator."""
 
     nest: int
@@ -40,7 +40,7 @@ def with_rows_loaded_once(nests: Sequence[kernel.GenericOp], shared: int) -> lis
     stored = {v for nest in nests for v in nest.outs}
     loads: list[kernel.GenericOp] = []
     for value in dict.fromkeys(v for nest in nests for v in nest.ins):
-        uses = _uses(nests, shared, value)
+        uses = uses_of_rows(nests, shared, value)
         if (
             value in stored
             or len(uses) < 2
@@ -60,9 +60,9 @@ def with_rows_loaded_once(nests: Sequence[kernel.GenericOp], shared: int) -> lis
     return [*loads, *made]
 
 
-def _uses(nests: Sequence[kernel.GenericOp], shared: int, value: SSAValue) -> list[_Use]:
+def uses_of_rows(nests: Sequence[kernel.GenericOp], shared: int, value: SSAValue) -> list[RowUse]:
     """The inputs of the nests that are elements of a row of a value."""
-    found: list[_Use] = []
+    found: list[RowUse] = []
     for at, nest in enumerate(nests):
         operands = list(zip(nest.ins, nest.maps_in()))[: len(nest.ins) - nest.n_post]
         for number, (used, index) in enumerate(operands):
@@ -72,11 +72,11 @@ def _uses(nests: Sequence[kernel.GenericOp], shared: int, value: SSAValue) -> li
             extents = {Sym(f"d{i}"): e for i, e in enumerate(nest.extents.data)}
             own = tuple((s, extents[s]) for s in symbols if s in extents and int(s.name[1:]) >= shared)
             if own and all(s in extents for s in symbols):
-                found.append(_Use(at, number, index.exprs, own))
+                found.append(RowUse(at, number, index.exprs, own))
     return found
 
 
-def _load(outer: tuple[Dim, ...], value: SSAValue, use: _Use) -> kernel.GenericOp:
+def _load(outer: tuple[Dim, ...], value: SSAValue, use: RowUse) -> kernel.GenericOp:
     """The nest that copies a row of a value."""
     dims = tuple(extent for _, extent in use.extents)
     renamed = {s: sym(f"d{len(outer) + i}") for i, (s, _) in enumerate(use.extents)}

@@ -18,6 +18,7 @@ from xdsl.utils.exceptions import PassFailedException
 from ..dialects import kernel
 from ..dialects.dims import Dim, Sym
 from ..dialects.order import Order
+from .asked_ahead import ask_ahead
 from .contraction import factors_of
 from .costs import Costs
 from .kernel_figures import kernel_label
@@ -71,7 +72,7 @@ class ScheduleCpuPass(ModulePass):
     """Kernels to loops.
 
     `lanes` and `unroll` force a vector width and a number of copies (0: chosen by the body).  With ``streaming=false``
-    no store goes past the caches.
+    no store goes past the caches, with ``ahead=false`` no line is asked for before it is needed.
     """
 
     name = "tx-schedule-cpu"
@@ -79,18 +80,26 @@ class ScheduleCpuPass(ModulePass):
     lanes: int = 0
     unroll: int = 0
     streaming: bool = True
+    ahead: bool = True
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for function in [f for f in op.body.block.ops if isinstance(f, func.FuncOp)]:
             writer = LoopWriter(function, costs=Costs.of(function), streams=self.streaming)
-            CpuSchedule(writer, Lanes(self.vector_bits, self.lanes, self.unroll)).function(function)
+            CpuSchedule(writer, Lanes(self.vector_bits, self.lanes, self.unroll), self.ahead).function(function)
 
 
 @dataclass
 class CpuSchedule(ScheduleWalk):
     lanes: Lanes
+    asks_ahead: bool = True
 
     def kernel(self, op: Operation, block: Block) -> None:
+        before = block.last_op
+        self._loops(op, block)
+        if self.asks_ahead and _streams(op):
+            ask_ahead(block, before, self.writer.costs)
+
+    def _loops(self, op: Operation, block: Block) -> None:
         if listening() and isinstance(op, (kernel.GenericOp, kernel.RowsOp)):
             self._remark(op)
         if isinstance(op, kernel.GenericOp):
@@ -156,3 +165,9 @@ class CpuSchedule(ScheduleWalk):
             }  # fmt: skip
             remark("vectors", kernel_label(nest), f"{bits} bits", why, choices, nest)
         return self.lanes.at_most(bits)
+
+
+def _streams(op: Operation) -> bool:
+    """Whether the loops of a kernel go through memory once: nests but for contractions, which come back."""
+    nests = op.nests if isinstance(op, kernel.RowsOp) else [op] if isinstance(op, kernel.GenericOp) else []
+    return bool(nests) and not any(nest.order is not None and nest.order.data.product for nest in nests)

@@ -1,6 +1,7 @@
 """Rows to loops: the nests of a row run one after another, by one worker, while the row is in its cache.
 
-Two ways.  Along rows: one row at a time, vectors along the iterators of each nest.  Across rows, where neighbouring
+Two ways.  Along rows: one row at a time, vectors along the iterators of each nest; what lies across them is copied
+before, some rows at a time, to where it lies along them.  Across rows, where neighbouring
 rows are neighbours in memory (a softmax of columns): a band of rows at a time, vectors across the band; what the nests
 hand each other then has a place for each row of the band.
 """
@@ -14,10 +15,12 @@ from xdsl.ir import Block, Operation, SSAValue
 
 from ..dialects import kernel, loop
 from ..dialects.attributes import BufferInfo, map_attr
-from ..dialects.dims import Dim, Sym, dim, minimum
+from ..dialects.dims import Dim, Sym, dim, minimum, sym
 from ..dialects.index_map import IndexMap, product
 from .locations import carry_loc
 from .loop_writer import LoopWriter, accesses, buffer_info
+from .row_panels import in_tiles
+from .row_staging import RowUse, uses_of_rows
 from .schedule_map import Lanes, choose_lanes, groups_of, point_of
 from .schedule_reduce import fold
 from .shared_loops import Level, add_loops
@@ -40,6 +43,9 @@ def schedule_rows(writer: LoopWriter, rows: kernel.RowsOp, block: Block, lanes: 
     if _runs_across(nests, shared):
         steps[-1] = writer.costs.side_by_side
         _write_band(writer, nests, body, lanes, done, extents)
+    elif crossing := _crossing(nests, shared):
+        steps[-1] = writer.costs.side_by_side
+        _write_panels(writer, nests, body, lanes, done, crossing, write_nest)
     else:
         for nest in nests:
             write_nest(nest, body, dict(done))
@@ -66,6 +72,68 @@ def _runs_across(nests: list[kernel.GenericOp], shared: int) -> bool:
                 across += weight * (step is not None and step.const == 1)
                 along += weight * any(s is not None and s.const == 1 for s in steps)
     return across > along
+
+
+def _crossing(nests: list[kernel.GenericOp], shared: int) -> dict[SSAValue, RowUse]:
+    """What lies across rows, and how a row is read: alike wherever it is read."""
+    found: dict[SSAValue, RowUse] = {}
+    for value in dict.fromkeys(v for nest in nests for v in nest.ins):
+        uses, info = uses_of_rows(nests, shared, value), buffer_info(value)
+        inputs = sum(v is value for nest in nests for v in nest.ins)
+        if len(uses) < inputs or info.dtype.is_complex or any(value in nest.outs for nest in nests):
+            continue
+        symbols = [e.symbol for e in uses[0].exprs]
+        alike = all((u.exprs, u.extents) == (uses[0].exprs, uses[0].extents) for u in uses)
+        if alike and len(uses[0].extents) == 1 and (last := Sym(f"d{shared - 1}")) in symbols:
+            if info.strides[symbols.index(last)].const == 1:
+                found[value] = uses[0]
+    return found
+
+
+def _write_panels(
+    writer: LoopWriter,
+    nests: list[kernel.GenericOp],
+    block: Block,
+    lanes: Lanes,
+    done: dict[Sym, Dim],
+    crossing: dict[SSAValue, RowUse],
+    write_nest: NestWriter,
+) -> None:
+    """The nests for some rows from ``done``'s last place on, one row after another, behind copies of what crosses."""
+    last, band = Sym(f"d{len(done) - 1}"), writer.costs.side_by_side
+    start, extents = done[last], nests[0].extents.data
+    stop, row = minimum(extents[len(done) - 1], start + band), writer.fresh()
+    panels: dict[SSAValue, SSAValue] = {}
+    for value, use in crossing.items():
+        ((along, length),) = use.extents
+        info = buffer_info(value)
+        # Rows of a power of two of elements would all begin in the same places of the first cache.
+        wide = length + int(writer.costs.machine.line) // info.dtype.bytes
+        copied = BufferInfo(info.dtype, (dim(band), wide), (wide, dim(1)))
+        panels[value] = panel = writer.allocate(block, copied, "thread")
+        i, j, body = writer.fresh(), writer.fresh(), Block()
+        read = loop.LoadOp(value, [e.substitute({**done, last: start + i, along: j}) for e in use.exprs])
+        body.add_ops([read, loop.StoreOp(read.result, panel, [i, j]), loop.YieldOp()])
+        block.add_op(in_tiles(writer, i, j, (stop - start, length), body, lanes.width(info.dtype.bytes * 8)))
+    inside = Block()
+    for nest in nests:
+        _read_panels(nest, panels, crossing, sym(last.name) - start)
+        write_nest(nest, inside, {**done, last: row})
+    inside.add_op(loop.YieldOp())
+    block.add_op(loop.ForOp(str(row), start, stop, inside))
+
+
+def _read_panels(
+    nest: kernel.GenericOp, panels: dict[SSAValue, SSAValue], crossing: dict[SSAValue, RowUse], place: Dim
+) -> None:
+    """Make a nest read the copies, at a row's place in them."""
+    maps = list(nest.in_maps.data)
+    for number, value in enumerate(nest.ins):
+        if value in panels:
+            ((along, _),) = crossing[value].extents
+            maps[number] = map_attr(IndexMap(nest.extents.data, (place, sym(along.name))))
+    nest.attributes["in_maps"] = ArrayAttr(maps)
+    nest.operands = [panels.get(v, v) for v in nest.ins] + list(nest.outs)
 
 
 def _write_band(

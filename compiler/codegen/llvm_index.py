@@ -25,13 +25,14 @@ I64 = DTYPES["i64"]
 class Scope:
     """A place in the function where symbols were defined, with the index values computed there."""
 
-    __slots__ = ("pointers", "prelude", "streaming", "values")
+    __slots__ = ("pointers", "positive", "prelude", "streaming", "values")
 
     def __init__(self) -> None:
         self.prelude: list[Any] = []
         self.values: dict[Dim, str] = {}
         self.pointers: dict[tuple[str, str, Dim], str] = {}
         self.streaming: dict[tuple[Dim, int, int], str] = {}
+        self.positive: dict[Dim, str] = {}
 
 
 def _of(atom: Sym | Call) -> Dim:
@@ -104,6 +105,14 @@ class IndexWriter(Writer):
         found = scope.values.get(expr)
         if found is None:
             found = scope.values[expr] = self._compute(expr, depth, scope.prelude)
+        return found
+
+    def is_positive(self, expr: Dim) -> str:
+        """An i1, as far outside as the expression's symbols are known."""
+        scope = self.scopes[self.depth(expr)]
+        found = scope.positive.get(expr)
+        if found is None:
+            found = scope.positive[expr] = self.ins(f"icmp sgt i64 {self.index(expr)}, 0", scope.prelude)
         return found
 
     def _compute(self, expr: Dim, depth: int, out: list[Any]) -> str:

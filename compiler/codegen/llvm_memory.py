@@ -21,6 +21,8 @@ from .writer import EmitError, llvm_type, vector_type
 __all__ = ["MemoryWriter", "storage_type"]
 
 BOOL, I64 = DTYPES["bool"], DTYPES["i64"]
+#: Bytes of the lines that are asked for.
+LINE = 64
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,13 +93,34 @@ class MemoryWriter(StreamingWriter):
         return loaded
 
     def prefetch(self, op: PrefetchOp) -> None:
-        """Ask for the line of each register's first element, into the cache that the op says."""
+        """Ask for the lines of what registers hold: of those that lie in a row one a line.
+
+        Of a loop that runs in vectors what is left over is not asked for.
+        """
         info: BufferInfo = op.buffer.type.data  # type: ignore[union-attr]
         base, storage = self.buffer(op.buffer), storage_type(info.dtype)
+        lanes, slots = self._slots_of(base, storage, self.address(info, op.index.data), None, ())
+        in_a_row = len(lanes) == 1 and slots[0].stride is not None
+        if self.mask is not None and self.rest is None:
+            return
+        pointers = [slot.pointer for slot in slots]
+        if in_a_row:
+            pointers = pointers[:: max(1, LINE // (width_of(lanes) * info.dtype.bytes))]
+        if op.where is None:
+            self._ask(op, pointers)
+            return
+        asking, after = self.label("ask"), self.label("asked")
+        self.branch_if(self.is_positive(op.where.data), asking, after)
+        self.start(asking)
+        self._ask(op, pointers)
+        self.branch(after)
+        self.start(after)
+
+    def _ask(self, op: PrefetchOp, pointers: Sequence[str]) -> None:
         self.declare("llvm.prefetch.p0", "void", ["ptr", "i32", "i32", "i32"])
-        for slot in self._slots_of(base, storage, self.address(info, op.index.data), None, ())[1]:
-            locality = 4 - op.cache.value.data
-            self.put(f"call void @llvm.prefetch.p0(ptr {slot.pointer}, i32 0, i32 {locality}, i32 1)")
+        writes, locality = int(op.writes is not None), 4 - op.cache.value.data
+        for pointer in pointers:
+            self.put(f"call void @llvm.prefetch.p0(ptr {pointer}, i32 {writes}, i32 {locality}, i32 1)")
 
     def _slots_of(
         self, base: str, storage: str, offset: Dim, guard: Reg | None, value: tuple[Lane, ...]

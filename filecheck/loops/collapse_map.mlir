@@ -4,7 +4,8 @@
 
 // CHECK: "loop.parallel"() ({
 // CHECK-NEXT: "loop.for"() ({
-// CHECK-NEXT: loop.load %x {index = #tx.dims<"(i0 // m), (i0 % m)">}
+// CHECK-NEXT: loop.prefetch %x {index = #tx.dims<"((i0 + 512) // m), ((i0 + 512) % m)">
+// CHECK: loop.load %x {index = #tx.dims<"(i0 // m), (i0 % m)">}
 // CHECK: loop.store
 // CHECK: {iv = "i0", lower = #tx.dim<"i1">, upper = #tx.dim<"min(i1 + 16384, m*n)">, step = #tx.dim<"1">, vector = 8 : i64, unroll = 4 : i64}
 // CHECK: {iv = "i1", lower = #tx.dim<"0">, upper = #tx.dim<"m*n">, step = #tx.dim<"16384">, kind = "cpu_thread"

@@ -32,3 +32,20 @@ def test_the_cache_is_the_one_asked_for(cache: int, locality: int) -> None:
     calls = [line for line in text.splitlines() if "call void @llvm.prefetch" in line]
     assert calls
     assert all(f"i32 0, i32 {locality}, i32 1)" in line for line in calls)
+
+
+def test_vectors_in_a_row_ask_once_for_a_line() -> None:
+    text = emit_llvm(parse(copy_with_prefetch(1).replace("unroll = 1", "unroll = 4")), host_target())
+    calls = [line for line in text.splitlines() if "call void @llvm.prefetch" in line]
+    assert len(calls) == len(set(calls)) == 2 + 1  # two lines of four vectors, one of a vector that is left over
+
+
+def test_a_condition_is_asked_before_a_store_is_foreseen() -> None:
+    ahead = copy_with_prefetch(1).replace("cache = 1 : i64", 'cache = 1 : i64, where = #tx.dim<"n - 50">, writes')
+    text = emit_llvm(parse(ahead), host_target())
+    assert "i32 1, i32 3, i32 1)" in text
+    assert "icmp sgt i64" in text
+    for count in (49, 203):
+        x, y = np.arange(count, dtype=np.float32), np.zeros(count, np.float32)
+        run(ahead, [x, y], [count])
+        assert np.array_equal(x, y)

@@ -1,0 +1,89 @@
+"""Lines that are asked for before a loop comes to them.
+
+What the processor itself foresees ends with each page, and of a long body only a few rounds are on their way at a time.
+So an innermost loop asks, for each row of memory that it goes along, for a line some way in front of it: together as
+much as memory sends while it answers (`Costs.ahead`).  What the first cache holds is not asked for, and not what goes
+past the caches.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from xdsl.ir import Block, Operation, SSAValue
+
+from ..dialects import loop
+from ..dialects.attributes import BufferInfo, BufferType
+from ..dialects.dim_rules import expand_mods, linear_in
+from ..dialects.dims import Sym, dim, sym
+from ..dialects.index_map import product
+from .costs import Costs, assumed_number
+
+__all__ = ["ask_ahead"]
+
+Access = loop.LoadOp | loop.StoreOp
+
+
+def ask_ahead(block: Block, before: Operation | None, costs: Costs) -> None:
+    """Let the innermost loops of a block that stand behind an operation of it ask for what they come to."""
+    op = block.first_op if before is None else before.next_op
+    while op is not None:
+        for inner in list(op.walk()):
+            symbol = _innermost(inner)
+            if symbol is not None:
+                _ask_in(inner, symbol, costs)
+        op = op.next_op
+
+
+def _innermost(op: Operation) -> Sym | None:
+    """The iterator of a loop in vectors that has no loop inside."""
+    if not isinstance(op, loop.ForOp | loop.ReduceOp) or op.vector.value.data == 1 or any(_inside(op)):
+        return None
+    return op.symbol
+
+
+def _inside(op: Operation) -> Iterator[Operation]:
+    """What of the ops in a loop has regions of its own."""
+    return (inner for inner in op.walk() if inner is not op and inner.regions)
+
+
+def _ask_in(op: Operation, symbol: Sym, costs: Costs) -> None:
+    streams, first = _streams(op, symbol, costs), op.regions[0].block.first_op
+    assert first is not None
+    for access in streams:
+        info, where = _info(access), None
+        place = {symbol: sym(symbol.name) + costs.ahead(len(streams)) // info.dtype.bytes}
+        if isinstance(access, loop.StoreOp) and access.streaming is not None:
+            where = dim(access.streaming.value.data) - product(info.dims) * info.dtype.bytes
+        index = [e.substitute(place) for e in access.index.data]
+        asked = loop.PrefetchOp(access.buffer, index, where=where, writes=isinstance(access, loop.StoreOp))
+        op.regions[0].block.insert_op_before(asked, first)
+
+
+def _streams(op: Operation, symbol: Sym, costs: Costs) -> list[Access]:
+    """For each buffer that a loop goes along the access that is in front: the others come to what it came to."""
+    front: dict[SSAValue, tuple[float, Access]] = {}
+    for access in op.regions[0].block.ops:
+        if not isinstance(access, Access) or access.guards is not None or _is_near(access, costs):
+            continue
+        address = expand_mods(_info(access).address(access.index.data))
+        parts = linear_in(address, [symbol])
+        if parts is None or parts[0].get(symbol, dim(0)).const != 1:
+            continue
+        place = assumed_number(address)
+        if access.buffer not in front or front[access.buffer][0] < place:
+            front[access.buffer] = (place, access)
+    return [access for _, access in front.values()]
+
+
+def _info(access: Access) -> BufferInfo:
+    assert isinstance(access.buffer.type, BufferType)
+    return access.buffer.type.data
+
+
+def _is_near(access: Access, costs: Costs) -> bool:
+    """Whether the first cache holds a buffer: a thread's own, or one that is known to be small."""
+    owner, info = access.buffer.owner, _info(access)
+    size = product(info.dims).const
+    is_small = size is not None and size * info.dtype.bytes <= costs.machine.cache1
+    return is_small or (isinstance(owner, loop.AllocOp) and owner.scope.data == "thread")

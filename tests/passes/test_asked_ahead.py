@@ -1,0 +1,34 @@
+"""Asking for lines ahead changes no bit, at whatever size a loop ends."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import txc
+
+
+def neighbours(x: Any) -> Any:
+    return x[1:-1] + x[:-2] * x[2:] + x[1:-1]
+
+
+def of_rows(x: Any) -> Any:
+    return x / (np.sum(np.abs(x), axis=1, keepdims=True) + np.max(x, axis=0))
+
+
+def padded(x: Any) -> Any:
+    return np.pad(x, 1) * 2.0
+
+
+@pytest.mark.parametrize("program", [neighbours, of_rows, padded])
+@pytest.mark.parametrize("shape", [(3, 5), (40, 33), (300, 517)])
+@pytest.mark.parametrize("dtype", ["f4", "f8"])
+def test_results_have_the_same_bits(program: Callable[..., Any], shape: tuple[int, int], dtype: str):
+    x = np.random.default_rng(3).standard_normal(shape).astype(dtype)
+    asking, without = txc.jit(program), txc.jit(program, passes="tx-schedule-cpu{ahead=false}")
+    assert asking(x).tobytes() == without(x).tobytes()
+    assert "loop.prefetch" in str(asking.lower(x).as_text("loops"))
+    assert "loop.prefetch" not in str(without.lower(x).as_text("loops"))
