@@ -104,7 +104,8 @@ class Dim:
     @staticmethod
     def of_terms(terms: Mapping[Monomial, int]) -> Dim:
         kept = [(mono, coeff) for mono, coeff in terms.items() if coeff]
-        kept.sort(key=lambda item: ([a.key for a in item[0]] == [], [a.key for a in item[0]]))
+        if len(kept) > 1:
+            kept.sort(key=_order)
         key = tuple(kept)
         found = Dim._interned.get(key)
         if found is None:
@@ -136,13 +137,7 @@ class Dim:
         return self._symbols
 
     def __add__(self, other: DimLike) -> Dim:
-        other = dim(other)
-        if not other.terms:
-            return self
-        terms = dict(self.terms)
-        for mono, coeff in other.terms:
-            terms[mono] = terms.get(mono, 0) + coeff
-        return Dim.of_terms(terms)
+        return _sum(self, dim(other))
 
     __radd__ = __add__
 
@@ -156,13 +151,7 @@ class Dim:
         return dim(other) - self
 
     def __mul__(self, other: DimLike) -> Dim:
-        other = dim(other)
-        terms: dict[Monomial, int] = {}
-        for mono_a, ca in self.terms:
-            for mono_b, cb in other.terms:
-                mono = tuple(sorted(mono_a + mono_b, key=lambda atom: atom.key))
-                terms[mono] = terms.get(mono, 0) + ca * cb
-        return Dim.of_terms(terms)
+        return _product(self, dim(other))
 
     __rmul__ = __mul__
 
@@ -239,6 +228,33 @@ class Dim:
 
 
 DimLike: TypeAlias = Dim | int
+
+
+def _order(item: tuple[Monomial, int]) -> tuple[bool, list[str]]:
+    """Where a term stands in its sum: by the names of its atoms, the constant last."""
+    keys = [atom.key for atom in item[0]]
+    return not keys, keys
+
+
+# A compilation asks for the same few sums and products hundreds of times.
+
+
+@lru_cache(maxsize=4096)
+def _sum(a: Dim, b: Dim) -> Dim:
+    terms = dict(a.terms)
+    for mono, coeff in b.terms:
+        terms[mono] = terms.get(mono, 0) + coeff
+    return Dim.of_terms(terms)
+
+
+@lru_cache(maxsize=4096)
+def _product(a: Dim, b: Dim) -> Dim:
+    terms: dict[Monomial, int] = {}
+    for mono_a, ca in a.terms:
+        for mono_b, cb in b.terms:
+            mono = tuple(sorted(mono_a + mono_b, key=lambda atom: atom.key))
+            terms[mono] = terms.get(mono, 0) + ca * cb
+    return Dim.of_terms(terms)
 
 
 def dim(value: DimLike | str) -> Dim:

@@ -47,8 +47,8 @@ from .work import time_of, work_at_point
 
 __all__ = ["FOREIGN", "CpuSchedule", "ScheduleCpuPass"]
 
-#: Bits of vectors of foreign kernels, which exchange lanes (`benchmarks/NOTES.md`), but for those that choose them.
-FOREIGN_BITS = 256
+#: Foreign kernels that choose their vectors; those of others, which exchange lanes, are half a line at most
+#: (`benchmarks/NOTES.md`).
 CHOOSING = frozenset({"fft", "sort", "argsort", "sort_with_positions"})
 #: Vectors for which there are estimates of square roots.
 ESTIMATED_BITS = 512
@@ -110,7 +110,7 @@ class CpuSchedule(ScheduleWalk):
         elif isinstance(op, kernel.ScatterOp):
             schedule_scatter(self.writer, op, block, self.lanes)
         elif isinstance(op, kernel.ForeignOp):
-            lanes = self.lanes if op.fn.data in CHOOSING else self.lanes.at_most(FOREIGN_BITS)
+            lanes = self.lanes if op.fn.data in CHOOSING else self.lanes.at_most(self.writer.costs.half_line)
             FOREIGN[op.fn.data](self.writer, op, block, lanes)
 
     def _remark(self, op: kernel.GenericOp | kernel.RowsOp) -> None:

@@ -20,7 +20,7 @@ from .cpu_tiles import release_tiles, tile_fold
 from .function import FunctionWriter, buffer_info, symbols_of
 from .lanes import Reg
 from .llvm_memory import storage_type
-from .writer import EmitError, Module, llvm_type, quoted
+from .writer import ONCE, EmitError, Module, llvm_type, quoted
 
 __all__ = ["CpuFunction"]
 
@@ -252,7 +252,13 @@ class CpuFunction(FunctionWriter):
         self.region(op.body.block)
         self.fence()
         self.put("ret i32 0")
-        self.finish("i32", "ptr noalias readonly %args, ptr noalias readonly %symbols, ptr noalias readonly %runtime")
+        pointers = "ptr noalias readonly %args, ptr noalias readonly %symbols, ptr noalias readonly %runtime"
+        self.finish("i32", pointers, group=ONCE if _only_divides(op) else "#0")
+
+
+def _only_divides(op: func.FuncOp) -> bool:
+    """Whether all work of a function is that of its parallel loops, which are functions of their own."""
+    return all(isinstance(each, (AllocOp, ParallelOp, func.ReturnOp)) for each in op.body.block.ops)
 
 
 def _is_number(op: AllocOp) -> bool:

@@ -20,7 +20,7 @@ from ...runtime.entry_layout import MISS, RecordStruct
 from ..call_parameters import Form
 from ..call_plan import CallPlan, InputPlan, OutputPlan, Structure
 from .entry_writer import EntryWriter
-from .writer import quoted
+from .writer import ONCE, quoted
 
 __all__ = ["emit_entry", "entry_name"]
 
@@ -71,7 +71,7 @@ class _Entry(EntryWriter):
         self._run(held)
         self._results(held)
         body = [*self.allocas, *self.lines]
-        head = f"define ptr {name}(ptr %record, ptr %args, i64 %nargs, ptr %kwnames) #0 {{\nentry:"
+        head = f"define ptr {name}(ptr %record, ptr %args, i64 %nargs, ptr %kwnames) {ONCE} {{\nentry:"
         ends = f"miss:\n  ret ptr {_MISS}\nlost:\n  ret ptr null\n}}"
         missing = [text for symbol, text in self.used.items() if f"@{symbol}(" not in module]
         return "\n".join([module, *missing, head, *body, ends, ""])

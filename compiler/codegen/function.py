@@ -45,12 +45,12 @@ class FunctionWriter(MergeWriter):
         parameters = ", ".join(f"{vector_type(width, llvm_type(k))} %x{i}" for i, k in enumerate(kinds))
         child.finish(f"internal {ty}", parameters)
 
-    def finish(self, result: str, parameters: str, attributes: str = "") -> None:
+    def finish(self, result: str, parameters: str, attributes: str = "", group: str = "#0") -> None:
         """Hand the function's text to the module."""
         debug = self.module.debug
         parts = (self.allocas, self.root)
         body, suffix = (self.lines(), "") if debug is None else debug.body(object_name(self.name), parts)
-        text = f"define {result} {quoted(self.name)}({parameters}) {attributes}#0{suffix} {{\nentry:\n{body}\n}}"
+        text = f"define {result} {quoted(self.name)}({parameters}) {attributes}{group}{suffix} {{\nentry:\n{body}\n}}"
         self.module.functions.append(text)
 
 

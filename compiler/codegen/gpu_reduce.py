@@ -18,8 +18,8 @@ from .gpu_team import WARP, TeamWriter
 from .lanes import Lane, Reg
 from .llvm_loops import emitted_cost
 from .llvm_memory import storage_type
+from .llvm_primitives import literal
 from .llvm_reduce import Fold, number_of
-from .llvm_scalar import literal
 from .writer import EmitError
 
 __all__ = ["CooperativeWriter"]

@@ -24,7 +24,7 @@ from .binary_counter import BinaryCounter, stored_type
 from .incomplete_step import incomplete_step
 from .lanes import Lane, Reg, count_of
 from .llvm_loops import LoopWriter, emitted_cost
-from .llvm_scalar import literal
+from .llvm_primitives import literal
 from .positions import POSITIONS, Position, position_of
 from .writer import EmitError, llvm_type, vector_type
 

@@ -16,8 +16,8 @@ from ...dialects.loop import ScanOp
 from ...dialects.types import DType
 from .lanes import Lane, Reg
 from .llvm_memory import storage_type
+from .llvm_primitives import literal
 from .llvm_reduce import ReduceWriter, number_of
-from .llvm_scalar import literal
 from .writer import EmitError, llvm_type
 
 __all__ = ["ScanWriter"]

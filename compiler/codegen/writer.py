@@ -14,7 +14,10 @@ from ...dialects.types import DType
 from .debug_info import DebugInfo
 from .target import Target, object_name
 
-__all__ = ["EmitError", "Module", "Writer", "llvm_type", "quoted", "vector_type"]
+__all__ = ["ONCE", "EmitError", "Module", "Writer", "llvm_type", "quoted", "vector_type"]
+
+#: The attribute group of functions that run once a call and have no loops; others have ``#0``.
+ONCE = "#1"
 
 
 class EmitError(ValueError):

@@ -106,10 +106,14 @@ class Node:
         """What it computes of its operands, the same for nodes that do the same.  For nodes of lazy expressions,
         whose types are what they were made with."""
         if not self._text:
-            assert self.op is not None
-            attrs = " ".join([f"{k}={v!r}" for k, v in self.attrs.items()])
-            self._text = f"{self.op.name} {{{attrs}}} {' '.join([str(r.type) for r in self.results])}"
+            self._text = self.written()
         return self._text
+
+    def written(self) -> str:
+        """The same for any node, with the types that it has now."""
+        assert self.op is not None
+        attrs = " ".join([f"{k}={v!r}" for k, v in self.attrs.items()])
+        return f"{self.op.name} {{{attrs}}} {' '.join([str(r.type) for r in self.results])}"
 
 
 class _Single(Node, Value):
@@ -262,13 +266,10 @@ class Graph:
 
         def visit(nodes: list[Node], prefix: str) -> None:
             for n, node in enumerate(nodes):
-                assert node.op is not None
                 for r in node.results:
                     numbers[r] = f"{prefix}{n}.{r.index}"
-                attrs = " ".join(f"{k}={v!r}" for k, v in node.attrs.items())
                 operands = " ".join(numbers[v] for v in node.operands)
-                types = " ".join(str(r.type) for r in node.results)
-                text.update(f"{prefix}{n} {node.op.name} {operands} {{{attrs}}} {types}\n".encode())
+                text.update(f"{prefix}{n} {operands} {node.written()}\n".encode())
                 for r, region in enumerate(node.regions):
                     inner = f"{prefix}{n}/{r}/"
                     for j, arg in enumerate(region.args):

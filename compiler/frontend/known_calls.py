@@ -17,6 +17,7 @@ import numpy as np
 from ..devices import device_here
 from ..facts import walkable
 from ..knobs import GDB, PASSES
+from .bounded import keep_latest
 from .graph import Node, Value
 
 if TYPE_CHECKING:
@@ -86,10 +87,7 @@ def remember(form: Form, call: GraphCall) -> None:
     """Keep a call for its form; without the arrays that it was made for."""
     executable = call.executable
     lasting = type(executable)(executable.signature.without_sources(), executable.code, executable.native)
-    _calls[form.key] = call._replace(executable=lasting)
-    if len(_calls) > MOST:
-        for oldest in list(_calls)[:-MOST]:  # a list at once: other threads may add
-            _calls.pop(oldest, None)
+    keep_latest(_calls, form.key, call._replace(executable=lasting), MOST)
 
 
 def forget() -> None:

@@ -16,6 +16,7 @@ import numpy as np
 from ...dialects.registry import OPS, Op
 from ...dialects.types import TensorType
 from ..diagnostics import user_loc
+from .bounded import keep_latest
 from .graph import Loc, Node, Value
 from .tensor import Tensor
 
@@ -133,10 +134,8 @@ def _keep(operands: Operands, since: int, results: Sequence[Value], layout: str 
         for r in node.results:
             numbers[r] = count
             count += 1
-    _recipes[operands.key] = _Recipe(tuple(steps), tuple(numbers[v] for v in results), layout, weak)
-    if len(_recipes) > MOST:
-        for oldest in list(_recipes)[:-MOST]:  # a list at once: other threads may add
-            _recipes.pop(oldest, None)
+    made = _Recipe(tuple(steps), tuple(numbers[v] for v in results), layout, weak)
+    keep_latest(_recipes, operands.key, made, MOST)
 
 
 def _is_plain(result: Any) -> bool:

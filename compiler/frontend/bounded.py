@@ -1,0 +1,17 @@
+"""Dicts of what was worked out before that keep the latest of it, whatever number of threads add to them."""
+
+from __future__ import annotations
+
+from typing import Any, TypeVar
+
+__all__ = ["keep_latest"]
+
+T = TypeVar("T")
+
+
+def keep_latest(kept: dict[Any, T], key: Any, value: T, most: int) -> None:
+    """Put a value into a dict of `most` at most; the oldest go."""
+    kept[key] = value
+    if len(kept) > most:
+        for oldest in list(kept)[:-most]:  # a list at once: other threads may add
+            kept.pop(oldest, None)
