@@ -61,10 +61,17 @@ def _ask_in(op: Operation, symbol: Sym, costs: Costs) -> None:
 
 
 def _streams(op: Operation, symbol: Sym, costs: Costs) -> list[Access]:
-    """For each buffer that a loop goes along the access that is in front: the others come to what it came to."""
+    """For each buffer that a loop goes along the access that is in front: the others come to what it came to.
+
+    Places that are data are known too late.
+    """
     front: dict[SSAValue, tuple[float, Access]] = {}
-    for access in op.regions[0].block.ops:
+    ops = op.regions[0].block.ops
+    found_inside = {Sym(bound.symbol.data) for bound in ops if isinstance(bound, loop.BindOp)}
+    for access in ops:
         if not isinstance(access, Access) or access.guards is not None or _is_near(access, costs):
+            continue
+        if any(e.symbols() & found_inside for e in access.index.data):
             continue
         address = expand_mods(_info(access).address(access.index.data))
         parts = linear_in(address, [symbol])

@@ -32,3 +32,10 @@ def test_results_have_the_same_bits(program: Callable[..., Any], shape: tuple[in
     assert asking(x).tobytes() == without(x).tobytes()
     assert "loop.prefetch" in str(asking.lower(x).as_text("loops"))
     assert "loop.prefetch" not in str(without.lower(x).as_text("loops"))
+
+
+def test_places_that_are_data_are_not_asked_for():
+    x, places = np.arange(40.0), np.array([3, 1, 39, 0])
+    lowered = txc.jit(lambda x, i: x[i] * 2).lower(x, places)
+    asked = [line for line in lowered.as_text("loops").splitlines() if "loop.prefetch" in line]
+    assert asked and not any("loop.prefetch %x" in line for line in asked)
