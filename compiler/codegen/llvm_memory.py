@@ -107,16 +107,16 @@ class MemoryWriter(StreamingWriter):
         if in_a_row:
             pointers = pointers[:: max(1, LINE // (width_of(lanes) * info.dtype.bytes))]
         if op.where is None:
-            self._ask(op, pointers)
+            self._prefetch_lines(op, pointers)
             return
         asking, after = self.label("ask"), self.label("asked")
         self.branch_if(self.is_positive(op.where.data), asking, after)
         self.start(asking)
-        self._ask(op, pointers)
+        self._prefetch_lines(op, pointers)
         self.branch(after)
         self.start(after)
 
-    def _ask(self, op: PrefetchOp, pointers: Sequence[str]) -> None:
+    def _prefetch_lines(self, op: PrefetchOp, pointers: Sequence[str]) -> None:
         self.declare("llvm.prefetch.p0", "void", ["ptr", "i32", "i32", "i32"])
         writes, locality = int(op.writes is not None), 4 - op.cache.value.data
         for pointer in pointers:
