@@ -20,6 +20,7 @@ from ..dialects.order import FREE
 from .contraction import factors_of
 from .costs import Costs
 from .kernel_figures import kernel_label
+from .loop_writer import slice_of
 from .remarks import listening, remark
 from .work import bytes_of
 
@@ -279,8 +280,11 @@ def _folds_apart(group: _Group, second: GenericOp) -> str:
     entering, _ = _operands(second)
     if first.is_scan or second.is_scan:
         return "one of them scans"
-    if any(_is_contraction(nest) for nest in ((second,) if group.taken else (first, second))):
+    singles = (second,) if group.taken else (first, second)
+    if any(map(_is_contraction, singles)):
         return "one of them folds products"
+    if not all(map(_has_separate_states, singles)):
+        return "the states of one of them need each other"
     if mine != others and not (FREE in (mine, others) and "tree" in (mine.kind, others.kind)):
         return "their orders differ"
     if not set(group.results).isdisjoint(entering[0]):
@@ -294,6 +298,16 @@ def _folds_apart(group: _Group, second: GenericOp) -> str:
 
 def _is_contraction(nest: GenericOp) -> bool:
     return bool(nest.order is not None and nest.order.data.product) or factors_of(nest) is not None
+
+
+def _has_separate_states(nest: GenericOp) -> bool:
+    """Whether each state of a fold is merged by itself; others, as those that say where, have code of their own."""
+    block, last = nest.merge.block, nest.merge.block.last_op
+    assert isinstance(last, YieldOp)
+    count = len(last.values)
+    args = [(block.args[i], block.args[count + i]) for i in range(count)]
+    needed = [slice_of(value).intersection(block.args) for value in last.values]
+    return all(found <= {*own} for found, own in zip(needed, args))
 
 
 def _remark(costs: Costs, group: _Group, second: GenericOp, reason: str) -> None:
