@@ -332,14 +332,14 @@ class Costs:
         """
         return copies if repeats > self.machine.registers / 2 else max(1, round(copies / repeats)) * repeats
 
-    def accumulators(self, operations: int, width: int) -> int:
-        """Vectors of neighbouring results that fold side by side.
+    def accumulators(self, operations: int, width: int, states: int = 1) -> int:
+        """Vectors of neighbouring results that fold side by side, each with so many states.
 
-        A light fold has as many as there are registers: the wider the piece of each row, the better rows come from
-        memory.
+        A light fold has as many states as there are registers: the wider the piece of each row, the better rows come
+        from memory.
         """
         if operations <= self.machine.registers / 8:
-            return int(self.machine.registers)
+            return max(1, int(self.machine.registers) // states)
         return max(1, min(int(self.machine.registers) // 2, self.side_by_side // width))
 
     @property

@@ -149,7 +149,8 @@ def _side_by_side(writer: LoopWriter, nest: kernel.GenericOp, walks: list[Access
     steps = _steps(nest)
     if steps:
         return max(1, min(writer.costs.side_by_side // width, LONGEST_STEPS * 2 // (steps * body_cost(nest))))
-    return writer.costs.accumulators(body_cost(nest) * len(state_types(nest)), width)
+    states = len(state_types(nest))
+    return writer.costs.accumulators(body_cost(nest) * states, width, states)
 
 
 def _lane_chunks(

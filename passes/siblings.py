@@ -1,22 +1,26 @@
-"""Sibling fusion: elementwise nests over one iteration space become one nest with several results.
+"""Sibling fusion: nests over one iteration space become one nest with several results.
 
-Merged are nests where the later one either reads what the earlier one wrote, at the same point, or shares an input
-with it: then one pass over memory serves both.
+Merged are elementwise nests where the later one either reads what the earlier one wrote, at the same point, or shares
+an input with it: then one pass over memory serves both.  Folds are merged where they take the same elements in one
+order; the nest then has the states of both, and what comes after the later fold may use what the earlier one gave.
 """
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Set
+from collections.abc import Hashable, Iterator, Sequence, Set
 from typing import TypeAlias
 
-from xdsl.ir import Block, Operation, SSAValue
+from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from ..dialects.attributes import DimAttr, DimsAttr
 from ..dialects.index_map import IndexMap
 from ..dialects.kernel import GenericOp, ReadOp, YieldOp
 from ..dialects.loop import BindOp
+from ..dialects.order import FREE
+from .contraction import factors_of
 from .costs import Costs
 from .kernel_figures import kernel_label
+from .loop_writer import slice_of
 from .remarks import listening, remark
 from .work import bytes_of
 
@@ -24,8 +28,12 @@ __all__ = ["merge_siblings"]
 
 #: What a body computes (`_computed`), and by which op.
 _Known: TypeAlias = dict[Hashable, Operation]
+#: Inputs, and which element of each belongs to a point.
+_Operands: TypeAlias = tuple[Sequence[SSAValue], Sequence[IndexMap]]
 #: Attributes that a merged nest keeps.
 KEPT = ("loc", "layout")
+#: States of merged folds: each takes registers for every vector that folds beside others.
+MOST_STATES = 4
 
 
 def merge_siblings(block: Block, costs: Costs) -> None:
@@ -45,57 +53,123 @@ def _grown(nest: GenericOp, costs: Costs) -> GenericOp:
     return group.finished()
 
 
-class _Group:
-    """A nest and those merged with it so far, which become one operation when there are no more.
+class _Growing:
+    """A region of a nest that takes in other nests' regions; `ins` are what its last arguments are elements of.
 
-    The body grows inside `nest`, the first of them, which keeps its place; `results` are those of the single nests,
-    `outs` where each is stored and `values` what the body gives for it.
+    `values` are what it yields, from `open` on.
     """
 
-    def __init__(self, nest: GenericOp):
-        self.nest = nest
-        self.ins, self.maps = list(nest.ins), list(nest.maps_in())
-        self.results: list[SSAValue] = list(nest.results)
-        self.outs = list(nest.maps_out())
+    def __init__(self, block: Block, ins: Sequence[SSAValue], maps: Sequence[IndexMap]):
+        self.block, self.ins, self.maps = block, list(ins), list(maps)
         self.values: list[SSAValue] = []
-        self.taken: list[GenericOp] = []
         self._known: _Known = {}
         self._arguments: dict[tuple[SSAValue, IndexMap], SSAValue] = {}
 
-    def take(self, second: GenericOp) -> None:
-        """Add a nest's body, what it reads of the results so far being taken from registers."""
-        body, more = self.nest.body.block, second.body.block
-        if not self.taken:
-            self._open(body)
-        produced = dict(zip(self.results, self.values))
-        for value, index, argument in zip(second.ins, second.maps_in(), more.args):
-            given = produced.get(value)
-            argument.replace_all_uses_with(self._read(body, value, index, argument) if given is None else given)
-        _append(body, more, self._known)
-        yielded = _without_yield(body)  # not before: what it yields may have been computed already
-        self.taken.append(second)
-        self.results += second.results
-        self.outs += second.maps_out()
-        self.values += yielded
-        second.detach()
-        second.drop_all_references()
-        self._drop_unused()
+    def open(self) -> None:
+        """Get ready for the first other region."""
+        self.values = _without_yield(self.block)
+        arguments = self.block.args[len(self.block.args) - len(self.ins) :]
+        self._arguments = {(v, m): a for v, m, a in zip(self.ins, self.maps, arguments)}
+        bound = _bound(self.block)
+        self._known.update((key, op) for op in self.block.ops if (key := _computed(op, bound)) is not None)
 
-    def _open(self, body: Block) -> None:
-        """Get ready for the first other nest."""
-        self.values = _without_yield(body)
-        self._arguments = {(v, m): a for v, m, a in zip(self.ins, self.maps, body.args)}
-        bound = _bound(body)
-        self._known.update((key, op) for op in body.ops if (key := _computed(op, bound)) is not None)
-
-    def _read(self, body: Block, value: SSAValue, index: IndexMap, like: SSAValue) -> SSAValue:
+    def read(self, value: SSAValue, index: IndexMap, like: SSAValue) -> SSAValue:
         """The argument that is a tensor's element."""
         found = self._arguments.get((value, index))
         if found is None:
             self.ins.append(value)
             self.maps.append(index)
-            found = self._arguments[value, index] = body.insert_arg(like.type, len(body.args))
+            found = self._arguments[value, index] = self.block.insert_arg(like.type, len(self.block.args))
         return found
+
+    def take(self, more: Block, operands: Sequence[SSAValue]) -> None:
+        """Add the ops of another region, with these values for its arguments."""
+        for argument, operand in zip(more.args, operands, strict=True):
+            argument.replace_all_uses_with(operand)
+        _append(self.block, more, self._known)
+        self.values += _without_yield(self.block)  # not before: what it yields may have been computed already
+
+    def closed(self) -> Block:
+        """The block, with its yield."""
+        self.block.add_op(YieldOp(*self.values))
+        parent = self.block.parent
+        assert parent is not None
+        return parent.detach_block(self.block)
+
+
+class _Group:
+    """A nest and those merged with it so far, which become one operation when there are no more.
+
+    The regions grow inside `nest`, the first of them, which keeps its place; `results` are those of the single nests,
+    `outs` where each is stored.  Of folds, `identity` has the states that they start from.
+    """
+
+    def __init__(self, nest: GenericOp):
+        self.nest = nest
+        self.results: list[SSAValue] = list(nest.results)
+        self.outs = list(nest.maps_out())
+        self.taken: list[GenericOp] = []
+        self.order = None if nest.order is None else nest.order.data
+        self.identity = _identity(nest)
+        entering, posts = _operands(nest)
+        self.body = _Growing(nest.body.block, *entering)
+        self.merge = _Growing(nest.merge.block, (), ()) if nest.is_reduction else None
+        self.finish = _Growing(nest.finish.block, *posts) if nest.is_reduction else None
+
+    @property
+    def ins(self) -> list[SSAValue]:
+        return self.body.ins + (self.finish.ins if self.finish is not None else [])
+
+    def take(self, second: GenericOp) -> None:
+        """Add a nest, what it reads of the results so far being taken from registers."""
+        if not self.taken:
+            for region in (self.body, self.merge, self.finish):
+                if region is not None:
+                    region.open()
+        self._take_elements(second)
+        if self.merge is not None and self.finish is not None:
+            self._take_fold(second, self.merge, self.finish)
+        self.taken.append(second)
+        self.results += second.results
+        self.outs += second.maps_out()
+        second.detach()
+        second.drop_all_references()
+        self._drop_unused()
+
+    @property
+    def _last(self) -> _Growing:
+        """The region that yields results."""
+        return self.body if self.finish is None else self.finish
+
+    def _take_elements(self, second: GenericOp) -> None:
+        entering, _ = _operands(second)
+        more = second.body.block
+        self.body.take(more, self._given(self.body, *entering, more.args))
+
+    def _take_fold(self, second: GenericOp, merge: _Growing, finish: _Growing) -> None:
+        """Add a fold's states: behind the others, in both halves of what `merge` takes and in what `finish` does."""
+        count, more = len(self.identity), second.finish.block
+        types = [a.type for a in more.args[: len(_identity(second))]]
+        older = [merge.block.insert_arg(t, count + i) for i, t in enumerate(types)]
+        newer = [merge.block.insert_arg(t, len(merge.block.args)) for t in types]
+        merge.take(second.merge.block, [*older, *newer])
+        folded = [finish.block.insert_arg(t, count + i) for i, t in enumerate(types)]
+        _, posts = _operands(second)
+        finish.take(more, [*folded, *self._given(finish, *posts, more.args[len(types) :])])
+        self.identity += _identity(second)
+        assert self.order is not None and second.order is not None
+        if self.order == FREE:
+            self.order = second.order.data
+
+    def _given(
+        self, region: _Growing, ins: Sequence[SSAValue], maps: Sequence[IndexMap], arguments: Sequence[SSAValue]
+    ) -> list[SSAValue]:
+        """What stands in a region for a nest's inputs: results so far, or arguments."""
+        produced = dict(zip(self.results, self._last.values))
+        return [
+            produced[value] if value in produced else region.read(value, index, argument)
+            for value, index, argument in zip(ins, maps, arguments, strict=True)
+        ]
 
     def _drop_unused(self) -> None:
         """Leave out results that only the nests themselves read."""
@@ -103,7 +177,7 @@ class _Group:
         if kept and len(kept) < len(self.results):
             self.results = [self.results[i] for i in kept]
             self.outs = [self.outs[i] for i in kept]
-            self.values = [self.values[i] for i in kept]
+            self._last.values = [self._last.values[i] for i in kept]
 
     def finished(self) -> GenericOp:
         """The one nest, where the first stood."""
@@ -111,11 +185,14 @@ class _Group:
         if not self.taken:
             return nest
         assert block is not None
-        body = nest.body.block
-        body.add_op(YieldOp(*self.values))
-        nest.body.detach_block(body)
+        ins, maps = self.ins, self.body.maps + (self.finish.maps if self.finish is not None else [])
         types = [r.type for r in self.results]
-        merged = GenericOp(self.ins, (), nest.extents.data, self.maps, self.outs, body, types)
+        merge, finish = (None if region is None else region.closed() for region in (self.merge, self.finish))
+        merged = GenericOp(
+            ins, (), nest.extents.data, maps, self.outs, self.body.closed(), types,
+            parallel=nest.n_parallel, post=len(ins) - len(self.body.ins), order=self.order, identity=self.identity,
+            merge=merge, finish=finish,
+        )  # fmt: skip
         merged.attributes.update({k: nest.attributes[k] for k in KEPT if k in nest.attributes})
         block.insert_op_after(merged, nest)
         for old, new in zip(self.results, merged.results):
@@ -124,6 +201,16 @@ class _Group:
         for single in (nest, *self.taken):
             single.erase()
         return merged
+
+
+def _identity(nest: GenericOp) -> list[Attribute]:
+    return [] if nest.identity is None else list(nest.identity.data)
+
+
+def _operands(nest: GenericOp) -> tuple[_Operands, _Operands]:
+    """The inputs of a nest's body, then those of its `finish`, each with their maps."""
+    ins, maps, entering = list(nest.ins), nest.maps_in(), len(nest.ins) - nest.n_post
+    return (ins[:entering], maps[:entering]), (ins[entering:], maps[entering:])
 
 
 def _without_yield(body: Block) -> list[SSAValue]:
@@ -157,7 +244,7 @@ def _sibling(group: _Group, costs: Costs) -> GenericOp | None:
 def _apart(group: _Group, second: GenericOp) -> str:
     """Why a nest stays apart from a group; empty where they become one."""
     first = group.nest
-    if first.is_reduction or second.is_reduction:
+    if first.is_reduction != second.is_reduction:
         return "one of them folds"
     if first.outs or second.outs:
         return "one of them updates in place"
@@ -166,12 +253,61 @@ def _apart(group: _Group, second: GenericOp) -> str:
     if first.attributes.get("layout") != second.attributes.get("layout"):
         return "they are stored in different orders"
     results = set(group.results)
-    reads = [(v, m) for v, m in zip(second.ins, second.maps_in())]
-    if any(v in results and not m.is_identity for v, m in reads) or _reads_at_computed(second, results):
+    if _reads_elsewhere(group, second):
         return "the later one reads the earlier one at other points"
+    if first.is_reduction:
+        return _folds_apart(group, second)
     if results.isdisjoint(second.ins) and set(group.ins).isdisjoint(second.ins):
         return "they have no operand in common"
     return ""
+
+
+def _reads_elsewhere(group: _Group, second: GenericOp) -> bool:
+    """Whether a nest needs results of a group at other points than its own."""
+    at = dict(zip(group.results, group.outs))
+    reads = zip(second.ins, second.maps_in())
+    return any(v in at and m != at[v] for v, m in reads) or _reads_at_computed(second, set(at))
+
+
+def _folds_apart(group: _Group, second: GenericOp) -> str:
+    """Why a fold over the same extents stays apart from folds; empty where they become one.
+
+    What is exact in any order takes the other's; a fold of products is a contraction, which has schedules of its own.
+    """
+    first = group.nest
+    assert group.order is not None and second.order is not None
+    mine, others = group.order, second.order.data
+    entering, _ = _operands(second)
+    if first.is_scan or second.is_scan:
+        return "one of them scans"
+    singles = (second,) if group.taken else (first, second)
+    if any(map(_is_contraction, singles)):
+        return "one of them folds products"
+    if not all(map(_has_separate_states, singles)):
+        return "the states of one of them need each other"
+    if mine != others and not (FREE in (mine, others) and "tree" in (mine.kind, others.kind)):
+        return "their orders differ"
+    if not set(group.results).isdisjoint(entering[0]):
+        return "the later one folds what the earlier one gives"
+    if set(zip(group.body.ins, group.body.maps)).isdisjoint(zip(*entering)):
+        return "they have no elements in common"
+    if len(group.identity) + len(_identity(second)) > MOST_STATES:
+        return "too many states for the registers"
+    return ""
+
+
+def _is_contraction(nest: GenericOp) -> bool:
+    return bool(nest.order is not None and nest.order.data.product) or factors_of(nest) is not None
+
+
+def _has_separate_states(nest: GenericOp) -> bool:
+    """Whether each state of a fold is merged by itself; others, as those that say where, have code of their own."""
+    block, last = nest.merge.block, nest.merge.block.last_op
+    assert isinstance(last, YieldOp)
+    count = len(last.values)
+    args = [(block.args[i], block.args[count + i]) for i in range(count)]
+    needed = [slice_of(value).intersection(block.args) for value in last.values]
+    return all(found <= {*own} for found, own in zip(needed, args))
 
 
 def _remark(costs: Costs, group: _Group, second: GenericOp, reason: str) -> None:
@@ -193,7 +329,8 @@ def _reads(nest: GenericOp, values: set[SSAValue]) -> bool:
 
 def _reads_at_computed(nest: GenericOp, values: set[SSAValue]) -> bool:
     """Whether the body reads one of the values at computed indices, which needs it whole."""
-    return any(isinstance(op, ReadOp) and op.source in values for op in nest.body.block.ops)
+    blocks = [block for region in nest.regions for block in region.blocks]
+    return any(isinstance(op, ReadOp) and op.source in values for block in blocks for op in block.ops)
 
 
 def _append(body: Block, more: Block, known: _Known) -> None:

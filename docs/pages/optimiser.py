@@ -123,12 +123,14 @@ SECTIONS = (
     Section(
         "Siblings: two results in one pass",
         """
-        Neighbouring nests over the same points that share an operand read it once. Off:
-        `tx-fuse{siblings=false}`.
+        Neighbouring nests over the same points that share an operand read it once. Folds do where they take the same
+        elements in one order, and what is exact in any order takes the other's: one nest then has the states of all,
+        four at most, and what comes after one fold may use what another gave. Folds of products, scans and folds that
+        say where keep their own loops. Off: `tx-fuse{siblings=false}`.
         """,
         """
-        def f(x: f32[n, m]) -> (f32[n, m], f32[n, m]):
-            return (x + 1.0, x * x)
+        def f(x: f32[n, m]) -> (f32[n, m], f32[n, m], f32[n], f32[n]):
+            return (x + 1.0, x * x, x.sum([1]), x.maximum([1]))
         """,
         "fused", "fused", ("fusion",), instead="tx-fuse{siblings=false}",
     ),

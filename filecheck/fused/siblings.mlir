@@ -51,3 +51,95 @@ func.func @common_root(%x: tensor<?xf32, #tx.dims<"n">>, %y: tensor<?xf32, #tx.d
   %3 = tx.mul %0, %2 : (tensor<?xf32, #tx.dims<"n">>, tensor<?xf32, #tx.dims<"n">>) -> tensor<?xf32, #tx.dims<"n">>
   func.return %1, %3 : tensor<?xf32, #tx.dims<"n">>, tensor<?xf32, #tx.dims<"n">>
 }
+
+// Two folds of the same elements in one order: one nest with the states of both, older ones first.
+// CHECK-LABEL: @folds
+// CHECK: %{{.*}}, %{{.*}} = "kernel.generic"(%x)
+// CHECK: ^bb0(%[[E:.*]]: f32):
+// CHECK-NEXT: kernel.yield %[[E]], %[[E]] : f32, f32
+// CHECK: ^bb0(%[[A:.*]]: f32, %[[B:.*]]: f32, %[[C:.*]]: f32, %[[D:.*]]: f32):
+// CHECK: arith.addf %[[A]], %[[C]]
+// CHECK: arith.cmpf ogt, %[[B]], %[[D]]
+// CHECK: identity = [0.000000e+00 : f32, 0xff800000 : f32]
+// CHECK-NOT: kernel.generic
+// CHECK: func.return
+// APART-LABEL: @folds
+// APART-COUNT-2: kernel.generic
+func.func @folds(%x: tensor<?x?xf32, #tx.dims<"n, m">>) -> (tensor<?xf32, #tx.dims<"n">>, tensor<?xf32, #tx.dims<"n">>) {
+  %0 = tx.sum %x {dims = [1], order = #tx.order<"tree<1024, 64>">} : (tensor<?x?xf32, #tx.dims<"n, m">>) -> tensor<?xf32, #tx.dims<"n">>
+  %1 = tx.maximum %x {dims = [1], order = #tx.order<"tree<1024, 64>">} : (tensor<?x?xf32, #tx.dims<"n, m">>) -> tensor<?xf32, #tx.dims<"n">>
+  func.return %0, %1 : tensor<?xf32, #tx.dims<"n">>, tensor<?xf32, #tx.dims<"n">>
+}
+
+// What is exact in any order takes the other's.
+// CHECK-LABEL: @any_order
+// CHECK: %{{.*}}, %{{.*}} = "kernel.generic"(%x)
+// CHECK: order = #tx.order<"tree<1024, 64>">, identity = [false, 0.000000e+00 : f32]
+// CHECK-NOT: kernel.generic
+// CHECK: func.return
+func.func @any_order(%x: tensor<?x?xf32, #tx.dims<"n, m">>) -> (tensor<?xi1, #tx.dims<"n">>, tensor<?xf32, #tx.dims<"n">>) {
+  %0 = tx.less %x, %x : (tensor<?x?xf32, #tx.dims<"n, m">>, tensor<?x?xf32, #tx.dims<"n, m">>) -> tensor<?x?xi1, #tx.dims<"n, m">>
+  %1 = tx.any %0 {dims = [1], order = #tx.order<"free">} : (tensor<?x?xi1, #tx.dims<"n, m">>) -> tensor<?xi1, #tx.dims<"n">>
+  %2 = tx.sum %x {dims = [1], order = #tx.order<"tree<1024, 64>">} : (tensor<?x?xf32, #tx.dims<"n, m">>) -> tensor<?xf32, #tx.dims<"n">>
+  func.return %1, %2 : tensor<?xi1, #tx.dims<"n">>, tensor<?xf32, #tx.dims<"n">>
+}
+
+// The map after both is where both are folded; nobody else needs the first fold's result.
+// CHECK-LABEL: @epilogue
+// CHECK: %[[R:.*]] = "kernel.generic"(%x)
+// CHECK: ^bb0(%[[LOW:[0-9]+]]: f32, %[[HIGH:[0-9]+]]: f32):
+// CHECK-NEXT: arith.subf %[[HIGH]], %[[LOW]]
+// CHECK-NEXT: kernel.yield
+// CHECK: post = 0
+// CHECK-NOT: kernel.generic
+// CHECK: func.return %[[R]]
+func.func @epilogue(%x: tensor<?x?xf32, #tx.dims<"n, m">>) -> tensor<?xf32, #tx.dims<"n">> {
+  %0 = tx.maximum %x {dims = [1], order = #tx.order<"tree<1024, 64>">} : (tensor<?x?xf32, #tx.dims<"n, m">>) -> tensor<?xf32, #tx.dims<"n">>
+  %1 = tx.minimum %x {dims = [1], order = #tx.order<"tree<1024, 64>">} : (tensor<?x?xf32, #tx.dims<"n, m">>) -> tensor<?xf32, #tx.dims<"n">>
+  %2 = tx.sub %0, %1 : (tensor<?xf32, #tx.dims<"n">>, tensor<?xf32, #tx.dims<"n">>) -> tensor<?xf32, #tx.dims<"n">>
+  func.return %2 : tensor<?xf32, #tx.dims<"n">>
+}
+
+// Other orders would be other results.
+// CHECK-LABEL: @orders
+// CHECK-COUNT-2: kernel.generic
+func.func @orders(%x: tensor<?x?xf32, #tx.dims<"n, m">>) -> (tensor<?xf32, #tx.dims<"n">>, tensor<?xf32, #tx.dims<"n">>) {
+  %0 = tx.sum %x {dims = [1], order = #tx.order<"tree<1024, 64>">} : (tensor<?x?xf32, #tx.dims<"n, m">>) -> tensor<?xf32, #tx.dims<"n">>
+  %1 = tx.maximum %x {dims = [1], order = #tx.order<"tree<1024, 1>">} : (tensor<?x?xf32, #tx.dims<"n, m">>) -> tensor<?xf32, #tx.dims<"n">>
+  func.return %0, %1 : tensor<?xf32, #tx.dims<"n">>, tensor<?xf32, #tx.dims<"n">>
+}
+
+// Products are contractions', which have schedules of their own.
+// CHECK-LABEL: @products
+// CHECK-COUNT-2: kernel.generic
+func.func @products(%x: tensor<?x?xf32, #tx.dims<"n, m">>, %y: tensor<?x?xf32, #tx.dims<"m, n">>) -> (tensor<?x?xf32, #tx.dims<"n, n">>, tensor<?x?xf32, #tx.dims<"n, n">>) {
+  %0 = tx.contract %x, %y {pairs = [[1, 0]], batch = [], order = #tx.order<"chain<512, fma>">} : (tensor<?x?xf32, #tx.dims<"n, m">>, tensor<?x?xf32, #tx.dims<"m, n">>) -> tensor<?x?xf32, #tx.dims<"n, n">>
+  %1 = tx.exp %y : (tensor<?x?xf32, #tx.dims<"m, n">>) -> tensor<?x?xf32, #tx.dims<"m, n">>
+  %2 = tx.contract %x, %1 {pairs = [[1, 0]], batch = [], order = #tx.order<"chain<512, fma>">} : (tensor<?x?xf32, #tx.dims<"n, m">>, tensor<?x?xf32, #tx.dims<"m, n">>) -> tensor<?x?xf32, #tx.dims<"n, n">>
+  func.return %0, %2 : tensor<?x?xf32, #tx.dims<"n, n">>, tensor<?x?xf32, #tx.dims<"n, n">>
+}
+
+// The second folds what the first gives: it needs all of the row before.
+// CHECK-LABEL: @after
+// CHECK-COUNT-2: kernel.generic
+func.func @after(%x: tensor<?x?xf32, #tx.dims<"n, m">>) -> tensor<?xf32, #tx.dims<"n">> {
+  %0 = tx.maximum %x {dims = [1], order = #tx.order<"tree<1024, 64>">} : (tensor<?x?xf32, #tx.dims<"n, m">>) -> tensor<?xf32, #tx.dims<"n">>
+  %1 = tx.view %0 {map = #tx.map<"(d0: n, d1: m) -> (d0)">} : (tensor<?xf32, #tx.dims<"n">>) -> tensor<?x?xf32, #tx.dims<"n, m">>
+  %2 = tx.sub %x, %1 : (tensor<?x?xf32, #tx.dims<"n, m">>, tensor<?x?xf32, #tx.dims<"n, m">>) -> tensor<?x?xf32, #tx.dims<"n, m">>
+  %3 = tx.sum %2 {dims = [1], order = #tx.order<"tree<1024, 64>">} : (tensor<?x?xf32, #tx.dims<"n, m">>) -> tensor<?xf32, #tx.dims<"n">>
+  func.return %3 : tensor<?xf32, #tx.dims<"n">>
+}
+
+// Four states have registers, five not.
+// CHECK-LABEL: @five
+// CHECK: %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}} = "kernel.generic"(%x)
+// CHECK: "kernel.generic"(%x)
+func.func @five(%x: tensor<?x?xf32, #tx.dims<"n, m">>) -> (tensor<?xf32, #tx.dims<"n">>, tensor<?xf32, #tx.dims<"n">>, tensor<?xf32, #tx.dims<"n">>, tensor<?xf32, #tx.dims<"n">>, tensor<?xf32, #tx.dims<"n">>) {
+  %0 = tx.abs %x : (tensor<?x?xf32, #tx.dims<"n, m">>) -> tensor<?x?xf32, #tx.dims<"n, m">>
+  %1 = tx.sum %x {dims = [1], order = #tx.order<"tree<1024, 64>">} : (tensor<?x?xf32, #tx.dims<"n, m">>) -> tensor<?xf32, #tx.dims<"n">>
+  %2 = tx.minimum %x {dims = [1], order = #tx.order<"tree<1024, 64>">} : (tensor<?x?xf32, #tx.dims<"n, m">>) -> tensor<?xf32, #tx.dims<"n">>
+  %3 = tx.maximum %x {dims = [1], order = #tx.order<"tree<1024, 64>">} : (tensor<?x?xf32, #tx.dims<"n, m">>) -> tensor<?xf32, #tx.dims<"n">>
+  %4 = tx.sum %0 {dims = [1], order = #tx.order<"tree<1024, 64>">} : (tensor<?x?xf32, #tx.dims<"n, m">>) -> tensor<?xf32, #tx.dims<"n">>
+  %5 = tx.maximum %0 {dims = [1], order = #tx.order<"tree<1024, 64>">} : (tensor<?x?xf32, #tx.dims<"n, m">>) -> tensor<?xf32, #tx.dims<"n">>
+  func.return %1, %2, %3, %4, %5 : tensor<?xf32, #tx.dims<"n">>, tensor<?xf32, #tx.dims<"n">>, tensor<?xf32, #tx.dims<"n">>, tensor<?xf32, #tx.dims<"n">>, tensor<?xf32, #tx.dims<"n">>
+}
