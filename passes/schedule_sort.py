@@ -6,14 +6,18 @@ may be a part, and need vectors whose lanes can change places.  The cost model d
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from xdsl.ir import Block
 
 from ..dialects import kernel
 from ..dialects.types import DTYPES
 from .costs import assumed_number
+from .loop_code import Code
 from .loop_writer import LoopWriter, buffer_info
 from .remarks import remark
 from .schedule_map import Lanes
+from .sort_columns import SortInColumns, longest_in_columns
 from .sort_digits import SortByDigits, time_by_digits
 from .sort_network import SortByNetwork, time_by_network, values_by_network
 from .sort_positions import PositionsByNetwork, positions_by_network
@@ -21,6 +25,8 @@ from .sort_positions import PositionsByNetwork, positions_by_network
 __all__ = ["schedule_sort"]
 
 I64 = DTYPES["i64"]
+#: Rows of the operand go side by side where they fill one part of so many of a vector's lanes.
+FULL = 4
 
 
 def schedule_sort(writer: LoopWriter, op: kernel.ForeignOp, block: Block, lanes: Lanes) -> None:
@@ -29,18 +35,47 @@ def schedule_sort(writer: LoopWriter, op: kernel.ForeignOp, block: Block, lanes:
     element, n = info.dtype, assumed_number(info.dims[op.params["axis"]])
     only_values = op.fn.data == "sort" and not element.is_complex
     serves = values_by_network(element, lanes) if only_values else positions_by_network(element, lanes)
-    chosen = "by digits"
+    moved = element if only_values else I64
+
+    def by_digits(n: float) -> float:
+        return time_by_digits(writer.costs, element, n, not only_values)
+
+    def by_networks(n: float) -> float:
+        return time_by_network(writer.costs, moved, lanes.width(moved.bits), n)
+
+    ways = {"by digits": by_digits} | ({"by networks": by_networks} if serves else {})
+    row = {way: time(n) * n for way, time in ways.items()}
+    chosen = min(row, key=lambda way: row[way])
     if serves:
-        moved = element if only_values else I64
-        row = {
-            "by digits": time_by_digits(writer.costs, element, n, not only_values) * n,
-            "by networks": time_by_network(writer.costs, moved, lanes.width(moved.bits), n) * n,
-        }
-        chosen = min(row, key=lambda way: row[way])
         remark("sort", f"{op.fn.data} of {element}", chosen, "what a row takes", row, op)
-    if chosen == "by digits":
-        SortByDigits(writer, op, lanes.at_most(writer.costs.half_line), only_values).emit(block)
-    elif only_values:
-        SortByNetwork(writer, op, lanes).emit(block)
-    else:
-        PositionsByNetwork(writer, op, lanes).emit(block)
+
+    def each_row(block: Block) -> None:
+        if chosen == "by digits":
+            SortByDigits(writer, op, lanes.at_most(writer.costs.half_line), only_values).emit(block)
+        else:
+            (SortByNetwork if only_values else PositionsByNetwork)(writer, op, lanes).emit(block)
+
+    if not serves:
+        each_row(block)
+        return
+    sort = (SortByNetwork if only_values else PositionsByNetwork)(writer, op, lanes)
+    _short_rows_in_columns(sort, block, ways[chosen], each_row)
+
+
+def _short_rows_in_columns(
+    sort: SortByNetwork, block: Block, other: Callable[[float], float], each_row: Callable[[Block], None]
+) -> None:
+    """Rows that take less so side by side, where there are enough of them, and others by themselves."""
+    costs, least = sort.writer.costs, max(2, sort.columns // FULL)
+    longest = longest_in_columns(costs, sort.key.dtype, sort.columns, other)
+    n, rows = sort.n.const, sort.rows.const
+    if (n is not None and n > longest) or (rows is not None and rows < least):
+        each_row(block)
+        return
+    columns = SortInColumns(sort, longest)
+    if n is not None and rows is not None:
+        columns.emit(block)
+        return
+    code = Code(sort.writer, block, sort.op.params["has_fma"])
+    short = (code.b.index(sort.n) <= longest) & (code.b.index(sort.rows) >= least)
+    code.if_(short, lambda c: columns.emit(c.block), lambda c: each_row(c.block))
