@@ -2,6 +2,9 @@
 
 Both find the same.  Digits keep track of positions, and take any order; networks move values alone, of which positions
 may be a part, and need vectors whose lanes can change places.  The cost model decides between them where both serve.
+
+Many short rows go side by side as the columns of one grid, which takes less than either; where sizes are not known, a
+branch at run time decides that.
 """
 
 from __future__ import annotations
@@ -20,13 +23,11 @@ from .schedule_map import Lanes
 from .sort_columns import SortInColumns, longest_in_columns
 from .sort_digits import SortByDigits, time_by_digits
 from .sort_network import SortByNetwork, time_by_network, values_by_network
-from .sort_positions import PositionsByNetwork, positions_by_network
+from .sort_positions import PositionsByNetwork, positions_by_network, positions_in_columns
 
 __all__ = ["schedule_sort"]
 
 I64 = DTYPES["i64"]
-#: Rows of the operand go side by side where they fill one part of so many of a vector's lanes.
-FULL = 4
 
 
 def schedule_sort(writer: LoopWriter, op: kernel.ForeignOp, block: Block, lanes: Lanes) -> None:
@@ -55,7 +56,7 @@ def schedule_sort(writer: LoopWriter, op: kernel.ForeignOp, block: Block, lanes:
         else:
             (SortByNetwork if only_values else PositionsByNetwork)(writer, op, lanes).emit(block)
 
-    if not serves:
+    if not (serves or (not only_values and positions_in_columns(element, lanes))):
         each_row(block)
         return
     sort = (SortByNetwork if only_values else PositionsByNetwork)(writer, op, lanes)
@@ -66,16 +67,19 @@ def _short_rows_in_columns(
     sort: SortByNetwork, block: Block, other: Callable[[float], float], each_row: Callable[[Block], None]
 ) -> None:
     """Rows that take less so side by side, where there are enough of them, and others by themselves."""
-    costs, least = sort.writer.costs, max(2, sort.columns // FULL)
+    costs = sort.writer.costs
     longest = longest_in_columns(costs, sort.key.dtype, sort.columns, other)
     n, rows = sort.n.const, sort.rows.const
-    if (n is not None and n > longest) or (rows is not None and rows < least):
+    if rows == 1 or (n is not None and n > longest):
         each_row(block)
         return
     columns = SortInColumns(sort, longest)
+    # Half of the lanes, or rows so short that each by itself would be filled up.
+    half, filled = sort.columns // 2, sort.columns * sort.network.rows_step // 2
     if n is not None and rows is not None:
-        columns.emit(block)
+        (columns.emit if rows >= half or n <= rows * filled else each_row)(block)
         return
     code = Code(sort.writer, block, sort.op.params["has_fma"])
-    short = (code.b.index(sort.n) <= longest) & (code.b.index(sort.rows) >= least)
-    code.if_(short, lambda c: columns.emit(c.block), lambda c: each_row(c.block))
+    number, length = code.b.index(sort.rows), code.b.index(sort.n)
+    enough = (number >= half) | (length <= number * filled)
+    code.if_((length <= longest) & enough, lambda c: columns.emit(c.block), lambda c: each_row(c.block))

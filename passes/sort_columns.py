@@ -61,10 +61,10 @@ class SortInColumns:
     def emit(self, block: Block) -> None:
         sort, width = self.sort, self.width
         code = Code(sort.writer, block, sort.op.params["has_fma"])
-        step = sort.network.rows_step
+        step = 1 << sort.network.steps
         n = code.bound(maximum(sort.n, 1))
         rows = code.bound((n + (step - 1)) // step * step)
-        memory = (minimum(sort.n, self.longest) + step) * (2 * width)
+        memory = (minimum(sort.n, self.longest) + sort.network.rows_step) * (2 * width)
         cell = sort.allocate(code, I64, 1, shared=True)
         grid = Grid(sort.allocate(code, sort.key.dtype, memory, shared=False), rows, exponent(code, cell, rows))
         square = sort.allocate(code, sort.key.dtype, width * width, shared=False)
@@ -81,7 +81,7 @@ class SortInColumns:
             self._group(inner, _Group(self._places(inner, line), first, length, None), grid)
         inner.block.add_op(loop.YieldOp())
         costs = sort.writer.costs
-        grain = costs.grain(n * width, time_in_columns(costs, sort.key.dtype, width, self.longest))
+        grain = costs.grain(n * width, time_in_columns(costs, sort.key.dtype, self.longest))
         code.block.add_op(loop.ParallelOp(str(number), 0, groups, inner.block, grain=grain))
 
     @property
@@ -185,9 +185,9 @@ class SortInColumns:
             )
 
 
-def time_in_columns(costs: Costs, key: DType, columns: int, n: float) -> float:
+def time_in_columns(costs: Costs, key: DType, n: float) -> float:
     """Nanoseconds an element of many rows of `n`, shorter ones being filled up."""
-    step = max(columns, costs.machine.registers / 2)
+    step = costs.machine.registers / 2
     rows = math.ceil(max(1.0, n) / step) * step
     bits = math.ceil(math.log2(rows))
     return costs.computing((bits * (bits + 1) / 2 * rows) / max(1.0, n) + MOVES, key.bits)
@@ -196,7 +196,6 @@ def time_in_columns(costs: Costs, key: DType, columns: int, n: float) -> float:
 def longest_in_columns(costs: Costs, key: DType, columns: int, other: Callable[[float], float]) -> int:
     """The most elements, a power of two, of rows that go so in less time than another way takes an element of such
     rows; what the second cache holds at most."""
-    n = 1
-    while 2 * n * columns <= block_elements(costs, key) and time_in_columns(costs, key, columns, 2 * n) < other(2 * n):
-        n *= 2
-    return n
+    most = block_elements(costs, key) // columns
+    powers = [1 << k for k in range(most.bit_length())]
+    return max((n for n in powers if time_in_columns(costs, key, n) < other(n)), default=1)

@@ -18,7 +18,7 @@ from .sort_keys import Key, keys_of
 from .sort_network import SortByNetwork
 from .sort_rows import Place
 
-__all__ = ["PositionsByNetwork", "positions_by_network"]
+__all__ = ["PositionsByNetwork", "positions_by_network", "positions_in_columns"]
 
 I64, U64 = DTYPES["i64"], DTYPES["u64"]
 #: The low bits of a number, which are the position.
@@ -64,7 +64,12 @@ class PositionsByNetwork(SortByNetwork):
         )
 
 
+def positions_in_columns(element: DType, lanes: Lanes) -> bool:
+    """Whether positions of elements of a type can be sorted so without merges, which need more of vectors."""
+    fits = not element.is_complex and element.bits <= 64 - POSITION_BITS
+    return fits and lanes.width(I64.bits) > 1 and lanes.crossing
+
+
 def positions_by_network(element: DType, lanes: Lanes) -> bool:
     """Whether positions of elements of a type can be sorted so, in as few operations as their values."""
-    fits = not element.is_complex and element.bits <= 64 - POSITION_BITS
-    return fits and lanes.vector_bits >= LEAST_BITS and lanes.crossing
+    return positions_in_columns(element, lanes) and lanes.vector_bits >= LEAST_BITS
