@@ -2,21 +2,28 @@
 
 Both find the same.  Digits keep track of positions, and take any order; networks move values alone, of which positions
 may be a part, and need vectors whose lanes can change places.  The cost model decides between them where both serve.
+
+Many short rows go side by side as the columns of one grid, which takes less than either; where sizes are not known, a
+branch at run time decides that.
 """
 
 from __future__ import annotations
+
+from collections.abc import Callable
 
 from xdsl.ir import Block
 
 from ..dialects import kernel
 from ..dialects.types import DTYPES
 from .costs import assumed_number
+from .loop_code import Code
 from .loop_writer import LoopWriter, buffer_info
 from .remarks import remark
 from .schedule_map import Lanes
+from .sort_columns import SortInColumns, longest_in_columns
 from .sort_digits import SortByDigits, time_by_digits
 from .sort_network import SortByNetwork, time_by_network, values_by_network
-from .sort_positions import PositionsByNetwork, positions_by_network
+from .sort_positions import PositionsByNetwork, positions_by_network, positions_in_columns
 
 __all__ = ["schedule_sort"]
 
@@ -29,18 +36,50 @@ def schedule_sort(writer: LoopWriter, op: kernel.ForeignOp, block: Block, lanes:
     element, n = info.dtype, assumed_number(info.dims[op.params["axis"]])
     only_values = op.fn.data == "sort" and not element.is_complex
     serves = values_by_network(element, lanes) if only_values else positions_by_network(element, lanes)
-    chosen = "by digits"
+    moved = element if only_values else I64
+
+    def by_digits(n: float) -> float:
+        return time_by_digits(writer.costs, element, n, not only_values)
+
+    def by_networks(n: float) -> float:
+        return time_by_network(writer.costs, moved, lanes.width(moved.bits), n)
+
+    ways = {"by digits": by_digits} | ({"by networks": by_networks} if serves else {})
+    row = {way: time(n) * n for way, time in ways.items()}
+    chosen = min(row, key=lambda way: row[way])
     if serves:
-        moved = element if only_values else I64
-        row = {
-            "by digits": time_by_digits(writer.costs, element, n, not only_values) * n,
-            "by networks": time_by_network(writer.costs, moved, lanes.width(moved.bits), n) * n,
-        }
-        chosen = min(row, key=lambda way: row[way])
         remark("sort", f"{op.fn.data} of {element}", chosen, "what a row takes", row, op)
-    if chosen == "by digits":
-        SortByDigits(writer, op, lanes.at_most(writer.costs.half_line), only_values).emit(block)
-    elif only_values:
-        SortByNetwork(writer, op, lanes).emit(block)
-    else:
-        PositionsByNetwork(writer, op, lanes).emit(block)
+
+    def each_row(block: Block) -> None:
+        if chosen == "by digits":
+            SortByDigits(writer, op, lanes.at_most(writer.costs.half_line), only_values).emit(block)
+        else:
+            (SortByNetwork if only_values else PositionsByNetwork)(writer, op, lanes).emit(block)
+
+    if not (serves or (not only_values and positions_in_columns(element, lanes))):
+        each_row(block)
+        return
+    sort = (SortByNetwork if only_values else PositionsByNetwork)(writer, op, lanes)
+    _short_rows_in_columns(sort, block, ways[chosen], each_row)
+
+
+def _short_rows_in_columns(
+    sort: SortByNetwork, block: Block, other: Callable[[float], float], each_row: Callable[[Block], None]
+) -> None:
+    """Rows that take less so side by side, where there are enough of them, and others by themselves."""
+    costs = sort.writer.costs
+    longest = longest_in_columns(costs, sort.key.dtype, sort.columns, other)
+    n, rows = sort.n.const, sort.rows.const
+    if rows == 1 or (n is not None and n > longest):
+        each_row(block)
+        return
+    columns = SortInColumns(sort, longest)
+    # Half of the lanes, or rows so short that each by itself would be filled up.
+    half, filled = sort.columns // 2, sort.columns * sort.network.rows_step // 2
+    if n is not None and rows is not None:
+        (columns.emit if rows >= half or n <= rows * filled else each_row)(block)
+        return
+    code = Code(sort.writer, block, sort.op.params["has_fma"])
+    number, length = code.b.index(sort.rows), code.b.index(sort.n)
+    enough = (number >= half) | (length <= number * filled)
+    code.if_((length <= longest) & enough, lambda c: columns.emit(c.block), lambda c: each_row(c.block))

@@ -194,7 +194,8 @@ class SortByDigits(RowSort):
                     c.store(find(c, row, [half, i], memory), out, self.place(row, i))
         if self.keys[0].negative_zero is not None:
             pieces = self._piece_count(memory)
-            self.order_zeros(code, row, lambda c, i: c.load(memory.keys, [half, i]), memory.zeros, dim(0), pieces)
+            keys = self.places(row), lambda c, i: c.load(memory.keys, [half, i])
+            self.order_zeros(code, *keys, memory.zeros, dim(0), pieces)
 
     def _results(self) -> list[Callable[[Code, Dim, list[Dim], _Memory], Value]]:
         """What gives an element of each result."""

@@ -16,8 +16,9 @@ from .schedule_map import Lanes
 from .sort_digits import SortByDigits
 from .sort_keys import Key, keys_of
 from .sort_network import SortByNetwork
+from .sort_rows import Place
 
-__all__ = ["PositionsByNetwork", "positions_by_network"]
+__all__ = ["PositionsByNetwork", "positions_by_network", "positions_in_columns"]
 
 I64, U64 = DTYPES["i64"], DTYPES["u64"]
 #: The low bits of a number, which are the position.
@@ -37,17 +38,17 @@ class PositionsByNetwork(SortByNetwork):
         self.part = key
         return Key(64, I64, key.make)
 
-    def key_at(self, code: Code, row: Dim, i: Dim) -> Value:
+    def key_at(self, code: Code, place: Place, i: Dim) -> Value:
         b, part = code.b, self.part
-        key = b.cast(part.make(b, code.load(self.x, self.place(row, i))), U64) << POSITION_BITS
+        key = b.cast(part.make(b, code.load(self.x, place(i))), U64) << POSITION_BITS
         return b.bitcast(key ^ (1 << 63), I64) | b.index(i)
 
-    def put(self, code: Code, key: Value, row: Dim, i: Dim) -> None:
+    def put(self, code: Code, key: Value, place: Place, i: Dim) -> None:
         position = key & (1 << POSITION_BITS) - 1
         *values, positions = self.op.outs
-        code.store(position, positions, self.place(row, i))
+        code.store(position, positions, place(i))
         for out in values:
-            code.store(code.load(self.x, self.place(row, code.bind(position))), out, self.place(row, i))
+            code.store(code.load(self.x, place(code.bind(position))), out, place(i))
 
     def emit(self, block: Block) -> None:
         """Rows of more elements than positions can tell apart go by digits."""
@@ -63,7 +64,12 @@ class PositionsByNetwork(SortByNetwork):
         )
 
 
+def positions_in_columns(element: DType, lanes: Lanes) -> bool:
+    """Whether positions of elements of a type can be sorted so without merges, which need more of vectors."""
+    fits = not element.is_complex and element.bits <= 64 - POSITION_BITS
+    return fits and lanes.width(I64.bits) > 1 and lanes.crossing
+
+
 def positions_by_network(element: DType, lanes: Lanes) -> bool:
     """Whether positions of elements of a type can be sorted so, in as few operations as their values."""
-    fits = not element.is_complex and element.bits <= 64 - POSITION_BITS
-    return fits and lanes.vector_bits >= LEAST_BITS and lanes.crossing
+    return positions_in_columns(element, lanes) and lanes.vector_bits >= LEAST_BITS

@@ -20,9 +20,11 @@ from .loop_writer import LoopWriter, buffer_info
 from .schedule_map import Lanes
 from .sort_keys import Key
 
-__all__ = ["RowSort"]
+__all__ = ["Place", "RowSort"]
 
 I64 = DTYPES["i64"]
+#: The index, in the operand and in the results, of an element of one row.
+Place = Callable[[Dim], list[Dim]]
 
 
 class RowSort:
@@ -47,6 +49,10 @@ class RowSort:
     def place(self, row: Dim, i: Dim) -> list[Dim]:
         """The index of element `i` of a row in the operand and in the results."""
         return [*unravel(row // self.inner, self.before), i, *unravel(row % self.inner, self.after)]
+
+    def places(self, row: Dim) -> Place:
+        """The places of a row."""
+        return lambda i: self.place(row, i)
 
     def width(self, element: DType) -> int:
         return self.lanes.width(element.part.bits)
@@ -77,27 +83,30 @@ class RowSort:
         return code.b.wrap(made.outs[0], I64)
 
     def order_zeros(
-        self, code: Code, row: Dim, keys: Callable[[Code, Dim], Value], counts: SSAValue, first: Dim, number: Dim
+        self, code: Code, place: Place, keys: Callable[[Code, Dim], Value], counts: SSAValue, first: Dim, number: Dim
     ) -> None:
-        """Zeros of both signs, which are equal, as they stood in the operand; nothing where none has a sign.
+        """Zeros of both signs as they stood in the operand; nothing where none has a sign.
 
         `counts` has how many do, in so many pieces from `first` on; `keys` are those of the sorted row.
         """
-        (out,), (key,) = self.op.outs, self.keys
 
         def add(c: Code, number: Dim, sum_: Value) -> Value:
             return sum_ + c.load(counts, [first + number])
 
-        def rewrite(c: Code) -> None:
-            def below(c: Code, i: Dim, count: Value) -> Value:
-                return count + c.b.cast(keys(c, i) < key.least_zero, I64)
+        signed = code.fold(0, number, code.b.constant(0, I64), add)
+        code.if_(signed > 0, lambda c: self.rewrite_zeros(c, place, keys), lambda c: None)
 
-            def put(c: Code, i: Dim, at: Value) -> Value:
-                x = c.load(self.x, self.place(row, i))
-                zero = c.b.cast(x.equals(0), I64)
-                c.store(x, out, self.place(row, c.bind(at)), [c.bind(zero) - 1])
-                return at + zero
+    def rewrite_zeros(self, code: Code, place: Place, keys: Callable[[Code, Dim], Value]) -> None:
+        """Zeros of both signs, which are equal, as they stood in the operand."""
+        (out,), (key,) = self.op.outs, self.keys
 
-            c.fold(0, self.n, c.fold(0, self.n, c.b.constant(0, I64), below), put)
+        def below(c: Code, i: Dim, count: Value) -> Value:
+            return count + c.b.cast(keys(c, i) < key.least_zero, I64)
 
-        code.if_(code.fold(0, number, code.b.constant(0, I64), add) > 0, rewrite, lambda c: None)
+        def put(c: Code, i: Dim, at: Value) -> Value:
+            x = c.load(self.x, place(i))
+            zero = c.b.cast(x.equals(0), I64)
+            c.store(x, out, place(c.bind(at)), [c.bind(zero) - 1])
+            return at + zero
+
+        code.fold(0, self.n, code.fold(0, self.n, code.b.constant(0, I64), below), put)

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from ...dialects.dims import Sym
 from ...dialects.loop import MergeOp
 from ...dialects.types import DTYPES, DType
-from ...passes.sort_network import ONE_PORT
+from ...passes.sort_grid import ONE_PORT
 from .lanes import Lane, Reg
 from .llvm_scan import ScanWriter
 from .writer import EmitError, llvm_type, vector_type

@@ -139,6 +139,45 @@ def test_rows_with_more_elements_than_positions_go_by_digits(monkeypatch: pytest
         np.testing.assert_array_equal(f(x), positions(x, 0))
 
 
+@pytest.mark.parametrize("name", DTYPES)
+@pytest.mark.parametrize("bits", [256, 512])
+def test_many_short_rows_are_sorted_side_by_side(name: str, bits: int):
+    """Numbers of rows that are no multiple of lanes, rows shorter than a vector and longer than what registers hold."""
+
+    def every(x: Any) -> Any:
+        return [np.sort(x), np.argsort(x, axis=1), np.sort(x, axis=0)]
+
+    f = txc.jit(every, passes=f"tx-schedule-cpu{{vector_bits={bits}}}", threads=2)
+    for shape in ((1, 3, 2), (3, 1, 17), (2, 33, 10), (19, 2, 70), (5, 7, 400), (2, 70, 1000), (2, 0, 5), (3, 40, 1)):
+        x = numbers(name, shape)
+        last, found, first = f(x)
+        equal_bits(last, np.take_along_axis(x, positions(x, 2), 2))
+        np.testing.assert_array_equal(found, positions(x, 1))
+        equal_bits(first, np.take_along_axis(x, positions(x, 0), 0))
+
+
+@pytest.mark.parametrize("name", ["f4", "f8", "i2"])
+def test_rows_of_any_length_side_by_side(name: str):
+    f = txc.jit(lambda x: (np.sort(x), apply("sort", x, axis=0, descending=True), np.argsort(x)))
+    for n in range(71):
+        x = numbers(name, (37, n))
+        values, down, found = f(x)
+        equal_bits(values, np.take_along_axis(x, positions(x, 1), 1))
+        equal_bits(down, np.take_along_axis(x, positions(x, 0, True), 0))
+        np.testing.assert_array_equal(found, positions(x, 1))
+
+
+def test_columns_of_any_layout():
+    """Rows that are adjacent in memory need no change of places, whatever dims are around them."""
+    x = numbers("f4", (37, 50))
+    for axis in (0, 1):
+        got = np.asarray(apply("sort", txc.asarray(x, layout="col"), axis=axis))
+        equal_bits(got, np.take_along_axis(x, positions(x, axis), axis))
+        back = x[:, ::-1]
+        expected = np.take_along_axis(back, positions(back, axis), axis)
+        equal_bits(txc.jit(lambda x, axis=axis: np.sort(x[:, ::-1], axis))(x), expected)
+
+
 def orders(n: int) -> dict[str, np.ndarray]:
     """What is hard for sorts that depend on data."""
     drawn = np.random.default_rng(n).standard_normal(n)
