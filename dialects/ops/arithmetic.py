@@ -225,6 +225,7 @@ class FloorDivide(Map):
     numpy = np.floor_divide
     arity = 2
     dtypes = REAL
+    kept = True
     cost = 12.0
     domain = (0.5, 10.0)
 
@@ -239,8 +240,8 @@ class FloorDivide(Map):
             quotient = b.select(down, quotient - 1.0, quotient)
             whole = b.floor(quotient)
             whole = b.select((quotient - whole) > 0.5, whole + 1.0, whole)
-            zero = b.copysign(b.constant(0.0, x.dtype), x / y)
-            return b.select(y.equals(0.0), x / y, b.select(quotient.equals(0.0), zero, whole))
+            zero = b.copysign(b.constant(0.0, x.dtype), x) * b.copysign(b.constant(1.0, x.dtype), y)
+            return b.rare(y.equals(0.0), lambda: x / y, b.select(quotient.equals(0.0), zero, whole))
         quotient = x / y
         if x.dtype.kind == "uint":
             return quotient
