@@ -122,12 +122,11 @@ def test_remainders_are_exact_beside_multiples_of_the_divisor(dtype: type):
 
 def test_bodies_keep_what_branches():
     """As one op: of a body in IR both ways would run in every lane."""
-    for name in ("fmod", "floor_divide"):
-        for element, kept in (("f32", True), ("i32", False)):
-            block = Block(arg_types=[scalar_type(DTYPES[element])] * 2)
-            b = BodyBuilder(block)
-            b.op(name, *(b.wrap(a, DTYPES[element]) for a in block.args))
-            assert ([op.name for op in block.ops] == ["kernel.call"]) is kept
+    for element, kept in (("f32", True), ("i32", False)):
+        block = Block(arg_types=[scalar_type(DTYPES[element])] * 2)
+        b = BodyBuilder(block)
+        b.op("fmod", *(b.wrap(a, DTYPES[element]) for a in block.args))
+        assert ([op.name for op in block.ops] == ["kernel.call"]) is kept
 
 
 @pytest.mark.parametrize("dtype", ["i8", "u8", "i32", "i64", "u64"])
