@@ -116,6 +116,9 @@ for _bits, _degree in ((32, 4), (64, 11)):
 for _bits, _degree in ((32, 4), (64, 11)):
     # On [0, tan(pi/8)].
     FITS[f"atan{_bits}"] = Fit(odd_tail(mp.atan), 1e-9, 0.17158, _degree, _bits, lambda z: z)
+for _bits in (32, 64):
+    # From where the estimates of `cube_root.py` begin and end.
+    FITS[f"cbrt{_bits}"] = Fit(lambda c: 1 / mp.cbrt(c), 0.16666, 0.19754, 3, _bits, mp.cbrt)
 # log(x) for pow, in two words: 2*atanh(s) = 2*s + s*z*(2/3 + z*p(z)).
 FITS["pow64"] = Fit(
     lambda z: 2 * (mp.atanh(mp.sqrt(z)) - mp.sqrt(z) * (1 + z / 3)) / mp.sqrt(z) ** 5,

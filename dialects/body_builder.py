@@ -240,9 +240,9 @@ class BodyBuilder(ScalarBuilder):
         return self.apply(decl, operands)
 
     def apply(self, decl: type[Map], operands: Sequence[Value]) -> Value:
-        """A map op: one op where it is an approximation, else its body (and for integers: IR drops their sign)."""
+        """A map op: one op where it is approximated or kept, else its body (as for integers: IR drops their sign)."""
         element = operands[-1].dtype
-        if decl.ulp is None or not element.is_float:
+        if (decl.ulp is None and not decl.kept) or not element.is_float:
             return decl.build(self, *operands)
         wide = element.computes_in
         widened = [self.cast(x, wide) for x in operands]

@@ -184,6 +184,9 @@ class Map(Op):
     result: ClassVar[str] = "same"
     mlir: ClassVar[str | None] = None
     ulp: ClassVar[float | None] = None
+    #: Whether bodies keep it as one op on floats although its result is exact: for few lanes it does much more than for
+    #: others, which only code that can branch skips (`ScalarBuilder.rare`).
+    kept: ClassVar[bool] = False
     #: Whether `ulp` counts, beside ulp of the result, what one ulp of each operand changes in it.
     conditioned: ClassVar[bool] = False
     commutative: ClassVar[bool] = False

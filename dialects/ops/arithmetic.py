@@ -239,8 +239,10 @@ class FloorDivide(Map):
             quotient = b.select(down, quotient - 1.0, quotient)
             whole = b.floor(quotient)
             whole = b.select((quotient - whole) > 0.5, whole + 1.0, whole)
-            zero = b.copysign(b.constant(0.0, x.dtype), x / y)
-            return b.select(y.equals(0.0), x / y, b.select(quotient.equals(0.0), zero, whole))
+            one = b.constant(1.0, x.dtype)
+            sign = b.copysign(one, x) * b.copysign(one, y)
+            whole = b.select(quotient.equals(0.0), sign * 0.0, whole)
+            return b.select(y.equals(0.0) & (abs(x) > 0.0), sign * np.inf, whole)
         quotient = x / y
         if x.dtype.kind == "uint":
             return quotient

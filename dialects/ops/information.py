@@ -9,7 +9,6 @@ import math
 
 import numpy as np
 
-from ..float_format import two_product
 from ..gamma_parts import F64, InDouble, log1p_minus, sin_pi
 from ..registry import op
 from ..scalar import ScalarBuilder, Value
@@ -209,33 +208,6 @@ class Exp10(_Simple):
     @classmethod
     def double(cls, b: ScalarBuilder, *xs: Value) -> Value:
         return b.op("pow", b.constant(10.0, F64), xs[0])
-
-
-@op
-class Cbrt(_Simple):
-    """The real cube root, of the sign of x.  |error| <= 1 ulp of the result."""
-
-    numpy = np.cbrt
-    also = ("scipy.special.cbrt",)
-    ulp = 1.0
-    conditioned = False
-    domain = (-10.0, 10.0)
-
-    @classmethod
-    def double(cls, b: ScalarBuilder, *xs: Value) -> Value:
-        (x,) = xs
-        a = abs(x)
-        scale_down, scale_up = a > 1e200, a < 1e-200
-        scaled = b.select(scale_down, a * 2.0**-300, b.select(scale_up, a * 2.0**300, a))
-        root = b.op("pow", scaled, b.constant(1 / 3, F64))
-        # One of Newton's steps, its residue in two words, brings back what 1/3 lost.
-        square, square_low = two_product(b, root, root)
-        cube, cube_low = two_product(b, square, root)
-        residue = ((cube - scaled) + cube_low) + square_low * root
-        root = root - residue / (3.0 * square)
-        root = b.select(scale_down, root * 2.0**100, b.select(scale_up, root * 2.0**-100, root))
-        plain = a.equals(0.0) | a.equals(np.inf)
-        return b.select(plain | x.differs(x), x, b.copysign(root, x))
 
 
 @op

@@ -1,15 +1,16 @@
 """The exact remainder of floats, as C's `fmod`.
 
-``x - q*d`` is a float for every integer quotient q near ``x/d``, so one fused multiply-add is exact while q has at
-most 52 bits.  Larger quotients are rare: there ``x`` is ``m * 2**n`` in units of the divisor's last place, and ``2**n``
-modulo the divisor's significand is found by squaring, in about a hundred operations whatever n is.
+``x - q*d`` is a float for every integer quotient q near ``x/d``, so one fused multiply-add is exact while q is a float
+too.  Larger quotients are rare: of f32 they are found in f64, and where that has too few bits as well, ``x`` is
+``m * 2**n`` in units of the divisor's last place, and ``2**n`` modulo the divisor's significand is found by squaring,
+in about a hundred operations whatever n is.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-from ..float_format import two_product
+from ..float_format import format_of, two_product
 from ..registry import Map, op
 from ..scalar import ScalarBuilder, Value
 from ..types import DTYPES
@@ -65,6 +66,36 @@ def _power(b: ScalarBuilder, e: Value) -> Value:
     return b.bitcast(b.bitcast(shifted, U64) << 52, F64)
 
 
+def exact_quotient(b: ScalarBuilder, a: Value, d: Value) -> tuple[Value, Value]:
+    """The remainder of ``a / d``, both at least 0, and whether it is one: the quotient is short, `d` finite, not 0.
+
+    A rounded quotient that is not too long for a float is the whole part of the exact one, or one more.
+    """
+    quotient = b.trunc(a / d)
+    r = b.fma(-quotient, d, a)
+    short = (quotient < 2.0 ** format_of(a).digits) & (d < np.inf)
+    return b.select(r < 0.0, r + d, r), short
+
+
+def any_remainder(b: ScalarBuilder, a: Value, d: Value) -> Value:
+    """``a mod d`` of f64 that are at least 0, or infinite, or NaN."""
+    ordinary = (a < np.inf) & (d > 0.0)
+    quotient = b.trunc(a / d)
+    short = reduce_once(b, a, b.constant(0.0, F64), quotient, d)
+    # Dekker's product, where there is no fused one, needs room above and below.
+    regular = (quotient < 2.0**52) & (a < 2.0**960) & (d > 2.0**-960)
+    far = (a >= d) & ~regular
+
+    def long() -> Value:
+        inside = far & ordinary
+        one = b.constant(1.0, F64)
+        return b.select(far, long_remainder(b, b.select(inside, a, one), b.select(inside, d, one)), short)
+
+    r = b.select(a < d, a, b.rare(far, long, short))
+    r = b.select(d.equals(np.inf), a, r)
+    return b.select(~ordinary | d.differs(d), np.nan, r)
+
+
 @op
 class Fmod(Map):
     """C's `fmod` and, on integers, ``%``: exact, with the dividend's sign; an integer over zero is 0."""
@@ -72,6 +103,7 @@ class Fmod(Map):
     numpy = np.fmod
     arity = 2
     dtypes = frozenset({"int", "uint", "float"})
+    kept = True
     cost = 12.0
     domain = (0.5, 10.0)
 
@@ -80,20 +112,12 @@ class Fmod(Map):
         x, y = xs
         if not x.dtype.is_float:
             return b.rem(x, y)
-        a, d = abs(b.cast(x, F64)), abs(b.cast(y, F64))
-        ordinary = (a < np.inf) & (d > 0.0)
-        quotient = b.trunc(a / d)
-        short = reduce_once(b, a, b.constant(0.0, F64), quotient, d)
-        # Dekker's product, where there is no fused one, needs room above and below.
-        regular = (quotient < 2.0**52) & (a < 2.0**960) & (d > 2.0**-960)
-        far = (a >= d) & ~regular
+        a, d = abs(x), abs(y)
 
-        def long() -> Value:
-            inside = far & ordinary
-            one = b.constant(1.0, F64)
-            return b.select(far, long_remainder(b, b.select(inside, a, one), b.select(inside, d, one)), short)
+        def others() -> Value:
+            return b.cast(any_remainder(b, b.cast(a, F64), b.cast(d, F64)), x.dtype)
 
-        r = b.select(a < d, a, b.rare(far, long, short))
-        r = b.select(d.equals(np.inf), a, r)
-        bad = ~ordinary | y.differs(y)
-        return b.copysign(b.cast(b.select(bad, np.nan, r), x.dtype), x)
+        if not b.has_fma:
+            return b.copysign(others(), x)
+        r, short = exact_quotient(b, a, d)
+        return b.copysign(b.rare(~short, others, r), x)

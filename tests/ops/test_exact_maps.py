@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from xdsl.ir import Block
 
 from txc.compiler.interpret.scalar import NumpyScalarBuilder
 from txc.dialects import ops as _ops  # noqa: F401
+from txc.dialects.attributes import scalar_type
+from txc.dialects.body_builder import BodyBuilder
 from txc.dialects.registry import OPS, Map, OpError
 from txc.dialects.types import DTYPES, tensor_type
 
@@ -101,6 +104,29 @@ def test_remainders_are_exact_however_large_the_quotient(dtype: type):
             with np.errstate(all="ignore"):
                 expected = map_op(name).numpy(x, y)
             assert_same(map_op(name).build(b, b.value(x), b.value(y)).ref, expected)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_remainders_are_exact_beside_multiples_of_the_divisor(dtype: type):
+    """Where rounding makes the quotient one too large, up to quotients as long as a float and beyond."""
+    rng = np.random.default_rng(9)
+    y = rng.uniform(0.5, 1, 4000).astype(dtype)
+    n = np.rint(2.0 ** rng.uniform(0, np.finfo(dtype).nmant + 4, y.size)).astype(dtype)
+    x = np.concatenate([n * y, np.nextafter(n * y, dtype(0)), np.nextafter(n * y, dtype(np.inf))])
+    y = np.tile(y, 3)
+    for name in ("fmod", "remainder", "floor_divide"):
+        for has_fma in (True, False):
+            b = NumpyScalarBuilder(has_fma)
+            assert_same(map_op(name).build(b, b.value(x), b.value(-y)).ref, map_op(name).numpy(x, -y))
+
+
+def test_bodies_keep_what_branches():
+    """As one op: of a body in IR both ways would run in every lane."""
+    for element, kept in (("f32", True), ("i32", False)):
+        block = Block(arg_types=[scalar_type(DTYPES[element])] * 2)
+        b = BodyBuilder(block)
+        b.op("fmod", *(b.wrap(a, DTYPES[element]) for a in block.args))
+        assert ([op.name for op in block.ops] == ["kernel.call"]) is kept
 
 
 @pytest.mark.parametrize("dtype", ["i8", "u8", "i32", "i64", "u64"])

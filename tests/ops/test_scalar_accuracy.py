@@ -50,6 +50,7 @@ CASES: dict[str, Case] = {
     "atan": Case(mp.atan, ((-5, 5),), ((-40, 80),)),
     "erf": Case(mp.erf, ((-1.2, 1.2), (-6, 6)), ((-40, 0),)),
     "erfc": Case(mp.erfc, ((-1.2, 1.2), (-6, 9), (3.83, 3.84), (9, 26))),
+    "cbrt": Case(lambda x: mp.sign(x) * mp.cbrt(abs(x)), ((-9, 9),), ((-80, 80), (-103, -80))),
     "rsqrt": Case(lambda x: 1 / mp.sqrt(x), ((0.1, 10),), ((-80, 80),)),
 }
 #: Without FMA a product is rounded on its own: the stated error grows by at most this factor.
@@ -119,6 +120,14 @@ def test_special_values_are_numpys(name: str, dtype: type):
 def test_half_width_floats_are_rounded_once_from_f32(name: str):
     half = np.arange(0, 2**16, 37, dtype=np.uint16).view(np.float16)
     assert np.array_equal(run(name, half), run(name, half.astype(np.float32)).astype(np.float16), equal_nan=True)
+
+
+@pytest.mark.parametrize("has_fma", [True, False], ids=["fma", "no-fma"])
+def test_cube_roots_are_nearly_rounded_over_three_binades(has_fma: bool):
+    for first in (0, 63 << 23, 127 << 23, 252 << 23):
+        x = np.arange(first, first + (3 << 23), 97, dtype=np.uint32).view(np.float32)
+        exact = np.cbrt(x.astype(float))
+        assert (np.abs(run("cbrt", x, has_fma=has_fma) - exact) / np.spacing(exact.astype(np.float32))).max() < 0.501
 
 
 @pytest.mark.parametrize("has_fma", [True, False], ids=["fma", "no-fma"])
