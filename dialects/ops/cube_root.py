@@ -66,9 +66,14 @@ class Cbrt(Map):
     def scalar(cls, b: ScalarBuilder, *xs: Value) -> Value:
         (x,) = xs
         a = abs(x)
-        # Away from where the residue's low words underflow, by a power of eight.
+        # Away from where the residue's low words underflow, and without fused operations overflow, by a power of eight.
         third = (format_of(x).bias + 1) // 4
-        small = a < 2.0 ** (-2 * third)
-        root = cube_root(b, b.select(small, a * 2.0 ** (3 * third), a))
+        small, large = a < 2.0 ** (-2 * third), a > 2.0 ** (2 * third)
+        scaled = b.select(small, a * 2.0 ** (3 * third), a)
+        if not b.has_fma:
+            scaled = b.select(large, a * 2.0 ** (-3 * third), scaled)
+        root = cube_root(b, scaled)
+        if not b.has_fma:
+            root = b.select(large, root * 2.0**third, root)
         root = b.select(small, root * 2.0**-third, root)
         return b.select(a < np.inf, b.copysign(root, x), x)
