@@ -30,7 +30,7 @@ ONE_PORT = 512
 
 @dataclass(frozen=True)
 class Grid:
-    """A buffer of rows, and how many there are: a multiple of `GridSort.rows_step`, at most ``2**row_bits``.
+    """A buffer of rows, and how many: a multiple of ``2**steps`` (`GridSort.steps`), at most ``2**row_bits``.
 
     There is memory for ``2**row_bits``, and those behind the last one are of the largest value.
     """
@@ -47,7 +47,7 @@ class GridSort:
         self.columns = columns
         #: Steps of a network whose rows are in registers at once.
         self.steps = int(math.log2(costs.machine.registers / 2))
-        #: Rows of a grid are a multiple of this.
+        #: Rows of a grid whose columns change places with lanes in squares are a multiple of this.
         self.rows_step = max(1 << self.steps, columns)
         #: How many passes, of `steps` steps each, the rows that the first cache holds have from their first to their
         #: last step.
