@@ -180,11 +180,12 @@ def test_calls_say_which_line_it_was(n: int, monkeypatch: pytest.MonkeyPatch) ->
             f(x)
 
 
-def test_right_code_is_checked_in_silence() -> None:
-    x = np.random.default_rng(1).standard_normal((300, 70)).astype(np.float32)
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_right_code_is_checked_in_silence(order: Any) -> None:
+    x = np.random.default_rng(1).standard_normal((300, 70)).astype(np.float32, order)
     functions: list[Callable[..., Any]] = [
         lambda x: np.sort(x, axis=None), lambda x: x @ x.T, lambda x: np.fft.fft(x, axis=0), lambda x: x.T.max(1),
-        lambda x: np.cumsum(x[:, ::-2], 1), lambda x: np.argsort(x, axis=0),
+        lambda x: np.cumsum(x[:, ::-2], 1), lambda x: np.argsort(x, axis=0), lambda x: x.sum(),
     ]  # fmt: skip
     for f in functions:
         want, got = txc.jit(f)(x), txc.jit(f, check_bounds=True)(x)
