@@ -72,11 +72,11 @@ def code_key(
     graph: Graph, facts: Sequence[Any], options: Options, parameters: Sequence[Any] | None = None,
     figures: Sequence[tuple[str, float]] = (),
 ) -> CodeKey | None:  # fmt: skip
-    """The key of a graph's machine code; None where the cache is not used, or the code has debug information.
+    """The key of a graph's machine code; None where the cache is not used, or the code is not kept.
 
     `parameters` are those of the Python function for whose calls the code has an entry, `figures` what a search found.
     """
-    if options.debug or open_cache()[0] is None:
+    if options.unkept or open_cache()[0] is None:
         return None
     parts = {"parameters": repr(parameters), "figures": repr(tuple(figures))}
     if options.lines:
@@ -159,8 +159,8 @@ class SourceLookup:
         self.digest: SourceDigest | None = None
         self._function, self._device = function, options.device
         self._store, self.why = open_cache()
-        if options.debug:
-            self._store, self.why = None, "debug information names lines, which the keys of the cache do not hold"
+        if options.unkept:
+            self._store, self.why = None, options.unkept
         if self._store is None:
             return
         try:

@@ -149,6 +149,7 @@ def _parser(running: bool) -> _Parser:
     parser.add_argument("--time-passes", action="store_true", help="print how long every pass took")
     parser.add_argument("--verify", action="store_true", help="verify the IR, dominance included, after every pass")
     parser.add_argument("-g", "--debug", action="store_true", help="debug information: which lines code comes from")
+    parser.add_argument("--check-bounds", action="store_true", help="an index outside of its buffer is an error")
     parser.add_argument("--passes", metavar="OPTIONS", default="", help="options of passes: 'tx-fuse{rows=false}'")
     return parser
 
@@ -172,6 +173,8 @@ class _Request:
             options = Options.of(options, max_temp_bytes=given.max_temp_bytes)
         if given.debug:
             options = Options.of(options, debug=True)
+        if given.check_bounds:
+            options = Options.of(options, check_bounds=True)
         printing = "change" if given.print_ir_after_change else "all" if given.print_ir_after_all else ""
         base = Watch.from_knobs()
         watch = Watch(

@@ -39,7 +39,8 @@ class CodeSpec(NamedTuple):
     `function` is its name in the object; `symbols` are passed in this order; `outputs` are numbers of `buffers`, of
     which `written` are arguments written in place; `arena` and `thread_arena` are bytes of temporaries, for all and for
     each thread.  `work` estimates the iterations of the kernel; empty: no bound is known.  `entry` is the name
-    of the entry for calls from Python; where that is empty, `by_python` says why.
+    of the entry for calls from Python; where that is empty, `by_python` says why.  Code that is `checked` notes
+    an index that is outside.
     """
 
     function: str
@@ -52,6 +53,7 @@ class CodeSpec(NamedTuple):
     work: str = ""
     entry: str = ""
     by_python: str = "no Python function has it as its body"
+    checked: bool = False
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -85,7 +87,8 @@ def load_native(loaded: Any, code: CodeSpec, whole: Callable[[], Any] | None = N
         return linked.addresses[code.entry], linked
 
     given = 0 if not code.entry else entry if whole is not None else entry()[0]
-    return NativeFunction(loaded.addresses[code.function], len(code.buffers), len(code.symbols), loaded, given)
+    address = loaded.addresses[code.function]
+    return NativeFunction(address, len(code.buffers), len(code.symbols), loaded, given, code.checked)
 
 
 def _dtype(name: str) -> np.dtype[Any]:

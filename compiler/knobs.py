@@ -21,9 +21,9 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 __all__ = [
-    "BUFFER_CACHE_MB", "CACHE_DIR", "CACHE_SIZE_MB", "CC", "DEVICE", "DUMP_IR", "GDB", "GPU_GRAPHS", "HUGE_PAGES",
-    "KNOBS", "NATIVE_ENTRY", "NUM_THREADS", "PASSES", "PERF_MAP", "PRINT_IR", "SIMULATED_GPU", "SPECIALIZE",
-    "TIME_PASSES", "VERIFY", "Knob", "KnobError",
+    "BUFFER_CACHE_MB", "CACHE_DIR", "CACHE_SIZE_MB", "CC", "CHECK_BOUNDS", "DEVICE", "DUMP_IR", "GDB", "GPU_GRAPHS",
+    "HUGE_PAGES", "KNOBS", "NATIVE_ENTRY", "NUM_THREADS", "PASSES", "PERF_MAP", "PRINT_IR", "SIMULATED_GPU",
+    "SPECIALIZE", "TIME_PASSES", "VERIFY", "Knob", "KnobError",
 ]  # fmt: skip
 
 T = TypeVar("T")
@@ -213,6 +213,14 @@ GDB = _knob(
     _bool,
     "Functions decorated then are compiled as with jit(debug=True): gdb stops at their lines and shows them. Code with "
     "debug information is not kept for other processes.",
+)
+CHECK_BOUNDS = _knob(
+    "TXC_CHECK_BOUNDS",
+    "0, 1, false or true",
+    False,
+    _bool,
+    "Functions decorated then, and lazy expressions, are compiled as with jit(check_bounds=True): an index outside of "
+    "its buffer, a mistake of the compiler, is an error. Such code is not kept for other processes.",
 )
 PASSES = _knob(
     "TXC_PASSES",

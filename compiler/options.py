@@ -17,8 +17,10 @@ class Options(NamedTuple):
     """`threads` 0 means: `TXC_NUM_THREADS`, else the CPUs there are.  `passes` holds options of passes, as text.
     `device` is ``cpu`` or a GPU's name, as `devices.Device` has it.
 
-    With `debug` the code says for debuggers which of the user's lines it comes from.  `donate` names parameters
-    (`donation.py`).  A call that needs more than `max_temp_bytes` of temporaries is an error (None: there is no limit).
+    With `debug` the code says for debuggers which of the user's lines it comes from; with `check_bounds` it compares
+    each index with the size of its buffer, which finds mistakes of the compiler (`codegen/llvm_bounds.py`).  `donate`
+    names parameters (`donation.py`).  A call that needs more than `max_temp_bytes` of temporaries is an error (None:
+    there is no limit).
     With `autotune` code is made for the constants of the cost model by which the first call was fastest (`tuning.py`).
     """
 
@@ -30,6 +32,7 @@ class Options(NamedTuple):
     max_temp_bytes: int | None = None
     device: str = CPU.name
     autotune: bool = False
+    check_bounds: bool = False
 
     @staticmethod
     def of(base: Options | None = None, **given: Any) -> Options:
@@ -53,7 +56,7 @@ class Options(NamedTuple):
             given["threads"] = _threads(given["threads"])
         if "fastmath" in given:
             given["fastmath"] = _fastmath(given["fastmath"])
-        for flag in ("debug", "autotune"):
+        for flag in ("debug", "autotune", "check_bounds"):
             if flag in given and not isinstance(given[flag], bool):
                 raise OptionError(f"{flag} must be True or False, not {given[flag]!r}")
         if "donate" in given:
@@ -62,21 +65,34 @@ class Options(NamedTuple):
             given["max_temp_bytes"] = _bytes(given["max_temp_bytes"])
         if base is None:
             device = knobs.DEVICE.get()
-            base = Options(device.threads, passes=knobs.PASSES.get(), debug=knobs.GDB.get(), device=device.name)
+            base = Options(
+                device.threads, passes=knobs.PASSES.get(), debug=knobs.GDB.get(), device=device.name,
+                check_bounds=knobs.CHECK_BOUNDS.get(),
+            )  # fmt: skip
         made = base._replace(**given)
         if made.autotune and made.device != CPU.name:
             raise OptionError(f"autotune=True of {made.device!r}: the search is one for the CPU")
+        if given.get("check_bounds") and made.device != CPU.name:
+            raise OptionError(f"check_bounds=True of {made.device!r}: code for the CPU has these checks")
         return made
 
     @property
     def compiled(self) -> tuple[Any, ...]:
         """The part that compiled code depends on; the number of threads is not in it."""
-        return self.fastmath, self.passes, self.debug, self.donate, self.max_temp_bytes, self.device, self.autotune
+        known = self.debug, self.check_bounds
+        return self.fastmath, self.passes, known, self.donate, self.max_temp_bytes, self.device, self.autotune
 
     @property
     def lines(self) -> bool:
         """Whether code knows the user's lines: then equal programs at other lines have code of their own."""
-        return self.debug or self.device != CPU.name
+        return self.debug or self.check_bounds or self.device != CPU.name
+
+    @property
+    def unkept(self) -> str:
+        """Why other processes may not have the code; empty where they may."""
+        if self.debug:
+            return "debug information names lines, which the keys of the cache do not hold"
+        return "checks of indices name lines, which the keys of the cache do not hold" if self.check_bounds else ""
 
     @property
     def gpu(self) -> str:

@@ -136,7 +136,8 @@ def run_stages(
         return run.on_gpu(target)
     run.passes("loops", ScheduleCpuPass, vector_bits=target.vector_bits)
     if run.reaches("llvm"):
-        run.llvm = run.watched("llvm", "emit", lambda: emit_llvm(run.module_now(), target, options.debug))
+        modes = options.debug, options.check_bounds
+        run.llvm = run.watched("llvm", "emit", lambda: emit_llvm(run.module_now(), target, *modes))
     if run.reaches("asm") and (run.wants_text or stop_after == "asm"):
         run.watched("asm", "assemble", lambda: emit_asm(run.llvm or "", target))
     if run.reaches("obj"):
@@ -258,6 +259,7 @@ def compile_graph(
         work="" if entry.work is None else str(entry.work),
         entry=object_name(entry_name(name)) if entry.plan else "",
         by_python=entry.reason,
+        checked=(options or Options.of()).check_bounds,
     )
     native = load_native(load_object(stages.object, code.names, outside() if code.entry else None), code)
     return Compiled(Executable(Signature.of(graph), code, native), stages)

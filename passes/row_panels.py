@@ -13,7 +13,7 @@ from xdsl.ir import Block, Operation
 
 from ..dialects import kernel, loop
 from ..dialects.attributes import BufferInfo, map_attr
-from ..dialects.dims import Dim, dim, maximum, minimum, packed_strides, sym
+from ..dialects.dims import Dim, dim, maximum, minimum, sym
 from ..dialects.index_map import IndexMap
 from .loop_writer import LoopWriter, bound, buffer_info
 from .schedule_map import Lanes
@@ -42,16 +42,16 @@ class Panels:
         operands, maps = list(self.nest.operands), list(self.nest.maps_in())
         for number in self.numbers:
             source, info = operands[number], buffer_info(operands[number])
-            dims = (most // self.columns + 2, self.columns)
-            panel = self.writer.allocate(block, BufferInfo(info.dtype, dims, packed_strides(dims)), "thread")
+            size = (most // self.columns + 2) * self.columns
+            panel = self.writer.allocate(block, BufferInfo(info.dtype, (size,), (dim(1),)), "thread")
             i, j, body = self.writer.fresh(), self.writer.fresh(), Block()
             read = loop.LoadOp(source, [at + i, j])
-            body.add_ops([read, loop.StoreOp(read.result, panel, [i, j]), loop.YieldOp()])
+            body.add_ops([read, loop.StoreOp(read.result, panel, [i * self.columns + j]), loop.YieldOp()])
             width = lanes.width(info.dtype.part.bytes * 8)
             block.add_op(in_tiles(self.writer, i, j, (stop - at, self.columns), body, width))
             operands[number] = panel
             (k,) = (sym(f"d{n}") for n in range(maps[number].rank))
-            maps[number] = IndexMap(maps[number].extents, (dim(0), k - at * self.columns))
+            maps[number] = IndexMap(maps[number].extents, (k - at * self.columns,))
         self.nest.operands = operands
         self.nest.attributes["in_maps"] = ArrayAttr([map_attr(m) for m in maps])
 

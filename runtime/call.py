@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["LIGHT", "NativeFunction", "RuntimeStruct", "usual_threads", "worth_threads"]
+__all__ = ["LIGHT", "BoundsStruct", "NativeFunction", "RuntimeStruct", "usual_threads", "worth_threads"]
 
 #: Units of work up to which a kernel runs on the caller's thread alone: a few microseconds.
 LIGHT = 1 << 14
@@ -29,6 +29,20 @@ _LINE = 128
 _KEPT_BYTES = 64 << 20
 
 
+class BoundsStruct(ctypes.Structure):
+    """The first index of a call that was outside: where it is from (a text of the code; null: none was), the index, and
+    the size that it is outside of."""
+
+    #: As C writes it.
+    MESSAGE = "%s: index %lld is out of bounds for a size of %lld"
+
+    _fields_ = [("text", ctypes.c_char_p), ("index", ctypes.c_int64), ("size", ctypes.c_int64)]
+
+    def message(self) -> str:
+        """What is wrong with the index."""
+        return self.MESSAGE.replace("%lld", "%d") % (self.text.decode(), self.index, self.size)
+
+
 class RuntimeStruct(ctypes.Structure):
     """What compiled code gets of its surroundings."""
 
@@ -39,6 +53,8 @@ class RuntimeStruct(ctypes.Structure):
         ("arena", ctypes.c_void_p),
         ("thread_arena", ctypes.c_void_p),
         ("thread_arena_stride", ctypes.c_int64),
+        #: A `BoundsStruct`; code that checks no index does not look.
+        ("bounds", ctypes.c_void_p),
     ]
 
 
@@ -83,14 +99,14 @@ def usual_threads(setting: str | None) -> int:
 
 
 #: What code gets that runs on one thread and needs no memory.
-_ALONE = ctypes.byref(RuntimeStruct(None, None, 1, None, None, 0))
+_ALONE = ctypes.byref(RuntimeStruct(None, None, 1, None, None, 0, None))
 
 
 class NativeFunction:
     """Machine code at an address; `keep` must live as long as the code may run.
 
     `entry` is the address of its entry for calls from Python (0: it has none), or what links that: it then gives the
-    address and what has to be kept.
+    address and what has to be kept.  Code that is `checked` notes an index that is outside.
     """
 
     def __init__(
@@ -100,12 +116,14 @@ class NativeFunction:
         symbols: int,
         keep: Any = None,
         entry: int | Callable[[], tuple[int, Any]] = 0,
+        checked: bool = False,
     ):
         self._entry = entry
         self._function = _PROTOTYPE(address)
         self._pointers = ctypes.c_void_p * max(1, buffers)
         self._symbols = ctypes.c_int64 * max(1, symbols)
         self._keep = keep
+        self._checked = checked
 
     @property
     def entry(self) -> int:
@@ -141,13 +159,17 @@ class NativeFunction:
         stride = -(-thread_arena // _LINE) * _LINE
         arena = -(-arena // _LINE) * _LINE
         size = arena + stride * threads
-        if threads == 1 and not size:
+        bounds = BoundsStruct() if self._checked else None
+        if threads == 1 and not size and bounds is None:
             status = self._function(self._pointers(*pointers), self._symbols(*symbols), _ALONE)
         else:
             memory, address = _memory.take(size)
-            runtime = RuntimeStruct(parallel, pool, threads, address, address + arena, stride)
+            noted = None if bounds is None else ctypes.addressof(bounds)
+            runtime = RuntimeStruct(parallel, pool, threads, address, address + arena, stride, noted)
             status = self._function(self._pointers(*pointers), self._symbols(*symbols), ctypes.byref(runtime))
             _memory.give(memory)
+        if bounds is not None and bounds.text:
+            raise RuntimeError(bounds.message())
         if status:
             raise RuntimeError(f"compiled code failed with status {status}")
 

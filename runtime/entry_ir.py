@@ -17,7 +17,7 @@ from string import Template
 
 from . import native_layout as layout
 from .buffers import RECYCLED_ELEMENTS
-from .call import LIGHT, RuntimeStruct
+from .call import LIGHT, BoundsStruct, RuntimeStruct
 from .entry_arguments_ir import ARGUMENTS, DISPATCH
 from .entry_layout import CALLABLE_HEAD, EXPORTED, MISS, CapturedStruct, RecordStruct, ThreadsStruct
 from .entry_results_ir import DESTINATIONS, RESULTS, SEQUENCE
@@ -95,6 +95,7 @@ def source() -> str:
         **_offsets(CapturedStruct, "captured_"),
         **_offsets(ThreadsStruct, "usual_"),
         **_offsets(RuntimeStruct, "runtime_"),
+        **_offsets(BoundsStruct, "bounds_"),
         "head": CALLABLE_HEAD,
         "miss": MISS,
         "light": LIGHT,
@@ -106,6 +107,9 @@ def source() -> str:
         "recycled_elements": RECYCLED_ELEMENTS,
         "captured_bytes": ctypes.sizeof(CapturedStruct),
         "runtime_bytes": ctypes.sizeof(RuntimeStruct),
+        "bounds_bytes": ctypes.sizeof(BoundsStruct),
+        "outside_text": BoundsStruct.MESSAGE,
+        "outside_bytes": len(BoundsStruct.MESSAGE) + 1,
         "object_type": layout.OBJECT_TYPE,
         "tuple_size": layout.TUPLE_SIZE,
         "tuple_items": layout.TUPLE_ITEMS,

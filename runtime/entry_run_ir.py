@@ -114,6 +114,7 @@ known:
 define i1 @txc_run(ptr %record, ptr %kernel, ptr %pointers, ptr %symbols, i64 %work, i64 %arena, i64 %thread.arena) {
 entry:
   %runtime = alloca [$runtime_bytes x i8], align 16
+  %bounds = alloca [$bounds_bytes x i8], align 8
   %budget.at = getelementptr i8, ptr %record, i64 $budget
   %budget = load i64, ptr %budget.at
   %left = sub i64 %budget, %work
@@ -171,6 +172,9 @@ ready:
   store ptr %worker.block, ptr %to.thread.arena
   %to.stride = getelementptr i8, ptr %runtime, i64 $runtime_thread_arena_stride
   store i64 %stride, ptr %to.stride
+  %to.bounds = getelementptr i8, ptr %runtime, i64 $runtime_bounds
+  store ptr %bounds, ptr %to.bounds
+  store ptr null, ptr %bounds
   br i1 %heavy, label %away, label %here
 here:
   %quick = call i32 %kernel(ptr %pointers, ptr %symbols, ptr %runtime)
@@ -194,6 +198,17 @@ yes:
   ret i1 true
 failed:
   %kind = load ptr, ptr @PyExc_RuntimeError
+  %site = load ptr, ptr %bounds
+  %inside = icmp eq ptr %site, null
+  br i1 %inside, label %unknown, label %outside
+outside:
+  %index.at = getelementptr i8, ptr %bounds, i64 $bounds_index
+  %index = load i64, ptr %index.at
+  %size.at = getelementptr i8, ptr %bounds, i64 $bounds_size
+  %size = load i64, ptr %size.at
+  call ptr (ptr, ptr, ...) @PyErr_Format(ptr %kind, ptr @outside, ptr %site, i64 %index, i64 %size)
+  ret i1 false
+unknown:
   call ptr (ptr, ptr, ...) @PyErr_Format(ptr %kind, ptr @failure, i32 %status)
   ret i1 false
 }
@@ -213,5 +228,6 @@ define void @txc_failed(i64 %word, ptr %errors, ptr %texts, ptr %sizes) {
   call ptr (ptr, ptr, ...) @PyErr_Format(ptr %error, ptr %text, i64 %index, i64 %size)
   ret void
 }
+@outside = internal constant [$outside_bytes x i8] c"$outside_text\\00"
 @failure = internal constant [37 x i8] c"compiled code failed with status %i\\00\\00"
 """

@@ -1,8 +1,9 @@
 """LLVM IR text of a function for the CPU: its frame and parallel regions.
 
 A function is ``i32 @f(ptr args, ptr symbols, ptr runtime)``: data pointers, i64 values of `tx.symbols`, and the runtime
-``{ptr parallel, ptr pool, i64 threads, ptr arena, ptr thread_arena, i64 thread_arena_stride}``.
-The body of a parallel loop becomes a function ``void(ptr context, i64 chunk, i64 worker)``.
+``{ptr parallel, ptr pool, i64 threads, ptr arena, ptr thread_arena, i64 thread_arena_stride, ptr bounds}``.
+The body of a parallel loop becomes a function ``void(ptr context, i64 chunk, i64 worker)``.  The last field is read by
+functions that check indices: one that finds an index outside returns 1.
 """
 
 from __future__ import annotations
@@ -13,12 +14,13 @@ from typing import Any
 from xdsl.dialects import func
 from xdsl.ir import Operation, SSAValue
 
-from ...dialects.attributes import BufferType
+from ...dialects.attributes import BufferType, DimAttr
 from ...dialects.dims import Dim, Sym
 from ...dialects.loop import AllocOp, ClockOp, ParallelOp, TileFoldOp
 from .cpu_tiles import release_tiles, tile_fold
 from .function import FunctionWriter, buffer_info, symbols_of
 from .lanes import Reg
+from .llvm_bounds import check_temporary
 from .llvm_memory import storage_type
 from .writer import ONCE, EmitError, Module, llvm_type, quoted
 
@@ -28,7 +30,7 @@ __all__ = ["CpuFunction"]
 MONOTONIC, MONOTONIC_APPLE = 1, 6
 #: So many chunks a thread where the grain allows it.
 CHUNKS_PER_THREAD = 8
-PARALLEL, POOL, THREADS, ARENA, THREAD_ARENA, THREAD_STRIDE = (8 * i for i in range(6))
+PARALLEL, POOL, THREADS, ARENA, THREAD_ARENA, THREAD_STRIDE, BOUNDS = (8 * i for i in range(7))
 
 
 class CpuFunction(FunctionWriter):
@@ -43,6 +45,10 @@ class CpuFunction(FunctionWriter):
         self._runtime: dict[int, str] = {}
         #: Whether the function sets tiles up when it begins.
         self.has_tiles = False
+        #: The bytes of arenas, by scope, where the function says.
+        self.arenas: dict[str, Dim] = {} if parent is None else parent.arenas
+        #: The block that ends the function before its end, where one is needed.
+        self._exit = ""
 
     # What lies outside: arguments, symbols, values of the enclosing function
 
@@ -113,6 +119,8 @@ class CpuFunction(FunctionWriter):
             if self.parent is not None:
                 moved = self.ins(f"mul i64 %worker, {self.runtime(THREAD_STRIDE, 'i64')}", entry)
                 base = self.ins(f"getelementptr i8, ptr {base}, i64 {moved}", entry)
+        if self.module.checked and op.scope.data in self.arenas:
+            check_temporary(self, op, self.arenas[op.scope.data])
         self.buffers[op.result] = self.pointer(base, "i8", offset)
 
     def other(self, op: Operation) -> None:
@@ -169,6 +177,8 @@ class CpuFunction(FunctionWriter):
         self.put(f"call void {quoted(child.name)}(ptr {context}, i64 0, i64 0)")
         self.branch(after)
         self.start(after)
+        if child.checks:
+            self._leave_where_noted()
 
     def _chunks(self, trip: str, grain: str) -> tuple[str, str, str]:
         """How many iterations each chunk of a loop has, how many chunks have one more, and how many chunks there are.
@@ -231,11 +241,45 @@ class CpuFunction(FunctionWriter):
             op.symbol, begin, stop, stride, lambda _: child.region(op.block), bound=bound,
             multiple=gcd(self.multiple(op.lower.data), self.multiple(op.step.data)),
         )  # fmt: skip
-        child.fence()
-        release_tiles(child)
-        child.put("ret void")
+        child.end("ret void")
         child.finish("internal void", "ptr noalias readonly %context, i64 %chunk, i64 %worker")
         return child
+
+    # Ends
+
+    @property
+    def checks(self) -> bool:
+        """Whether the function may end for the sake of an index that is outside."""
+        return bool(self._exit)
+
+    def bounds_record(self) -> str:
+        return self.runtime(BOUNDS, "ptr")
+
+    def leave(self) -> None:
+        self._exit = self._exit or self.label("leave")
+        self.branch(self._exit)
+
+    def _leave_where_noted(self) -> None:
+        """End the function where a chunk of a parallel loop ended for the sake of an index."""
+        noted = self.ins(f"load atomic ptr, ptr {self.bounds_record()} monotonic, align 8")
+        leaving, after = self.label("noted"), self.label("fine")
+        self.branch_if(self.ins(f"icmp ne ptr {noted}, null"), leaving, after)
+        self.start(leaving)
+        self.leave()
+        self.start(after)
+
+    def end(self, usual: str, early: str = "") -> None:
+        """The function's last blocks: its end, and that of one that leaves early."""
+        self._give_back()
+        self.put(usual)
+        if self._exit:
+            self.start(self._exit)
+            self._give_back()
+            self.put(early or usual)
+
+    def _give_back(self) -> None:
+        self.fence()
+        release_tiles(self)
 
     def fence(self) -> None:
         """Stores past the caches are ordered by nothing else."""
@@ -249,9 +293,12 @@ class CpuFunction(FunctionWriter):
             if not isinstance(argument.type, BufferType):
                 raise EmitError(f"argument {i} of {self.name} is a {argument.type}, not a buffer")
             self.buffers[argument] = self._field("%args", 8 * i, "ptr")
+        for scope, name in (("arena", "tx.arena"), ("thread", "tx.thread_arena")):
+            size = op.attributes.get(name)
+            if isinstance(size, DimAttr):
+                self.arenas[scope] = size.data
         self.region(op.body.block)
-        self.fence()
-        self.put("ret i32 0")
+        self.end("ret i32 0", "ret i32 1")
         pointers = "ptr noalias readonly %args, ptr noalias readonly %symbols, ptr noalias readonly %runtime"
         self.finish("i32", pointers, group=ONCE if _only_divides(op) else "#0")
 

@@ -15,6 +15,7 @@ from ...dialects.dims import Dim, dim
 from ...dialects.loop import TileFoldOp
 from ...dialects.loop_tile import TILE, TILES
 from .lanes import Reg
+from .llvm_bounds import check_index
 from .llvm_memory import storage_type
 from .writer import EmitError
 
@@ -42,10 +43,10 @@ def tile_fold(writer: CpuFunction, op: TileFoldOp) -> None:
         held = (-1, -1)
         for pieces in op.unit.products:
             for r, number in enumerate(left if pieces[0] != held[0] else ()):
-                _load(writer, op.left, (*op.left_at.data, dim(pieces[0]), dim(r)), number)
+                _load(writer, op, op.left, (*op.left_at.data, dim(pieces[0]), dim(r)), number)
             for c, number in enumerate(right):
                 if pieces[1] != held[1]:
-                    _load(writer, op.right, (*op.right_at.data, dim(pieces[1]), dim(c)), number)
+                    _load(writer, op, op.right, (*op.right_at.data, dim(pieces[1]), dim(c)), number)
                 for r in range(rows):
                     _call(writer, "tdpbf16ps", f"i8 {r * columns + c}, i8 {left[r]}, i8 {number}")
             held = pieces
@@ -77,11 +78,14 @@ def _set_up(writer: CpuFunction) -> None:
     writer.scopes[0].prelude.append("  call void @llvm.x86.ldtilecfg(ptr @tiles)")
 
 
-def _load(writer: CpuFunction, buffer: SSAValue, at: tuple[Dim, ...], number: int) -> None:
+def _load(writer: CpuFunction, op: TileFoldOp, buffer: SSAValue, at: tuple[Dim, ...], number: int) -> None:
     """A tile of a buffer to the register of a number."""
     assert isinstance(buffer.type, BufferType)
     info = buffer.type.data
-    offset = writer.address(info, (*at, *(dim(0) for _ in range(info.rank - len(at)))))
+    index = (*at, *(dim(0) for _ in range(info.rank - len(at))))
+    if writer.module.checked:
+        check_index(writer, op, buffer, index, None)
+    offset = writer.address(info, index)
     pointer = writer.pointer(writer.buffer(buffer), storage_type(info.dtype), offset)
     _call(writer, "tileloadd64", f"i8 {number}, ptr {pointer}, i64 {ROW}")
 

@@ -14,6 +14,7 @@ from ...dialects.dims import Dim, dim, sym
 from ...dialects.loop import LoadOp, PrefetchOp, StoreOp
 from ...dialects.types import DTYPES, DType
 from .lanes import ComplexReg, Lane, Reg, copies, count_of, positions, union, width_of
+from .llvm_bounds import check_index
 from .llvm_streaming import StreamingWriter, alignment_of
 from .shuffles import transposed
 from .writer import EmitError, llvm_type, vector_type
@@ -68,6 +69,14 @@ class MemoryWriter(StreamingWriter):
 
     def buffer(self, value: SSAValue) -> str:
         """The data pointer of a buffer."""
+        raise NotImplementedError
+
+    def bounds_record(self) -> str:
+        """Where a checked function notes an access that is outside."""
+        raise NotImplementedError
+
+    def leave(self) -> None:
+        """End the block by ending the function, for the sake of what was noted."""
         raise NotImplementedError
 
     @property
@@ -458,6 +467,8 @@ class MemoryWriter(StreamingWriter):
             if not expr.nonneg:
                 one = self._nonnegative(expr)
                 guard = one if guard is None else self.primitive("and", (guard, one), BOOL)
+        if self.module.checked:
+            check_index(self, op, buffer, op.index.data, guard)
         return info, base, offset, guard
 
     def _nonnegative(self, expr: Dim) -> Reg:
@@ -503,6 +514,10 @@ class MemoryWriter(StreamingWriter):
         if guard.width > 1:
             self._vector_masks.update(guard.regs)
         return [guard.regs[i] for i in positions(guard.lanes, lanes)]
+
+    def touched(self, guard: Reg | None, lanes: tuple[Lane, ...]) -> list[str | None]:
+        """Which elements of each register over `lanes` an access under a guard touches: a mask, None for all."""
+        return [self._both(mask, width_of(lanes)) for mask in self._masks(guard, lanes)]
 
     def _is_vector_mask(self, mask: str) -> bool:
         return mask in self._vector_masks

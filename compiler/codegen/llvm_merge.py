@@ -16,6 +16,7 @@ from ...dialects.loop import MergeOp
 from ...dialects.types import DTYPES, DType
 from ...passes.sort_grid import ONE_PORT
 from .lanes import Lane, Reg
+from .llvm_bounds import check_rows
 from .llvm_scan import ScanWriter
 from .writer import EmitError, llvm_type, vector_type
 
@@ -88,6 +89,8 @@ class MergeWriter(ScanWriter):
         def body(carried: list[Reg]) -> list[Reg]:
             waiting, first, second = (reg.regs for reg in carried)
             done = self.symbols[step][0]
+            if self.module.checked:
+                check_rows(self, op, op.target, [self.add(place, done) for place in target], width)
             loaded, first, second = self._next(merge, first, second, self.add(done, str(2 * width)))
             kept: list[str] = []
             for old, new, base in zip(waiting, loaded, to):
@@ -109,6 +112,8 @@ class MergeWriter(ScanWriter):
         leaves what lies behind its end, but the second one has to be held there.
         """
         vectors, firsts, seconds = list[str](), list[str](), list[str]()
+        if self.module.checked:
+            check_rows(self, merge.op, merge.op.source, (*first, *second), 1)
         element = llvm_type(merge.dtype)
         for a, b, before, second_end in zip(first, second, merge.taken, merge.second_ends):
             x, y = (self.ins(f"load {element}, ptr {self._pointer_to(merge.source, merge.dtype, at)}, "
@@ -119,6 +124,8 @@ class MergeWriter(ScanWriter):
             a = self.ins(f"select i1 {less}, i64 {self.add(a, str(merge.width))}, i64 {a}, !unpredictable !{{}}")
             b = self.sub(self.add(before, taken), a)
             b = self.intrinsic("smin", "i64", "i64", [("i64", b), ("i64", second_end)])
+            if self.module.checked:
+                check_rows(self, merge.op, merge.op.source, [at], merge.width)
             source = self._pointer_to(merge.source, merge.dtype, at)
             self._fetch(merge, source, writes=False)
             vectors.append(self.ins(f"load {merge.type}, ptr {source}, align {merge.dtype.bytes}"))

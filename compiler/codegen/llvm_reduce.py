@@ -335,7 +335,8 @@ class ReduceWriter(LoopWriter):
                 if masked:
                     self._tail_mask = self.lanes_below(self.sub(end, here), width)
                 position = self.sub(here, start)
-                group = self.ins(f"and i64 {position}, {fold.lanes - 1}") if position[0] == "%" else position
+                last = fold.lanes - 1
+                group = self.ins(f"and i64 {position}, {last}") if position[0] == "%" else str(int(position) & last)
                 slots = self._slots(fold, memory, group, copies)
                 totals = [
                     Reg((*fold.outer, lane), [self.get_state(p, d, lane.width) for p in pointers], d)

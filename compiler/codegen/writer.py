@@ -27,14 +27,16 @@ class EmitError(ValueError):
 class Module:
     """What the functions of one LLVM module share: declarations, private globals and the finished texts."""
 
-    def __init__(self, target: Target, debug: DebugInfo | None = None):
-        self.target, self.debug = target, debug
+    def __init__(self, target: Target, debug: DebugInfo | None = None, checked: bool = False):
+        self.target, self.debug, self.checked = target, debug, checked
         self.declarations: dict[str, str] = {}
         self.globals: dict[str, str] = {}
         self.functions: list[str] = []
         self.names: set[str] = set()
         #: The functions of maps, by op, width and operands.
         self.maps: dict[tuple[str, int, tuple[str, ...]], str] = {}
+        #: The names of texts on accesses, which functions that are `checked` have (`llvm_bounds.py`).
+        self.sites: dict[str, str] = {}
 
     def unique(self, name: str) -> str:
         """`name`, or `name` with a number where that is taken."""

@@ -1,9 +1,14 @@
-"""Compile `loops` text and run it on NumPy arrays, with a serial stand-in for the thread pool."""
+"""Compile `loops` text and run it on NumPy arrays, with a serial stand-in for the thread pool.
+
+Code gets the temporaries that its function asks for, arrays are as large as their types say, and nothing behind the
+temporaries may be written: what is outside would be somebody else's memory, where it is noticed much later.
+"""
 
 from __future__ import annotations
 
 import ctypes
 from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
@@ -14,11 +19,12 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Dialect
 from xdsl.parser import Parser
 
+from txc.compiler.codegen.function import symbols_of
 from txc.compiler.codegen.llvm import emit_llvm
 from txc.compiler.codegen.machine import LoadedObject, compile_llvm, host_target, load_object, unexpected_symbols
 from txc.compiler.codegen.target import Target
-from txc.dialects.attributes import DimAttr, DimsAttr, OrderAttr
-from txc.dialects.dims import dim
+from txc.dialects.attributes import BufferInfo, BufferType, DimAttr, DimsAttr, OrderAttr
+from txc.dialects.dims import Dim, Sym, dim
 from txc.dialects.kernel import KERNEL
 from txc.dialects.loop import LOOP
 from txc.dialects.order import Order
@@ -46,15 +52,35 @@ def parse(text: str) -> ModuleOp:
     return module
 
 
+@dataclass(frozen=True)
+class Program:
+    """``@f`` in memory, its arguments and symbols, and the bytes of temporaries that it asks for."""
+
+    loaded: LoadedObject
+    buffers: tuple[BufferInfo, ...]
+    symbols: tuple[Sym, ...]
+    arena: Dim
+    thread_arena: Dim
+
+
+#: Temporaries of functions that do not say what they need, and bytes behind them that stay as they are.
+ARENA, THREAD_ARENA, GUARD = dim(1 << 16), dim(1 << 14), 1 << 14
+UNTOUCHED = 0xA5
+
+
 @lru_cache(maxsize=256)
-def compiled(text: str, target: Target) -> LoadedObject:
+def compiled(text: str, target: Target) -> Program:
     return _loaded(parse(text), target)
 
 
-def _loaded(module: ModuleOp, target: Target) -> LoadedObject:
+def _loaded(module: ModuleOp, target: Target) -> Program:
     data = compile_llvm(emit_llvm(module, target), target)
     assert not unexpected_symbols(data)
-    return load_object(data, ["f"])
+    (f,) = (op for op in module.body.block.ops if isinstance(op, func.FuncOp))
+    buffers = tuple(a.type.data for a in f.body.block.args if isinstance(a.type, BufferType))
+    sizes = [f.attributes.get(name) for name in ("tx.arena", "tx.thread_arena")]
+    arena, thread_arena = (s.data if isinstance(s, DimAttr) else d for s, d in zip(sizes, (ARENA, THREAD_ARENA)))
+    return Program(load_object(data, ["f"]), buffers, tuple(symbols_of(f)), arena, thread_arena)
 
 
 def run(text: str, arrays: Sequence[np.ndarray], symbols: Sequence[int] = (), threads: int = 2,
@@ -82,15 +108,27 @@ def run_module(module: ModuleOp, arrays: Sequence[np.ndarray], symbols: Sequence
     _call(_loaded(module, target), arrays, symbols, 1)
 
 
-def _call(loaded: LoadedObject, arrays: Sequence[np.ndarray], symbols: Sequence[int], threads: int,
+def _call(program: Program, arrays: Sequence[np.ndarray], symbols: Sequence[int], threads: int,
           parallel: Any = _serial_pool) -> None:  # fmt: skip
+    env = dict(zip(program.symbols, symbols))
+    for array, info in zip(arrays, program.buffers, strict=True):
+        assert array.nbytes >= _bytes(info, env), f"an array of {array.nbytes} bytes for {info}"
     arguments = (ctypes.c_void_p * max(1, len(arrays)))(*[a.ctypes.data for a in arrays])
     numbers = (ctypes.c_int64 * max(1, len(symbols)))(*symbols)
-    arena, thread_arena = np.zeros(1 << 16, np.uint8), np.zeros(threads << 14, np.uint8)
+    size, each = (-(-int(d.evaluate(env)) // 128) * 128 for d in (program.arena, program.thread_arena))
+    arena, thread_arena = (np.full(n + GUARD, UNTOUCHED, np.uint8) for n in (size, each * threads))
     pool = ctypes.cast(parallel, ctypes.c_void_p).value or 0
-    words = [pool, 0, threads, arena.ctypes.data, thread_arena.ctypes.data, 1 << 14]
-    runtime = (ctypes.c_int64 * 6)(*words)
-    assert _FUNCTION(loaded.addresses["f"])(arguments, numbers, runtime) == 0
+    words = [pool, 0, threads, arena.ctypes.data, thread_arena.ctypes.data, each, 0]
+    runtime = (ctypes.c_int64 * len(words))(*words)
+    assert _FUNCTION(program.loaded.addresses["f"])(arguments, numbers, runtime) == 0
+    assert (arena[size:] == UNTOUCHED).all() and (thread_arena[each * threads :] == UNTOUCHED).all()
+
+
+def _bytes(info: BufferInfo, env: dict[Sym, int]) -> int:
+    """What memory of a type reaches to."""
+    sizes = [int(d.evaluate(env)) for d in info.dims]
+    steps = [int(s.evaluate(env)) for s in info.strides]
+    return info.dtype.bytes * (1 + sum(max(0, s * (n - 1)) for s, n in zip(steps, sizes))) if all(sizes) else 0
 
 
 def function(arguments: Sequence[str], body: str, symbols: str = "n") -> str:

@@ -108,6 +108,22 @@ def test_two_states(order: str, vector: int) -> None:
         assert same_bits(value, x.max(axis=1)) and np.array_equal(where, x.argmax(axis=1))
 
 
+@pytest.mark.parametrize(("vector", "m"), [(8, 9), (8, 15), (16, 17), (16, 24), (16, 31)])
+def test_known_extents_of_one_vector_and_some(vector: int, m: int) -> None:
+    """Lanes of long bodies are in memory, of which there is a vector: the second one goes there too."""
+    long = "".join(f"%x{i + 1} = arith.addf %x{i}, %x{i} : f32\n" for i in range(70))
+    out = "f32[] by []"
+    merge = "%more = arith.cmpf ogt, %a0, %b0 : f32\n%v = arith.select %more, %a0, %b0 : f32"
+    text = reduce("r", "k", str(m), load("x0", 0, f"f32[{m}] by [1]", "k") + long, "%x70", merge, "%v",
+                  types=["f32"], order="free", identity=["0xFF800000 : f32"], vector=vector)  # fmt: skip
+    text = function([f"f32[{m}] by [1]", out], text + store("r", 1, out, ""))
+    for place in (0, vector - 1, vector, m - 1):
+        x, total = np.zeros(m, np.float32), np.array(9, np.float32)
+        x[place] = 2.0**-70
+        run(text, [x, total], [0])
+        assert total == 1, place
+
+
 @pytest.mark.parametrize("vector", [1, 8, 16])
 @pytest.mark.parametrize("name", ["i8", "u16", "i32", "u64"])
 def test_free_integer_sums(name: str, vector: int) -> None:
