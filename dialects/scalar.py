@@ -238,6 +238,14 @@ class ScalarBuilder(ABC):
         lane is active.
         """
 
+    def scales(self, x: Value) -> bool:
+        """Whether values such as `x` have `scaled`.  Bodies have another expansion where not, of the same bits."""
+        return False
+
+    def scaled(self, p: Value, n: Value) -> Value:
+        """``p * 2**n`` in one instruction, rounded once, for any integer `n` of `p`'s type."""
+        raise NotImplementedError
+
     @abstractmethod
     def op(self, name: str, *operands: Value) -> Value:
         """Another registered map op, by name (kept as one `math` op in IR where `math` has it, else inlined)."""

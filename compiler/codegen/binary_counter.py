@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ...dialects.dims import Sym
 from ...dialects.types import DType
@@ -61,3 +61,33 @@ class BinaryCounter:
             for p, r in zip(pointers, w.constants(v)):
                 w.put_state(p, r, v.dtype, self.width)
         return value
+
+    def drain(self, number: str, value: list[Reg]) -> list[Reg]:
+        """The youngest of so many results merged with all that waits: a level for each other bit that is set."""
+        w, outer = self.writer, self.fold.outer
+        bits = self._without_lowest(number)
+        before, loop, after = w.block, w.label("loop"), w.label("done")
+        w.branch_if(w.ins(f"icmp ne i64 {bits}, 0"), loop, after)
+        w.start(loop)
+        w.frames.append({})
+        phis: list[Any] = []
+        w.out.append(phis)
+        left = w.fresh()
+        carried = [Reg(v.lanes, [w.fresh() for _ in v.regs], v.dtype) for v in value]
+        level = w.intrinsic("cttz", "i64", "i64", [("i64", left), ("i1", "true")])
+        merged = [Reg(outer, w.spread(m, outer), m.dtype) for m in w.merge(self.fold, self.get(level), carried)]
+        rest, latch = self._without_lowest(left), w.block
+        w.branch_if(w.ins(f"icmp ne i64 {rest}, 0"), loop, after)
+        w.frames.pop()
+        phis.append(f"  {left} = phi i64 [{bits}, %{before}], [{rest}, %{latch}]")
+        for c, start, end in zip(carried, value, merged):
+            ty = w.register_type(c)
+            for name, x, y in zip(c.regs, w.constants(start), w.constants(end)):
+                phis.append(f"  {name} = phi {ty} [{x}, %{before}], [{y}, %{latch}]")
+        w.start(after)
+        return w.join(value, before, merged, latch)
+
+    def _without_lowest(self, number: str) -> str:
+        """A number without its lowest bit that is set."""
+        w = self.writer
+        return w.ins(f"and i64 {number}, {w.ins(f'sub i64 {number}, 1')}")

@@ -519,30 +519,9 @@ class ReduceWriter(LoopWriter):
             count = self.intrinsic("smax", "i64", "i64", [("i64", count), ("i64", "0")])
         else:
             count = str(trips)
-        lowest = self.intrinsic("cttz", "i64", "i64", [("i64", count), ("i1", "false")])
-        left = self.ins(f"sub i64 64, {self._leading_zeros(count)}")
-        level = Sym(f"{op.symbol.name}.level")
         total = [Reg(r.lanes, self.constants(r), r.dtype) for r in self.merge(fold, youngest, initial)]
         total = [Reg(fold.outer, self.spread(r, fold.outer), r.dtype) for r in total]
-
-        def drain(value: list[Reg]) -> list[Reg]:
-            here = self.symbols[level][0]
-            bit = self.ins(f"and i64 {self.ins(f'lshr i64 {count}, {here}')}, 1")
-            merge, skip, before = self.label("merge"), self.label("next"), self.block
-            self.branch_if(self.ins(f"icmp ne i64 {bit}, 0"), merge, skip)
-            self.start(merge)
-            merged = self.merge(fold, waiting.get(here), value)
-            merged = [Reg(fold.outer, self.spread(m, fold.outer), m.dtype) for m in merged]
-            last = self.block
-            self.branch(skip)
-            self.start(skip)
-            return self.join(value, before, merged, last)
-
-        _, total = self.counted(level, self.add(lowest, "1"), left, "1", drain, total)
-        return total
-
-    def _leading_zeros(self, value: str) -> str:
-        return self.intrinsic("ctlz", "i64", "i64", [("i64", value), ("i1", "false")])
+        return waiting.drain(count, total)
 
 
 def _bytes(scalar: str) -> int:

@@ -15,6 +15,7 @@ from ...dialects.scalar import ScalarBuilder, Value
 from ...dialects.types import DTYPES, DType
 from ...passes.square_roots import BY_STEPS
 from .lanes import Lane, Reg, count_of, positions, union, width_of
+from .llvm_powers import has_scaling, scaled_by_powers
 from .llvm_primitives import Primitives, literal
 from .llvm_roots import root_by_steps
 from .writer import EmitError, llvm_type, quoted, vector_type
@@ -299,6 +300,12 @@ class LlvmScalarBuilder(ScalarBuilder):
         pairs = list(zip(regs, quick.regs))
         phis = {(s, q): w.ins(f"phi {ty} [{s}, %{after}], [{q}, %{before}]") for s, q in dict.fromkeys(pairs)}
         return Value(self, Reg(lanes, [phis[pair] for pair in pairs], quick.dtype), fast.dtype)
+
+    def scales(self, x: Value) -> bool:
+        return has_scaling(self.writer.target, x.ref)
+
+    def scaled(self, p: Value, n: Value) -> Value:
+        return Value(self, scaled_by_powers(self.writer, p.ref, n.ref), p.dtype)
 
     def iterate(
         self,

@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 
@@ -56,16 +57,42 @@ def exp_of(b: ScalarBuilder, r: Value) -> Value:
 def exp(b: ScalarBuilder, x: Value) -> Value:
     """The body of `Exp`, for a function that wants it inlined."""
     # Beyond these the result is 0 or infinite, and far beyond them n would be no integer of its type any more.
-    limit = 708.0 if x.dtype.bits == 64 else 87.0
-    shifted, n, high = reduce(b, x)
+    limit, least, most = (708.0, -746.0, 710.0) if x.dtype.bits == 64 else (87.0, -104.0, 89.0)
+    shifted, n, high = reduce(b, below(b, x, most))
     p = exp_of(b, b.fma(n, -ln2(x)[1], high))
+    return times_power(b, p, shifted, n, Domain(x, limit, least, most))
+
+
+class Domain(NamedTuple):
+    """Where an exponential is: ordinary up to `limit` on both sides of 0, 0 below `least`, infinite above `most`."""
+
+    x: Value
+    limit: float
+    least: float
+    most: float
+
+
+def below(b: ScalarBuilder, x: Value, most: float) -> Value:
+    """`x`; no more than `most` where `times_power` has no path of its own for what is above."""
+    return b.minimum(b.constant(most, x.dtype), x) if has_no_path(b, x) else x
+
+
+def has_no_path(b: ScalarBuilder, x: Value) -> bool:
+    """Whether `times_power` takes all values on one path.  In f64 that takes longer than the branch it saves."""
+    return x.dtype.bits == 32 and b.scales(x)
+
+
+def times_power(b: ScalarBuilder, p: Value, shifted: Value, n: Value, domain: Domain) -> Value:
+    """``p * 2**n`` for an n of `below`."""
+    x = domain.x
+    if has_no_path(b, p):
+        return b.select(x < domain.least, 0.0, b.scaled(p, n))
 
     def slow() -> Value:
-        bounds = (-746.0, 710.0) if x.dtype.bits == 64 else (-104.0, 89.0)
-        inner = b.select(x < bounds[0], 0.0, scale_twice(b, p, n))
-        return b.select(x > bounds[1], np.inf, inner)
+        inner = b.select(x < domain.least, 0.0, scale_twice(b, p, n))
+        return b.select(x > domain.most, np.inf, inner)
 
-    return b.rare(abs(x) > limit, slow, p * power_of_two(b, shifted))
+    return b.rare(abs(x) > domain.limit, slow, p * power_of_two(b, shifted))
 
 
 def scale_twice(b: ScalarBuilder, p: Value, n: Value) -> Value:
@@ -113,15 +140,12 @@ class Exp2(Map):
     def scalar(cls, b: ScalarBuilder, *xs: Value) -> Value:
         (x,) = xs
         shifter = format_of(x).shifter
-        shifted = x + shifter
+        least, most = (-1076.0, 1025.0) if x.dtype.bits == 64 else (-151.0, 129.0)
+        a = below(b, x, most)
+        shifted = a + shifter
         n = shifted - shifter
-        p = exp_of(b, (x - n) * math.log(2))
-        bounds = (-1076.0, 1025.0) if x.dtype.bits == 64 else (-151.0, 129.0)
-
-        def slow() -> Value:
-            return b.select(x > bounds[1], np.inf, b.select(x < bounds[0], 0.0, scale_twice(b, p, n)))
-
-        return b.rare(abs(x) > bounds[1] - 4.0, slow, p * power_of_two(b, shifted))
+        p = exp_of(b, (a - n) * math.log(2))
+        return times_power(b, p, shifted, n, Domain(x, most - 4.0, least, most))
 
     @classmethod
     def complex_scalar(cls, b: ScalarBuilder, *xs: Value) -> Value:

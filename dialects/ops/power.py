@@ -69,6 +69,8 @@ def positive_power(b: ScalarBuilder, x: Value, y: Value, two_words: bool) -> Val
     low = b.select(abs(product) < 800.0, product_low, 0.0)
     shifted, n, high = reduce(b, bounded)
     p = exp_of(b, b.fma(n, -ln2(x)[1], high) + low)
+    if b.scales(p):
+        return b.scaled(p, n)
     return b.rare(~inside, lambda: scale_twice(b, p, n), p * power_of_two(b, shifted))
 
 
