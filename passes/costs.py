@@ -271,6 +271,13 @@ class Costs:
         """Results of a scan or fold along an outer dim that go along it side by side: a page of them."""
         return int(self.machine.page) // _ELEMENT
 
+    def lanes_band(self, lane_bytes: int) -> int:
+        """Results whose lanes, of so many bytes a result in all, fill half of the second cache; a line of them or more.
+
+        A power of two, so that bands of packed arrays begin at lines.
+        """
+        return max(self.side_by_side, 1 << int(math.log2(max(1.0, self.machine.cache2 / 2 / lane_bytes))))
+
     @property
     def rows(self) -> int:
         """Rows folded in one sweep along a band of results, which is read and written once for all of them."""

@@ -6,10 +6,11 @@ neither along memory nor across results.  Copying goes by tiles, at the speed of
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from xdsl.dialects.builtin import ArrayAttr
-from xdsl.ir import Block, Operation
+from xdsl.ir import Block, Operation, SSAValue
 
 from ..dialects import kernel, loop
 from ..dialects.attributes import BufferInfo, map_attr
@@ -35,6 +36,41 @@ class Panels:
         costs = self.writer.costs
         rows = minimum(costs.tile, dim(int(costs.machine.cache2)) // maximum(1, self.columns) + 8)
         return maximum(1, rows * self.columns // size)
+
+    def has_whole_blocks(self, size: int) -> Dim:
+        """Positive where rows are whole blocks of the fold, and enough of them to run side by side."""
+        return minimum(1 - self.columns % size, self._rows - self.writer.costs.side_by_side)
+
+    @property
+    def _rows(self) -> Dim:
+        return buffer_info(self.nest.ins[self.numbers[0]]).dims[0]
+
+    def of_whole_blocks(self, size: int, partials: Sequence[SSAValue]) -> kernel.GenericOp | None:
+        """The blocks of rows that are whole ones, as folds side by side along what is contiguous.
+
+        None where an input is not read by rows and columns.
+        """
+        nest = self.nest
+        assert nest.order is not None and nest.identity is not None
+        number, row, k = (sym(f"d{n}") for n in range(3))
+        extents = (self.columns // size, self._rows, dim(size))
+        along, maps = sym("d0"), list[IndexMap]()
+        for index in nest.maps_in():
+            by_rows = index.exprs == (along // self.columns, along % self.columns)
+            if index.guards or not (by_rows or not any(e.symbols() & {along.symbol} for e in index.exprs)):
+                return None
+            maps.append(IndexMap(extents, (row, number * size + k) if by_rows else index.exprs))
+        if any(isinstance(op, kernel.ReadOp | loop.IndexOp) for op in nest.body.block.walk()):
+            return None
+        merge = nest.merge.clone().detach_block(0)
+        states = [a.type for a in list(merge.args)[: len(partials)]]
+        finish = Block(arg_types=states)
+        finish.add_op(kernel.YieldOp(*finish.args))
+        place = IndexMap(extents, (row * (self.columns // size) + number,))
+        return kernel.GenericOp(
+            nest.ins, partials, extents, maps, [place] * len(partials), nest.body.clone().detach_block(0), [],
+            parallel=2, merge=merge, finish=finish, order=nest.order.data, identity=list(nest.identity.data),
+        )  # fmt: skip
 
     def copy(self, block: Block, first: Dim, last: Dim, most: Dim, lanes: Lanes) -> None:
         """Copy the rows of elements `first` to `last` (at most `most`); from then on the nest reads the copies."""

@@ -1,8 +1,8 @@
 """Reductions to loops: vectors along the reduced iterator or across results, and blocks of long folds in parallel.
 
 Across results there are two ways.  In registers: a few lines of neighbouring results at a time, along all rows.  In
-sweeps, where the operands are past the caches: some rows at a time, along pages of them, with the results so far in the
-first cache, so that memory is read in long runs.
+bands (`fold_bands.py`), where the operands are past the caches: pages of results at a time, so that memory is read in
+long runs.
 """
 
 from __future__ import annotations
@@ -10,16 +10,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from xdsl.ir import Attribute, Block, SSAValue
+from xdsl.ir import Block, SSAValue
 
 from ..dialects import kernel, loop
 from ..dialects.attributes import BufferInfo, scalar_dtype
-from ..dialects.body_builder import BodyBuilder
 from ..dialects.dims import Dim, Sym, dim, minimum, packed_strides, sym
 from ..dialects.index_map import product
 from ..dialects.order import Order
+from .fold_bands import Band, state_types, step_by_step
 from .loop_writer import Access, LoopWriter, accesses, body_cost, buffer_info
-from .row_panels import panels_of
+from .row_panels import Panels, panels_of
 from .runs import Runs, runs_along
 from .schedule_map import Group, Lanes, choose_lanes, groups_of, point_of
 from .shared_loops import Level, add_loops
@@ -44,8 +44,8 @@ def schedule_reduction(
         return
     across = bool(groups) and _across(nest, walks, Sym(f"d{nest.n_parallel}"), groups[-1].symbols[-1])
     folds = _Folds(writer, nest, lanes, walks, groups, done, across, serial)
-    if across and not serial and not done and _may_sweep(writer, nest, walks, groups[-1]):
-        writer.either(block, _past_caches(writer, nest, groups[-1]), folds.in_sweeps, folds.at_once)
+    if across and not serial and not done and _may_go_in_bands(writer, nest, walks, groups[-1]):
+        writer.either(block, _past_caches(writer, nest, groups[-1]), folds.in_bands, folds.at_once)
     else:
         folds.at_once(block)
 
@@ -71,7 +71,7 @@ class _Folds:
         body = Block()
         width = 1 if self.across else choose_lanes(self.lanes, _entering(nest, self.walks), 1)[0]
         if self.across and (count := _steps(nest)):
-            states = _step_by_step(writer, nest, body, point, dim(0), count, writer.identity(nest, body))
+            states = step_by_step(writer, nest, body, point, dim(0), count, writer.identity(nest, body))
         elif not self.across and (self.groups or self.done) and (runs := _runs(nest, self.lanes)):
             states = _blocks_by_runs(writer, nest, body, point, runs, self.lanes)
         else:
@@ -94,45 +94,44 @@ class _Folds:
             work = work * innermost.extent
         return add_loops(writer, block, levels, body, work, time_of(nest, writer.costs), self.serial)
 
-    def in_sweeps(self, block: Block) -> None:
-        """A fold in two stages: blocks of rows by bands of columns, then the blocks' values of each result."""
-        nest, writer = self.nest, self.writer
-        extent, side = nest.extents.data[-1], writer.costs.band
-        size = _order(nest).block or side
+    def in_bands(self, block: Block) -> None:
+        """A fold in two stages: blocks of elements by bands of results, then the blocks' values of each result."""
+        nest, writer, order = self.nest, self.writer, _order(self.nest)
+        extent, by_lanes, states = nest.extents.data[-1], order.lanes > 1, state_types(nest)
+        lane_bytes = order.lanes * sum(scalar_dtype(t).bytes for t in states)
+        side = writer.costs.lanes_band(lane_bytes) if by_lanes else writer.costs.band
+        size = order.block or side
         blocks, outer = (extent + (size - 1)) // size, [g.extent for g in self.groups[:-1]]
         iterators = [writer.fresh() for _ in self.groups]
-        number, band, row = (writer.fresh() for _ in range(3))
+        number, start = writer.fresh(), writer.fresh()
         column, columns, point = iterators[-1], self.groups[-1].extent, point_of(self.groups, iterators)
         *around, plane, step = packed_strides((*outer, blocks, columns))
+        done_at_once = by_lanes and blocks.const == 1
         partials = [
             writer.allocate(block, BufferInfo(scalar_dtype(t), (*outer, columns, blocks), (*around, step, plane)))
-            for t in state_types(nest)
+            for t in states
+            if not done_at_once
         ]
-        width, unroll = choose_lanes(self.lanes, _entering(nest, self.walks), writer.costs.copies(body_cost(nest), 1))
-        first, last, stop = number * size, minimum(extent, number * size + size), minimum(columns, band + side)
 
-        def across(states: Sequence[SSAValue], body: Block) -> Block:
-            """A loop across the band, which stores what the results so far have become."""
-            for value, buffer in zip(states, partials):
-                body.add_op(loop.StoreOp(value, buffer, [*iterators, number]))
-            body.add_op(loop.YieldOp())
-            return Block([loop.ForOp(str(column), band, stop, body, vector=width, unroll=unroll)])
+        def store(values: list[SSAValue], inner: Block) -> None:
+            if done_at_once:
+                return writer.finish(nest, values, point, inner)
+            place = [*iterators, number]
+            return inner.add_ops([loop.StoreOp(value, buffer, place) for value, buffer in zip(values, partials)])
 
-        def sweeps(lower: Dim, upper: Dim, rows: int) -> loop.ForOp:
-            body = Block()
-            loads = [loop.LoadOp(buffer, [*iterators, number]) for buffer in partials]
-            body.add_ops(loads)
-            states = _step_by_step(writer, nest, body, point, row, rows, [load.result for load in loads])
-            steps = across(states, body)
-            steps.add_op(loop.YieldOp())
-            return loop.ForOp(str(row), lower, upper, steps, step=rows)
-
-        start, rows = Block(), writer.costs.rows
-        task, whole = across(writer.identity(nest, start), start), first + (last - first) // rows * rows
-        task.add_ops([sweeps(first, whole, rows), sweeps(whole, last, 1)])
-        levels = [*(Level(i, e) for i, e in zip(iterators, outer)), Level(number, blocks), Level(band, columns, side)]
+        copies = writer.costs.copies(body_cost(nest), 1)
+        width, unroll = choose_lanes(self.lanes, _entering(nest, self.walks), copies)
+        band = Band(writer, nest, point, column, (start, minimum(columns, start + side), side), width)
+        elements, task = (number * size, minimum(extent, number * size + size)), Block()
+        if by_lanes:
+            together = self.lanes.unroll or _side_by_side(writer, nest, self.walks, self.groups[-1], width) // 2
+            band.by_lanes(task, elements, store, max(1, together))
+        else:
+            band.in_sweeps(task, elements, partials, [*iterators, number], unroll)
+        levels = [*(Level(i, e) for i, e in zip(iterators, outer)), Level(number, blocks), Level(start, columns, side)]
         add_loops(writer, block, levels, task, dim(size * side), time_of(nest, writer.costs), serial=False)
-
+        if done_at_once:
+            return
         body = Block()
         writer.finish(nest, fold_partials(writer, nest, body, partials, iterators, blocks), point, body)
         self._around(block, iterators, body, blocks)
@@ -325,29 +324,6 @@ def _steps(nest: kernel.GenericOp) -> int:
     return extent if extent and in_a_row and extent * body_cost(nest) <= LONGEST_STEPS else 0
 
 
-def _step_by_step(
-    writer: LoopWriter,
-    nest: kernel.GenericOp,
-    block: Block,
-    point: dict[Sym, Dim],
-    first: Dim,
-    count: int,
-    states: list[SSAValue],
-) -> list[SSAValue]:
-    """`states` with `count` elements from the `first` on folded in, without a loop."""
-    order = _order(nest)
-    b = BodyBuilder(block, has_fma=order.product == "fma")
-    for number in range(count):
-        element = writer.body(nest, {**point, Sym(f"d{nest.n_parallel}"): first + number}, block)
-        if order.product:
-            dtype = scalar_dtype(states[0].type)
-            x, y, total = (b.wrap(v, dtype) for v in (*element, *states))
-            states = [b.fma(x, y, total).ref]
-        else:
-            states = writer.combine(nest, [*states, *element], block)
-    return states
-
-
 def fold_partials(
     writer: LoopWriter,
     nest: kernel.GenericOp,
@@ -371,12 +347,6 @@ def fold_partials(
     )  # fmt: skip
     block.add_op(total)
     return list(total.outs)
-
-
-def state_types(nest: kernel.GenericOp) -> list[Attribute]:
-    """The types of the states that a nest folds."""
-    args = nest.merge.block.args
-    return [a.type for a in list(args)[: len(args) // 2]]
 
 
 def _in_blocks(writer: LoopWriter, nest: kernel.GenericOp, block: Block, lanes: Lanes, walks: list[Access]) -> None:
@@ -403,31 +373,51 @@ def _in_blocks(writer: LoopWriter, nest: kernel.GenericOp, block: Block, lanes: 
         inner.add_op(loop.YieldOp())
         return inner
 
-    if panels is None:
-        grain = max(1, writer.chunk(nest) // size)
-        block.add_op(loop.ParallelOp(str(number), 0, blocks, one_block(), grain=grain))
-    else:
+    def in_panels(panels: Panels, block: Block) -> None:
         task, each, outer = writer.fresh(), panels.blocks(size), Block()
         first, last = task * each, minimum(blocks, task * each + each)
         panels.copy(outer, first * size, minimum(extent, last * size), each * size, lanes)
         outer.add_ops([loop.ForOp(str(number), first, last, one_block()), loop.YieldOp()])
         block.add_op(loop.ParallelOp(str(task), 0, (blocks + (each - 1)) // each, outer))
 
+    if panels is None:
+        grain = max(1, writer.chunk(nest) // size)
+        block.add_op(loop.ParallelOp(str(number), 0, blocks, one_block(), grain=grain))
+    elif _order(nest).lanes == 1 or (rows := panels.of_whole_blocks(size, partials)) is None:
+        in_panels(panels, block)
+    else:
+        writer.either(
+            block, panels.has_whole_blocks(size), lambda inner: _side_by_side_blocks(writer, rows, inner, lanes),
+            lambda inner: in_panels(panels, inner),
+        )  # fmt: skip
+        rows.drop_all_references()
+
     writer.finish(nest, fold_partials(writer, nest, block, partials, [], blocks), {}, block)
 
 
-def _may_sweep(writer: LoopWriter, nest: kernel.GenericOp, walks: list[Access], group: Group) -> bool:
+def _side_by_side_blocks(writer: LoopWriter, nest: kernel.GenericOp, block: Block, lanes: Lanes) -> None:
+    """Blocks of a fold as results of `nest`, neighbours of which are neighbours in memory."""
+    walks = accesses(nest)
+    folds = _Folds(writer, nest, lanes, walks, groups_of(nest, walks, 0, nest.n_parallel), {}, True, False)
+    folds.in_bands(block)
+
+
+def _may_go_in_bands(writer: LoopWriter, nest: kernel.GenericOp, walks: list[Access], group: Group) -> bool:
     """Whether a fold goes along rows of memory that lie one after another, and waits for memory, not for arithmetic."""
     order, inner = _order(nest), group.symbols[-1]
-    in_pieces = order.kind == "free" or (order.kind == "tree" and order.lanes == 1)
-    in_rows = all((s := w.step(inner)) is not None and s.const in (0, 1) for w in walks)
+    in_pieces = order.kind in ("free", "tree") and not order.product
+    in_rows = all((s := w.step(inner)) is not None and s.const in (0, 1) for w in _entering(nest, walks))
     waits = writer.costs.waits_for_memory(work_at_point(nest, writer.costs))
     return in_pieces and in_rows and not _steps(nest) and waits
 
 
 def _past_caches(writer: LoopWriter, nest: kernel.GenericOp, group: Group) -> Dim:
-    """Positive where operands are past the second cache, and their rows longer and more than registers take at once."""
+    """Positive where operands are past the second cache, and their rows longer and more than registers take at once.
+
+    Of an order with lanes each has some rows, so that what they come to is little beside what is read.
+    """
     costs, element = writer.costs, max(buffer_info(v).dtype.bytes for v in nest.ins)
     size = product(nest.extents.data) * element - int(costs.machine.cache2)
-    long, many = group.extent * element - int(costs.machine.page) // 4, nest.extents.data[-1] - 4 * costs.rows
+    least = max(4, _order(nest).lanes) * costs.rows
+    long, many = group.extent * element - int(costs.machine.page) // 4, nest.extents.data[-1] - least
     return minimum(size, minimum(long, many))

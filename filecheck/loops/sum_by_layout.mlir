@@ -3,7 +3,7 @@
 // Sums of rows, columns contiguous: vectors across rows, although each sum has virtual lanes of its own.
 // CHECK-LABEL: @rows
 // CHECK: order = #tx.order<"tree<1024, 64>">, {{.*}} vector = 1 : i64
-// CHECK: upper = #tx.dim<"min(i0.b + 128, n)">, {{.*}} vector = 8 : i64, unroll = 16 : i64
+// CHECK: upper = #tx.dim<"min(i{{[0-9]+}}.b + 128, n)">, {{.*}} vector = 8 : i64, unroll = 16 : i64
 func.func @rows(%x: !loop.buffer<"f32[n, m] by [1, n]">, %y: !loop.buffer<"f32[n] by [1]">) attributes {tx.symbols = #tx.dims<"n, m">, tx.arena = #tx.dim<"0">,
 tx.thread_arena = #tx.dim<"0">} {
 

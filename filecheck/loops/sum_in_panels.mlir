@@ -1,11 +1,17 @@
 // RUN: tx-opt %s -p tx-schedule-cpu | filecheck %s
 
 // A sum of everything goes along rows; where columns are contiguous, some rows at a time are copied to where they are.
+// Of whole blocks a row each is folded across the rows, many side by side.
 // CHECK-LABEL: @columns
+// CHECK: loop.index {expr = #tx.dim<"min(-(m % 1024) + 1, n - 64)">}
+// CHECK: "loop.if"
+// CHECK: loop.load %x {index = #tx.dims<"[[ROW:i[0-9]+]], 1024*{{.*}} + [[LANE:i[0-9]+]] + 64*i{{[0-9]+}}">}
+// CHECK: order = #tx.order<"serial">
+// CHECK: iv = "[[ROW]]", {{.*}} vector = 8
 // CHECK: %[[FIRST:[0-9]+]] = loop.index
-// CHECK-NEXT: loop.bind %[[FIRST]] {symbol = "[[ROW:[.a-z0-9]+]]"}
+// CHECK-NEXT: loop.bind %[[FIRST]] {symbol = "[[FROM:[.a-z0-9]+]]"}
 // CHECK: %[[PANEL:[0-9]+]] = loop.alloc {scope = "thread"
-// CHECK: loop.load %x {index = #tx.dims<"{{.*}}[[ROW]]{{.*}}">}
+// CHECK: loop.load %x {index = #tx.dims<"{{.*}}[[FROM]]{{.*}}">}
 // CHECK: loop.store {{.*}}, %[[PANEL]]
 // CHECK: vector = 8 : i64, unroll = 1 : i64
 // CHECK: vector = 1 : i64, unroll = 8 : i64

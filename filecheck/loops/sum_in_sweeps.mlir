@@ -66,9 +66,20 @@ parallel = 1 : i64, post = 0 : i64, in_maps = [#tx.map<"(d0: m, d1: n) -> (d1, d
 operandSegmentSizes = array<i32: 1, 1>, order = #tx.order<"tree<1024, 1>">, identity = [-0.0 : f32]} : (!loop.buffer<"f32[n, m] by [m, 1]">, !loop.buffer<"f32[m] by [1]">) -> ()
 func.return }
 
-// Each result has virtual lanes of its own: nothing waits in memory.
+// Each result has virtual lanes of its own: of a block one lane after another is folded for 1024 results, which wait in a
+// worker's own memory until they are combined by halves.
 // CHECK-LABEL: @lanes
-// CHECK-NOT: loop.if
+// CHECK: loop.index {expr = #tx.dim<"min(4*m*n - 524288, min(4*m - 1024, n - 512))">}
+// CHECK: "loop.if"
+// CHECK: %[[VALUES:[0-9]+]] = loop.alloc {scope = "thread", {{.*}} !loop.buffer<"f32[64, 1024] by [1024, 1]">
+// CHECK: loop.load %x {index = #tx.dims<"1024*[[BLOCK:i[0-9]+]] + [[LANE:i[0-9]+]] + 64*i{{[0-9]+}}, i0">}
+// CHECK: upper = #tx.dim<"((-[[LANE]] + {{.*}} + 63) // 64) - 16*[[BLOCK]]">, {{.*}} order = #tx.order<"serial">
+// CHECK: loop.store %{{[0-9]+}}, %[[VALUES]] {index = #tx.dims<"{{.*}}32*([[LANE]] % 2), i0 - [[BAND:i[0-9]+]]">}
+// CHECK: loop.load %[[VALUES]] {index = #tx.dims<"i{{[0-9]+}}, i0 - [[BAND]]">}
+// CHECK: upper = #tx.dim<"64">, {{.*}} order = #tx.order<"tree<1, 1>">
+// CHECK: loop.store %{{[0-9]+}}, %{{[0-9]+}} {index = #tx.dims<"i0, [[BLOCK]]">}
+// CHECK: order = #tx.order<"tree<1, 1>">
+// CHECK: order = #tx.order<"tree<1024, 64>">
 func.func @lanes(%x: !loop.buffer<"f32[n, m] by [m, 1]">, %y: !loop.buffer<"f32[m] by [1]">) attributes {tx.symbols = #tx.dims<"n, m">, tx.arena = #tx.dim<"0">,
 tx.thread_arena = #tx.dim<"0">} {
 
