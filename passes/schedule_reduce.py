@@ -9,13 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import reduce
 
 from xdsl.ir import Attribute, Block, SSAValue
 
 from ..dialects import kernel, loop
 from ..dialects.attributes import BufferInfo, scalar_dtype
 from ..dialects.body_builder import BodyBuilder
-from ..dialects.dims import Dim, Sym, dim, minimum, packed_strides, sym
+from ..dialects.dims import Dim, Sym, dim, maximum, minimum, packed_strides, sym
 from ..dialects.index_map import product
 from ..dialects.order import Order
 from .loop_writer import Access, LoopWriter, accesses, body_cost, buffer_info
@@ -428,6 +429,8 @@ def _may_sweep(writer: LoopWriter, nest: kernel.GenericOp, walks: list[Access], 
 def _past_caches(writer: LoopWriter, nest: kernel.GenericOp, group: Group) -> Dim:
     """Positive where operands are past the second cache, and their rows longer and more than registers take at once."""
     costs, element = writer.costs, max(buffer_info(v).dtype.bytes for v in nest.ins)
-    size = product(nest.extents.data) * element - int(costs.machine.cache2)
+    # Windows of an operand overlap: it is no larger than it is.
+    held = reduce(maximum, (product(buffer_info(v).dims) for v in nest.ins))
+    size = minimum(product(nest.extents.data), held) * element - int(costs.machine.cache2)
     long, many = group.extent * element - int(costs.machine.page) // 4, nest.extents.data[-1] - 4 * costs.rows
     return minimum(size, minimum(long, many))
