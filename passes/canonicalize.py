@@ -25,7 +25,7 @@ from ..dialects.attributes import DimAttr, DimsAttr, DTypeAttr, MapAttr, ir_tens
 from ..dialects.dim_rules import expand_mods
 from ..dialects.dims import Dim, Sym, dim, iterator
 from ..dialects.index_map import IndexMap
-from ..dialects.registry import Map
+from ..dialects.registry import Map, View
 from ..dialects.types import TensorType, as_literal
 
 __all__ = ["CanonicalizePass"]
@@ -218,7 +218,7 @@ def concatenate_to_inserts(op: tx.ConcatenateOp, sweep: _Sweep) -> SSAValue | No
 
 def reshape_of_inserts(op: tx.ViewOp, sweep: _Sweep) -> SSAValue | None:
     """What is put together and given out under other dims: each part is stored where it ends up."""
-    if op.decl.name != "reshape" or not _is_given_out(op.results[0]):
+    if op.decl.name != "reshape" or not issubclass(op.decl, View) or not _is_given_out(op.results[0]):
         return None
     parts, value = list[tx.InsertOp](), op.operands[0]
     while isinstance(value.owner, tx.InsertOp) and value.has_one_use():
