@@ -25,7 +25,7 @@ from ..dialects.attributes import DimAttr, DimsAttr, DTypeAttr, MapAttr, ir_tens
 from ..dialects.dim_rules import expand_mods
 from ..dialects.dims import Dim, Sym, dim, iterator
 from ..dialects.index_map import IndexMap
-from ..dialects.registry import Map
+from ..dialects.registry import Map, View
 from ..dialects.types import TensorType, as_literal
 
 __all__ = ["CanonicalizePass"]
@@ -216,6 +216,29 @@ def concatenate_to_inserts(op: tx.ConcatenateOp, sweep: _Sweep) -> SSAValue | No
     return joined
 
 
+def reshape_of_inserts(op: tx.ViewOp, sweep: _Sweep) -> SSAValue | None:
+    """What is put together and given out under other dims: each part is stored where it ends up."""
+    if op.decl.name != "reshape" or not issubclass(op.decl, View) or not _is_given_out(op.results[0]):
+        return None
+    parts, value = list[tx.InsertOp](), op.operands[0]
+    while isinstance(value.owner, tx.InsertOp) and value.has_one_use():
+        parts.append(value.owner)
+        value = value.owner.base
+    if not parts or not isinstance(value.owner, tx.EmptyOp) or not value.has_one_use():
+        return None
+    result, before = op.type, tensor_of(value.type)
+    places = op.decl.view(result, {"dims": before.dims})
+    joined = sweep.make(op, "empty", [], {"dtype": result.dtype, "dims": result.dims}, types=[ir_tensor(result)])
+    for part in reversed(parts):
+        joined = sweep.make(op, "insert", [joined, part.value], {"map": places.after(part.map)})
+    return joined
+
+
+def _is_given_out(value: SSAValue) -> bool:
+    """Whether a value is a result of the function and nothing else."""
+    return value.has_one_use() and all(isinstance(use.operation, func.ReturnOp) for use in value.uses)
+
+
 def eval_twice(op: tx.EvalOp, sweep: _Sweep) -> SSAValue | None:
     """What is in memory already needs no eval."""
     return op.operand if isinstance(op.operand.owner, tx.EvalOp | tx.InsertOp | Block) else None
@@ -251,6 +274,7 @@ RULES: tuple[tuple[type[tx.TxOp], Rule], ...] = (
     (tx.MapOp, same_cast),
     (tx.MapOp, fold_constants),
     (tx.ConcatenateOp, concatenate_to_inserts),
+    (tx.ViewOp, reshape_of_inserts),
     (tx.EvalOp, eval_twice),
 )
 

@@ -25,13 +25,17 @@ from xdsl.passes import ModulePass
 from ..dialects import tx
 from ..dialects.attributes import integer_attr, string_attr, tensor_of
 from ..dialects.registry import Map
+from ..dialects.types import tensor_type
 from .costs import Costs, assumed_size
 from .epilogue import end_of_epilogue, is_stored
+from .paddings import padding_of
 from .remarks import remark
 
 __all__ = ["EvalInsertionPass"]
 
 
+#: Operations that ask whether one of the guards of an element holds, and choose.
+ASKING = 4
 #: Costs of shared values count as often as they are read: bounded, so that long chains of squares are no infinity.
 _MOST = 1e18
 
@@ -86,6 +90,8 @@ class _Insertion:
                     self._fold(op, result)
             elif isinstance(op, tx.MapOp) and self.maps:
                 self._map(op)
+            elif isinstance(op, tx.ViewOp) and self.maps and op.map.guards:
+                self._padded(op)
 
     def _fold(self, op: tx.TxOp, value: SSAValue) -> None:
         """A fold is kept unless it ends there, or all that follows are maps of its own size that end in one value."""
@@ -116,6 +122,32 @@ class _Insertion:
         else:
             remark("eval", op.name, "computed again", reason, {"again": again, "kept": traffic}, op)
 
+    def _padded(self, op: tx.ViewOp) -> None:
+        """Windows of a padded operand: it is kept where the folds that read it would ask often where it ends.
+
+        A contraction packs what it reads, and asks then.
+        """
+        parts = padding_of(op.map)
+        if parts is None or not _is_folded(op.results[0]):
+            return
+        padded, windows = parts
+        element = op.type.dtype
+        own = assumed_size(tensor_type(element, padded.extents))
+        again = self.costs.computing(ASKING * len(op.map.guards), element.bits) * (self.read[op.results[0]][0] - own)
+        traffic = self.costs.moving(2 * element.bytes * own, near=False)
+        if again <= traffic:
+            return
+        extra = {"loc": op.attributes["loc"]} if "loc" in op.attributes else {}
+        inner = tx.make("view", [op.operands[0]], {"map": padded, "fill": op.fill}, extra=extra)
+        outer = tx.make("view", [inner.results[0]], {"map": windows, "fill": 0}, extra=extra)
+        block = op.parent
+        assert block is not None
+        block.insert_ops_before([inner, outer], op)
+        op.results[0].replace_all_uses_with(outer.results[0])
+        op.detach()
+        op.erase()
+        _insert(inner.results[0], again, traffic, 1, "windows of it are folded")
+
     def _evaluations(self, user: Operation, operand: int, own: float) -> float:
         """How often a consumer would evaluate an inlined value, in elements."""
         if isinstance(user, tx.MapOp | tx.ViewOp):
@@ -144,6 +176,15 @@ class _Insertion:
             return here
         every, most = found
         return max(here, every if isinstance(user, tx.ViewOp) else most)
+
+
+def _is_folded(value: SSAValue) -> bool:
+    """Whether all that reads a value, through maps, are folds of elements."""
+    return all(
+        isinstance(use.operation, tx.ReductionOp)
+        or (isinstance(use.operation, tx.MapOp) and _is_folded(use.operation.results[0]))
+        for use in value.uses
+    )
 
 
 def _blocks(op: Operation) -> list[Block]:

@@ -142,9 +142,12 @@ def schedule_map(
     moving = [w for w in walks if any((s := w.step(d)) is None or s.terms for d in order[-1].symbols)]
     copies = writer.copies(nest, {*order[-1].symbols})
     width, unroll = choose_lanes(lanes, moving or walks, copies)
+    step = 1
     if not lanes.unroll:
-        repeats = math.lcm(*(period(e, order[-1].symbols[-1]) for e in _numbers(nest)))
+        divided = (*_numbers(nest), *(e for index in nest.maps_in() for e in index.exprs))
+        repeats = math.lcm(*(period(e, order[-1].symbols[-1]) for e in divided))
         unroll = writer.costs.sharing(unroll, repeats // math.gcd(repeats, width))
+        step = repeats if unroll * width % repeats == 0 else 1
     iterators = [writer.fresh() for _ in order]
     point = {**done, **point_of(order, iterators)}
 
@@ -178,7 +181,7 @@ def schedule_map(
         return [before, sure, after]
 
     if len(order) == 1 and not serial:
-        start, outer, chunk = writer.fresh(), Block(), writer.chunk(nest)
+        start, outer, chunk = writer.fresh(), Block(), -(-writer.chunk(nest) // step) * step
         outer.add_ops([*along(start, minimum(extent, start + chunk)), loop.YieldOp()])
         block.add_op(loop.ParallelOp(str(start), 0, extent, outer, step=chunk))
         return

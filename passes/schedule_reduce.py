@@ -9,12 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import reduce
 
 from xdsl.ir import Block, SSAValue
 
 from ..dialects import kernel, loop
 from ..dialects.attributes import BufferInfo, scalar_dtype
-from ..dialects.dims import Dim, Sym, dim, minimum, packed_strides, sym
+from ..dialects.dims import Dim, Sym, dim, maximum, minimum, packed_strides, sym
 from ..dialects.index_map import product
 from ..dialects.order import Order
 from .fold_bands import Band, state_types, step_by_step
@@ -417,7 +418,9 @@ def _past_caches(writer: LoopWriter, nest: kernel.GenericOp, group: Group) -> Di
     Of an order with lanes each has some rows, so that what they come to is little beside what is read.
     """
     costs, element = writer.costs, max(buffer_info(v).dtype.bytes for v in nest.ins)
-    size = product(nest.extents.data) * element - int(costs.machine.cache2)
+    # Windows of an operand overlap: it is no larger than it is.
+    held = reduce(maximum, (product(buffer_info(v).dims) for v in nest.ins))
+    size = minimum(product(nest.extents.data), held) * element - int(costs.machine.cache2)
     least = max(4, _order(nest).lanes) * costs.rows
     long, many = group.extent * element - int(costs.machine.page) // 4, nest.extents.data[-1] - least
     return minimum(size, minimum(long, many))

@@ -15,7 +15,8 @@ from ...dialects.loop import LoadOp, PrefetchOp, StoreOp
 from ...dialects.types import DTYPES, DType
 from .lanes import ComplexReg, Lane, Reg, copies, count_of, positions, union, width_of
 from .llvm_bounds import check_index
-from .llvm_streaming import StreamingWriter, alignment_of
+from .llvm_spread import SpreadWriter
+from .llvm_streaming import alignment_of
 from .shuffles import transposed
 from .writer import EmitError, llvm_type, vector_type
 
@@ -53,7 +54,7 @@ def storage_type(dtype: DType) -> str:
     return "i8" if dtype.kind == "bool" else llvm_type(dtype)
 
 
-class MemoryWriter(StreamingWriter):
+class MemoryWriter(SpreadWriter):
     """Adds `load` and `store`."""
 
     def __init__(self, module: Any):
@@ -91,6 +92,10 @@ class MemoryWriter(StreamingWriter):
             tile = self._tile_of(offset)
             if tile is not None:
                 return self._load_tile(base, storage, offset, tile, result)
+            if self.mask is None and self.inside is None and self.split(offset) is None:
+                spread = self.load_spread(base, storage, offset, result)
+                if spread is not None:
+                    return spread
         lanes, slots = self._slots_of(base, storage, offset, guard, ())
         if result.is_complex:
             pairs = [self._load_pair(slot, llvm_type(result.part)) for slot in slots]

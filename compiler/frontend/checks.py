@@ -15,6 +15,7 @@ from dataclasses import replace
 from typing import Any
 
 from ...dialects.dims import Dim, Sym
+from ...dialects.index_map import product
 from ...dialects.registry import OPS, RAISE, Structural
 from ...dialects.types import DTYPES, tensor_type
 from ...runtime.failed_checks import CHECKS, LEAST, MOST, Check, index_check, packed
@@ -176,19 +177,23 @@ class _Copy:
         for index, size in zip(indices, limits, strict=True):
             if _surely_inside(index, size):
                 continue
-            found = self.outside(Tensor(index), size)
+            found = self.outside(index, size)
             word = found if word is None else self.first(word, found)
         return word
 
-    def outside(self, index: Tensor, size: Dim) -> Value:
+    def outside(self, index: Value, size: Dim) -> Value:
         """0, or the word of an index that is outside: the largest of all, if it is, else the least.
 
-        What is inside is an interval, so these two say all; of no indices neither is outside.
+        What is inside is an interval, so these two say all; of no indices neither is outside, nor is one that is
+        repeated no times.
         """
-        least, most = (cast(extreme, _I64) for extreme in _extremes(index))
+        source = _repeated(index)
+        least, most = (cast(extreme, _I64) for extreme in _extremes(Tensor(source)))
         wide = SymInt(size)
         above = apply("greater_equal", most, wide)
         outside = apply("logical_or", above, apply("less", least, -wide))
+        if source is not index:
+            outside = apply("logical_and", outside, apply("less", 0, SymInt(product(index.type.dims))))
         place = apply("cwise_min", apply("cwise_max", apply("select", above, most, least), LEAST), MOST)
         return self.word(outside, place, index_check(None if size.symbols() & set(self.loops) else size))
 
@@ -204,6 +209,16 @@ class _Copy:
 
     def zero(self) -> Value:
         return constant(0, _I64)
+
+
+def _repeated(index: Value) -> Value:
+    """What broadcasting repeats in some indices: no others are among them.  They themselves where it repeats none."""
+    source, node = index, index.node
+    while node.op is not None and node.op.name in _WHOLE:
+        if node.op.name == "expand":
+            source = node.operands[0]
+        node = node.operands[0].node
+    return source
 
 
 def _extremes(index: Tensor) -> Sequence[Tensor]:
@@ -225,6 +240,8 @@ def _folded(name: str, x: Tensor) -> list[Tensor]:
     return [Tensor(v) for v in emit(fold, [x.value], attrs)]
 
 
+#: Ops whose results have every element of their operand where they have any.
+_WHOLE = ("expand", "reshape", "shuffle", "squeeze")
 #: Ops whose results are elements of their operand, or numbers that it has.
 _MOVING = ("cast", "expand", "reshape", "shuffle", "slice", "strided_slice", "chip", "squeeze")
 

@@ -244,7 +244,9 @@ SECTIONS = (
         divides an iterator and takes the rest. The elements between two steps of the quotient are a run: loops go
         over runs and over the places of one, and vectors along memory. A fold's elements are copied so, a block of
         its order at a time, to where they are side by side. Runs known to be shorter than two vectors stay as they
-        are. Only loops and places stand here.
+        are: where a number divides, as in repeated elements, as many vectors go together (`unroll`) as give each lane
+        a place of its own, and code loads rows, of which it shuffles (`compiler/codegen/llvm_spread.py`). Only loops
+        and places stand here.
         """,
         """
         def f(x: f32[n, c, m]) -> f32[c]:

@@ -52,3 +52,37 @@ func.func @joined(%x: tensor<4xf32>, %y: tensor<2xf32>) -> tensor<6xf32> {
   %0 = tx.concatenate %x, %y {axis = 0} : (tensor<4xf32>, tensor<2xf32>) -> tensor<6xf32>
   func.return %0 : tensor<6xf32>
 }
+
+// What is put together and given out under other dims is stored where it ends up.
+// CHECK-LABEL: @joined_flat
+// CHECK-NEXT: %[[E:.*]] = tx.empty {dtype = #tx.dtype<"f32">, dims = #tx.dims<"2*m + 2*n">}
+// CHECK-NEXT: %[[A:.*]] = tx.insert %[[E]], %x {map = #tx.map<"(d0: n, d1: 2) -> (2*d0 + d1)">}
+// CHECK-NEXT: %[[B:.*]] = tx.insert %[[A]], %y {map = #tx.map<"(d0: m, d1: 2) -> (2*d0 + d1 + 2*n)">}
+// CHECK-NEXT: func.return %[[B]]
+func.func @joined_flat(%x: tensor<?x2xf32, #tx.dims<"n, 2">>, %y: tensor<?x2xf32, #tx.dims<"m, 2">>) -> tensor<?xf32, #tx.dims<"2*n + 2*m">> {
+  %0 = tx.concatenate %x, %y {axis = 0} : (tensor<?x2xf32, #tx.dims<"n, 2">>, tensor<?x2xf32, #tx.dims<"m, 2">>) -> tensor<?x2xf32, #tx.dims<"n + m, 2">>
+  %1 = tx.reshape %0 {dims = #tx.dims<"2*n + 2*m">} : (tensor<?x2xf32, #tx.dims<"n + m, 2">>) -> tensor<?xf32, #tx.dims<"2*n + 2*m">>
+  func.return %1 : tensor<?xf32, #tx.dims<"2*n + 2*m">>
+}
+
+// Not where its other form is wanted too, nor where a map reads it, for which a reshape is an index map.
+// CHECK-LABEL: @joined_twice
+// CHECK: tx.insert {{.*}} -> (d0)
+// CHECK: tx.insert {{.*}} -> (d0 + 4)
+// CHECK: tx.reshape
+func.func @joined_twice(%x: tensor<4xf32>, %y: tensor<2xf32>) -> (tensor<6xf32>, tensor<2x3xf32>) {
+  %0 = tx.concatenate %x, %y {axis = 0} : (tensor<4xf32>, tensor<2xf32>) -> tensor<6xf32>
+  %1 = tx.reshape %0 {dims = #tx.dims<"2, 3">} : (tensor<6xf32>) -> tensor<2x3xf32>
+  func.return %0, %1 : tensor<6xf32>, tensor<2x3xf32>
+}
+
+// CHECK-LABEL: @joined_read
+// CHECK: tx.insert {{.*}} -> (d0)
+// CHECK: tx.insert {{.*}} -> (d0 + 4)
+// CHECK: tx.reshape
+func.func @joined_read(%x: tensor<4xf32>, %y: tensor<2xf32>) -> tensor<2x3xf32> {
+  %0 = tx.concatenate %x, %y {axis = 0} : (tensor<4xf32>, tensor<2xf32>) -> tensor<6xf32>
+  %1 = tx.reshape %0 {dims = #tx.dims<"2, 3">} : (tensor<6xf32>) -> tensor<2x3xf32>
+  %2 = tx.exp %1 : (tensor<2x3xf32>) -> tensor<2x3xf32>
+  func.return %2 : tensor<2x3xf32>
+}

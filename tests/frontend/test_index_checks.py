@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import txc
+from txc.dialects.index_map import product
 from txc.runtime.failed_checks import CHECKS, LEAST, MOST, packed, unpacked
 
 from .control import every_stage, same
@@ -22,6 +23,10 @@ def reads(x, i):
 
 def reads_two(x, i):
     return x[0, i], x[i, 0]
+
+
+def reads_a_grid(x, i):
+    return x[i[:, None], np.arange(i.shape[0])[None]]
 
 
 def takes(x, i):
@@ -85,6 +90,8 @@ CASES: list[tuple[Callable[..., Any], list[int], str]] = [
     (reads, [0, 5], "index 5 is out of bounds for a dim of size 5"),
     (reads, [-6, 1], "index -6 is out of bounds for a dim of size 5"),
     (reads_two, [5], "index 5 is out of bounds for a dim of size 5"),
+    (reads_a_grid, [0, 5], "index 5 is out of bounds for a dim of size 5"),
+    (reads_a_grid, [0, -6], "index -6 is out of bounds for a dim of size 5"),
     (reads_two, [6], "index 6 is out of bounds for a dim of size 6"),
     (takes, [6], "index 6 is out of bounds for a dim of size 6"),
     (takes_along, [0, 0, 9, 0, 0, 0], "index 9 is out of bounds for a dim of size 5"),
@@ -112,7 +119,9 @@ def test_an_index_outside(f: Callable[..., Any], indices: list[int], message: st
         assert str(raised.value) == message
 
 
-@pytest.mark.parametrize("f", [reads, reads_two, takes, stores, adds, one_by_one, stores_one_by_one, nested])
+@pytest.mark.parametrize(
+    "f", [reads, reads_two, reads_a_grid, takes, stores, adds, one_by_one, stores_one_by_one, nested]
+)
 def test_indices_inside(f: Callable[..., Any]) -> None:
     every_stage(same(f, (X, FINE), (X, FINE.astype(np.int8)), (X, FINE[:0])), X, FINE)
 
@@ -139,6 +148,22 @@ def test_of_several_the_largest_or_the_least(indices: list[int]) -> None:
 @pytest.mark.parametrize("size", [0, 200])
 def test_no_indices_are_inside(dtype: type, size: int) -> None:
     assert txc.jit(reads)(np.zeros((size, 2)), np.zeros(0, dtype)).shape == (0, 2)
+
+
+def test_what_broadcasting_repeats_is_folded_once() -> None:
+    graph = txc.jit(reads_a_grid).graph(X, FINE)
+    folded = [product(node.operands[0].type.dims) for node in graph.nodes() if node.op.name in ("minimum", "maximum")]
+    assert [str(size) for size in folded] == ["i.0"] * 4
+
+
+@pytest.mark.parametrize(("rows", "columns"), [([9], []), ([], [9])])
+def test_an_index_repeated_no_times_is_inside(rows: list[int], columns: list[int]) -> None:
+    read = txc.jit(lambda x, i, j: x[i[:, None], j[None]])
+    i, j = np.array(rows, int), np.array(columns, int)
+    for _ in range(2):
+        assert read(X, i, j).shape == X[i[:, None], j[None]].shape
+    with pytest.raises(IndexError, match="index 9 is out of bounds"):
+        read(X, np.array([9, 0]), np.array([0, 9]))
 
 
 def test_a_branch_that_is_not_taken_checks_nothing() -> None:

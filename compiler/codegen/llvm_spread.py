@@ -1,0 +1,92 @@
+"""Loads along an iterator that is divided by a number: rows of memory, from which shuffles take what lanes want.
+
+Repeated elements are read so.  Where a step of the loop is a multiple of what its iterator is divided by, each lane of
+each copy has its place in a few rows, always the same, and nothing is divided or gathered.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ...dialects.dim_rules import simplify
+from ...dialects.dims import Dim, Sym, sym
+from ...dialects.types import DType
+from .lanes import Lane, Reg, copies
+from .llvm_streaming import StreamingWriter, alignment_of
+from .writer import vector_type
+
+__all__ = ["SpreadWriter"]
+
+#: Elements of a step of a loop whose places are looked at one by one.
+MOST_PLACES = 256
+
+
+class SpreadWriter(StreamingWriter):
+    """Adds `load_spread`."""
+
+    def load_spread(self, base: str, storage: str, offset: Dim, result: DType) -> Reg | None:
+        """The elements at an offset that is not linear along the vectors; None where they are not close together."""
+        lanes = tuple(self.lane_symbols(offset))
+        vector = next((lane for lane in lanes if lane.width > 1 and not lane.starts), None)
+        if vector is None or any(s in self.varying_symbols for s in offset.symbols()):
+            return None
+        if vector.width * len(copies(lanes)) > MOST_PLACES:
+            return None
+        at = lanes.index(vector)
+        found: dict[tuple[int, ...], str] = {}
+        for others in dict.fromkeys((*copy[:at], 0, *copy[at + 1 :]) for copy in copies(lanes)):
+            starts = {lane.symbol: lane.start(c) for lane, c in zip(lanes, others) if lane is not vector}
+            placed = self._places(offset.substitute(starts), vector)
+            if placed is None:
+                return None
+            registers = self._from_rows(base, storage, *placed, vector.width)
+            found.update(((*others[:at], number, *others[at + 1 :]), reg) for number, reg in enumerate(registers))
+        return Reg(lanes, [found[copy] for copy in copies(lanes)], result)
+
+    def _places(self, offset: Dim, vector: Lane) -> tuple[Dim, list[list[int]]] | None:
+        """The first element of a step of the loop, and how far from it those of the lanes of each copy are.
+
+        None where that is not always the same, where a copy's lie in more than two rows, or where a step's elements
+        are further apart than if they were neighbours.
+        """
+        multiple, whole = self.multiples.get(vector.symbol, 1), sym(f"{vector.symbol}~whole")
+        first: Dim | None = None
+        places: list[list[int]] = []
+        for copy in range(vector.copies):
+            places.append([])
+            for lane in range(vector.width):
+                here = {vector.symbol: whole * multiple + (copy * vector.stride + lane)}
+                value = simplify(offset.substitute(here), {})
+                first = value if first is None else first
+                far = (value - first).const
+                if far is None or far < 0:
+                    return None
+                places[-1].append(far)
+            if max(places[-1]) // vector.width > min(places[-1]) // vector.width + 1:
+                return None
+        assert first is not None
+        if max(map(max, places)) >= vector.copies * vector.width:
+            return None
+        return first.substitute({Sym(f"{vector.symbol}~whole"): sym(vector.symbol.name) // multiple}), places
+
+    def _from_rows(self, base: str, storage: str, first: Dim, places: Sequence[Sequence[int]], width: int) -> list[str]:
+        """A register for each list of places, of elements from the first one on."""
+        count, align = max(map(max, places)) + 1, alignment_of(storage)
+        ty, rows = vector_type(width, storage), list[str]()
+        for start in range(0, count, width):
+            there = min(width, count - start)
+            narrow, pointer = vector_type(there, storage), self.pointer(base, storage, first + start)
+            row = self.ins(f"load {narrow}, ptr {pointer}, align {align}")
+            if there < width:
+                row = self._picked(narrow, row, "poison", [min(k, there - 1) for k in range(width)])
+            rows.append(row)
+        made: list[str] = []
+        for wanted in places:
+            low = min(wanted) // width
+            pair = (rows[low], rows[low + 1] if low + 1 < len(rows) else "poison")
+            made.append(self._picked(ty, *pair, [place - low * width for place in wanted]))
+        return made
+
+    def _picked(self, ty: str, a: str, b: str, numbers: Sequence[int]) -> str:
+        order = "<" + ", ".join(f"i32 {k}" for k in numbers) + ">"
+        return self.ins(f"shufflevector {ty} {a}, {ty} {b}, <{len(numbers)} x i32> {order}")
