@@ -58,7 +58,8 @@ class Contraction(ContractionOperands):
             self._packing(block)
         else:
             held = int(self.writer.costs.machine.cache3) * 4 // scalar_dtype(self.state).bits
-            excess = maximum(self.m - self.few_rows, self.n * self.k - held)
+            # One row uses nothing twice, so that it does not wait for panels however large the operand is.
+            excess = maximum(self.m - self.few_rows, minimum(self.m - 1, self.n * self.k - held))
             either(block, excess, self._packing, self._in_place)
 
     def write_few(self, block: Block) -> None:
