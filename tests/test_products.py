@@ -81,6 +81,7 @@ def test_one_row_has_the_bits_of_a_row_of_many_where_the_right_operand_is_past_t
     a, b = matrices(1, 2100, 2100, "f8")
     expected = product(np.vstack([a] * 9), b)[:1]
     np.testing.assert_array_equal(product(a, b), expected)
+    assert "min(a.0 - 1" in product.lower(a, b).as_text("loops"), "one row is never packed for"
 
 
 @pytest.mark.parametrize("turn", [False, True])
@@ -120,3 +121,14 @@ def test_blocks_of_k_that_are_packed_one_by_one_have_the_bits_of_those_packed_to
     a, b = matrices(19, 1537, 2100, dtype)
     few = np.ascontiguousarray(b[:, :65])
     np.testing.assert_array_equal(plain(a, few), plain(a, b)[:, :65])
+
+
+@pytest.mark.parametrize("turn", [False, True])
+@pytest.mark.parametrize("columns", [3, 20, 65, 130])
+def test_blocks_of_a_long_k_have_the_bits_of_those_added_one_by_one(columns: int, turn: bool) -> None:
+    a, b = matrices(31, 512 * 9 + 7, columns, "f8")
+    total = np.zeros((31, columns))
+    for first in range(0, a.shape[1], 512):
+        total = total + plain(a[:, first : first + 512], b[first : first + 512])
+    got = turned["nt"](a, np.ascontiguousarray(b.T)) if turn else plain(a, b)
+    np.testing.assert_array_equal(got, total)
