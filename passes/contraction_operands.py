@@ -17,7 +17,7 @@ from ..dialects.dim_rules import divisors, expand_mods, linear_in, simplify
 from ..dialects.dims import Dim, Sym, dim, maximum, minimum, packed_strides
 from ..dialects.index_map import product, unravel
 from .contraction import Factors
-from .loop_writer import LoopWriter, accesses, buffer_info, slice_of
+from .loop_writer import LoopWriter, accesses, bound, buffer_info, slice_of
 from .register_tiles import register_tile
 from .schedule_map import Lanes
 
@@ -108,12 +108,16 @@ class ContractionOperands:
     def _pack(self, block: Block, packed: SSAValue, first: Dim, last: Dim) -> None:
         """``packed[b - first, p, kk, j] = right[p * panel + j, b * depth + kk]`` for the blocks `first` to `last`.
 
-        Several panels at once, so that a row of the right operand is read in pieces of more than a cache line.  Where
-        it is contiguous along K instead, as many places of K side by side as lanes, to be transposed in registers.
+        Threads share the blocks, and in them groups of panels, several at once, so that a row of the right operand is
+        read in pieces of more than a cache line.  Where it is contiguous along K instead, as many places of K side by
+        side as lanes, to be transposed in registers.
         """
-        group, number, panel, kk, j = (self.writer.fresh() for _ in range(5))
+        task, panel, kk, j = (self.writer.fresh() for _ in range(4))
         beside = minimum(PANELS_PACKED, maximum(1, (self.panels + 3) // 4))
-        body = Block()
+        groups = bound(self.writer, block, (self.panels + (beside - 1)) // beside)
+        outer, body = Block(), Block()
+        number = bound(self.writer, outer, first + task // groups)
+        group = bound(self.writer, outer, task % groups * beside)
         point = self._point(dim(0), panel * self.panel + j, number * self.depth + kk)
         value = self.writer.factor(self.nest, self.factors.values[1], point, body)
         body.add_ops([loop.StoreOp(value, packed, [number - first, panel, kk, j]), loop.YieldOp()])
@@ -123,14 +127,12 @@ class ContractionOperands:
         made = loop.ForOp(str(j), 0, columns, body, vector=self.width, unroll=1 if across else self.copies)
         panels = (panel, group, minimum(self.panels, group + beside), 1)
         depths = (kk, dim(0), depth, self.width if across else 1)
-        inner_loops = (depths, panels) if across else (panels, depths)
-        for iterator, lower, upper, unroll in (*inner_loops, (number, first, last, 1)):
+        for iterator, lower, upper, unroll in (depths, panels) if across else (panels, depths):
             inner = Block()
             inner.add_ops([made, loop.YieldOp()])
             made = loop.ForOp(str(iterator), lower, upper, inner, unroll=unroll)
-        outer = Block()
         outer.add_ops([made, loop.YieldOp()])
-        block.add_op(self.shared(group, self.panels, outer, step=beside))
+        block.add_op(self.shared(task, (last - first) * groups, outer))
 
     def _contiguous(self, factor: int, iterators: tuple[int, ...]) -> bool:
         """Whether the left (0) or the right factor (1) is just an element of memory, contiguous along one iterator."""

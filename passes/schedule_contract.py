@@ -58,7 +58,8 @@ class Contraction(ContractionOperands):
             self._packing(block)
         else:
             held = int(self.writer.costs.machine.cache3) * 4 // scalar_dtype(self.state).bits
-            excess = maximum(self.m - self.few_rows, self.n * self.k - held)
+            # One row uses nothing twice, so that it does not wait for panels however large the operand is.
+            excess = maximum(self.m - self.few_rows, minimum(self.m - 1, self.n * self.k - held))
             either(block, excess, self._packing, self._in_place)
 
     def write_few(self, block: Block) -> None:
@@ -160,13 +161,13 @@ class Contraction(ContractionOperands):
             self._finish_all(block, sums, first, last)
 
     def _blocks_at_once(self) -> Dim:
-        """Blocks of K that are packed before the rows are worked on: as many as twice the second cache holds, or one.
+        """Blocks of K that are packed before the rows are worked on: as many as half the second cache holds, or one.
 
-        The threads join twice for all of them.  What is packed is read again for each block of rows, from pages that
-        the processor should still know.
+        The threads join twice for all of them.  What is packed is read again for each block of rows, which should find
+        it where it was packed.
         """
         panel = self.depth * self.panel * scalar_dtype(self.state).bits // 8
-        panels = 2 * int(self.writer.costs.machine.cache2) // panel
+        panels = int(self.writer.costs.machine.cache2) // 2 // panel
         return minimum(BLOCKS_AT_ONCE, maximum(1, dim(panels) // maximum(1, self.panels)))
 
     def _sums(self, block: Block, rows: Dim) -> SSAValue:

@@ -45,6 +45,45 @@ def test_few_rows_have_the_bits_of_the_rows_of_many(dtype: str) -> None:
         np.testing.assert_array_equal(plain(a[:rows], b), whole[:rows])
 
 
+@pytest.mark.parametrize("dtype", ["f4", "f8", "i4"])
+@pytest.mark.parametrize("form", ["nn", "nt", "tn", "tt"])
+@pytest.mark.parametrize(("m", "n"), [(1, 23), (23, 1), (1, 1)])
+def test_one_row_and_one_column_have_the_bits_of_those_of_many(m: int, n: int, form: str, dtype: str) -> None:
+    a, b = matrices(23, 1100, 23, "f8")
+    a, b = ((x * 100).astype(dtype) for x in (a, b))
+    left = np.ascontiguousarray(a[:m].T) if form[0] == "t" else a[:m]
+    right = np.ascontiguousarray(b[:, :n].T) if form[1] == "t" else np.ascontiguousarray(b[:, :n])
+    np.testing.assert_array_equal((turned | {"nn": plain})[form](left, right), plain(a, b)[:m, :n])
+
+
+def test_one_column_has_code_of_its_own_from_the_first_call() -> None:
+    product = txc.jit(lambda a, b: a @ b)
+    for m, n in ((7, 9), (7, 1), (8, 1), (1, 9), (20, 30)):
+        a, b = matrices(m, 40, n, "f4")
+        np.testing.assert_allclose(product(a, b), a @ b, 1e-4, 1e-5)
+    text = product.explain_compile()
+    assert text.count("compiled because") == 2
+    assert "b.1 != 1  (a contraction asks)" in text and "b.1 == 1  (a contraction asks)" in text
+
+
+def test_columns_of_several_dims_are_one_where_all_dims_are() -> None:
+    product = txc.jit(lambda a, b: np.tensordot(a, b, 1))
+    rng = np.random.default_rng(3)
+    a = rng.random((5, 30), "f4")
+    for shape in ((30, 1, 1), (30, 1, 4), (30, 4, 1), (30, 2, 3)):
+        b = rng.random(shape, "f4")
+        np.testing.assert_allclose(product(a, b), np.tensordot(a, b, 1), 1e-5)
+    assert product.explain_compile().count("compiled because") == 2
+
+
+def test_one_row_has_the_bits_of_a_row_of_many_where_the_right_operand_is_past_the_caches() -> None:
+    product = txc.jit(lambda a, b: a @ b)
+    a, b = matrices(1, 2100, 2100, "f8")
+    expected = product(np.vstack([a] * 9), b)[:1]
+    np.testing.assert_array_equal(product(a, b), expected)
+    assert "min(a.0 - 1" in product.lower(a, b).as_text("loops"), "one row is never packed for"
+
+
 @pytest.mark.parametrize("turn", [False, True])
 @pytest.mark.parametrize("k", [3, 512, 530])
 def test_a_computed_left_operand_has_the_bits_of_one_in_memory(k: int, turn: bool) -> None:
@@ -82,3 +121,14 @@ def test_blocks_of_k_that_are_packed_one_by_one_have_the_bits_of_those_packed_to
     a, b = matrices(19, 1537, 2100, dtype)
     few = np.ascontiguousarray(b[:, :65])
     np.testing.assert_array_equal(plain(a, few), plain(a, b)[:, :65])
+
+
+@pytest.mark.parametrize("turn", [False, True])
+@pytest.mark.parametrize("columns", [3, 20, 65, 130])
+def test_blocks_of_a_long_k_have_the_bits_of_those_added_one_by_one(columns: int, turn: bool) -> None:
+    a, b = matrices(31, 512 * 9 + 7, columns, "f8")
+    total = np.zeros((31, columns))
+    for first in range(0, a.shape[1], 512):
+        total = total + plain(a[:, first : first + 512], b[first : first + 512])
+    got = turned["nt"](a, np.ascontiguousarray(b.T)) if turn else plain(a, b)
+    np.testing.assert_array_equal(got, total)

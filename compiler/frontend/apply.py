@@ -305,7 +305,9 @@ def _join(name: str, tensors: Sequence[Tensor], params: dict[str, Any]) -> list[
             except OpError as error:
                 text = f"cannot contract dim {i} of {a.user_type} with dim {j} of {b.user_type}: {error.message}"
                 raise OpError(text, "contracted dims have equal sizes", "TX0141") from error
-        return tensors
+        _ask_for_a_column(a, b, (*bound["batch"], *bound["pairs"]))
+        met = {j: a.dims[i] for i, j in (*bound["batch"], *bound["pairs"])}
+        return [a, seen_as(b, tuple(met.get(j, d) for j, d in enumerate(b.dims)))]
     first = tensors[0]
     at = find_op("concatenate").bind([first.user_type], params)["axis"]
     for other in tensors[1:]:
@@ -314,7 +316,25 @@ def _join(name: str, tensors: Sequence[Tensor], params: dict[str, Any]) -> list[
         for i in range(first.ndim):
             if i != at:
                 facts.equate(first.dims[i], other.dims[i], "concatenate")
-    return tensors
+    named = [(*first.dims[:at], t.dims[at], *first.dims[at + 1 :]) for t in tensors]
+    return [seen_as(t, dims) for t, dims in zip(tensors, named)]
+
+
+def _ask_for_a_column(a: Tensor, b: Tensor, met: Sequence[tuple[int, int]]) -> None:
+    """Ask whether a product has one column, whose code is another than that of many; rows go into one code."""
+    # Of the operand whose dims are the last in memory: then both layouts ask for the same, and share their code.
+    side = int(a.layout == "row")
+    matched = {pair[side] for pair in met}
+    table().all_ones([d for i, d in enumerate((a, b)[side].dims) if i not in matched], "a contraction asks")
+
+
+def seen_as(t: Tensor, dims: tuple[Dim, ...]) -> Tensor:
+    """`t` with other names of its dims, which are equal to them by guards that could not be solved for a symbol."""
+    if t.dims == dims:
+        return t
+    order = dims[::-1] if t.layout == "col" else dims
+    (v,) = emit(OPS["slice"], (t.value,), {"offsets": (dim(0),) * len(order), "extents": order})
+    return Tensor(v, layout=t.layout)
 
 
 def meet(a: Dim, b: Dim) -> Dim:
@@ -361,17 +381,14 @@ def broadcast_to(t: Tensor, dims: tuple[Dim, ...], layout: str = "row") -> Tenso
     for i, d in enumerate(have, len(dims) - len(have)):
         if d.const != 1 and facts.resolve(d) is not dims[i] and facts.is_one(d):
             have = t.dims
+    if len(have) == len(dims):
+        t = seen_as(t, tuple(a if a.const == 1 else b for a, b in zip(have, dims)))
+        have = t.dims
     v = t.value
     if layout == "col" and 0 < t.ndim < len(dims):
         ones = (dim(1),) * (len(dims) - t.ndim) + have
         (v,) = emit(OPS["reshape"], (v,), {"dims": ones[::-1]})
         have = ones
-    if len(have) == len(dims) and any(a.const != 1 and a is not b for a, b in zip(have, dims)):
-        # Equal by a guard that could not be solved for a symbol: seen under the other name.
-        target = tuple(a if a.const == 1 else b for a, b in zip(have, dims))
-        order = target[::-1] if layout == "col" else target
-        (v,) = emit(OPS["slice"], (v,), {"offsets": (dim(0),) * len(order), "extents": order})
-        have = target
     if have != dims:
         target = dims[::-1] if layout == "col" else dims
         v = _once((v, target), lambda: emit(OPS["expand"], (v,), {"dims": target})[0])

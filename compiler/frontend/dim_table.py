@@ -10,12 +10,13 @@ hints: what its operations demand becomes a guard, that is, a condition on its a
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from ...dialects.dim_rules import linear_in
 from ...dialects.dims import Dim, DimLike, Sym, dim, sym
+from ...dialects.index_map import product
 from ...dialects.registry import OpError
 
 __all__ = ["DimTable", "Guard"]
@@ -131,6 +132,11 @@ class DimTable:
             return True
         self._guard(d, "!=", dim(1), why)
         return False
+
+    def all_ones(self, dims: Sequence[Dim], why: str) -> bool:
+        """Whether sizes are all 1, as one fact about their product where they are not."""
+        total = product(dims)
+        return all([self.is_one(d, why) for d in (dims if self.hint(total) == 1 else (total,))])
 
     def int_of(self, d: DimLike, why: str = "int() of it") -> int:
         """The value as a Python int, which makes it a fact; OpError where it is not the same in every call."""

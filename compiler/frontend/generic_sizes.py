@@ -236,17 +236,29 @@ def _squeeze(made: _Generic, node: Node, operands: list[Value]) -> dict[str, Any
 
 
 def _contract(made: _Generic, node: Node, operands: list[Value]) -> dict[str, Any]:
+    """Pairs have equal sizes, the right operand's under the left one's names; one column has code of its own."""
     a, b = operands
-    for i, j in (*node.attrs["batch"], *node.attrs["pairs"]):
+    met = (*node.attrs["batch"], *node.attrs["pairs"])
+    for i, j in met:
         made.table.equate(made.type(a).dims[i], made.type(b).dims[j])
+    columns = {j for _, j in met}
+    made.table.all_ones([d for j, d in enumerate(made.type(b).dims) if j not in columns], "a contraction asks")
+    dims = list(made.type(b).dims)
+    for i, j in met:
+        dims[j] = made.type(a).dims[i]
+    operands[1] = made.seen(b, tuple(dims))
     return node.attrs
 
 
 def _concatenate(made: _Generic, node: Node, operands: list[Value]) -> dict[str, Any]:
+    """All but one dim have equal sizes, under the first operand's names."""
+    axis = node.attrs["axis"]
     for other in operands[1:]:
         for i, (a, b) in enumerate(zip(made.type(operands[0]).dims, made.type(other).dims)):
-            if i != node.attrs["axis"]:
+            if i != axis:
                 made.table.equate(a, b)
+    first = made.type(operands[0]).dims
+    operands[1:] = [made.seen(v, (*first[:axis], made.type(v).dims[axis], *first[axis + 1 :])) for v in operands[1:]]
     return node.attrs
 
 

@@ -322,6 +322,27 @@ CREATED = [
 ]  # fmt: skip
 
 
+PRODUCTS_OF_SIZES: dict[str, Any] = {
+    "vdot": lambda a, b: np.vdot(a, b),
+    "contraction of stacks": lambda a, b: np.einsum("ij,ij->i", np.stack([a.ravel()] * 2), np.stack([b.ravel()] * 2)),
+    "vector and matrix": lambda a, b: a.ravel() @ np.stack([b.ravel(), b.ravel()], 1),
+    "concatenate": lambda a, b: np.concatenate([a.ravel()[None], b.ravel()[None]]),
+    "stack": lambda a, b: np.stack([a.ravel(), b.ravel()], 1),
+}
+
+
+@pytest.mark.parametrize("name", PRODUCTS_OF_SIZES)
+def test_sizes_that_are_equal_as_products_of_others(name: str) -> None:
+    function = PRODUCTS_OF_SIZES[name]
+    compiled = txc.jit(function)
+    for left, right in (((3, 4), (2, 6)), ((2, 6), (4, 3)), ((0, 3), (2, 0))):
+        a, b = (np.arange(m * n, dtype="f8").reshape(m, n) for m, n in (left, right))
+        for got in (compiled(a, b), function(txc.asarray(a), txc.asarray(b))):
+            np.testing.assert_allclose(np.asarray(got), function(a, b))
+    with pytest.raises((TxcError, ValueError), match="not equal"):
+        compiled(np.ones((3, 4)), np.ones((3, 5)))
+
+
 @pytest.mark.parametrize("f", CREATED)
 def test_creation_of_a_size_known_at_run_time(f):
     staged = txc.jit(f)

@@ -17,6 +17,7 @@ EXPRESSIONS = {
     "steps": (lambda x, y: x[::2, ::-1] + y[::2, ::-1], lambda x, y: x[::2, ::-1] + y[::2, ::-1]),
     "contract": (lambda x, y: x @ y.T, lambda x, y: x @ y.T),
     "flat": (lambda x, y: x.reshape(-1) + y.reshape(-1), lambda x, y: x.ravel() + y.ravel()),
+    "flat contract": (lambda x, y: np.vdot(x, y), lambda x, y: np.vdot(x, y)),
     "outer": (lambda x, y: x[:, 0][:, None] + y[0][None], lambda x, y: x[:, :1] + y[:1]),
     "concatenate": (lambda x, y: np.concatenate([x, y], 1), lambda x, y: np.concatenate([x, y], 1)),
     "pad": (lambda x, y: x.pad([(1, 0), (0, 2)]) * 2, lambda x, y: np.pad(x, [(1, 0), (0, 2)]) * 2),
