@@ -47,6 +47,7 @@ from .dims import Dim, dim
 from .loop_base import Ranged, YieldOp, expect_yield, parallel_around, range_attributes
 from .loop_matrix import AsyncCopyOp, BulkCopyOp, MatrixFoldOp
 from .loop_merge import MergeOp
+from .loop_partition import PartitionOp
 from .loop_prefetch import PrefetchOp
 from .loop_tensor_map import TensorMapOp
 from .loop_tile import TileFoldOp
@@ -54,8 +55,8 @@ from .order import Order
 
 __all__ = [
     "LOOP", "AllocOp", "AsyncCopyOp", "BarrierOp", "BindOp", "BufferInfo", "BulkCopyOp", "ClockOp", "ForOp", "IfOp",
-    "IndexOp", "LoadOp", "MatrixFoldOp", "MergeOp", "ParallelOp", "PrefetchOp", "ReduceOp", "ScanOp", "StoreOp",
-    "TensorMapOp", "TileFoldOp", "WhileOp", "YieldOp",
+    "IndexOp", "LoadOp", "MatrixFoldOp", "MergeOp", "ParallelOp", "PartitionOp", "PrefetchOp", "ReduceOp", "ScanOp",
+    "StoreOp", "TensorMapOp", "TileFoldOp", "WhileOp", "YieldOp",
 ]  # fmt: skip
 
 
@@ -523,7 +524,8 @@ LOOP = Dialect(
     "loop",
     [
         AllocOp, AsyncCopyOp, BarrierOp, BindOp, BulkCopyOp, ClockOp, ForOp, IfOp, IndexOp, LoadOp, MatrixFoldOp,
-        MergeOp, ParallelOp, PrefetchOp, ReduceOp, ScanOp, StoreOp, TensorMapOp, TileFoldOp, WhileOp, YieldOp,
+        MergeOp, ParallelOp, PartitionOp, PrefetchOp, ReduceOp, ScanOp, StoreOp, TensorMapOp, TileFoldOp, WhileOp,
+        YieldOp,
     ],
     [BufferType, TensorMapType],
 )  # fmt: skip

@@ -1,7 +1,8 @@
-"""Sorting to loops, in one of two ways: by digits of keys, or by networks of comparators and merges of runs.
+"""Sorting to loops in one of three ways: by digits of keys, by networks and merges of runs, or in buckets.
 
-Both find the same.  Digits keep track of positions, and take any order; networks move values alone, of which positions
-may be a part, and need vectors whose lanes can change places.  The cost model decides between them where both serve.
+All find the same.  Digits keep track of positions, and take any order; networks move values alone, of which positions
+may be a part, and need vectors whose lanes can change places; buckets need vectors that can be compressed besides.  The
+cost model decides between those that serve.
 
 Many short rows go side by side as the columns of one grid, which takes less than either; where sizes are not known, a
 branch at run time decides that.
@@ -20,6 +21,7 @@ from .loop_code import Code
 from .loop_writer import LoopWriter, buffer_info
 from .remarks import remark
 from .schedule_map import Lanes
+from .sort_buckets import SortInBuckets, time_in_buckets, vectors_are_compressed
 from .sort_columns import SortInColumns, longest_in_columns
 from .sort_digits import SortByDigits, time_by_digits
 from .sort_network import SortByNetwork, time_by_network, values_by_network
@@ -44,23 +46,33 @@ def schedule_sort(writer: LoopWriter, op: kernel.ForeignOp, block: Block, lanes:
     def by_networks(n: float) -> float:
         return time_by_network(writer.costs, moved, lanes.width(moved.bits), n)
 
-    ways = {"by digits": by_digits} | ({"by networks": by_networks} if serves else {})
+    def in_buckets(n: float) -> float:
+        return time_in_buckets(writer.costs, moved, lanes.width(moved.bits), n)
+
+    ways: dict[str, Callable[[float], float]] = {"by digits": by_digits}
+    if serves:
+        ways["by networks"] = by_networks
+        if vectors_are_compressed(moved, lanes):
+            ways["in buckets"] = in_buckets
     row = {way: time(n) * n for way, time in ways.items()}
     chosen = min(row, key=lambda way: row[way])
     if serves:
         remark("sort", f"{op.fn.data} of {element}", chosen, "what a row takes", row, op)
 
+    def network() -> SortByNetwork:
+        return (SortByNetwork if only_values else PositionsByNetwork)(writer, op, lanes)
+
     def each_row(block: Block) -> None:
         if chosen == "by digits":
             SortByDigits(writer, op, lanes.at_most(writer.costs.half_line), only_values).emit(block)
-        else:
-            (SortByNetwork if only_values else PositionsByNetwork)(writer, op, lanes).emit(block)
+            return
+        sort = network()
+        sort.where_possible(block, SortInBuckets(sort).emit if chosen == "in buckets" else sort.emit)
 
     if not (serves or (not only_values and positions_in_columns(element, lanes))):
         each_row(block)
         return
-    sort = (SortByNetwork if only_values else PositionsByNetwork)(writer, op, lanes)
-    _short_rows_in_columns(sort, block, ways[chosen], each_row)
+    _short_rows_in_columns(network(), block, ways[chosen], each_row)
 
 
 def _short_rows_in_columns(

@@ -53,11 +53,11 @@ class GridSort:
         #: last step.
         self.chunk_passes = int(math.log2(costs.machine.cache1 / (columns * key.bytes))) // self.steps
 
-    def fill(self, code: Code, grid: Grid, count: Dim) -> None:
-        """The largest value behind the first `count` elements."""
+    def fill(self, code: Code, grid: Grid, first: Dim, count: Dim) -> None:
+        """The largest value behind `count` elements, in memory for a grid from element `first` on."""
         width, dtype = self.columns, buffer_info(grid.buffer).dtype
         with code.for_(count, power_of_two(code, grid.row_bits) * width, width) as (c, i):
-            c.store(largest_value(c, dtype), grid.buffer, [i])
+            c.store(largest_value(c, dtype), grid.buffer, [first + i])
 
     def sort(self, code: Code, grid: Grid) -> None:
         """All columns of a grid.
@@ -107,7 +107,41 @@ class GridSort:
                 begin = part.bound(start + number * chunk)
                 end = part.bound(minimum(stop, begin + chunk + (1 - phase) * (stop - start)))
                 with part.for_(far * phase, far + (rest - far) * phase) as (inner, done):
-                    self._clean(inner, power_of_two(inner, (rest - 1 - done) * self.steps), begin, end, grid)
+                    self._clean(
+                        inner, power_of_two(inner, (rest - 1 - done) * self.steps), begin, end, grid, self.steps
+                    )
+
+    def clean(self, code: Code, grid: Grid, three: Dim) -> None:
+        """Bitonic columns sorted, of ``2**row_bits`` rows, or of three quarters as many where `three` is 1, and not 0.
+
+        The last steps are those of the rows that registers hold, or of three quarters of them.
+        """
+        whole, quarters = 1 << self.steps, 3 << self.steps - 2
+        unit = code.bound(whole - three * (whole - quarters))
+        rest = code.bound(grid.row_bits // self.steps - 1)
+        first = code.b.index(grid.row_bits - (rest + 1) * self.steps)
+        start = dim(0)
+        for count in range(1, self.steps):
+            code.if_(
+                first.equals(count),
+                lambda c, count=count: self._clean(
+                    c, unit * power_of_two(c, rest * self.steps), start, grid.rows, grid, count
+                ),
+                lambda c: None,
+            )
+        with code.for_(0, rest) as (inner, done):
+            distance = inner.bound(unit * power_of_two(inner, (rest - 1 - done) * self.steps))
+            self._clean(inner, distance, start, grid.rows, grid, self.steps)
+
+        def last(c: Code, count: int, comparators: list[tuple[int, int]]) -> None:
+            with c.for_(0, grid.rows // count) as (inner, group):
+                self._step(inner, grid, [group * count + i for i in range(count)], comparators)
+
+        code.if_(
+            code.b.index(three).equals(0),
+            lambda c: last(c, whole, _cleaning(whole)),
+            lambda c: last(c, quarters, _cleaning(quarters)),
+        )
 
     def _mirror(self, code: Code, bits: Dim, steps: int, start: Dim, stop: Dim, grid: Grid) -> None:
         """The first steps of a level: a row and its mirror image, then rows of the same half."""
@@ -120,9 +154,9 @@ class GridSort:
             upper = [start + block * size + (size - 1) - i - distance * j for j in range(half)]
             self._step(inner, grid, lower + upper, _mirroring(half))
 
-    def _clean(self, code: Code, distance: Dim, start: Dim, stop: Dim, grid: Grid) -> None:
-        """`steps` further steps of a level, the last of rows that are `distance` apart."""
-        whole = 1 << self.steps
+    def _clean(self, code: Code, distance: Dim, start: Dim, stop: Dim, grid: Grid, steps: int) -> None:
+        """So many further steps of a level, the last of rows that are `distance` apart."""
+        whole = 1 << steps
         size = distance * whole
         with code.for_(0, (stop - start + (size - 1)) // size) as (outer, block):
             first = start + block * size
@@ -136,11 +170,11 @@ class GridSort:
             held = [c.load(grid.buffer, [row * width + column]) for row in rows]
             for a, b in comparators:
                 x, y = held[a], held[b]
-                held[a], held[b] = self._exchanged(c, x, y)
+                held[a], held[b] = self.exchanged(c, x, y)
             for row, value in zip(rows, held, strict=True):
                 c.store(value, grid.buffer, [row * width + column])
 
-    def _exchanged(self, code: Code, x: Value, y: Value) -> tuple[Value, Value]:
+    def exchanged(self, code: Code, x: Value, y: Value) -> tuple[Value, Value]:
         """The lesser and the greater one of two elements."""
         less = x < y
         low = code.b.select(less, x, y)
@@ -173,16 +207,18 @@ def largest_value(code: Code, dtype: DType) -> Value:
 
 
 def _cleaning(count: int, offset: int = 0, falls: bool = False) -> list[tuple[int, int]]:
-    """Comparators that sort a bitonic sequence; `falls`: one whose places are from the last to the first."""
+    """Comparators that sort a bitonic sequence, of a power of two or three times one.
+
+    `falls`: one whose places are from the last to the first.
+    """
     found: list[tuple[int, int]] = []
-    distance = count // 2
-    while distance:
-        for i in range(count):
-            if not i & distance:
-                low, high = offset + i, offset + i + distance
-                found.append((high, low) if falls else (low, high))
-        distance //= 2
-    return found
+    size = count
+    while size % 2 == 0:
+        found += [(start + i, start + i + size // 2) for start in range(0, count, size) for i in range(size // 2)]
+        size //= 2
+    if size == 3:
+        found += [(start + i, start + i + 1) for i in (0, 1, 0) for start in range(0, count, size)]
+    return [(offset + high, offset + low) if falls else (offset + low, offset + high) for low, high in found]
 
 
 def _mirroring(half: int) -> list[tuple[int, int]]:

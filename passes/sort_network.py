@@ -84,6 +84,8 @@ class SortByNetwork(RowSort):
     def __init__(self, writer: LoopWriter, op: kernel.ForeignOp, lanes: Lanes):
         self.descending: bool = op.params["descending"]
         self.key = self.key_of(buffer_info(op.ins[0]).dtype)
+        #: What is in the order of keys where NaN is in that of elements.
+        self.stands_for_nan = -math.inf if self.descending else math.inf
         super().__init__(writer, op, lanes, [self.key])
         self.columns = self.width(self.key.dtype)
         #: Runs are of signed numbers.
@@ -104,6 +106,10 @@ class SortByNetwork(RowSort):
         """An element of the results, which has this key."""
         assert self.key.element is not None
         code.store(self.key.element(code.b, key), self.op.outs[0], place(i))
+
+    def where_possible(self, block: Block, write: Callable[[Block], None]) -> None:
+        """Loops for rows that keys can order; others in another way."""
+        write(block)
 
     def emit(self, block: Block) -> None:
         """Batches of rows that fill a block, or one row of several blocks; in a batch all blocks are independent, then
@@ -189,9 +195,9 @@ class SortByNetwork(RowSort):
             found = self.count_negative_zeros(code, lambda c, i: c.load(memory.grid, [i]), dim(0), count)
             code.store(found, memory.zeros, [row.here * cut.blocks + block])
         if key.dtype.is_float:
-            nans = self.without_nans(code, memory.grid, count)
+            nans = self.without_nans(code, memory.grid, dim(0), count)
             code.store(nans, memory.nans, [row.here * cut.blocks + block])
-        self.network.fill(code, memory.columns, count)
+        self.network.fill(code, memory.columns, dim(0), count)
         self.network.sort(code, memory.columns)
         length = code.bound(cut.rows + width)
         first = code.bound(row.here * memory.span + block * (length * width))
@@ -202,7 +208,7 @@ class SortByNetwork(RowSort):
         with code.for_(0, width) as (c, run):
             self._end_run(c, first + run * length + cut.rows, memory)
 
-    def without_nans(self, code: Code, keys: SSAValue, count: Dim) -> Value:
+    def without_nans(self, code: Code, keys: SSAValue, start: Dim, stop: Dim) -> Value:
         """How many of some keys are NaN, which comparators do not order: infinity stands for them, and gets them
         back when all is in order."""
 
@@ -211,12 +217,11 @@ class SortByNetwork(RowSort):
             return x.differs(x)
 
         def replace(c: Code) -> None:
-            stands = -math.inf if self.descending else math.inf
-            with c.for_(0, count, self.columns) as (d, i):
+            with c.for_(start, stop, self.columns) as (d, i):
                 x = d.load(keys, [i])
-                d.store(d.b.select(x.differs(x), d.b.constant(stands, x.dtype), x), keys, [i])
+                d.store(d.b.select(x.differs(x), d.b.constant(self.stands_for_nan, x.dtype), x), keys, [i])
 
-        found = self.count(code, is_nan, dim(0), count)
+        found = self.count(code, is_nan, start, stop)
         code.if_(found > 0, replace, lambda c: None)
         return found
 

@@ -6,6 +6,8 @@ values alone, as networks of comparators and merges do, moves positions with the
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from xdsl.ir import Block
 
 from ..dialects.dims import Dim
@@ -50,16 +52,16 @@ class PositionsByNetwork(SortByNetwork):
         for out in values:
             code.store(code.load(self.x, place(code.bind(position))), out, place(i))
 
-    def emit(self, block: Block) -> None:
+    def where_possible(self, block: Block, write: Callable[[Block], None]) -> None:
         """Rows of more elements than positions can tell apart go by digits."""
         n = self.n.const
         if n is not None and n <= MOST:
-            super().emit(block)
+            write(block)
             return
         code = Code(self.writer, block, self.op.params["has_fma"])
         code.if_(
             code.b.index(self.n) <= MOST,
-            lambda c: super(PositionsByNetwork, self).emit(c.block),
+            lambda c: write(c.block),
             lambda c: SortByDigits(self.writer, self.op, self.lanes, False).emit_longer(c.block, MOST),
         )
 

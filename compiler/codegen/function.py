@@ -14,14 +14,14 @@ from ...dialects.registry import Map
 from ...dialects.scalar import Value
 from ...dialects.types import DType
 from .lanes import Lane, Reg
-from .llvm_merge import MergeWriter
+from .llvm_partition import PartitionWriter
 from .target import object_name
 from .writer import EmitError, Module, llvm_type, quoted, vector_type
 
 __all__ = ["FunctionWriter", "buffer_info", "symbols_of"]
 
 
-class FunctionWriter(MergeWriter):
+class FunctionWriter(PartitionWriter):
     """A function being written."""
 
     def __init__(self, module: Module, name: str):

@@ -23,6 +23,7 @@ from ...dialects.loop import (
     LoadOp,
     MergeOp,
     ParallelOp,
+    PartitionOp,
     PrefetchOp,
     ReduceOp,
     ScanOp,
@@ -62,7 +63,7 @@ class LoopWriter(MemoryWriter):
             LoadOp: self._load, StoreOp: self._store, ForOp: self.for_loop, ReduceOp: self.reduce, ScanOp: self.scan,
             IndexOp: self._index, PrefetchOp: self.prefetch,
             BindOp: self._bind, AllocOp: self.allocate, MergeOp: self.merge_runs,
-            ParallelOp: self.parallel, IfOp: self._if, WhileOp: self._while,
+            PartitionOp: self.partition, ParallelOp: self.parallel, IfOp: self._if, WhileOp: self._while,
             CallOp: self._call_op, scf.WhileOp: self._while_in_lanes, func.ReturnOp: lambda op: None,
         }  # fmt: skip
 
@@ -80,6 +81,9 @@ class LoopWriter(MemoryWriter):
         raise NotImplementedError
 
     def merge_runs(self, op: MergeOp) -> None:
+        raise NotImplementedError
+
+    def partition(self, op: PartitionOp) -> None:
         raise NotImplementedError
 
     def parallel(self, op: ParallelOp) -> None:
@@ -293,7 +297,7 @@ class LoopWriter(MemoryWriter):
         With `lanes_beside` these are kept in memory, beside each other.
         """
         for op in block.walk():
-            if isinstance(op, IfOp | WhileOp | AllocOp | ScanOp | MergeOp):
+            if isinstance(op, IfOp | WhileOp | AllocOp | ScanOp | MergeOp | PartitionOp):
                 return True
             if (
                 not lanes_beside
@@ -518,7 +522,7 @@ def emitted_cost(block: Block) -> int:
     """A rough count of the instructions of one copy of a body; a body with a loop in it counts as long."""
     total = 1
     for op in block.walk():
-        if isinstance(op, ForOp | ReduceOp | ScanOp | MergeOp | scf.WhileOp):
+        if isinstance(op, ForOp | ReduceOp | ScanOp | MergeOp | PartitionOp | scf.WhileOp):
             return LONG_BODY * 10
         total += 25 if op.name.startswith(("math.", "kernel.")) else 1
     return total

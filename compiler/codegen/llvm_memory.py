@@ -15,6 +15,7 @@ from ...dialects.loop import LoadOp, PrefetchOp, StoreOp
 from ...dialects.types import DTYPES, DType
 from .lanes import ComplexReg, Lane, Reg, copies, count_of, positions, union, width_of
 from .llvm_bounds import check_index
+from .llvm_exchange import exchanged_lanes
 from .llvm_spread import SpreadWriter
 from .llvm_streaming import alignment_of
 from .shuffles import transposed
@@ -92,6 +93,9 @@ class MemoryWriter(SpreadWriter):
             tile = self._tile_of(offset)
             if tile is not None:
                 return self._load_tile(base, storage, offset, tile, result)
+            exchanged = self._exchanged_lanes(offset)
+            if exchanged is not None:
+                return self._load_exchanged(base, storage, *exchanged, result)
             if self.mask is None and self.inside is None and self.split(offset) is None:
                 spread = self.load_spread(base, storage, offset, result)
                 if spread is not None:
@@ -223,6 +227,20 @@ class MemoryWriter(SpreadWriter):
             for number, column in enumerate(transposed(width, bits, load, shuffle)):
                 found[(*copy[:at], number, *copy[at + 1 :])] = column
         return Reg(lanes, [found[copy] for copy in copies(lanes)], result)
+
+    def _exchanged_lanes(self, offset: Dim) -> tuple[Dim, int] | None:
+        """What `exchanged_lanes` finds; every lane of every vector has to be inside."""
+        vector = self.vector
+        if vector is None or self.mask is not None or self.inside is not None:
+            return None
+        return exchanged_lanes(offset, vector, self.multiples.get(vector.symbol, 1))
+
+    def _load_exchanged(self, base: str, storage: str, offset: Dim, bits: int, result: DType) -> Reg:
+        """Whole vectors whose lanes change places with those whose numbers differ in some bits."""
+        lanes, slots = self._slots_of(base, storage, offset, None, ())
+        ty, order = vector_type(width_of(lanes), storage), [lane ^ bits for lane in range(width_of(lanes))]
+        loaded = [self._load_slot(slot, storage) for slot in slots]
+        return Reg(lanes, [self._shuffled(ty, value, "poison", order) for value in loaded], result)
 
     def _load_slot(self, slot: Slot, storage: str) -> str:
         """One register from memory."""

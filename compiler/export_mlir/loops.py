@@ -22,6 +22,7 @@ from ...dialects.loop import (
     LoadOp,
     MergeOp,
     ParallelOp,
+    PartitionOp,
     PrefetchOp,
     ReduceOp,
     ScanOp,
@@ -127,6 +128,8 @@ class _Loops(Text):
                 self.scan(op)
             case MergeOp():
                 self.merge(op)
+            case PartitionOp():
+                self.partition(op)
             case IfOp():
                 with self.scope(f"scf.if {self.of(op.condition)} {{", None):
                     self.block(op.then.block)
@@ -207,6 +210,31 @@ class _Loops(Text):
                     held = self.define(f"arith.minsi {moved}, {end} : index")
                     going.append(self.define(f"arith.select {less}, {arms.format(m=held, r=run)} : index"))
                 self.line(f"scf.yield {', '.join(going)} : index, index")
+
+    def partition(self, op: PartitionOp) -> None:
+        """Element by element: to the next place from `low` on or before `high`; the others in another order."""
+        lower, upper, low, high = (self.index(e.data) for e in (op.lower, op.upper, op.low, op.high))
+        one = self.define("arith.constant 1 : index")
+        target = memref(_info(op.target.type), op.target in self.root.body.block.args)
+        at, found, first, last = (self.fresh() for _ in range(4))
+        carried = f"iter_args({first} = {low}, {last} = {high}) -> (index, index)"
+        with self.scope(f"{found}:2 = scf.for {at} = {lower} to {upper} step {one} {carried} {{"):
+            self.env[op.symbol] = at
+            self.block(op.body.block)
+            assert op.body.block.last_op is not None
+            value, is_first = (self.of(v) for v in op.body.block.last_op.operands)
+            next_, before = (
+                self.define(f"arith.addi {first}, {one} : index"),
+                self.define(f"arith.subi {last}, {one} : index"),
+            )
+            to = self.define(f"arith.select {is_first}, {first}, {before} : index")
+            self.line(f"memref.store {value}, {self.of(op.target)}[{to}] : {target}")
+            going = [
+                self.define(f"arith.select {is_first}, {a}, {b} : index") for a, b in ((next_, first), (last, before))
+            ]
+            self.line(f"scf.yield {', '.join(going)} : index, index")
+        count = self.define(f"arith.subi {found}#0, {low} : index")
+        self.bind([op.count], [self.define(f"arith.index_cast {count} : index to i64")])
 
     def _counted(
         self,

@@ -25,6 +25,7 @@ from ...dialects.loop import (
     MatrixFoldOp,
     MergeOp,
     ParallelOp,
+    PartitionOp,
     ReduceOp,
     ScanOp,
     TensorMapOp,
@@ -107,6 +108,8 @@ def _op(frame: Frame, op: Operation) -> None:
             pass  # the copies find what it says there
         case MergeOp():
             _merge(frame, op)
+        case PartitionOp():
+            _partition(frame, op)
         case BarrierOp():
             pass  # every op here runs for all threads before the next op does
         case _:
@@ -129,7 +132,7 @@ def _longest(lower: Any, upper: Any, step: int) -> int:
 
 
 def _axis(
-    frame: Frame, op: ParallelOp | ForOp | MergeOp, lower: Any, upper: Any, step: int, part: range
+    frame: Frame, op: ParallelOp | ForOp | MergeOp | PartitionOp, lower: Any, upper: Any, step: int, part: range
 ) -> Frame | None:
     """The frame in which the iterator runs over a part of its iterations as a new axis; None where all are masked."""
     inner = frame.bind_axis(op.symbol, step * np.arange(part.start, part.stop) + (0 if np.ndim(lower) else lower))
@@ -356,6 +359,28 @@ def _merge(frame: Frame, op: MergeOp) -> None:
             inner.env[symbol] = place + t
             inner.store(op.target, (at,), np.where(x < y, x, y), ((op.length.data - 1) - t,))
             first, second = first + (x < y), second + (x >= y)
+
+
+def _partition(frame: Frame, op: PartitionOp) -> None:
+    """So many iterations at once as the op says that stay in their order."""
+    lower, upper, step = _bounds(frame, op)
+    start, high = (evaluate(e.data, frame.env) + np.zeros(frame.batch, np.int64) for e in (op.low, op.high))
+    low = start
+    at = sym("..at")
+    assert at.symbol is not None
+    for part in _parts(_longest(lower, upper, step), op.vector.value.data):
+        inner = _axis(frame, op, lower, upper, step, part)
+        if inner is None:
+            break
+        value, is_first = (frame.values[v] for v in _block(inner, op.body.block))
+        there = np.broadcast_to(_running(inner), inner.batch)
+        firsts, others = is_first & there, ~is_first & there
+        from_low = low + np.cumsum(firsts, axis=0) - 1
+        high = high - np.sum(others, axis=0)
+        inner.env[at.symbol] = np.where(firsts, from_low, high + np.cumsum(others, axis=0) - 1)
+        inner.store(op.target, (at,), value)
+        low = low + np.sum(firsts, axis=0)
+    frame.values[op.count] = low - start
 
 
 def _running(frame: Frame) -> Any:

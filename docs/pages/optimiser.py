@@ -257,9 +257,10 @@ SECTIONS = (
     Section(
         "Sorting by networks, or by digits",
         """
-        A network's time grows with the square of the logarithm of a row, a merge's with the logarithm, and that of
-        digits with the bits of an element. Only lines with comparators and merges stand here; of 8 bits there is one
-        digit, which takes less.
+        A network's time grows with the square of the logarithm of a row, that of merges and of partitions with the
+        logarithm, and that of digits with the bits of an element. Only lines with comparators and merges stand here; of
+        8 bits there is one digit, which takes less. Where vectors can be compressed (AVX-512), rows go in buckets
+        instead: `loop.partition` in place of merges, by a sample of the row.
         """,
         """
         def f(x: f32[n]) -> f32[n]:

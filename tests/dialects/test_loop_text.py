@@ -74,7 +74,20 @@ func.func @f(%x: {RUNS}, %y: {RUNS}) {{
 """
 
 
-@pytest.mark.parametrize("text", [LOOPS, REDUCE, MERGE])
+PARTITION = f"""
+func.func @f(%x: {RUNS}, %y: {RUNS}, %p: i32) {{
+  %n = "loop.partition"(%y) ({{
+    %a = loop.load %x {{index = #tx.dims<"i">}} : {RUNS} -> i32
+    %l = arith.cmpi slt, %a, %p : i32
+    loop.yield %a, %l : i32, i1
+  }}) {{iv = "i", lower = #tx.dim<"0">, upper = #tx.dim<"n">, step = #tx.dim<"1">, low = #tx.dim<"0">,
+       high = #tx.dim<"n">, vector = 4 : i64}} : ({RUNS}) -> i64
+  func.return
+}}
+"""
+
+
+@pytest.mark.parametrize("text", [LOOPS, REDUCE, MERGE, PARTITION])
 def test_printed_text_reads_back_the_same(parse, text: str) -> None:
     printed = str(parse(text))
     assert str(parse(printed)) == printed
@@ -108,6 +121,10 @@ def replaced(text: str, old: str, new: str) -> str:
         (MERGE.replace("i32[n]", "f32[n]"), "source and target are buffers of one type of signed integers, of rank 1"),
         (MERGE.replace("i32[n] by [1]", "i32[n, 2] by [2, 1]"), "of one type of signed integers, of rank 1"),
         (replaced(MERGE, "vector = 4", "vector = 3"), "'vector' is a power of two"),
+        (replaced(PARTITION, "vector = 4", "vector = 3"), "'vector' is a power of two"),
+        (replaced(PARTITION, 'step = #tx.dim<"1">', 'step = #tx.dim<"2">'), "a partition has step 1"),
+        (PARTITION.replace("i32[n] by [1]", "i32[n, 2] by [2, 1]").replace('"i"', '"i, 0"', 1), "rank 1, of numbers"),
+        (replaced(PARTITION, "loop.yield %a, %l : i32, i1", "loop.yield %a : i32"), r"must yield \(i32, i1\)"),
         (replaced(MERGE, 'length = #tx.dim<"8">', 'length = #tx.dim<"6">'), "multiple of 'vector': 6 of 4"),
         (MERGE.replace("%a, %a, %a, %a, %a", "%a").replace("i64, i64, i64, i64, i64", "i64"), "must yield"),
     ],

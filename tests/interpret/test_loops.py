@@ -207,6 +207,7 @@ def test_many_iterations_are_computed_in_pieces(parse) -> None:
 
 
 RUN = '!loop.buffer<"i32[n] by [1]">'
+COUNTS = '!loop.buffer<"i64[2] by [1]">'
 MERGE = f"""
         "loop.merge"(%x, %y) ({{
           %first = loop.index {{expr = #tx.dim<"12*i + 3*j">}} : i64
@@ -237,3 +238,24 @@ def test_a_run_without_the_largest_value_behind_it_is_an_error(parse) -> None:
     x[5] = 7
     with pytest.raises(InterpretError, match="a run is followed by less than 2 elements of the largest value"):
         run(module, [x, np.zeros(24, np.int32)], {})
+
+
+PARTITION = f"""
+        %n = "loop.partition"(%y) ({{
+          %a = loop.load %x {{index = #tx.dims<"i">}} : {RUN} -> i32
+          %zero = arith.constant 0 : i32
+          %l = arith.cmpi slt, %a, %zero : i32
+          loop.yield %a, %l : i32, i1
+        }}) {{iv = "i", lower = #tx.dim<"5*j">, upper = #tx.dim<"5*j + 5">, step = #tx.dim<"1">, low = #tx.dim<"5*j">,
+             high = #tx.dim<"5*j + 5">, vector = 2 : i64}} : ({RUN}) -> i64
+        loop.store %n, %counts {{index = #tx.dims<"j">}} : i64, {COUNTS}"""
+
+
+def test_partitions_keep_the_order_of_the_first_and_of_pairs_of_the_others(parse) -> None:
+    kind = f"%x: {RUN}, %y: {RUN}, %counts: {COUNTS}"
+    module = parse(func(kind, parallel("j", "2", PARTITION)))
+    x = np.array([1, -2, 3, 4, -5, -1, -2, -3, 4, 5], np.int32)
+    y, counts = np.zeros(10, np.int32), np.zeros(2, np.int64)
+    run(module, [x, y, counts], {})
+    assert counts.tolist() == [2, 3]
+    assert y.tolist() == [-2, -5, 3, 4, 1, -1, -2, -3, 5, 4]

@@ -13,7 +13,8 @@ from txc.compiler.diagnostics import TxcError
 from txc.compiler.frontend.apply import apply
 from txc.compiler.frontend.trace import Trace
 from txc.compiler.interpret.bisect import bisect
-from txc.passes import sort_positions
+from txc.compiler.options import Options
+from txc.passes import sort_buckets, sort_positions
 from txc.passes.sort_digits import LONG
 
 DTYPES = ["?", "i1", "u1", "i2", "u4", "i8", "u8", "f2", "bf16", "f4", "f8", "c8", "c16"]
@@ -131,6 +132,37 @@ def test_positions_of_any_number_of_threads():
         np.testing.assert_array_equal(f.options(threads=threads)(x), positions(x, 0))
 
 
+@pytest.mark.parametrize("name", ["i4", "u4", "f4", "i8", "f8"])
+def test_values_in_buckets(name: str):
+    """Rows that are one bucket and many, several at once; few different numbers, all different ones, and in order."""
+    f = txc.jit(lambda x: [apply("sort", x, descending=d) for d in (False, True)], passes=BY_NETWORKS)
+    rng = np.random.default_rng(1)
+    drawn = [(rng.standard_normal(shape) * 1e9).astype(name) for shape in ((3, 4095), (2, 9001), (1, 150_000))]
+    many_equal = [numbers(name, shape) for shape in ((3, 0), (2, 1), (5, 300), (2, 70_001))]
+    in_order = np.arange(20_000)[None].astype(name)
+    for x in (*drawn, *many_equal, in_order, in_order[:, ::-1], np.zeros((1, 30_000), name)):
+        for descending, found in zip((False, True), f(np.ascontiguousarray(x))):
+            equal_bits(found, np.take_along_axis(x, positions(x, 1, descending), 1))
+
+
+def test_buckets_of_any_number_of_threads():
+    f = txc.jit(lambda x: np.sort(x), passes=BY_NETWORKS)
+    for n in (5000, 100_003, 400_000):
+        x = numbers("f4", (n,))
+        for threads in (1, 2):
+            equal_bits(f.options(threads=threads)(x), np.take_along_axis(x, positions(x, 0), 0))
+
+
+@pytest.mark.parametrize("name", ["i4", "f8"])
+def test_a_bucket_without_room_is_sorted_as_a_heap(name: str, monkeypatch: pytest.MonkeyPatch):
+    """No bucket has room, so the least of each are counted, and others go into a heap."""
+    monkeypatch.setattr(sort_buckets, "ROOM", 0)
+    f = txc.jit(lambda x: np.sort(x)[::-1], passes=BY_NETWORKS)
+    for n in (5000, 9000, 40_001):
+        x = numbers(name, (n,))
+        equal_bits(f(x), np.take_along_axis(x, positions(x, 0), 0)[::-1])
+
+
 def test_rows_with_more_elements_than_positions_go_by_digits(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(sort_positions, "MOST", LONG)
     f = txc.jit(lambda x: np.argsort(x), passes=BY_NETWORKS)
@@ -203,8 +235,10 @@ def test_any_order_of_the_operand(name: str):
 
 
 def test_what_is_decided_is_a_remark():
-    said = {n: str(txc.jit(lambda x: np.sort(x)).explain(np.zeros(9, n))) for n in ("f4", "i1")}
-    assert "sort of f32: by networks" in said["f4"] and "sort of i8: by digits" in said["i1"]
+    for bits, way in ((256, "by networks"), (512, "in buckets")):
+        f = txc.jit(lambda x: np.sort(x), passes=f"tx-schedule-cpu{{vector_bits={bits}}}")
+        said = {n: str(f.explain(np.zeros(9, n))) for n in ("f4", "i1")}
+        assert f"sort of f32: {way}" in said["f4"] and "sort of i8: by digits" in said["i1"]
 
 
 def test_digits_that_are_the_same_everywhere_and_rows_already_in_order():
@@ -221,6 +255,15 @@ def test_every_stage_computes_the_same():
         t = trace.array_input("x", x)
         graph = trace.finish((np.sort(t * 2, axis=0), np.argsort(t), np.searchsorted(np.sort(t[0]), t)))
     report = bisect(graph, {"x": x})
+    assert report.culprit is None, str(report)
+
+
+@pytest.mark.parametrize("name", ["i4", "f8"])
+def test_every_stage_finds_the_same_in_buckets(name: str):
+    x = numbers(name, (2, 5000))
+    with Trace("f") as trace:
+        graph = trace.finish(np.sort(trace.array_input("x", x)))
+    report = bisect(graph, {"x": x}, Options.of(passes=BY_NETWORKS))
     assert report.culprit is None, str(report)
 
 

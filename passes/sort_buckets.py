@@ -1,0 +1,517 @@
+"""Sorting long rows by buckets: a sample says where these begin, vectors are parted by it, and networks sort each.
+
+A row is cut into parts.  Of each, elements that are less than an element of the sample go to one side and the others to
+the other (`loop.partition`), then each side by an element of its own, and so on: no branch depends on data.  What all
+parts have of one bucket the first cache holds, as a grid (`sort_grid`, `sort_lanes`).
+
+Elements that many equal ones make a bucket too large for that are its least, and are counted; what is left of one that
+still is, which no data but such as know the sample have, is sorted as a heap.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from xdsl.ir import Block, SSAValue
+
+from ..dialects import loop
+from ..dialects.dims import Dim, dim, maximum, minimum
+from ..dialects.scalar import Value
+from ..dialects.types import DTYPES, DType
+from .costs import Costs
+from .loop_code import Code
+from .schedule_map import Lanes
+from .sort_grid import Grid, exponent, power_of_two
+from .sort_heap import sort_heap
+from .sort_keys import as_number
+from .sort_lanes import LaneSort
+from .sort_network import SortByNetwork
+from .sort_rows import Place
+
+__all__ = ["SortInBuckets", "time_in_buckets", "vectors_are_compressed"]
+
+I64 = DTYPES["i64"]
+#: How many elements of the sample a bucket has: one in a hundred has twice as many elements as others on average.
+SAMPLED = 8
+#: So many elements of the sample are neighbours: they cost one wait for memory.
+BESIDE = 4
+#: How much of the grid of a bucket, whose size is a power of two, a bucket fills on average.
+FILLED = 0.64
+#: How many times the elements of a bucket on average the grid of one has room for.
+ROOM = 4
+#: Parts of a row at most, and elements of a part at least.
+PARTS, PART = 8, 1 << 15
+#: Elements of the rows that are sorted together, at most, where they are several.
+TOGETHER = 1 << 18
+#: Vectors of so many bits have instructions that store the elements of a mask without gaps, of so many bits at least.
+COMPRESSED_BITS, LEAST_ELEMENT = 512, 32
+#: What an element takes in a level of partitions, on its way in and out, and in an exchange of lanes, in operations of
+#: vectors; in a step of a network of rows it takes one.
+PARTITION, MOVES, EXCHANGE = 8, 10, 3
+
+
+@dataclass(frozen=True)
+class _Memory:
+    """What a batch of rows is sorted in.
+
+    The keys of all rows, `whole` elements, and as much besides for buckets that are too large; of each row the least
+    keys of all `buckets`, of which the first is the least of its type; of each part where buckets begin, and how many
+    keys that are floats are of zeros with a sign, and NaN.  `many` is 1 where rows have several buckets, and not 0.
+    """
+
+    keys: SSAValue
+    whole: Dim
+    least: SSAValue
+    begins: SSAValue
+    zeros: SSAValue
+    nans: SSAValue
+    depth: Dim
+    many: Dim
+    buckets: Dim
+    parts: Dim
+    part: Dim
+
+
+@dataclass(frozen=True)
+class _Room:
+    """A thread's grid, of `capacity` elements twice, a `half` for the keys of a part, cells for numbers and a flag."""
+
+    buffer: SSAValue
+    capacity: Dim
+    half: SSAValue
+    cells: SSAValue
+    flag: SSAValue
+
+
+@dataclass(frozen=True)
+class _Task:
+    """A row, its number in the batch, and the number of a part or of a bucket."""
+
+    row: Dim
+    here: Dim
+    part: Dim
+
+
+class SortInBuckets:
+    """The rows of a sort of values, or of what has positions in it."""
+
+    def __init__(self, sort: SortByNetwork):
+        self.sort, self.writer, self.key, self.width = sort, sort.writer, sort.key, sort.columns
+        self.bucket = bucket_elements(sort.writer.costs, self.key.dtype, self.width)
+        self.mean = int(self.bucket * FILLED)
+
+    def emit(self, block: Block) -> None:
+        """Batches of rows: their samples, then all parts, then all buckets, and at last what keys do not say."""
+        sort = self.sort
+        code = Code(self.writer, block, sort.op.params["has_fma"])
+        n = maximum(sort.n, 1)
+        batch = minimum(sort.rows, maximum(1, TOGETHER // n))
+        room, memory = self._room(code), self._memory(code, n, batch)
+        batch = code.bound(batch)
+        with code.for_(0, (sort.rows + (batch - 1)) // batch) as (inner, number):
+            first = number * batch
+            count = inner.bound(minimum(batch, sort.rows - first))
+            # Grids are sorted in one place: samples of rows that have more than one bucket, then buckets.
+            with inner.for_(1 - memory.many, 2) as (some, phase):
+                self._parts(some, phase, first, count, memory, room)
+                tasks = some.bound(1 + phase * (memory.buckets - 1))
+                size = some.bound((sort.n + (memory.buckets - 1)) // memory.buckets)
+                self._each(some, first, count, tasks, size, lambda c, task: self._grid(c, phase, task, memory, room))
+            if self.key.negative_zero is not None:
+                self._each(inner, first, count, dim(1), n, lambda c, task: self._finish(c, task, memory, room))
+
+    def _room(self, code: Code) -> _Room:
+        sample = (self.sort.n // self.mean + 1) * SAMPLED * 2
+        least = self.width * self.sort.network.rows_step
+        filled = maximum(least, minimum(self.bucket * ROOM, self.sort.n * 2))
+        capacity = maximum(filled, sample)
+        if capacity.const is not None:
+            capacity = dim(1 << (capacity.const - 1).bit_length())
+        buffer = self.sort.allocate(code, self.key.dtype, capacity * 2, shared=False)
+        half = self.sort.allocate(code, self.key.dtype, _part_elements(maximum(self.sort.n, 1)), shared=False)
+        cells, flag = (self.sort.allocate(code, dtype, 3, shared=False) for dtype in (I64, DTYPES["bool"]))
+        return _Room(buffer, capacity, half, cells, flag)
+
+    def _each(
+        self, code: Code, first: Dim, count: Dim, parts: Dim, size: Dim, body: Callable[[Code, _Task], None]
+    ) -> None:
+        """Parts of so many rows, of so many elements each, by threads."""
+        inner, number = code.inner(), self.writer.fresh()
+        here = inner.bound(number // parts)
+        body(inner, _Task(inner.bound(first + here), here, inner.bound(number - here * parts)))
+        inner.block.add_op(loop.YieldOp())
+        costs = self.writer.costs
+        grain = costs.grain(size * 16, costs.unit)
+        code.block.add_op(loop.ParallelOp(str(number), 0, count * parts, inner.block, grain=grain))
+
+    def _only_where(self, code: Code, memory: _Memory, write: Callable[[Code], None]) -> None:
+        """Where rows have more than one bucket."""
+        if memory.many.const is None:
+            code.if_(code.b.index(memory.many).equals(1), write, lambda c: None)
+        elif memory.many.const:
+            write(code)
+
+    # What keys do not say
+
+    def _finish_row(self, code: Code, row: Dim, counts: tuple[Value, Value] | None, room: _Room) -> None:
+        """What keys do not say: NaN, and the order of zeros of both signs, whose numbers `counts` has where they are
+        floats."""
+        if self.key.negative_zero is None:
+            return
+        place, n = self.sort.places(row), self.sort.n
+        if counts is None:
+            has_zeros = self._has_signed_zeros(code, place, room)
+        else:
+            zeros, nans = counts
+            self.sort.put_nans(code, place, code.bind(nans), dim(0), n)
+            has_zeros = zeros > 0
+        code.if_(has_zeros, lambda c: self._order_zeros(c, row), lambda c: None)
+
+    def _has_signed_zeros(self, code: Code, place: Place, room: _Room) -> Value:
+        """Whether a sorted row has zeros with a sign: then one is the last whose key is no greater than theirs."""
+        (out,), n, bits = self.sort.op.outs, self.sort.n, self.key.dtype.bits
+        assert self.key.negative_zero is not None
+        zero = (self.key.negative_zero ^ 1 << bits - 1) - (1 << bits - 1)
+
+        def key(c: Code, i: Dim) -> Value:
+            return self.key.make(c.b, c.load(out, place(i)))
+
+        def step(c: Code, number: Dim, found: Value) -> Value:
+            further = found + (c.b.constant(1, I64) << c.b.index(steps - 1 - number))
+            at = c.bind(c.b.minimum(further, c.b.index(n)))
+            return c.b.select((further <= c.b.index(n)) & (key(c, at - 1) <= zero), further, found)
+
+        steps = exponent(code, room.cells, n + 1)
+        found = code.fold(0, steps, code.b.constant(0, I64), step)
+        # Of no elements the place before the first is not read.
+        at = code.bind(code.b.maximum(found, 1))
+        none = code.b.constant(False, DTYPES["bool"])
+        code.store(none, room.flag, [dim(0)])
+        code.if_(found > 0, lambda c: c.store(key(c, at - 1).equals(zero), room.flag, [dim(0)]), lambda c: None)
+        return code.load(room.flag, [dim(0)])
+
+    def _counted(self, code: Code, place: Place, start: Dim, stop: Dim) -> tuple[Value, Value]:
+        """How many of some elements are zeros with a sign, and NaN, which the order of keys that are floats hides."""
+        sort, element = self.sort, self.sort.element
+
+        def is_signed_zero(c: Code, i: Dim) -> Value:
+            bits = c.b.bitcast(c.load(sort.x, place(i)), DTYPES[f"u{element.bits}"])
+            return bits.equals(1 << element.bits - 1)
+
+        def is_nan(c: Code, i: Dim) -> Value:
+            x = c.load(sort.x, place(i))
+            return x.differs(x)
+
+        return sort.count(code, is_signed_zero, start, stop), sort.count(code, is_nan, start, stop)
+
+    def _ordered_key(self, code: Code, place: Place, i: Dim) -> Value:
+        """The key of an element; what stands for NaN, which comparators do not order."""
+        key = self.sort.key_at(code, place, i)
+        if not key.dtype.is_float:
+            return key
+        return code.b.select(key.differs(key), code.b.constant(self.sort.stands_for_nan, key.dtype), key)
+
+    def _order_zeros(self, code: Code, row: Dim) -> None:
+        sort, place = self.sort, self.sort.places(row)
+        (out,) = sort.op.outs
+
+        def number(c: Code, i: Dim) -> Value:
+            return as_number(c.b, self.key.make(c.b, c.load(out, place(i))))
+
+        sort.rewrite_zeros(code, place, number)
+
+    # Memory
+
+    def _memory(self, code: Code, n: Dim, batch: Dim) -> _Memory:
+        sort = self.sort
+        most = sort.n // self.mean + 2
+        buffers = (
+            sort.allocate(code, self.key.dtype, n * batch * 2, shared=True),
+            sort.allocate(code, self.key.dtype, most * batch, shared=True),
+            sort.allocate(code, I64, (most + 1) * batch * PARTS, shared=True),
+            sort.allocate(code, I64, batch * PARTS, shared=True),
+            sort.allocate(code, I64, batch * PARTS, shared=True),
+        )
+        keys, least, begins, zeros, nans = buffers
+        cell = sort.allocate(code, I64, 1, shared=True)
+        many = code.bound(minimum(1, sort.n // (self.bucket + 1)))
+        buckets = code.bound(1 + many * ((n - 1) // self.mean))
+        parts = code.bound(_parts(n))
+        whole, depth, part = code.bound(n * batch), exponent(code, cell, buckets), code.bound(_part_elements(n))
+        return _Memory(keys, whole, least, begins, zeros, nans, depth, many, buckets, parts, part)
+
+    # Samples
+
+    def _sample(self, code: Code, row: Dim, memory: _Memory, room: _Room) -> None:
+        """Elements of a row by which it is cut into buckets, to a grid."""
+        sort, place = self.sort, self.sort.places(row)
+        count = code.bound(memory.buckets * SAMPLED)
+        groups = code.bound(count // BESIDE)
+        stride = code.bound(sort.n // groups)
+        with code.for_(0, groups) as (c, group):
+            moved = _scattered(c, group) * c.b.index(stride - (BESIDE - 1)) >> 24
+            at = c.bind(c.b.index(group * stride) + moved)
+            for k in range(BESIDE):
+                c.store(self._ordered_key(c, place, at + k), room.buffer, [group * BESIDE + k])
+        self._tell(code, room, count, dim(0))
+
+    def _tell(self, code: Code, room: _Room, count: Dim, place: Dim) -> None:
+        """How many elements a grid has, and where in the row the first one belongs."""
+        for i, number in ((1, count), (2, place)):
+            code.store(code.b.index(number), room.cells, [dim(i)])
+
+    def _put_sample(self, code: Code, here: Dim, count: Dim, memory: _Memory, room: _Room) -> None:
+        """Where buckets begin."""
+        own = code.bound(here * memory.buckets)
+        with code.for_(0, count // SAMPLED) as (c, i):
+            c.store(c.load(room.buffer, [room.capacity + i * SAMPLED]), memory.least, [own + i])
+        code.store(_least_value(code, self.key.dtype), memory.least, [own])
+
+    # Parts
+
+    def _parts(self, code: Code, phase: Dim, first: Dim, count: Dim, memory: _Memory, room: _Room) -> None:
+        """All parts of some rows, where their samples are sorted."""
+
+        def write(c: Code) -> None:
+            parts = c.bound(memory.parts * phase)
+            self._each(c, first, count, parts, memory.part, lambda d, task: self._part(d, task, memory, room))
+
+        self._only_where(code, memory, write)
+
+    def _part(self, code: Code, task: _Task, memory: _Memory, room: _Room) -> None:
+        """The buckets of one part: level by level, each begins somewhere between two that are found."""
+        sort, here, part = self.sort, task.here, task.part
+        place = sort.places(task.row)
+        start = code.bound(part * memory.part)
+        stop = code.bound(maximum(start, minimum(sort.n, start + memory.part)))
+        base = code.bound(here * sort.n)
+        number = here * memory.parts + part
+        if self.key.dtype.is_float:
+            for counts, found in zip((memory.zeros, memory.nans), self._counted(code, place, start, stop)):
+                code.store(found, counts, [number])
+        begins = code.bound(number * (memory.buckets + 1))
+        for i, at in ((dim(0), start), (memory.buckets, stop)):
+            code.store(code.b.index(at), memory.begins, [begins + i])
+        least = code.bound(here * memory.buckets)
+
+        def level(c: Code, number: Dim, node: Dim, key: Callable[[Code, Dim], Value], to: SSAValue, at: Dim) -> None:
+            # Of a node with one bucket nothing is less than where that begins.
+            first, middle, behind = (
+                c.bind(c.b.index((node * 2 + k) * memory.buckets) >> c.b.index(number + 1)) for k in (0, 1, 2)
+            )
+            low, high = (c.bind(c.load(memory.begins, [begins + k])) for k in (first, behind))
+            pivot = c.load(memory.least, [least + middle])
+            count = self._parted(c, key, (low, high), lambda x: x < pivot, to, (at + low, at + high))
+            c.store(c.b.index(low) + count, memory.begins, [begins + middle])
+
+        # Copies of the keys in turns, the last one in the memory of all; the other one the second cache keeps.
+        copies = ((memory.keys, base), (room.half, 0 - start))
+
+        def between(c: Code, number: Dim, node: Dim, source: int) -> None:
+            buffer, place = copies[source]
+            level(c, number, node, lambda d, i: d.load(buffer, [place + i]), *copies[1 - source])
+
+        def in_turns(c: Code, number: Dim, write: Callable[[Code, int], None]) -> None:
+            """By the copy that a level writes to."""
+            turn = c.b.index((memory.depth - 1 - number) % 2)
+            c.if_(turn.equals(0), lambda d: write(d, 0), lambda d: write(d, 1))
+
+        # Keys are made on the way.
+        in_turns(
+            code,
+            dim(0),
+            lambda c, to: level(c, dim(0), dim(0), lambda d, i: self._ordered_key(d, place, i), *copies[to]),
+        )
+        with code.for_(1, memory.depth) as (outer, number), outer.for_(0, power_of_two(outer, number)) as (c, node):
+            in_turns(c, number, lambda d, to: between(d, number, node, 1 - to))
+
+    def _parted(
+        self, code: Code, key: Callable[[Code, Dim], Value], range_: tuple[Dim, Dim],
+        is_first: Callable[[Value], Value], target: SSAValue, places: tuple[Dim, Dim],
+    ) -> Value:  # fmt: skip
+        """Some keys in two groups, between two places: how many are of the first one."""
+        inner, i = code.inner(), self.writer.fresh()
+        x = key(inner, i)
+        inner.block.add_op(loop.YieldOp(x.ref, is_first(x).ref))
+        low, high = (code.bound(at) for at in places)
+        made = loop.PartitionOp(str(i), *range_, inner.block, target, low, high, vector=self.width)
+        code.block.add_op(made)
+        return code.b.wrap(made.count, I64)
+
+    # Buckets
+
+    def _grid(self, code: Code, phase: Dim, task: _Task, memory: _Memory, room: _Room) -> None:
+        """A sample, a whole row or a bucket of one, sorted."""
+        samples = code.b.index(phase).equals(0)
+
+        def bucket(c: Code) -> None:
+            if memory.many.const is None:
+                many = c.b.index(memory.many).equals(1)
+                c.if_(many, lambda d: self._bucket(d, task, memory, room), lambda d: self._row(d, task, memory, room))
+            else:
+                (self._bucket if memory.many.const else self._row)(c, task, memory, room)
+
+        def gather(c: Code) -> None:
+            c.if_(samples, lambda d: self._sample(d, task.row, memory, room), bucket)
+
+        (gather if memory.many.const != 0 else bucket)(code)
+        count, place = (code.bind(code.load(room.cells, [dim(i)])) for i in (1, 2))
+        code.if_(code.b.index(count) > 0, lambda c: self._sort_grid(c, count, room), lambda c: None)
+
+        def put(c: Code) -> None:
+            with c.for_(0, count, self.width) as (d, i):
+                key = d.load(room.buffer, [room.capacity + i])
+                self.sort.put(d, key, self.sort.places(task.row), place + i)
+
+        def leave(c: Code) -> None:
+            c.if_(samples, lambda d: self._put_sample(d, task.here, count, memory, room), put)
+
+        (leave if memory.many.const != 0 else put)(code)
+
+    def _sort_grid(self, code: Code, count: Dim, room: _Room) -> None:
+        """The first elements of a grid, in order behind it."""
+        network, width = self.sort.network, self.width
+        step = network.rows_step
+        rows = code.bound(maximum(1, (count + (width * step - 1)) // (width * step)) * step)
+        bits = exponent(code, room.cells, rows)
+        grid = Grid(room.buffer, rows, bits)
+        network.fill(code, grid, dim(0), count)
+        network.sort(code, grid)
+        LaneSort(network, grid, code).sort(code, room.capacity)
+
+    def _row(self, code: Code, task: _Task, memory: _Memory, room: _Room) -> None:
+        """A whole row to the grid."""
+        place, n = self.sort.places(task.row), self.sort.n
+        if self.key.dtype.is_float:
+            for counts, found in zip((memory.zeros, memory.nans), self._counted(code, place, dim(0), n)):
+                code.store(found, counts, [task.here])
+        with code.for_(0, n, self.width) as (c, i):
+            c.store(self._ordered_key(c, place, i), room.buffer, [i])
+        self._tell(code, room, n, dim(0))
+
+    def _bucket(self, code: Code, task: _Task, memory: _Memory, room: _Room) -> None:
+        """What all parts have of a bucket, to the grid."""
+        here, bucket = task.here, task.part
+        base = code.bound(here * self.sort.n)
+
+        def piece(c: Code, part: Dim) -> tuple[Dim, Dim]:
+            at = (here * memory.parts + part) * (memory.buckets + 1) + bucket
+            first, behind = (c.bind(c.load(memory.begins, [at + k])) for k in (0, 1))
+            return first, behind
+
+        def add(c: Code, part: Dim, sums: list[Value]) -> list[Value]:
+            first, behind = piece(c, part)
+            return [sums[0] + c.b.index(first - part * memory.part), sums[1] + c.b.index(behind - first)]
+
+        zero = code.b.constant(0, I64)
+        offset, total = (code.bind(v) for v in code.folds(0, memory.parts, [zero, zero], add))
+
+        def gather(c: Code) -> None:
+            def copy(inner: Code, part: Dim, to: Value) -> Value:
+                first, behind = piece(inner, part)
+                start = inner.bind(to)
+                with inner.for_(0, behind - first, self.width) as (d, i):
+                    d.store(d.load(memory.keys, [base + first + i]), room.buffer, [start + i])
+                return to + inner.b.index(behind - first)
+
+            c.fold(0, memory.parts, c.b.constant(0, I64), copy)
+            self._tell(c, room, total, offset)
+
+        def without_equal(c: Code) -> None:
+            self._without_equal(c, task, (base, offset, total), piece, memory, room)
+
+        code.if_(code.b.index(total) <= self.bucket * ROOM, gather, without_equal)
+
+    def _without_equal(
+        self, code: Code, task: _Task, where: tuple[Dim, Dim, Dim], piece: Callable[[Code, Dim], tuple[Dim, Dim]],
+        memory: _Memory, room: _Room,
+    ) -> None:  # fmt: skip
+        """Of a bucket that is too large, all that equal the least key to their places, and others to the grid.
+
+        `where`: what is before the row in the memory of keys, before the bucket in the row, and its elements.
+        """
+        sort, (base, offset, total) = self.sort, where
+        other, most = code.bound(base + memory.whole), self.bucket * ROOM
+        least = code.load(memory.least, [task.here * memory.buckets + task.part])
+
+        def part_off(inner: Code, part: Dim, counts: list[Value]) -> list[Value]:
+            range_ = piece(inner, part)
+            equal, rest = (inner.bind(v) for v in counts)
+            found = self._parted(
+                inner, lambda c, i: c.load(memory.keys, [base + i]), range_, lambda x: x <= least,
+                memory.keys, (other + offset + equal, other + offset + total - rest),
+            )  # fmt: skip
+            return [counts[0] + found, counts[1] + inner.b.index(range_[1] - range_[0]) - found]
+
+        zero = code.b.constant(0, I64)
+        equal, rest = (code.bind(v) for v in code.folds(0, memory.parts, [zero, zero], part_off))
+        with code.for_(0, equal, self.width) as (c, i):
+            sort.put(c, least, sort.places(task.row), offset + i)
+        place = code.bound(offset + equal)
+        start = code.bound(other + place)
+
+        def copy(c: Code) -> None:
+            with c.for_(0, rest, self.width) as (d, i):
+                d.store(d.load(memory.keys, [start + i]), room.buffer, [i])
+            self._tell(c, room, rest, place)
+
+        def as_heap(c: Code) -> None:
+            sort_heap(c, memory.keys, start, rest, room.cells)
+            with c.for_(0, rest, self.width) as (d, i):
+                sort.put(d, d.load(memory.keys, [start + i]), sort.places(task.row), place + i)
+            self._tell(c, room, dim(0), place)
+
+        code.if_(code.b.index(rest) <= most, copy, as_heap)
+
+    def _finish(self, code: Code, task: _Task, memory: _Memory, room: _Room) -> None:
+        """NaN and zeros of both signs."""
+        first = task.here * memory.parts
+
+        def total(counts: SSAValue) -> Value:
+            zero = code.b.constant(0, I64)
+            return code.fold(0, memory.parts, zero, lambda c, i, sum_: sum_ + c.load(counts, [first + i]))
+
+        counts = (total(memory.zeros), total(memory.nans)) if self.key.dtype.is_float else None
+        self._finish_row(code, task.row, counts, room)
+
+
+def _parts(n: Dim) -> Dim:
+    return maximum(1, minimum(PARTS, n // PART))
+
+
+def _part_elements(n: Dim) -> Dim:
+    parts = _parts(n)
+    return (n + (parts - 1)) // parts
+
+
+def _scattered(code: Code, i: Dim) -> Value:
+    """24 bits that follow no rule which data may have (Knuth's multiplicative hash)."""
+    return code.b.index(i) * 2654435761 >> 8 & (1 << 24) - 1
+
+
+def _least_value(code: Code, dtype: DType) -> Value:
+    return code.b.constant(-math.inf if dtype.is_float else -(1 << dtype.bits - 1), dtype)
+
+
+def bucket_elements(costs: Costs, key: DType, columns: int) -> int:
+    """Elements of the grid of most buckets, a power of two: they fit the first cache with their results."""
+    return max(columns * columns, 1 << (int(costs.machine.cache1) // 3 // key.bytes).bit_length() - 1)
+
+
+def vectors_are_compressed(element: DType, lanes: Lanes) -> bool:
+    """Whether partitions of such elements are instructions."""
+    return lanes.vector_bits >= COMPRESSED_BITS and element.bits >= LEAST_ELEMENT
+
+
+def time_in_buckets(costs: Costs, key: DType, columns: int, n: float) -> float:
+    """Nanoseconds an element of rows of `n`, shorter ones being filled up."""
+    least = columns * max(columns, costs.machine.registers / 2)
+    if n < least:
+        return time_in_buckets(costs, key, columns, least) * least / max(1.0, n)
+    bucket = bucket_elements(costs, key, columns)
+    levels = 0 if n <= bucket else math.ceil(math.log2(n / (bucket * FILLED)))
+    rows, lanes = math.log2(min(n, bucket * FILLED) / columns), math.log2(columns)
+    steps = rows * (rows + 1) / 2 + lanes * rows + lanes * (lanes + 1) / 2 * EXCHANGE
+    return costs.computing(steps + MOVES + levels * PARTITION, key.bits)
