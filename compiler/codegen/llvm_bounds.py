@@ -26,7 +26,7 @@ from .writer import Module, vector_type
 if TYPE_CHECKING:
     from .llvm_memory import MemoryWriter
 
-__all__ = ["RECORD", "check_index", "check_rows", "check_temporary"]
+__all__ = ["RECORD", "check_index", "check_rows", "check_run", "check_temporary"]
 
 BOOL = DTYPES["bool"]
 #: The function that notes an access: the call's `BoundsStruct`, a text, the index and the size.
@@ -82,6 +82,15 @@ def check_rows(w: MemoryWriter, op: Operation, buffer: SSAValue, firsts: Sequenc
         outside = [w.ins(f"icmp uge i64 {place}, {limit}") for place in (first, last)]
         text = f"{_place(op)}: {op.name} of {_named(buffer)}, {count} elements up to it"
         _end_where(w, w.ins(f"or i1 {', '.join(outside)}"), text, partial(str, last), partial(str, limit))
+
+
+def check_run(w: MemoryWriter, op: Operation, buffer: SSAValue, first: str, behind: str) -> None:
+    """An access to the elements of a buffer of one dim from `first` up to `behind`; it may be to none."""
+    (size,) = _info(buffer).dims
+    limit = w.index(size)
+    outside = [w.ins(f"icmp ugt i64 {place}, {limit}") for place in (first, behind)]
+    text = f"{_place(op)}: {op.name} of {_named(buffer)}, elements up to it"
+    _end_where(w, w.ins(f"or i1 {', '.join(outside)}"), text, partial(str, behind), partial(str, limit))
 
 
 def check_temporary(w: MemoryWriter, op: AllocOp, size: Dim) -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from ...dialects.loop import PartitionOp
 from ...dialects.types import DTYPES
 from .lanes import Lane, Reg
+from .llvm_bounds import check_run
 from .llvm_memory import storage_type
 from .llvm_merge import MergeWriter
 from .llvm_streaming import alignment_of
@@ -65,6 +66,9 @@ class PartitionWriter(MergeWriter):
         after = self.add(low, self._count_of(chosen, width))
         high = self.sub(high, self._count_of(others, width))
         base, ty = self.buffer(op.target), vector_type(width, storage)
+        if self.module.checked:
+            check_run(self, op, op.target, low, after)
+            check_run(self, op, op.target, high, places[1].regs[0])
         for at, mask in ((low, chosen), (high, others)):
             pointer = self.ins(f"getelementptr {storage}, ptr {base}, i64 {at}")
             self._compress(ty, storage, element, pointer, mask, width)
