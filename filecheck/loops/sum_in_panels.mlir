@@ -16,7 +16,7 @@
 // CHECK: vector = 8 : i64, unroll = 1 : i64
 // CHECK: vector = 1 : i64, unroll = 8 : i64
 // CHECK: "loop.reduce"
-// CHECK: loop.load %[[PANEL]] {index = #tx.dims<"-[[ROW]]*m + {{i[0-9]+}}">} : !loop.buffer<"f32[{{.*}}] by [1]">
+// CHECK: loop.load %[[PANEL]] {index = #tx.dims<"-[[FROM]]*m + {{i[0-9]+}}">} : !loop.buffer<"f32[{{.*}}] by [1]">
 // CHECK: order = #tx.order<"tree<1024, 64>">, {{.*}} vector = 8 : i64
 func.func @columns(%x: !loop.buffer<"f32[n, m] by [1, n]">, %y: !loop.buffer<"f32[] by []">) attributes {tx.symbols = #tx.dims<"n, m">, tx.arena = #tx.dim<"0">,
 tx.thread_arena = #tx.dim<"0">} {
