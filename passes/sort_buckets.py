@@ -25,10 +25,9 @@ from .loop_code import Code
 from .schedule_map import Lanes
 from .sort_grid import Grid, exponent, power_of_two
 from .sort_heap import sort_heap
-from .sort_keys import as_number
 from .sort_lanes import LaneSort
 from .sort_network import SortByNetwork
-from .sort_rows import Place
+from .sort_unordered import UnorderedKeys
 
 __all__ = ["SortInBuckets", "time_in_buckets", "vectors_are_compressed"]
 
@@ -37,8 +36,8 @@ I64 = DTYPES["i64"]
 SAMPLED = 8
 #: So many elements of the sample are neighbours: they cost one wait for memory.
 BESIDE = 4
-#: How much of the grid of a bucket, whose size is a power of two, a bucket fills on average.
-FILLED = 0.64
+#: How much of the grid of a bucket, whose size is a power of two, a bucket fills on average, at most.
+FILLED = 0.7
 #: How many times the elements of a bucket on average the grid of one has room for.
 ROOM = 4
 #: Parts of a row at most, and elements of a part at least.
@@ -100,7 +99,8 @@ class SortInBuckets:
     def __init__(self, sort: SortByNetwork):
         self.sort, self.writer, self.key, self.width = sort, sort.writer, sort.key, sort.columns
         self.bucket = bucket_elements(sort.writer.costs, self.key.dtype, self.width)
-        self.mean = int(self.bucket * FILLED)
+        self.most = int(self.bucket * FILLED)
+        self.rest = UnorderedKeys(sort)
 
     def emit(self, block: Block) -> None:
         """Batches of rows: their samples, then all parts, then all buckets, and at last what keys do not say."""
@@ -123,7 +123,7 @@ class SortInBuckets:
                 self._each(inner, first, count, dim(1), n, lambda c, task: self._finish(c, task, memory, room))
 
     def _room(self, code: Code) -> _Room:
-        sample = (self.sort.n // self.mean + 1) * SAMPLED * 2
+        sample = (self.sort.n // self.most + 1) * (2 * SAMPLED * 2)
         least = self.width * self.sort.network.rows_step
         filled = maximum(least, minimum(self.bucket * ROOM, self.sort.n * 2))
         capacity = maximum(filled, sample)
@@ -153,80 +153,11 @@ class SortInBuckets:
         elif memory.many.const:
             write(code)
 
-    # What keys do not say
-
-    def _finish_row(self, code: Code, row: Dim, counts: tuple[Value, Value] | None, room: _Room) -> None:
-        """What keys do not say: NaN, and the order of zeros of both signs, whose numbers `counts` has where they are
-        floats."""
-        if self.key.negative_zero is None:
-            return
-        place, n = self.sort.places(row), self.sort.n
-        if counts is None:
-            has_zeros = self._has_signed_zeros(code, place, room)
-        else:
-            zeros, nans = counts
-            self.sort.put_nans(code, place, code.bind(nans), dim(0), n)
-            has_zeros = zeros > 0
-        code.if_(has_zeros, lambda c: self._order_zeros(c, row), lambda c: None)
-
-    def _has_signed_zeros(self, code: Code, place: Place, room: _Room) -> Value:
-        """Whether a sorted row has zeros with a sign: then one is the last whose key is no greater than theirs."""
-        (out,), n, bits = self.sort.op.outs, self.sort.n, self.key.dtype.bits
-        assert self.key.negative_zero is not None
-        zero = (self.key.negative_zero ^ 1 << bits - 1) - (1 << bits - 1)
-
-        def key(c: Code, i: Dim) -> Value:
-            return self.key.make(c.b, c.load(out, place(i)))
-
-        def step(c: Code, number: Dim, found: Value) -> Value:
-            further = found + (c.b.constant(1, I64) << c.b.index(steps - 1 - number))
-            at = c.bind(c.b.minimum(further, c.b.index(n)))
-            return c.b.select((further <= c.b.index(n)) & (key(c, at - 1) <= zero), further, found)
-
-        steps = exponent(code, room.cells, n + 1)
-        found = code.fold(0, steps, code.b.constant(0, I64), step)
-        # Of no elements the place before the first is not read.
-        at = code.bind(code.b.maximum(found, 1))
-        none = code.b.constant(False, DTYPES["bool"])
-        code.store(none, room.flag, [dim(0)])
-        code.if_(found > 0, lambda c: c.store(key(c, at - 1).equals(zero), room.flag, [dim(0)]), lambda c: None)
-        return code.load(room.flag, [dim(0)])
-
-    def _counted(self, code: Code, place: Place, start: Dim, stop: Dim) -> tuple[Value, Value]:
-        """How many of some elements are zeros with a sign, and NaN, which the order of keys that are floats hides."""
-        sort, element = self.sort, self.sort.element
-
-        def is_signed_zero(c: Code, i: Dim) -> Value:
-            bits = c.b.bitcast(c.load(sort.x, place(i)), DTYPES[f"u{element.bits}"])
-            return bits.equals(1 << element.bits - 1)
-
-        def is_nan(c: Code, i: Dim) -> Value:
-            x = c.load(sort.x, place(i))
-            return x.differs(x)
-
-        return sort.count(code, is_signed_zero, start, stop), sort.count(code, is_nan, start, stop)
-
-    def _ordered_key(self, code: Code, place: Place, i: Dim) -> Value:
-        """The key of an element; what stands for NaN, which comparators do not order."""
-        key = self.sort.key_at(code, place, i)
-        if not key.dtype.is_float:
-            return key
-        return code.b.select(key.differs(key), code.b.constant(self.sort.stands_for_nan, key.dtype), key)
-
-    def _order_zeros(self, code: Code, row: Dim) -> None:
-        sort, place = self.sort, self.sort.places(row)
-        (out,) = sort.op.outs
-
-        def number(c: Code, i: Dim) -> Value:
-            return as_number(c.b, self.key.make(c.b, c.load(out, place(i))))
-
-        sort.rewrite_zeros(code, place, number)
-
     # Memory
 
     def _memory(self, code: Code, n: Dim, batch: Dim) -> _Memory:
         sort = self.sort
-        most = sort.n // self.mean + 2
+        most = sort.n // self.most * 2 + 2
         buffers = (
             sort.allocate(code, self.key.dtype, n * batch * 2, shared=True),
             sort.allocate(code, self.key.dtype, most * batch, shared=True),
@@ -237,10 +168,10 @@ class SortInBuckets:
         keys, least, begins, zeros, nans = buffers
         cell = sort.allocate(code, I64, 1, shared=True)
         many = code.bound(minimum(1, sort.n // (self.bucket + 1)))
-        buckets = code.bound(1 + many * ((n - 1) // self.mean))
+        depth = exponent(code, cell, code.bound(1 + many * ((n - 1) // self.most)))
         parts = code.bound(_parts(n))
-        whole, depth, part = code.bound(n * batch), exponent(code, cell, buckets), code.bound(_part_elements(n))
-        return _Memory(keys, whole, least, begins, zeros, nans, depth, many, buckets, parts, part)
+        whole, part = code.bound(n * batch), code.bound(_part_elements(n))
+        return _Memory(keys, whole, least, begins, zeros, nans, depth, many, power_of_two(code, depth), parts, part)
 
     # Samples
 
@@ -254,7 +185,7 @@ class SortInBuckets:
             moved = _scattered(c, group) * c.b.index(stride - (BESIDE - 1)) >> 24
             at = c.bind(c.b.index(group * stride) + moved)
             for k in range(BESIDE):
-                c.store(self._ordered_key(c, place, at + k), room.buffer, [group * BESIDE + k])
+                c.store(self.rest.ordered(c, place, at + k), room.buffer, [group * BESIDE + k])
         self._tell(code, room, count, dim(0))
 
     def _tell(self, code: Code, room: _Room, count: Dim, place: Dim) -> None:
@@ -289,7 +220,7 @@ class SortInBuckets:
         base = code.bound(here * sort.n)
         number = here * memory.parts + part
         if self.key.dtype.is_float:
-            for counts, found in zip((memory.zeros, memory.nans), self._counted(code, place, start, stop)):
+            for counts, found in zip((memory.zeros, memory.nans), self.rest.counted(code, place, start, stop)):
                 code.store(found, counts, [number])
         begins = code.bound(number * (memory.buckets + 1))
         for i, at in ((dim(0), start), (memory.buckets, stop)):
@@ -297,10 +228,8 @@ class SortInBuckets:
         least = code.bound(here * memory.buckets)
 
         def level(c: Code, number: Dim, node: Dim, key: Callable[[Code, Dim], Value], to: SSAValue, at: Dim) -> None:
-            # Of a node with one bucket nothing is less than where that begins.
-            first, middle, behind = (
-                c.bind(c.b.index((node * 2 + k) * memory.buckets) >> c.b.index(number + 1)) for k in (0, 1, 2)
-            )
+            half = power_of_two(c, memory.depth - number - 1)
+            first, middle, behind = (c.bound((node * 2 + k) * half) for k in (0, 1, 2))
             low, high = (c.bind(c.load(memory.begins, [begins + k])) for k in (first, behind))
             pivot = c.load(memory.least, [least + middle])
             count = self._parted(c, key, (low, high), lambda x: x < pivot, to, (at + low, at + high))
@@ -322,7 +251,7 @@ class SortInBuckets:
         in_turns(
             code,
             dim(0),
-            lambda c, to: level(c, dim(0), dim(0), lambda d, i: self._ordered_key(d, place, i), *copies[to]),
+            lambda c, to: level(c, dim(0), dim(0), lambda d, i: self.rest.ordered(d, place, i), *copies[to]),
         )
         with code.for_(1, memory.depth) as (outer, number), outer.for_(0, power_of_two(outer, number)) as (c, node):
             in_turns(c, number, lambda d, to: between(d, number, node, 1 - to))
@@ -385,10 +314,10 @@ class SortInBuckets:
         """A whole row to the grid."""
         place, n = self.sort.places(task.row), self.sort.n
         if self.key.dtype.is_float:
-            for counts, found in zip((memory.zeros, memory.nans), self._counted(code, place, dim(0), n)):
+            for counts, found in zip((memory.zeros, memory.nans), self.rest.counted(code, place, dim(0), n)):
                 code.store(found, counts, [task.here])
         with code.for_(0, n, self.width) as (c, i):
-            c.store(self._ordered_key(c, place, i), room.buffer, [i])
+            c.store(self.rest.ordered(c, place, i), room.buffer, [i])
         self._tell(code, room, n, dim(0))
 
     def _bucket(self, code: Code, task: _Task, memory: _Memory, room: _Room) -> None:
@@ -474,7 +403,7 @@ class SortInBuckets:
             return code.fold(0, memory.parts, zero, lambda c, i, sum_: sum_ + c.load(counts, [first + i]))
 
         counts = (total(memory.zeros), total(memory.nans)) if self.key.dtype.is_float else None
-        self._finish_row(code, task.row, counts, room)
+        self.rest.finish(code, task.row, counts, room.cells, room.flag)
 
 
 def _parts(n: Dim) -> Dim:
@@ -497,7 +426,7 @@ def _least_value(code: Code, dtype: DType) -> Value:
 
 def bucket_elements(costs: Costs, key: DType, columns: int) -> int:
     """Elements of the grid of most buckets, a power of two: they fit the first cache with their results."""
-    return max(columns * columns, 1 << (int(costs.machine.cache1) // 3 // key.bytes).bit_length() - 1)
+    return max(columns * columns, 1 << (int(costs.machine.cache1) // 2 // key.bytes).bit_length() - 1)
 
 
 def vectors_are_compressed(element: DType, lanes: Lanes) -> bool:
@@ -512,6 +441,6 @@ def time_in_buckets(costs: Costs, key: DType, columns: int, n: float) -> float:
         return time_in_buckets(costs, key, columns, least) * least / max(1.0, n)
     bucket = bucket_elements(costs, key, columns)
     levels = 0 if n <= bucket else math.ceil(math.log2(n / (bucket * FILLED)))
-    rows, lanes = math.log2(min(n, bucket * FILLED) / columns), math.log2(columns)
+    rows, lanes = math.log2(n / 2**levels / columns), math.log2(columns)
     steps = rows * (rows + 1) / 2 + lanes * rows + lanes * (lanes + 1) / 2 * EXCHANGE
     return costs.computing(steps + MOVES + levels * PARTITION, key.bits)
