@@ -190,18 +190,22 @@ def test_structural(name: str) -> None:
 
 @pytest.mark.parametrize("name", [n for n, d in DTYPES.items() if d.kind != "bool" and not d.is_complex])
 def test_contract(name: str) -> None:
-    """All sizes around the tiles: integers bitwise, floats within the bound of any order of the sum."""
+    """All sizes around the tiles, and one column, which has code of its own: integers bitwise, floats within the bound
+    of any order of the sum."""
     op = OPS["contract"]
-    with Program("contract") as program:
-        for fact in (PACKED, ANY_STRIDES):
-            a, b = (program.input(values(name, s, 0, (-3, 3), False), fact) for s in ((4, 6), (6, 5)))
-            program.outputs.append(apply(op, a, b, pairs=((1, 0),)))
-    executable = program.compile()
-    for seed, (m, k, n) in enumerate([(4, 6, 5), (1, 1, 1), (0, 3, 2), (2, 0, 3), (33, 70, 17), (7, 600, 40)]):
+    executables = {}
+    for columns in (1, 5):
+        with Program("contract") as program:
+            for fact in (PACKED, ANY_STRIDES):
+                a, b = (program.input(values(name, s, 0, (-3, 3), False), fact) for s in ((4, 6), (6, columns)))
+                program.outputs.append(apply(op, a, b, pairs=((1, 0),)))
+        executables[columns == 1] = program.compile()
+    sizes = [(4, 6, 5), (1, 1, 1), (0, 3, 2), (2, 0, 3), (33, 70, 17), (7, 600, 40), (33, 70, 1), (0, 3, 1), (2, 0, 1)]
+    for seed, (m, k, n) in enumerate(sizes):
         packed = [values(name, s, seed, (-3, 3), False) for s in ((m, k), (k, n)) * 2]
         layout = list(LAYOUTS.values())[seed % 3]
         arrays = [*packed[:2], *(layout(a) for a in packed[2:])]
-        for x, y, got in zip(arrays[::2], arrays[1::2], executable(arrays, (), 2)):
+        for x, y, got in zip(arrays[::2], arrays[1::2], executables[n == 1](arrays, (), 2)):
             element = dtype(x.dtype)
             if not element.is_float:
                 np.testing.assert_array_equal(got, x @ y)
