@@ -146,13 +146,6 @@ class SortInBuckets:
         grain = costs.grain(size * 16, costs.unit)
         code.block.add_op(loop.ParallelOp(str(number), 0, count * parts, inner.block, grain=grain))
 
-    def _only_where(self, code: Code, memory: _Memory, write: Callable[[Code], None]) -> None:
-        """Where rows have more than one bucket."""
-        if memory.many.const is None:
-            code.if_(code.b.index(memory.many).equals(1), write, lambda c: None)
-        elif memory.many.const:
-            write(code)
-
     # Memory
 
     def _memory(self, code: Code, n: Dim, batch: Dim) -> _Memory:
@@ -209,7 +202,10 @@ class SortInBuckets:
             parts = c.bound(memory.parts * phase)
             self._each(c, first, count, parts, memory.part, lambda d, task: self._part(d, task, memory, room))
 
-        self._only_where(code, memory, write)
+        if memory.many.const is None:
+            code.if_(code.b.index(memory.many).equals(1), write, lambda c: None)
+        elif memory.many.const:
+            write(code)
 
     def _part(self, code: Code, task: _Task, memory: _Memory, room: _Room) -> None:
         """The buckets of one part: level by level, each begins somewhere between two that are found."""
@@ -306,7 +302,7 @@ class SortInBuckets:
         rows = code.bound(maximum(1, (count + (width * step - 1)) // (width * step)) * step)
         bits = exponent(code, room.cells, rows)
         grid = Grid(room.buffer, rows, bits)
-        network.fill(code, grid, dim(0), count)
+        network.fill(code, grid, count)
         network.sort(code, grid)
         LaneSort(network, grid, code).sort(code, room.capacity)
 

@@ -112,8 +112,8 @@ class SortInColumns:
         if key.negative_zero is not None:
             zeros = sort.count_negative_zeros(code, lambda c, i: c.load(grid.buffer, [i]), dim(0), size)
         if key.dtype.is_float:
-            nans = sort.without_nans(code, grid.buffer, dim(0), size)
-        sort.network.fill(code, grid, dim(0), size)
+            nans = sort.without_nans(code, grid.buffer, size)
+        sort.network.fill(code, grid, size)
         sort.network.sort(code, grid)
         self._leave(code, group, grid)
         # Of a grid that has any, all rows are looked through.

@@ -53,11 +53,11 @@ class GridSort:
         #: last step.
         self.chunk_passes = int(math.log2(costs.machine.cache1 / (columns * key.bytes))) // self.steps
 
-    def fill(self, code: Code, grid: Grid, first: Dim, count: Dim) -> None:
-        """The largest value behind `count` elements, in memory for a grid from element `first` on."""
+    def fill(self, code: Code, grid: Grid, count: Dim) -> None:
+        """The largest value behind the first `count` elements."""
         width, dtype = self.columns, buffer_info(grid.buffer).dtype
         with code.for_(count, power_of_two(code, grid.row_bits) * width, width) as (c, i):
-            c.store(largest_value(c, dtype), grid.buffer, [first + i])
+            c.store(largest_value(c, dtype), grid.buffer, [i])
 
     def sort(self, code: Code, grid: Grid) -> None:
         """All columns of a grid.

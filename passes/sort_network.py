@@ -195,9 +195,9 @@ class SortByNetwork(RowSort):
             found = self.count_negative_zeros(code, lambda c, i: c.load(memory.grid, [i]), dim(0), count)
             code.store(found, memory.zeros, [row.here * cut.blocks + block])
         if key.dtype.is_float:
-            nans = self.without_nans(code, memory.grid, dim(0), count)
+            nans = self.without_nans(code, memory.grid, count)
             code.store(nans, memory.nans, [row.here * cut.blocks + block])
-        self.network.fill(code, memory.columns, dim(0), count)
+        self.network.fill(code, memory.columns, count)
         self.network.sort(code, memory.columns)
         length = code.bound(cut.rows + width)
         first = code.bound(row.here * memory.span + block * (length * width))
@@ -208,7 +208,7 @@ class SortByNetwork(RowSort):
         with code.for_(0, width) as (c, run):
             self._end_run(c, first + run * length + cut.rows, memory)
 
-    def without_nans(self, code: Code, keys: SSAValue, start: Dim, stop: Dim) -> Value:
+    def without_nans(self, code: Code, keys: SSAValue, count: Dim) -> Value:
         """How many of some keys are NaN, which comparators do not order: infinity stands for them, and gets them
         back when all is in order."""
 
@@ -217,11 +217,11 @@ class SortByNetwork(RowSort):
             return x.differs(x)
 
         def replace(c: Code) -> None:
-            with c.for_(start, stop, self.columns) as (d, i):
+            with c.for_(0, count, self.columns) as (d, i):
                 x = d.load(keys, [i])
                 d.store(d.b.select(x.differs(x), d.b.constant(self.stands_for_nan, x.dtype), x), keys, [i])
 
-        found = self.count(code, is_nan, start, stop)
+        found = self.count(code, is_nan, dim(0), count)
         code.if_(found > 0, replace, lambda c: None)
         return found
 

@@ -15,7 +15,6 @@ from ...dialects.loop import LoadOp, PrefetchOp, StoreOp
 from ...dialects.types import DTYPES, DType
 from .lanes import ComplexReg, Lane, Reg, copies, count_of, positions, union, width_of
 from .llvm_bounds import check_index
-from .llvm_exchange import exchanged_lanes
 from .llvm_spread import SpreadWriter
 from .llvm_streaming import alignment_of
 from .shuffles import transposed
@@ -93,9 +92,6 @@ class MemoryWriter(SpreadWriter):
             tile = self._tile_of(offset)
             if tile is not None:
                 return self._load_tile(base, storage, offset, tile, result)
-            exchanged = self._exchanged_lanes(offset)
-            if exchanged is not None:
-                return self._load_exchanged(base, storage, *exchanged, result)
             if self.mask is None and self.inside is None and self.split(offset) is None:
                 spread = self.load_spread(base, storage, offset, result)
                 if spread is not None:
@@ -228,20 +224,6 @@ class MemoryWriter(SpreadWriter):
                 found[(*copy[:at], number, *copy[at + 1 :])] = column
         return Reg(lanes, [found[copy] for copy in copies(lanes)], result)
 
-    def _exchanged_lanes(self, offset: Dim) -> tuple[Dim, int] | None:
-        """What `exchanged_lanes` finds; every lane of every vector has to be inside."""
-        vector = self.vector
-        if vector is None or self.mask is not None or self.inside is not None:
-            return None
-        return exchanged_lanes(offset, vector, self.multiples.get(vector.symbol, 1))
-
-    def _load_exchanged(self, base: str, storage: str, offset: Dim, bits: int, result: DType) -> Reg:
-        """Whole vectors whose lanes change places with those whose numbers differ in some bits."""
-        lanes, slots = self._slots_of(base, storage, offset, None, ())
-        ty, order = vector_type(width_of(lanes), storage), [lane ^ bits for lane in range(width_of(lanes))]
-        loaded = [self._load_slot(slot, storage) for slot in slots]
-        return Reg(lanes, [self._shuffled(ty, value, "poison", order) for value in loaded], result)
-
     def _load_slot(self, slot: Slot, storage: str) -> str:
         """One register from memory."""
         if slot.offsets is not None:
@@ -300,7 +282,7 @@ class MemoryWriter(SpreadWriter):
         if not backwards and each == 1:
             return mask
         numbers = range(width)[::-1] if backwards else range(width)
-        return self._shuffled(f"<{width} x i1>", mask, "poison", [k for k in numbers for _ in range(each)])
+        return self.shuffled(f"<{width} x i1>", mask, "poison", [k for k in numbers for _ in range(each)])
 
     def _store_row(
         self, ty: str, value: str, pointer: str, mask: str | None, backwards: bool, align: int, streaming: str | None,
@@ -402,7 +384,7 @@ class MemoryWriter(SpreadWriter):
         backwards, ty = slot.stride.const == -1, vector_type(2 * width, scalar)
         row = self._load_row(ty, pointer, self._both(mask, width), backwards, slot.align, 2)
         numbers = range(width)[::-1] if backwards else range(width)
-        re, im = (self._shuffled(ty, row, "poison", [2 * k + part for k in numbers]) for part in (0, 1))
+        re, im = (self.shuffled(ty, row, "poison", [2 * k + part for k in numbers]) for part in (0, 1))
         return re, im
 
     def _store_pair(self, slot: Slot, scalar: str, re: str, im: str, rows: _Rows) -> None:
@@ -413,7 +395,7 @@ class MemoryWriter(SpreadWriter):
         width = slot.width
         backwards, ty = slot.stride.const == -1, vector_type(width, scalar)
         numbers = range(width)[::-1] if backwards else range(width)
-        row = self._shuffled(ty, re, im, [k + part * width for k in numbers for part in (0, 1)])
+        row = self.shuffled(ty, re, im, [k + part * width for k in numbers for part in (0, 1)])
         self._put_row(rows, slot, vector_type(2 * width, scalar), row, backwards, 2)
 
     def _put_row(self, rows: _Rows, slot: Slot, ty: str, value: str, backwards: bool, each: int = 1) -> None:
@@ -440,16 +422,6 @@ class MemoryWriter(SpreadWriter):
             offsets = self.op("shl", slot.width, "i64", offsets, "1")
         re = replace(slot, offsets=offsets, stride=None if stride is None else stride * 2)
         return re, replace(re, pointer=self.pointer(slot.pointer, scalar, dim(1)))
-
-    def _shuffled(self, ty: str, a: str, b: str, numbers: Sequence[int]) -> str:
-        order = "<" + ", ".join(f"i32 {k}" for k in numbers) + ">"
-        return self.ins(f"shufflevector {ty} {self._whole(ty, a)}, {ty} {self._whole(ty, b)}, "
-                        f"<{len(numbers)} x i32> {order}")  # fmt: skip
-
-    def _whole(self, ty: str, value: str) -> str:
-        """A register, or the text of a constant in every lane."""
-        width, _, scalar = ty[1:-1].partition(" x ")
-        return value if value == "poison" else self.lit(value, int(width), scalar)
 
     def _scatter(self, base: str, storage: str, offsets: str, value: str, mask: str | None, width: int) -> None:
         ty, align = vector_type(width, storage), alignment_of(storage)

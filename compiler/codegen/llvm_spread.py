@@ -1,7 +1,8 @@
-"""Loads along an iterator that is divided by a number: rows of memory, from which shuffles take what lanes want.
+"""Loads of neighbours in another order than that of lanes: rows of memory, from which shuffles take what lanes want.
 
-Repeated elements are read so.  Where a step of the loop is a multiple of what its iterator is divided by, each lane of
-each copy has its place in a few rows, always the same, and nothing is divided or gathered.
+Repeated elements are read so, along an iterator that is divided by a number, and lanes that change places, along one
+some of whose bits are turned (``i ^ 3``).  Where a step of the loop is a multiple of the period, each lane of each copy
+has its place in a few rows, always the same, and nothing is divided or gathered.
 """
 
 from __future__ import annotations
@@ -51,20 +52,22 @@ class SpreadWriter(StreamingWriter):
         """
         multiple, whole = self.multiples.get(vector.symbol, 1), sym(f"{vector.symbol}~whole")
         first: Dim | None = None
-        places: list[list[int]] = []
+        far: list[list[int]] = []
         for copy in range(vector.copies):
-            places.append([])
+            far.append([])
             for lane in range(vector.width):
                 here = {vector.symbol: whole * multiple + (copy * vector.stride + lane)}
                 value = simplify(offset.substitute(here), {})
                 first = value if first is None else first
-                far = (value - first).const
-                if far is None or far < 0:
+                distance = (value - first).const
+                if distance is None:
                     return None
-                places[-1].append(far)
-            if max(places[-1]) // vector.width > min(places[-1]) // vector.width + 1:
-                return None
+                far[-1].append(distance)
         assert first is not None
+        least = min(map(min, far))
+        first, places = first + least, [[distance - least for distance in row] for row in far]
+        if any(max(row) // vector.width > min(row) // vector.width + 1 for row in places):
+            return None
         if max(map(max, places)) >= vector.copies * vector.width:
             return None
         return first.substitute({Sym(f"{vector.symbol}~whole"): sym(vector.symbol.name) // multiple}), places
@@ -78,15 +81,22 @@ class SpreadWriter(StreamingWriter):
             narrow, pointer = vector_type(there, storage), self.pointer(base, storage, first + start)
             row = self.ins(f"load {narrow}, ptr {pointer}, align {align}")
             if there < width:
-                row = self._picked(narrow, row, "poison", [min(k, there - 1) for k in range(width)])
+                row = self.shuffled(narrow, row, "poison", [min(k, there - 1) for k in range(width)])
             rows.append(row)
         made: list[str] = []
         for wanted in places:
             low = min(wanted) // width
             pair = (rows[low], rows[low + 1] if low + 1 < len(rows) else "poison")
-            made.append(self._picked(ty, *pair, [place - low * width for place in wanted]))
+            made.append(self.shuffled(ty, *pair, [place - low * width for place in wanted]))
         return made
 
-    def _picked(self, ty: str, a: str, b: str, numbers: Sequence[int]) -> str:
+    def shuffled(self, ty: str, a: str, b: str, numbers: Sequence[int]) -> str:
+        """Lanes of two registers of a type, numbered through both."""
         order = "<" + ", ".join(f"i32 {k}" for k in numbers) + ">"
-        return self.ins(f"shufflevector {ty} {a}, {ty} {b}, <{len(numbers)} x i32> {order}")
+        return self.ins(f"shufflevector {ty} {self._whole(ty, a)}, {ty} {self._whole(ty, b)}, "
+                        f"<{len(numbers)} x i32> {order}")  # fmt: skip
+
+    def _whole(self, ty: str, value: str) -> str:
+        """A register, or the text of a constant in every lane."""
+        width, _, scalar = ty[1:-1].partition(" x ")
+        return value if value == "poison" else self.lit(value, int(width), scalar)
