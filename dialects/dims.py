@@ -196,11 +196,6 @@ class Dim:
             return dim(self.const ^ other.const)
         if self.const == 0 or other.const == 0:
             return self + other
-        if other.const is not None and other.const > 0:
-            # Bits that a multiple of a power of two does not have.
-            unit, low = 1 << other.const.bit_length(), dict(self.terms).get((), 0)
-            if all(factor % unit == 0 for mono, factor in self.terms if mono):
-                return self - low + (low ^ other.const)
         return of_atom(Call("^", self, other))
 
     def evaluate(self, env: Mapping[Sym, Any]) -> Any:

@@ -49,6 +49,7 @@ from .loop_matrix import AsyncCopyOp, BulkCopyOp, MatrixFoldOp
 from .loop_merge import MergeOp
 from .loop_partition import PartitionOp
 from .loop_prefetch import PrefetchOp
+from .loop_shuffle import ShuffleOp
 from .loop_tensor_map import TensorMapOp
 from .loop_tile import TileFoldOp
 from .order import Order
@@ -56,7 +57,7 @@ from .order import Order
 __all__ = [
     "LOOP", "AllocOp", "AsyncCopyOp", "BarrierOp", "BindOp", "BufferInfo", "BulkCopyOp", "ClockOp", "ForOp", "IfOp",
     "IndexOp", "LoadOp", "MatrixFoldOp", "MergeOp", "ParallelOp", "PartitionOp", "PrefetchOp", "ReduceOp", "ScanOp",
-    "StoreOp", "TensorMapOp", "TileFoldOp", "WhileOp", "YieldOp",
+    "ShuffleOp", "StoreOp", "TensorMapOp", "TileFoldOp", "WhileOp", "YieldOp",
 ]  # fmt: skip
 
 
@@ -140,7 +141,8 @@ _AROUND = {"gpu_warp": ("gpu_block",), "gpu_thread": ("gpu_block", "gpu_warp")}
 
 @irdl_op_definition
 class ForOp(Ranged):
-    """A loop.  With ``vector`` and ``unroll`` (product > 1) its iterations are independent and run as lanes.
+    """A loop.  With ``vector`` and ``unroll`` (product > 1) its iterations are independent and run as lanes,
+    between which only `loop.shuffle` moves values.
 
     Without lanes, iterations run in order and may carry values (`inits`, block arguments, yield, results).  With
     ``until`` the body yields an i1 besides, the last value: the loop ends after an iteration where it is true.
@@ -524,8 +526,8 @@ LOOP = Dialect(
     "loop",
     [
         AllocOp, AsyncCopyOp, BarrierOp, BindOp, BulkCopyOp, ClockOp, ForOp, IfOp, IndexOp, LoadOp, MatrixFoldOp,
-        MergeOp, ParallelOp, PartitionOp, PrefetchOp, ReduceOp, ScanOp, StoreOp, TensorMapOp, TileFoldOp, WhileOp,
-        YieldOp,
+        MergeOp, ParallelOp, PartitionOp, PrefetchOp, ReduceOp, ScanOp, ShuffleOp, StoreOp, TensorMapOp, TileFoldOp,
+        WhileOp, YieldOp,
     ],
     [BufferType, TensorMapType],
 )  # fmt: skip

@@ -34,6 +34,12 @@ class Code:
     def store(self, value: Value, buffer: SSAValue, index: Sequence[Dim], guards: Sequence[Dim] = ()) -> None:
         self.block.add_op(loop.StoreOp(self.b.ssa(value), buffer, index, guards))
 
+    def shuffled(self, first: Value, second: Value, iterator: Dim, lanes: Sequence[int]) -> Value:
+        """What lanes of an iterator have of two values, by number (`loop.shuffle`)."""
+        made = loop.ShuffleOp(first.ref, second.ref, str(iterator), lanes)
+        self.block.add_op(made)
+        return self.b.wrap(made.result, first.dtype)
+
     def bind(self, value: Value) -> Dim:
         """An i64 as a symbol for the rest of the block."""
         return self.writer.bind(self.block, value.ref)

@@ -20,7 +20,7 @@ from .costs import Costs
 from .loop_code import Code
 from .loop_writer import buffer_info
 
-__all__ = ["ONE_PORT", "Grid", "GridSort", "exponent", "largest_value", "power_of_two"]
+__all__ = ["ONE_PORT", "Grid", "GridSort", "cleaning", "exponent", "largest_value", "power_of_two"]
 
 I64 = DTYPES["i64"]
 #: Vectors of so many bits have one port that finds the lesser element, and another one that takes all functions of
@@ -111,15 +111,17 @@ class GridSort:
                         inner, power_of_two(inner, (rest - 1 - done) * self.steps), begin, end, grid, self.steps
                     )
 
-    def clean(self, code: Code, grid: Grid, three: Dim) -> None:
+    def clean(self, code: Code, grid: Grid, three: Dim, done: int) -> None:
         """Bitonic columns sorted, of ``2**row_bits`` rows, or of three quarters as many where `three` is 1, and not 0.
 
-        The last steps are those of the rows that registers hold, or of three quarters of them.
+        The first steps, so many, are `done`.  The last ones are those of the rows that registers hold, or of three
+        quarters of them; where few rows are left, some of those come again, and change nothing.
         """
         whole, quarters = 1 << self.steps, 3 << self.steps - 2
         unit = code.bound(whole - three * (whole - quarters))
-        rest = code.bound(grid.row_bits // self.steps - 1)
-        first = code.b.index(grid.row_bits - (rest + 1) * self.steps)
+        bits = code.bound(maximum(self.steps, grid.row_bits - done))
+        rest = code.bound(bits // self.steps - 1)
+        first = code.b.index(bits - (rest + 1) * self.steps)
         start = dim(0)
         for count in range(1, self.steps):
             code.if_(
@@ -129,8 +131,8 @@ class GridSort:
                 ),
                 lambda c: None,
             )
-        with code.for_(0, rest) as (inner, done):
-            distance = inner.bound(unit * power_of_two(inner, (rest - 1 - done) * self.steps))
+        with code.for_(0, rest) as (inner, number):
+            distance = inner.bound(unit * power_of_two(inner, (rest - 1 - number) * self.steps))
             self._clean(inner, distance, start, grid.rows, grid, self.steps)
 
         def last(c: Code, count: int, comparators: list[tuple[int, int]]) -> None:
@@ -139,8 +141,8 @@ class GridSort:
 
         code.if_(
             code.b.index(three).equals(0),
-            lambda c: last(c, whole, _cleaning(whole)),
-            lambda c: last(c, quarters, _cleaning(quarters)),
+            lambda c: last(c, whole, cleaning(whole)),
+            lambda c: last(c, quarters, cleaning(quarters)),
         )
 
     def _mirror(self, code: Code, bits: Dim, steps: int, start: Dim, stop: Dim, grid: Grid) -> None:
@@ -161,7 +163,7 @@ class GridSort:
         with code.for_(0, (stop - start + (size - 1)) // size) as (outer, block):
             first = start + block * size
             with outer.for_(0, minimum(distance, stop - first)) as (inner, i):
-                self._step(inner, grid, [first + i + distance * j for j in range(whole)], _cleaning(whole))
+                self._step(inner, grid, [first + i + distance * j for j in range(whole)], cleaning(whole))
 
     def _step(self, code: Code, grid: Grid, rows: list[Dim], comparators: list[tuple[int, int]]) -> None:
         """Comparators of some rows: the lesser element goes to the first of each pair."""
@@ -206,7 +208,7 @@ def largest_value(code: Code, dtype: DType) -> Value:
     return code.b.constant(math.inf if dtype.is_float else (1 << dtype.bits - 1) - 1, dtype)
 
 
-def _cleaning(count: int, offset: int = 0, falls: bool = False) -> list[tuple[int, int]]:
+def cleaning(count: int, offset: int = 0, falls: bool = False) -> list[tuple[int, int]]:
     """Comparators that sort a bitonic sequence, of a power of two or three times one.
 
     `falls`: one whose places are from the last to the first.
@@ -223,7 +225,7 @@ def _cleaning(count: int, offset: int = 0, falls: bool = False) -> list[tuple[in
 
 def _mirroring(half: int) -> list[tuple[int, int]]:
     """Comparators of `half` rows and the mirror image of each; then of both halves on their own."""
-    return [(i, half + i) for i in range(half)] + _cleaning(half) + _cleaning(half, half, True)
+    return [(i, half + i) for i in range(half)] + cleaning(half) + cleaning(half, half, True)
 
 
 def _sorting(bits: int) -> list[tuple[int, int]]:
@@ -234,5 +236,5 @@ def _sorting(bits: int) -> list[tuple[int, int]]:
         for start in range(0, 1 << bits, size):
             found += [(start + i, start + size - 1 - i) for i in range(size // 2)]
             for half in (start, start + size // 2):
-                found += _cleaning(size // 2, half)
+                found += cleaning(size // 2, half)
     return found

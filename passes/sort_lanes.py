@@ -1,23 +1,30 @@
 """Sorting a grid whose columns are sorted: the columns, which are the lanes of vectors, become one ascending run.
 
 Runs of one, two, four … columns are merged in pairs, bitonically.  The first exchange of such a merge compares an
-element with its mirror image in both runs; those that follow compare columns, which change places by one shuffle of a
-vector; what they leave in each column is bitonic, so the last steps of a network of rows sort all columns at once.
+element with its mirror image in both runs; those that follow compare columns; what they leave in each column is
+bitonic, so the last steps of a network of rows sort all columns at once.
+
+An exchange between columns takes two rows, a row and its mirror image: lanes change places between them such that of
+each pair of elements one is in each row, in the same lane, and one comparator of both rows orders all of them.  What
+was the number of the row is that of a column then, and is so for the next exchange too; all go back after the last.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 
 from ..dialects.dims import Dim
 from ..dialects.scalar import Value
 from ..dialects.types import DTYPES
 from .loop_code import Code
-from .sort_grid import Grid, GridSort, power_of_two
+from .sort_grid import Grid, GridSort, cleaning, power_of_two
 
 __all__ = ["LaneSort"]
 
 I64 = DTYPES["i64"]
+#: Steps of rows that follow the exchanges of columns in the same registers: they hold twice ``2**STEPS`` rows.
+STEPS = 3
 
 
 class LaneSort:
@@ -41,29 +48,69 @@ class LaneSort:
             number = outer.b.index(level)
             for k in range(self.levels):
                 outer.if_(number.equals(k), lambda c, k=k: self._exchanges(c, k), lambda c: None)
-            self.network.clean(outer, self.grid, self.three)
+            self.network.clean(outer, self.grid, self.three, STEPS)
         self._leave(code, to)
 
     def _exchanges(self, code: Code, level: int) -> None:
-        """Those of the columns of a pair of runs of ``2**level`` columns each."""
-        rows, mask = self.grid.rows, (2 << level) - 1
-        with code.for_(0, rows // 2, unroll=2) as (some, row), some.for_(0, self.width, self.width) as (c, column):
-            pair = (row, rows - 1 - row)
-            found = [self._exchanged(c, here, other, column, mask) for here, other in (pair, pair[::-1])]
-            for here, value in zip(pair, found):
-                self._store(c, value, here, column)
-        for mask in (1 << k for k in range(level - 1, -1, -1)):
-            with code.for_(0, rows, unroll=4) as (some, row), some.for_(0, self.width, self.width) as (c, column):
-                self._store(c, self._exchanged(c, row, row, column, mask), row, column)
+        """Those of the columns of a pair of runs of ``2**level`` columns each, and the first steps of rows."""
+        rows, many = self.grid.rows, 1 << STEPS
+        apart = code.bound(rows // many)
+        with code.for_(0, apart // 2) as (some, number), some.for_(0, self.width, self.width) as (c, column):
+            here = [number + apart * i for i in range(many)]
+            there = [apart - 1 - number + apart * i for i in range(many)]
+            held = {row: self._load(c, row, column) for row in (*here, *there)}
+            for i in range(many):
+                pair = (here[i], there[many - 1 - i])
+                lower, upper = pair if i < many // 2 else pair[::-1]
+                held[lower], held[upper] = self._merged(c, held[lower], held[upper], column, level)
+            for group in (here, there):
+                for a, b in cleaning(many):
+                    low, high = group[a], group[b]
+                    held[low], held[high] = self.network.exchanged(c, held[low], held[high])
+            for row, value in held.items():
+                self._store(c, value, row, column)
 
-    def _exchanged(self, code: Code, row: Dim, other: Dim, column: Dim, mask: int) -> Value:
-        """An element, or that of another row and a column whose number differs in some bits: the lesser one of both
-        where it is the column with the lower number."""
-        b = code.b
-        x, y = self._load(code, row, column), self._load(code, other, column ^ mask)
-        less = x < y
-        is_upper = (b.index(column) & 1 << mask.bit_length() - 1).differs(0)
-        return b.select(is_upper, b.select(less, y, x), b.select(less, x, y))
+    def _merged(self, code: Code, x: Value, y: Value, column: Dim, level: int) -> tuple[Value, Value]:
+        """The exchanges of all columns of two rows that mirror each other."""
+
+        def swapped(x: Value, y: Value, places: list[Callable[[int], int]]) -> tuple[Value, ...]:
+            return tuple(code.shuffled(x, y, column, [place(lane) for lane in range(self.width)]) for place in places)
+
+        for bit in range(level, -1, -1):
+            first, second = swapped(x, y, self._mirrored(bit) if bit == level else self._beside(bit))
+            x, y = self.network.exchanged(code, first, second)
+        low, high = swapped(x, y, self._back(level))
+        return low, high
+
+    def _mirrored(self, bit: int) -> list[Callable[[int], int]]:
+        """Where lanes come from that have the first exchange of a pair of runs: the lesser elements of the first row
+        have places whose `bit` is 0, and those of the second row the others; greater ones as the lesser ones that they
+        meet."""
+        width, this = self.width, 1 << bit
+        return [
+            lambda p: width + (p ^ this) if p & this else p,
+            lambda p: p ^ (this - 1) if p & this else width + (p ^ (2 * this - 1)),
+        ]
+
+    def _beside(self, bit: int) -> list[Callable[[int], int]]:
+        """Where lanes come from that have an exchange of columns whose numbers differ in a bit."""
+        width, this = self.width, 1 << bit
+        return [
+            lambda p: width + (p ^ this) if p & this else p,
+            lambda p: width + p if p & this else p ^ this,
+        ]
+
+    def _back(self, level: int) -> list[Callable[[int], int]]:
+        """Where lanes come from that go back: each exchange put the number of the row in place of a bit of a column's
+        number, and that bit in place of the row's."""
+        bits = list(range(self.levels + 1))
+        for bit in range(level, -1, -1):
+            bits[bit], bits[-1] = bits[-1], bits[bit]
+
+        def place(wanted: int) -> int:
+            return sum((wanted >> held & 1) << at for at, held in enumerate(bits))
+
+        return [place, lambda lane: place(self.width + lane)]
 
     def _leave(self, code: Code, to: Dim) -> None:
         """Columns one after another, a square at a time."""

@@ -24,7 +24,8 @@ needs_translate = pytest.mark.skipif(
 
 #: Bufferisation and linalg passes do nothing on the stage loops.
 TO_LLVM = """-llvm-request-c-wrappers -one-shot-bufferize=bufferize-function-boundaries -convert-linalg-to-loops
-  -convert-scf-to-cf -expand-strided-metadata -lower-affine -convert-math-to-llvm -convert-math-to-libm -arith-expand
+  -convert-scf-to-cf -convert-vector-to-llvm -expand-strided-metadata -lower-affine
+  -convert-math-to-llvm -convert-math-to-libm -arith-expand
   -convert-arith-to-llvm -finalize-memref-to-llvm -convert-func-to-llvm -convert-cf-to-llvm
   -reconcile-unrealized-casts""".split()
 
@@ -131,6 +132,46 @@ def test_merges_of_runs_become_loops_over_elements() -> None:
     assert "arith.cmpi slt" in text and "loop." not in text
 
 
+SHUFFLE = """
+func.func @f(%x: {info}, %y: {info}) {{
+  "loop.for"() ({{
+    %a = loop.load %x {{index = #tx.dims<"{at}">}} : {info} -> i32
+    %b = loop.load %x {{index = #tx.dims<"i + 4">}} : {info} -> i32
+    %c = arith.cmpi slt, %a, %b : i32
+    %d = arith.select %c, %b, %a : i32
+    %e = loop.shuffle %a, %d {{iv = "i", lanes = array<i64: 3, 6, 1, 4>}} : i32
+    loop.store {stored}, %y {{index = #tx.dims<"i">}} : i32, {info}
+    loop.yield
+  }}) {{iv = "i", lower = #tx.dim<"0">, upper = #tx.dim<"n - 4">, step = #tx.dim<"1">, vector = 4 : i64,
+       unroll = 1 : i64}} : () -> ()
+  func.return
+}}
+"""
+I32 = '!loop.buffer<"i32[n] by [1]">'
+
+
+@needs_translate
+def test_lanes_that_change_places_become_vectors(parse) -> None:
+    text = export(parse(SHUFFLE.format(info=I32, at="i", stored="%e")))
+    assert "vector.shuffle" in text
+    x, y = np.array([5, 1, 7, 3, 2, 9, 8, 0, 4, 6, 1, 1], np.int32), np.zeros(12, np.int32)
+    called(text, [Memref.of(x), Memref.of(y)])
+    assert y.tolist() == [3, 8, 1, 5, 0, 8, 9, 4, 0, 0, 0, 0]
+
+
+@pytest.mark.parametrize(
+    ("at", "stored", "error"),
+    [
+        ("2*i", "%e", "loop.load beside loop.shuffle has no exported form where lanes are no neighbours"),
+        ("i", "%k", "loop.store of what all lanes share has no exported form beside loop.shuffle"),
+    ],
+)
+def test_what_has_no_form_beside_a_shuffle_is_named(parse, at: str, stored: str, error: str) -> None:
+    text = SHUFFLE.format(info=I32, at=at, stored=stored).replace(") {\n", ") {\n  %k = arith.constant 1 : i32\n", 1)
+    with pytest.raises(ExportError, match=re.escape(error)):
+        export(parse(text))
+
+
 @needs_opt
 def test_slices_become_extract_slice() -> None:
     text = mlir_opt(exported(slices, [single(6, 7)], "fused"))
@@ -186,6 +227,14 @@ def test_upstream_computes_the_same(program, arrays) -> None:
     out = np.full(expected.shape, np.nan, np.float32)
     called(exported(program, arrays, "loops"), [*map(Memref.of, arrays), Memref.of(out)])
     np.testing.assert_allclose(out, expected, rtol=1e-4, atol=1e-4)
+
+
+@needs_translate
+def test_upstream_sorts_the_same() -> None:
+    x = np.random.default_rng(0).standard_normal((2, 700)).astype(np.float32)
+    out = np.full(x.shape, np.nan, np.float32)
+    called(exported(lambda x: np.sort(x), [x], "loops"), [Memref.of(x), Memref.of(out)])
+    np.testing.assert_array_equal(out, np.sort(x))
 
 
 def test_what_has_no_upstream_form_is_named() -> None:

@@ -16,7 +16,8 @@ from xdsl.ir import Operation, SSAValue
 
 from ...dialects.attributes import BufferType, DimAttr
 from ...dialects.dims import Dim, Sym
-from ...dialects.loop import AllocOp, ClockOp, ParallelOp, TileFoldOp
+from ...dialects.loop import AllocOp, ClockOp, ParallelOp, ShuffleOp, TileFoldOp
+from .cpu_shuffles import shuffle_lanes
 from .cpu_tiles import release_tiles, tile_fold
 from .function import FunctionWriter, buffer_info, symbols_of
 from .lanes import Reg
@@ -128,6 +129,8 @@ class CpuFunction(FunctionWriter):
             self.clock(op)
         elif isinstance(op, TileFoldOp):
             tile_fold(self, op)
+        elif isinstance(op, ShuffleOp):
+            shuffle_lanes(self, op)
         else:
             super().other(op)
 

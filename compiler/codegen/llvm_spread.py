@@ -1,8 +1,7 @@
 """Loads of neighbours in another order than that of lanes: rows of memory, from which shuffles take what lanes want.
 
-Repeated elements are read so, along an iterator that is divided by a number, and lanes that change places, along one
-some of whose bits are turned (``i ^ 3``).  Where a step of the loop is a multiple of the period, each lane of each copy
-has its place in a few rows, always the same, and nothing is divided or gathered.
+Repeated elements are read so, along an iterator that is divided by a number.  Where a step of the loop is a multiple of
+the period, each lane of each copy has its place in a few rows, always the same, and nothing is divided or gathered.
 """
 
 from __future__ import annotations

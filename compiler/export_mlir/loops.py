@@ -29,6 +29,7 @@ from ...dialects.loop import (
     StoreOp,
     WhileOp,
 )
+from .lanes import changes_places, export_vectors
 from .text import ExportError, Text, free_symbols
 
 __all__ = ["export_loops"]
@@ -171,7 +172,10 @@ class _Loops(Text):
                 self._free("thread")
 
     def loop(self, op: ForOp) -> None:
-        """Lanes are a schedule: upstream sees the plain loop."""
+        """Lanes are a schedule, where they do not change places: upstream sees the plain loop."""
+        if changes_places(op):
+            export_vectors(self, op, self._place)
+            return
         if op.until is not None:
             raise ExportError("a loop with 'until' has no upstream form: scf.for runs all its iterations")
         self.bind(op.block.args, [self.fresh() for _ in op.block.args])

@@ -133,11 +133,14 @@ class Text:
                 raise ExportError(f"{op.name} has no upstream form here")
 
     def _generic(self, op: Operation) -> str:
-        properties = ", ".join(f"{key} = {value}" for key, value in op.properties.items())
         operands = ", ".join(map(self.of, op.operands))
         types = ", ".join(str(v.type) for v in op.operands)
-        given = f" <{{{properties}}}>" if properties else ""
-        return f'"{op.name}"({operands}){given} : ({types}) -> {op.results[0].type}'
+        return f'"{op.name}"({operands}){self.properties(op)} : ({types}) -> {op.results[0].type}'
+
+    def properties(self, op: Operation) -> str:
+        """What follows the operands of an op in its generic form."""
+        given = ", ".join(f"{key} = {value}" for key, value in op.properties.items())
+        return f" <{{{given}}}>" if given else ""
 
     def _expand(self, op: CallOp) -> None:
         """A map op that upstream lacks: its body."""

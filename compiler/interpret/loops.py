@@ -28,6 +28,7 @@ from ...dialects.loop import (
     PartitionOp,
     ReduceOp,
     ScanOp,
+    ShuffleOp,
     TensorMapOp,
     TileFoldOp,
     WhileOp,
@@ -110,6 +111,8 @@ def _op(frame: Frame, op: Operation) -> None:
             _merge(frame, op)
         case PartitionOp():
             _partition(frame, op)
+        case ShuffleOp():
+            _shuffle(frame, op)
         case BarrierOp():
             pass  # every op here runs for all threads before the next op does
         case _:
@@ -381,6 +384,19 @@ def _partition(frame: Frame, op: PartitionOp) -> None:
         inner.store(op.target, (at,), value)
         low = low + np.sum(firsts, axis=0)
     frame.values[op.count] = low - start
+
+
+def _shuffle(frame: Frame, op: ShuffleOp) -> None:
+    """Along the axis of the iterator, whose iterations all run."""
+    at, lanes = frame.env[op.symbol], np.array(op.numbers)
+    count, width = len(at), len(lanes)
+    if count % width:
+        raise InterpretError(f"{count} iterations of {op.symbol} are no whole vectors of {width}")
+    number = np.arange(count)
+    from_lane = lanes[number % width]
+    place = number - number % width + from_lane % width
+    first, second = (np.take(np.broadcast_to(frame.values[v], frame.batch), place, -at.ndim) for v in op.operands)
+    frame.values[op.result] = np.where((from_lane < width).reshape(at.shape), first, second)
 
 
 def _running(frame: Frame) -> Any:

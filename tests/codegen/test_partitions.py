@@ -1,4 +1,4 @@
-"""Elements in two groups, and lanes that change places: as the interpreter has them, on any vectors."""
+"""Elements in two groups, as the interpreter has them, on any vectors."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from txc.compiler.codegen.llvm import emit_llvm
 from txc.compiler.codegen.machine import host_target, make_target
 from txc.compiler.interpret.loops import run as interpret
 
-from .harness import function, load, loop, parse, run, run_module, store
+from .harness import function, load, parse, run_module
 
 
 def partition(dtype: str, vector: int) -> str:
@@ -52,25 +52,3 @@ def test_both_groups(dtype: str, vector: int, cpu: str) -> None:
 def test_vectors_are_compressed() -> None:
     text = emit_llvm(parse(partition("i32", 16)), host_target())
     assert text.count("call void @llvm.masked.compressstore.v16i32") == 4
-
-
-def exchange(bits: int) -> str:
-    info = "f32[n] by [1]"
-    body = load("v", 0, info, f"8*r + (i ^ {bits})") + store("v", 1, info, "8*r + i")
-    return function([info, info], loop("r", "0", "n // 8", loop("i", "0", "8", body, 8)))
-
-
-@pytest.mark.parametrize("bits", [1, 3, 4, 7])
-def test_lanes_change_places_by_one_shuffle(bits: int) -> None:
-    x, y = np.arange(32, dtype=np.float32), np.zeros(32, np.float32)
-    run(exchange(bits), [x, y], [32])
-    np.testing.assert_array_equal(y, x[np.arange(32) ^ bits])
-    text = emit_llvm(parse(exchange(bits)), host_target())
-    assert "gather" not in text and text.count("shufflevector") == 1
-
-
-def test_lanes_of_other_vectors_are_found_one_by_one() -> None:
-    x, y = np.arange(32, dtype=np.float32), np.zeros(32, np.float32)
-    run(exchange(8), [x, y], [32])
-    np.testing.assert_array_equal(y[:8], x[8:16])
-    np.testing.assert_array_equal(y[8:16], x[16:24])

@@ -201,15 +201,3 @@ def test_periods(text: str, steps: int):
 
 def test_no_period_is_known_of_a_division_by_a_symbol():
     assert period(sym("i") // sym("m"), Sym("i")) == 1
-
-
-def test_turned_bits_that_a_multiple_does_not_have_are_known():
-    i = sym("i")
-    assert (i * 16 + 5) ^ 3 == i * 16 + 6
-    assert (i * 8 - 3) ^ 4 == i * 8 - 7
-    for unknown in ((i * 4 + 1) ^ 4, (i + 1) ^ 1):
-        assert unknown.const is None and len(unknown.terms) == 1
-    for value in range(-3, 4):
-        env = {next(iter(i.symbols())): value}
-        assert ((i * 8 - 3) ^ 4).evaluate(env) == (value * 8 - 3) ^ 4
-        assert ((i + 1) ^ 1).evaluate(env) == (value + 1) ^ 1

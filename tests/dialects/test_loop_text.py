@@ -87,7 +87,21 @@ func.func @f(%x: {RUNS}, %y: {RUNS}, %p: i32) {{
 """
 
 
-@pytest.mark.parametrize("text", [LOOPS, REDUCE, MERGE, PARTITION])
+SHUFFLE = f"""
+func.func @f(%x: {RUNS}) {{
+  "loop.for"() ({{
+    %a = loop.load %x {{index = #tx.dims<"i">}} : {RUNS} -> i32
+    %b = loop.shuffle %a, %a {{iv = "i", lanes = array<i64: 3, 2, 5, 0>}} : i32
+    loop.store %b, %x {{index = #tx.dims<"i">}} : i32, {RUNS}
+    loop.yield
+  }}) {{iv = "i", lower = #tx.dim<"0">, upper = #tx.dim<"n">, step = #tx.dim<"1">, vector = 4 : i64,
+       unroll = 1 : i64}} : () -> ()
+  func.return
+}}
+"""
+
+
+@pytest.mark.parametrize("text", [LOOPS, REDUCE, MERGE, PARTITION, SHUFFLE])
 def test_printed_text_reads_back_the_same(parse, text: str) -> None:
     printed = str(parse(text))
     assert str(parse(printed)) == printed
@@ -102,6 +116,9 @@ def replaced(text: str, old: str, new: str) -> str:
 @pytest.mark.parametrize(
     ("text", "error"),
     [
+        (replaced(SHUFFLE, "3, 2, 5, 0", "3, 2, 8, 0"), "'lanes' are numbers of lanes of two vectors of 4, not"),
+        (replaced(SHUFFLE, "3, 2, 5, 0", "1, 0"), "a loop over i with vectors of 2 is around a shuffle"),
+        (replaced(SHUFFLE, '{iv = "i", lanes', '{iv = "j", lanes'), "a loop over j with vectors of 4 is around"),
         (replaced(LOOPS, 'upper = #tx.dim<"m">', 'upper = #tx.dim<"j + 1">'), "mentions the loop's own iterator j"),
         (replaced(LOOPS, 'step = #tx.dim<"4">', 'step = #tx.dim<"-4">'), "'step' must be positive, not -4"),
         (replaced(LOOPS, 'kind = "cpu_thread"', 'kind = "cpu"'), "'kind' is one of cpu_thread, gpu_block, gpu_warp"),

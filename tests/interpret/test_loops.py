@@ -259,3 +259,22 @@ def test_partitions_keep_the_order_of_the_first_and_of_pairs_of_the_others(parse
     run(module, [x, y, counts], {})
     assert counts.tolist() == [2, 3]
     assert y.tolist() == [-2, -5, 3, 4, 1, -1, -2, -3, 5, 4]
+
+
+SHUFFLE = f"""
+        "loop.for"() ({{
+          %a = loop.load %x {{index = #tx.dims<"i">}} : {RUN} -> i32
+          %b = loop.shuffle %a, %a {{iv = "i", lanes = array<i64: 1, 2>}} : i32
+          loop.store %b, %y {{index = #tx.dims<"i">}} : i32, {RUN}
+          loop.yield
+        }}) {{iv = "i", lower = #tx.dim<"0">, upper = #tx.dim<"n">, step = #tx.dim<"1">, vector = 2 : i64,
+             unroll = 1 : i64}} : () -> ()"""
+
+
+def test_shuffles_take_lanes_of_their_group(parse) -> None:
+    module = parse(func(f"%x: {RUN}, %y: {RUN}", SHUFFLE))
+    y = np.zeros(6, np.int32)
+    run(module, [np.arange(6, dtype=np.int32), y], {})
+    assert y.tolist() == [1, 0, 3, 2, 5, 4]
+    with pytest.raises(InterpretError, match="5 iterations of i are no whole vectors of 2"):
+        run(module, [np.arange(5, dtype=np.int32), np.zeros(5, np.int32)], {})
