@@ -298,6 +298,11 @@ class Costs:
         """
         return int(self.machine.cache3) // 4
 
+    @property
+    def shared_lines(self) -> int:
+        """Lines of a row from which on it is worth to go past the caches although it shares those of its ends."""
+        return 8
+
     def ahead(self, streams: int) -> int:
         """How far in front of a loop lines are asked for, of each of so many streams: whole ones, four at least."""
         line = int(self.machine.line)
