@@ -111,6 +111,10 @@ for _bits, _sin, _cos in ((32, 2, 2), (64, 5, 5)):
     FITS[f"cos{_bits}"] = Fit(
         lambda z: (mp.cos(mp.sqrt(z)) - 1 + z / 2) / z**2, 1e-9, 0.6169, _cos, _bits, lambda z: z * z
     )
+# In f64, for results in f32.
+FITS["half-turn"] = Fit(odd_tail(mp.sin), 1e-9, 2.468, 3, 64, lambda z: z)
+FITS["tan-sin"] = Fit(odd_tail(mp.sin), 1e-9, 0.6169, 2, 64, lambda z: z)
+FITS["tan-cos"] = Fit(lambda z: (mp.cos(mp.sqrt(z)) - 1) / z, 1e-9, 0.6169, 3, 64, lambda z: z)
 for _bits, _degree in ((32, 4), (64, 11)):
     FITS[f"asin{_bits}"] = Fit(odd_tail(mp.asin), 1e-9, 0.2501, _degree, _bits, lambda z: z)
 for _bits, _degree in ((32, 4), (64, 11)):
@@ -128,6 +132,10 @@ FITS["pow64"] = Fit(
     64,
     lambda z: z * z,
 )
+FITS["pow-log"] = Fit(
+    lambda z: 2 * mp.atanh(mp.sqrt(z)) / mp.sqrt(z) / mp.log(2), 1e-9, 0.029438, 4, 64, lambda z: mp.mpf(1) / 3
+)
+FITS["pow-exp"] = Fit(lambda r: mp.mpf(2) ** r, -0.5, 0.5, 6, 64, lambda r: mp.mpf(2) ** -r)
 for _bits, _degree in ((32, 2), (64, 6)):
     # tanh(s) = s + s*z*p(z), z = s*s, on |s| <= 0.28.
     FITS[f"tanh{_bits}"] = Fit(odd_tail(mp.tanh), 1e-9, 0.0784, _degree, _bits, lambda z: z)

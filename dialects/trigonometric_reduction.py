@@ -2,7 +2,7 @@
 
 Up to 2**19 quarter turns pi/2 in three parts is enough (Cody and Waite).  Beyond, the bits of 2/pi that matter are
 picked from a string of 1280 by selects, without a table in memory, and multiplied with the significand in integers
-(Payne and Hanek).
+(Payne and Hanek).  The remainder of an f32 needs no second word, as no f32 is within 2**-29 of a quarter turn.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from .float_format import fast_two_sum, two_product, two_sum
 from .scalar import ScalarBuilder, Value
 from .types import DTYPES
 
-__all__ = ["LARGEST_REGULAR", "reduce_huge", "reduce_regular"]
+__all__ = ["LARGEST_REGULAR", "fold_f32", "quarter_turns_of_f32", "reduce_huge", "reduce_regular"]
 
 F64, I64, U64 = DTYPES["f64"], DTYPES["i64"], DTYPES["u64"]
 #: Above this, `reduce_huge`.
@@ -41,6 +41,41 @@ def reduce_regular(b: ScalarBuilder, x: Value) -> tuple[Value, Value, Value]:
     r, error = two_sum(first, n * -HALF_PI[1])
     high, low = fast_two_sum(r, b.fma(n, -HALF_PI[2], error))
     return b.bitcast(shifted, U64), high, low
+
+
+def quarter_turns_of_f32(b: ScalarBuilder, x: Value) -> tuple[Value, Value]:
+    """``(q, r)`` of an f64 that an f32 may be: u64 quarter turns modulo 4 in the low bits, and the rest."""
+    shifted = b.fma(x, TWO_OVER_PI, SHIFTER)
+    return b.bitcast(shifted, U64), _without_turns(b, x, shifted - SHIFTER, 1.0)
+
+
+def fold_f32(b: ScalarBuilder, x: Value, turned: bool) -> Value:
+    """An f64 within a quarter turn that has the sine of an f32, or its cosine where `turned`."""
+    wide = b.cast(x, F64)
+    # The nearest half turn; where turned one that is a quarter turn from a whole one.
+    shifted = b.fma(wide, 0.5 * TWO_OVER_PI, 0.5) + SHIFTER if turned else b.fma(wide, 0.5 * TWO_OVER_PI, SHIFTER)
+    n = shifted - SHIFTER
+    r = _without_turns(b, wide, n - 0.5 if turned else n, 2.0)
+    # The sine is odd, so each half turn changes the sign of the angle.
+    near = b.bitcast(b.bitcast(r, U64) ^ (b.bitcast(shifted, U64) << 63), F64)
+
+    def huge() -> Value:
+        q, r, _ = reduce_huge(b, wide)
+        q = q + 1 if turned else q
+        r = b.select((q & 1).differs(0), HALF_PI_WORD[0] - abs(r), r)
+        return b.bitcast(b.bitcast(r, U64) ^ ((q & 2) << 62), F64)
+
+    return b.rare(~(abs(x) < LARGEST_REGULAR), huge, near)
+
+
+def _without_turns(b: ScalarBuilder, x: Value, n: Value, unit: float) -> Value:
+    """What is left of an f32's value without n times so many quarter turns."""
+    if b.has_fma:
+        # The first is exact: a multiple of 2**-52 below 2.
+        return b.fma(n, -unit * HALF_PI_WORD[1], b.fma(n, -unit * HALF_PI_WORD[0], x))
+    for part in HALF_PI:
+        x = x - n * (unit * part)
+    return x
 
 
 def reduce_huge(b: ScalarBuilder, x: Value) -> tuple[Value, Value, Value]:

@@ -37,10 +37,10 @@ _LONGEST_COPIED = 256
 _LONGEST_KERNEL = 1024
 #: The operations that a loop takes besides those of its body.
 _LOOP = 16
-#: Operations that two ports do on vectors as long as a line while one of these is divided.
-_DIVIDED = 20
-#: Operations of a square root by an estimate and steps.
-_STEPS = 14
+#: Operations that two ports do on vectors as long as a line while one of these is divided; by bits of an element.
+_DIVIDED = {32: 20, 64: 32}
+#: Operations of a square root by an estimate and steps; by bits of an element.
+_STEPS = {32: 14, 64: 18}
 #: Femtoseconds of a nanosecond.
 _FEMTO = 1e6
 _ATTRIBUTE = "tx.machine"
@@ -190,21 +190,23 @@ class Costs:
         return int(self.machine.line) * 4
 
     def by_steps(self, work: Work, roots: int) -> Work:
-        """What a point takes when so many of its divisions are f32 roots found by steps; `work` where that is no less.
+        """What a point takes when so many of its divisions are roots found by steps; `work` where that is no less.
 
         For vectors as long as a line.
         """
-        moving = self.moving(work.bytes) * self.machine.arithmetic
-        steps = replace(work, arithmetic=work.arithmetic + _STEPS * roots, divisions=work.divisions - roots)
+        if work.bits not in _STEPS:
+            return work
+        moving = self.moving(work.bytes) / self.computing(1, work.bits)
+        steps = replace(work, arithmetic=work.arithmetic + _STEPS[work.bits] * roots, divisions=work.divisions - roots)
 
         def slowest(w: Work) -> float:
-            return max(w.arithmetic, _DIVIDED * w.divisions, moving)
+            return max(w.arithmetic, _DIVIDED[work.bits] * w.divisions, moving)
 
-        return steps if work.bits == 32 and slowest(steps) < slowest(work) else work
+        return steps if slowest(steps) < slowest(work) else work
 
-    def of_steps(self, roots: int) -> int:
-        """Operations that so many roots take by steps besides themselves."""
-        return (_STEPS - 1) * roots
+    def of_steps(self, bits: int) -> int:
+        """Operations that a root of so many bits takes by steps besides itself."""
+        return _STEPS[bits] - 1
 
     def waits_for_memory(self, work: Work) -> bool:
         """Whether a point waits for operands that no cache holds, rather than for arithmetic."""
@@ -295,6 +297,11 @@ class Costs:
         A quarter of the last cache, where both kinds of stores take the same time (`benchmarks/NOTES.md`).
         """
         return int(self.machine.cache3) // 4
+
+    @property
+    def shared_lines(self) -> int:
+        """Lines of a row from which on it is worth to go past the caches although it shares those of its ends."""
+        return 8
 
     def ahead(self, streams: int) -> int:
         """How far in front of a loop lines are asked for, of each of so many streams: whole ones, four at least."""

@@ -13,7 +13,7 @@ from xdsl.dialects.builtin import FloatAttr, IntegerAttr
 from xdsl.ir import Block, Operation, Region, SSAValue
 
 from ..dialects import kernel, loop
-from ..dialects.attributes import BufferInfo, BufferType, DimsAttr, dim_attr
+from ..dialects.attributes import BufferInfo, BufferType, DimsAttr, dim_attr, scalar_dtype
 from ..dialects.body_builder import BodyBuilder
 from ..dialects.dim_rules import constant_bound, expand_mods, linear_in, simplify
 from ..dialects.dims import Dim, Sym, dim, maximum, minimum, sym
@@ -153,7 +153,8 @@ class LoopWriter:
         """Copies of a nest's body, unrolled in the loop over `along`; what does not change there runs before it."""
         ops = _changing(nest, along)
         operations, chain = operations_and_chain(ops)
-        return self.costs.copies(operations + self.costs.of_steps(sum(BY_STEPS in op.attributes for op in ops)), chain)
+        by_steps = (scalar_dtype(op.results[0].type).bits for op in ops if BY_STEPS in op.attributes)
+        return self.costs.copies(operations + sum(map(self.costs.of_steps, by_steps)), chain)
 
     @contextmanager
     def only_where(self, excess: Dim) -> Iterator[None]:

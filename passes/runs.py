@@ -7,7 +7,7 @@ places of one need no division, and vectors go along memory.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from xdsl.ir import Block, Operation
@@ -29,9 +29,14 @@ class Runs:
     offset: Dim
 
     def loops(
-        self, writer: LoopWriter, point: Point, lower: Dim, upper: Dim, write: Callable[[Dim, Dim, Dim, Dim], Operation]
+        self,
+        writer: LoopWriter,
+        point: Point,
+        lower: Dim,
+        upper: Dim,
+        write: Callable[[Dim, Dim, Dim, Dim], Sequence[Operation]],
     ) -> Operation:
-        """A loop over the runs of a range; `write` gives the loop over a part of one.
+        """A loop over the runs of a range; `write` gives the loops over a part of one.
 
         It is called with the place in the run, where the iterator stands there, the part's first place, and its end.
         """
@@ -41,7 +46,7 @@ class Runs:
         before, writer.extents = writer.extents, {symbol: self.extent for symbol in place.symbols()}
         made = write(place, start + place, maximum(0, lower - start), minimum(self.extent, upper - start))
         writer.extents = before
-        inner.add_ops([made, loop.YieldOp()])
+        inner.add_ops([*made, loop.YieldOp()])
         return loop.ForOp(str(number), (lower + offset) // extent, (upper + offset + (extent - 1)) // extent, inner)
 
 

@@ -160,25 +160,38 @@ def schedule_map(
         body.add_op(loop.YieldOp())
         return body
 
-    def of_run(place: Dim, at: Dim, first: Dim, end: Dim) -> Operation:
-        body = written({**point, order[-1].symbols[-1]: at})
-        return loop.ForOp(str(place), first, end, body, vector=width, unroll=unroll)
+    def lines(
+        iterator: Dim, at: Dim, lower: Dim, upper: Dim, copies: int = unroll, at_line: bool = False
+    ) -> list[Operation]:
+        """A loop over a part of a row, and before it one up to the first whole line that goes past the caches.
+
+        `at` is where the row's iterator stands; `at_line` says that there is no part of a line before.
+        """
+        where = point if at is iterators[-1] else {**point, order[-1].symbols[-1]: at}
+        at_line = at_line or serial or width == 1
+        rest = dim(0) if at_line else _to_line(writer, nest, where, iterator, order[-1], lower, upper)
+        made: list[Operation] = []
+        for first, end, unrolled in ((lower, lower + rest, 1), (lower + rest, upper, copies)):
+            if end is not first:
+                made.append(loop.ForOp(str(iterator), first, end, written(where), vector=width, unroll=unrolled))
+        return made
 
     def along(lower: Dim, upper: Dim) -> list[Operation]:
         """The innermost loop, in up to three: where guards along it hold they are not asked."""
+        row = iterators[-1]
         if runs is not None:
-            return [runs.loops(writer, point, lower, upper, of_run)]
+            return [runs.loops(writer, point, lower, upper, lines)]
         inside = _inside(nest, order[-1], lower, upper)
         if inside is None:
-            return [loop.ForOp(str(iterators[-1]), lower, upper, written(), vector=width, unroll=unroll)]
+            return lines(row, row, lower, upper, at_line=len(order) == 1)
         first, last, writer.holds = inside
-        sure = loop.ForOp(str(iterators[-1]), first, last, written(), vector=width, unroll=lanes.unroll or 4)
+        sure = lines(row, row, first, last, lanes.unroll or 4)
         writer.holds = frozenset()
         before, after = (
             loop.ForOp(str(iterators[-1]), a, b, written(), vector=width, unroll=1)
             for a, b in ((lower, first), (last, upper))
         )
-        return [before, sure, after]
+        return [before, *sure, after]
 
     if len(order) == 1 and not serial:
         start, outer, chunk = writer.fresh(), Block(), -(-writer.chunk(nest) // step) * step
@@ -226,8 +239,28 @@ def _crossing(walks: Sequence[Access], order: Sequence[Group]) -> int | None:
     return max(range(len(scores)), key=scores.__getitem__) if any(scores) else None
 
 
+def _to_line(
+    writer: LoopWriter, nest: kernel.GenericOp, where: Point, iterator: Dim, along: Group, lower: Dim, upper: Dim
+) -> Dim:
+    """The elements from `lower` to the first whole line of a result's row, where the rows are to go past the caches.
+
+    Where rows are short the lines that they share are most of what there is: none.
+    """
+    info, costs = buffer_info(nest.outs[0]), writer.costs
+    if accesses(nest)[-1].step(along.symbols[-1]) is not dim(1) or not writer.may_stream(nest):
+        return dim(0)
+    excess = product(info.dims) * info.dtype.bytes - (costs.streaming_bytes - 1)
+    line = int(costs.machine.line) // info.dtype.bytes
+    address = info.address([e.substitute(where) for e in nest.maps_out()[0].exprs])
+    past = -address.substitute(dict.fromkeys(iterator.symbols(), lower)) % line
+    if past is dim(0) or (excess.const is not None and excess.const <= 0):
+        return dim(0)
+    long = maximum(0, upper - lower - costs.shared_lines * line)
+    return minimum(minimum(line - 1, past), minimum(maximum(0, excess), long))
+
+
 def _past_caches(writer: LoopWriter, nest: kernel.GenericOp, walks: list[Access], along: Group, width: int) -> Dim:
-    """Positive where the result of a transposition goes past the caches, and its vectors are aligned in every row."""
+    """Positive where the result of a transposition goes past the caches, and its rows are whole lines."""
     info = buffer_info(nest.outs[0])
     contiguous = (s := walks[-1].step(along.symbols[-1])) is not None and s.const == 1
     if not contiguous or width * info.dtype.bytes < LEAST_STREAMED or not writer.may_stream(nest):
@@ -235,7 +268,7 @@ def _past_caches(writer: LoopWriter, nest: kernel.GenericOp, walks: list[Access]
     excess = product(info.dims) * info.dtype.bytes - (writer.costs.streaming_bytes - 1)
     for stride in info.strides:
         if stride.const != 1:
-            excess = minimum(excess, dim(1) - stride % width)
+            excess = minimum(excess, dim(1) - stride % (int(writer.costs.machine.line) // info.dtype.bytes))
     return excess
 
 

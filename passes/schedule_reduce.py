@@ -304,12 +304,12 @@ def _fold_by_runs(
     width = lanes.width(max(kind.part.bytes * 8 for kind in kinds))
     unroll = lanes.unroll or writer.copies(nest, {runs.symbol})
 
-    def copy(place: Dim, at: Dim, first: Dim, end: Dim) -> loop.ForOp:
+    def copy(place: Dim, at: Dim, first: Dim, end: Dim) -> list[loop.ForOp]:
         body = Block()
         values = writer.body(nest, {**point, runs.symbol: at}, body)
         body.add_ops([loop.StoreOp(value, stage, [at - lower]) for value, stage in zip(values, stages)])
         body.add_op(loop.YieldOp())
-        return loop.ForOp(str(place), first, end, body, vector=width, unroll=unroll)
+        return [loop.ForOp(str(place), first, end, body, vector=width, unroll=unroll)]
 
     block.add_op(runs.loops(writer, point, lower, upper, copy))
     position, loads = writer.fresh(), Block()

@@ -8,8 +8,9 @@ in another way (`compiler/codegen/llvm_roots.py`).
 from __future__ import annotations
 
 from xdsl.dialects import math
-from xdsl.dialects.builtin import Float32Type, UnitAttr
+from xdsl.dialects.builtin import UnitAttr
 
+from ..dialects.attributes import scalar_dtype
 from ..dialects.kernel import GenericOp
 from .costs import Costs, Work
 
@@ -22,7 +23,9 @@ BY_STEPS = "by_steps"
 def mark_roots(nest: GenericOp, work: Work, costs: Costs) -> Work:
     """Mark the roots of a body where that is worth it; what a point takes then."""
     roots = [
-        op for op in nest.body.block.ops if isinstance(op, math.SqrtOp) and isinstance(op.result.type, Float32Type)
+        op
+        for op in nest.body.block.ops
+        if isinstance(op, math.SqrtOp) and scalar_dtype(op.result.type).bits == work.bits
     ]
     changed = costs.by_steps(work, len(roots))
     if changed is not work:

@@ -31,7 +31,7 @@ class Scope:
         self.prelude: list[Any] = []
         self.values: dict[Dim, str] = {}
         self.pointers: dict[tuple[str, str, Dim], str] = {}
-        self.streaming: dict[tuple[Dim, int, int], str] = {}
+        self.streaming: dict[tuple[Dim, int], str] = {}
         self.positive: dict[Dim, str] = {}
 
 

@@ -324,9 +324,10 @@ class LoopWriter(MemoryWriter):
         full = width * unroll
         masked = width > 1 and self.target.has_masks and self._maskable(op.block)
         depth = len(self.lanes)
-        if masked and unroll == 1 and (extent is None or extent % width) and self._worth_one_copy(op):
+        few = extent is None and (most := constant_bound(upper - lower)) is not None and most < 2 * width
+        if masked and unroll == 1 and (few or ((extent is None or extent % width) and self._worth_one_copy(op))):
             trips = None if extent is None else -(-extent // width)
-            self._under_mask(op, self.index(lower), Lane(symbol, width, 1, depth), trips, bound, whole_too=True)
+            self._under_mask(op, self.index(lower), Lane(symbol, width, 1, depth), trips, bound, whole_too=not few)
             return
         if extent is not None and not masked and extent < width:
             width = unroll = full = 1

@@ -16,15 +16,13 @@ from ...dialects.types import DTYPES, DType
 from .lanes import ComplexReg, Lane, Reg, copies, count_of, positions, union, width_of
 from .llvm_bounds import check_index
 from .llvm_spread import SpreadWriter
-from .llvm_streaming import alignment_of
+from .llvm_streaming import LINE, alignment_of
 from .shuffles import transposed
 from .writer import EmitError, llvm_type, vector_type
 
 __all__ = ["MemoryWriter", "storage_type"]
 
 BOOL, I64 = DTYPES["bool"], DTYPES["i64"]
-#: Bytes of the lines that are asked for.
-LINE = 64
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +40,7 @@ class Slot:
 
 @dataclass
 class _Rows:
-    """Whole rows of one store, not written yet: values and addresses; `streaming` as `_streaming` says."""
+    """Whole rows of one store, not written yet: values and addresses; `streaming` as `streaming` says."""
 
     streaming: str | None
     align: int

@@ -1,58 +1,66 @@
 """Square roots of vectors of AVX-512 that do not ask the divider.
 
-``vrsqrt14ps`` gives ``1/sqrt(x)`` to 14 bits, a step of Newton's (Goldschmidt's form, whose operations go side by
-side) to 24, and the residual ``x - g*g``, which is exact, the correctly rounded root.  That every significand has its
-root does not depend on the estimate's own bits, in which processors may differ (`benchmarks/NOTES.md`).  Where the
-residual might underflow, and for what has no root or is not finite, the divider is asked as always.
+``vrsqrt14`` gives ``1/sqrt(x)`` to 14 bits, each step of Newton's (Goldschmidt's form, whose operations go side by
+side) twice as many: one step for f32, two for f64.  The residual ``x - g*g`` of what comes out then gives the correctly
+rounded root: with ``h`` near ``1/(2*sqrt(x))``, ``g + (x - g*g)*h`` before it is rounded is nearer to the root than
+any root is to the middle between two floats, but for few significands, which `tests/codegen/test_roots.py` goes
+through.  That does not depend on the estimate's own bits, in which processors may differ.  Where the residual might
+underflow, and for what has no root or is not finite, the divider is asked as always.
 """
 
 from __future__ import annotations
 
-import struct
 from typing import TYPE_CHECKING
 
+from ...dialects.float_format import format_of
 from ...dialects.scalar import ScalarBuilder, Value
-from ...dialects.types import DTYPES
 from .lanes import Reg
+from .writer import llvm_type
 
 if TYPE_CHECKING:
     from .llvm_scalar import ScalarWriter
 
-__all__ = ["root_by_steps"]
+__all__ = ["root_by_steps", "stepped_root"]
 
-#: Elements of the vectors that have the estimate.
-_WIDTH = 16
-#: From here on nothing on the way underflows.
-_LEAST = 2.0**-96
+#: Bits of the vectors that have the estimate.
+_BITS = 512
+#: Steps that an estimate of 14 bits takes.
+_STEPS = {32: 1, 64: 2}
+#: The exponent of two from which on nothing on the way underflows.
+_LEAST = {32: -96, 64: -960}
 
 
 def root_by_steps(writer: ScalarWriter, x: Reg) -> Reg | None:
-    """The roots of f32s; None where the target or the vectors have no estimate."""
-    if x.width != _WIDTH or not writer.target.has("avx512f"):
+    """The roots of f32s or f64s; None where the target or the vectors have no estimate."""
+    if x.width * x.dtype.bits != _BITS or not writer.target.has("avx512f"):
         return None
     b, value = writer.builder, Value(writer.builder, x, x.dtype)
-    return b.rare(_is_apart(b, value), lambda: b.sqrt(value), _root(b, value, _estimate(writer, value))).ref
+    return b.rare(_is_apart(b, value), lambda: b.sqrt(value), stepped_root(b, value, _estimate(writer, value))).ref
 
 
 def _is_apart(b: ScalarBuilder, x: Value) -> Value:
-    """Below `_LEAST`, which negative numbers and zeros are, infinite, or NaN."""
-    least, infinity = (struct.unpack("<I", struct.pack("<f", v))[0] for v in (_LEAST, float("inf")))
-    bits = b.bitcast(x, DTYPES["u32"])
-    return bits - least >= infinity - least
+    """Below the least power of two, which negative numbers and zeros are, infinite, or NaN."""
+    form = format_of(x)
+    least, infinity = ((exponent + form.bias) << form.digits for exponent in (_LEAST[x.dtype.bits], form.bias + 1))
+    return b.bitcast(x, form.unsigned) - least >= infinity - least
 
 
-def _root(b: ScalarBuilder, x: Value, estimate: Value) -> Value:
+def stepped_root(b: ScalarBuilder, x: Value, estimate: Value) -> Value:
+    """The root of an ordinary number, of an estimate of its inverse within 2**-14."""
     root, half = x * estimate, estimate * 0.5
-    error = b.fma(-half, root, 0.5)
-    root, half = b.fma(root, error, root), b.fma(half, error, half)
+    for _ in range(_STEPS[x.dtype.bits]):
+        error = b.fma(-half, root, 0.5)
+        root, half = b.fma(root, error, root), b.fma(half, error, half)
     return b.fma(b.fma(-root, root, x), half, root)
 
 
 def _estimate(writer: ScalarWriter, x: Value) -> Value:
-    name, vector = "llvm.x86.avx512.rsqrt14.ps.512", f"<{_WIDTH} x float>"
-    writer.declare(name, vector, [vector, vector, "i16"])
+    width, bits = x.ref.width, x.dtype.bits
+    name, vector = f"llvm.x86.avx512.rsqrt14.p{'s' if bits == 32 else 'd'}.512", f"<{width} x {llvm_type(x.dtype)}>"
+    mask = f"i{width}"
+    writer.declare(name, vector, [vector, vector, mask])
 
     def one(_: int, register: str) -> str:
-        return writer.ins(f"call {vector} @{name}({vector} {register}, {vector} zeroinitializer, i16 -1)")
+        return writer.ins(f"call {vector} @{name}({vector} {register}, {vector} zeroinitializer, {mask} -1)")
 
     return Value(x.b, writer.apply((x.ref,), x.dtype, one), x.dtype)

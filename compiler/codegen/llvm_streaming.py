@@ -1,4 +1,8 @@
-"""Stores of whole vectors, past the caches where a buffer is too large for them and only written."""
+"""Stores of whole vectors, past the caches where a buffer is too large for them and only written.
+
+Only whole lines go that way: what is left of one that is written in part waits for memory, and a line of which some is
+in a cache is taken out of it first, which costs several times what it saves (`benchmarks/NOTES.md`).
+"""
 
 from __future__ import annotations
 
@@ -10,7 +14,10 @@ from ...dialects.dims import dim
 from ...dialects.loop import StoreOp
 from .llvm_scalar import ScalarWriter
 
-__all__ = ["StreamingWriter", "alignment_of"]
+__all__ = ["LINE", "StreamingWriter", "alignment_of"]
+
+#: Bytes of a line.
+LINE = 64
 
 
 def alignment_of(storage: str) -> int:
@@ -28,7 +35,10 @@ class StreamingWriter(ScalarWriter):
         self.streamed = False
 
     def store_whole(self, ty: str, rows: Sequence[tuple[str, str]], align: int, streaming: str | None) -> None:
-        """Whole vectors to their places; past the caches where `streaming` (`streaming`) and the places allow it."""
+        """Whole vectors to their places; past the caches where `streaming` (`streaming`) and the places allow it.
+
+        They do where each vector follows the one before, and all fill whole lines.
+        """
 
         def store(suffix: str) -> None:
             for value, pointer in rows:
@@ -37,15 +47,20 @@ class StreamingWriter(ScalarWriter):
         if streaming is None:
             store(f"align {align}")
             return
-        width, _, element = ty[1:-1].partition(" x ")
+        count, _, element = ty[1:-1].partition(" x ")
+        size = int(count) * alignment_of(element)
+        if len(rows) * size % LINE:
+            store(f"align {align}")
+            return
         low = "0"
-        for _, pointer in rows:
+        for k, (_, pointer) in enumerate(rows):
             address = self.ins(f"ptrtoint ptr {pointer} to i64")
-            low = address if low == "0" else self.ins(f"or i64 {low}, {address}")
+            start = self.ins(f"sub i64 {address}, {k * size}") if k else address
+            low = self.ins(f"or i64 {low}, {start}") if k else start
         past, usual, after = self.label("past"), self.label("usual"), self.label("stored")
         self.branch_if(self.ins(f"icmp eq i64 {self.ins(f'and i64 {low}, {streaming}')}, 0"), past, usual)
         self.start(past)
-        store(f"align {int(width) * alignment_of(element)}, !nontemporal !{{i32 1}}")
+        store(f"align {size}, !nontemporal !{{i32 1}}")
         self.streamed = True
         self.branch(after)
         self.start(usual)
@@ -54,7 +69,7 @@ class StreamingWriter(ScalarWriter):
         self.start(after)
 
     def streaming(self, op: StoreOp, info: BufferInfo, vector_bytes: int) -> str | None:
-        """The address bits that must be 0 for a store past the caches: those of its alignment, or all in small buffers.
+        """The address bits that must be 0 for stores past the caches: those within a line, or all in small buffers.
 
         None where the operation or the target has no such stores.
         """
@@ -64,11 +79,11 @@ class StreamingWriter(ScalarWriter):
         size = dim(info.dtype.bytes)
         for extent in info.dims:
             size = size * extent
-        aligned = str(vector_bytes - 1)
+        aligned = str(LINE - 1)
         if size.const is not None:
             return aligned if size.const >= least else None
         scope = self.scopes[self.depth(size)]
-        key = size, vector_bytes, least
+        key = size, least
         found = scope.streaming.get(key)
         if found is None:
             large = self.ins(f"icmp sge i64 {self.index(size)}, {least}", scope.prelude)

@@ -14,7 +14,7 @@ from fractions import Fraction
 import numpy as np
 
 from .. import complex_functions
-from ..float_format import fast_two_sum, format_of, short, two_sum
+from ..float_format import fast_two_sum, format_of, short
 from ..registry import INEXACT, Map, op
 from ..scalar import ScalarBuilder, Value
 from .exponential import ln2
@@ -87,8 +87,8 @@ def in_base(b: ScalarBuilder, p: Parts, inverse: tuple[float, float], log_two: t
     """``log(x) / log(base)``; `inverse` is ``1 / log(base)`` and `log_two` ``log2(base) ** -1``, each in two parts."""
     high = short(b, p.f - p.half)
     low = ((p.f - high) - p.half) + p.rest
-    top = p.k * log_two[0]
-    total, error = two_sum(top, high * inverse[0])
+    # A k that is not 0 makes the larger summand.
+    total, error = fast_two_sum(p.k * log_two[0], high * inverse[0])
     rest = b.fma(low, inverse[0], (low + high) * inverse[1])
     if log_two[1]:
         rest = b.fma(p.k, log_two[1], rest)

@@ -1,6 +1,8 @@
 """Powers: ``|x|**y = exp(y * log|x|)`` with the logarithm in two words, so that the error stays below one ulp.
 
-f32 is computed in f64, where one word is enough.  NumPy's special cases are set apart in a rare path.
+f32 is computed in f64, to base two, where one word and short polynomials are enough: ``y * log2|x|`` is below 150 for
+all results between 0 and infinity, so 2**-37 of the logarithm are 2**-30 of the result.  NumPy's special cases are set
+apart in a rare path.
 """
 
 from __future__ import annotations
@@ -11,12 +13,12 @@ from typing import Any
 import numpy as np
 
 from .. import complex_functions
-from ..float_format import fast_two_sum, power_of_two, two_product, two_sum
+from ..float_format import fast_two_sum, format_of, power_of_two, two_product
 from ..registry import Map, op
 from ..scalar import ScalarBuilder, Value
 from ..types import DTYPES
 from .exponential import exp_of, ln2, reduce, scale_twice
-from .logarithm import exponent_and_fraction, natural, parts_of
+from .logarithm import exponent_and_fraction
 
 F64 = DTYPES["f64"]
 #: ``(2*atanh(s)/s - 2 - 2*z/3) / z**2`` over ``z = s*s`` (`benchmarks/minimax.py`: ``pow64``).
@@ -25,6 +27,12 @@ TAIL = (
     0.22222222217789583, 0.28571428571443841, 0.3999999999999998,
 )  # fmt: skip
 TWO_THIRDS = (0.66666666666666663, 3.700743415417188e-17)
+#: ``2*log2(e)*atanh(s)/s`` over ``z = s*s``, and ``2**r`` for ``|r| <= 1/2``, for f32 (``pow-log`` and ``pow-exp``).
+LOG2 = (0.3407385519475524, 0.41167219346602707, 0.5770835953545309, 0.9617966732731426, 2.885390081790168)
+EXP2 = (
+    0.00015345492679793015, 0.0013399922457675378, 0.009618490151433106, 0.05550328804828271, 0.24022646880852247,
+    0.6931472057155033, 1.000000000553282,
+)  # fmt: skip
 
 
 def log_in_two_words(b: ScalarBuilder, x: Value) -> tuple[Value, Value]:
@@ -48,19 +56,27 @@ def log_in_two_words(b: ScalarBuilder, x: Value) -> tuple[Value, Value]:
     high, low = ln2(x)
     log_f, log_f_low = fast_two_sum(s + s, u)
     log_f_low = log_f_low + (s_low + s_low + u_low)
-    total, error = two_sum(k * high, log_f)
+    total, error = fast_two_sum(k * high, log_f)  # a k that is not 0 makes the larger one
     return fast_two_sum(total, error + b.fma(k, low, log_f_low))
 
 
-def positive_power(b: ScalarBuilder, x: Value, y: Value, two_words: bool) -> Value:
+def positive_power_of_f32(b: ScalarBuilder, x: Value, y: Value) -> Value:
+    """``x**y`` for f64 ``0 < x < inf`` and a finite `y` that are f32s, to be rounded to f32."""
+    k, f = exponent_and_fraction(b, x)
+    s = f / (f + 2.0)
+    product = y * b.fma(s, b.polynomial(s * s, LOG2), k)
+    # Beyond, f32 has 0 and infinity only.
+    bounded = b.maximum(b.constant(-200.0, F64), b.minimum(b.constant(200.0, F64), product))
+    shifter = format_of(x).shifter
+    shifted = bounded + shifter
+    return b.polynomial(bounded - (shifted - shifter), EXP2) * power_of_two(b, shifted)
+
+
+def positive_power(b: ScalarBuilder, x: Value, y: Value) -> Value:
     """``x**y`` for f64 ``0 < x < inf`` and a finite `y`."""
-    if two_words:
-        log, log_low = log_in_two_words(b, x)
-        product, product_low = two_product(b, y, log)
-        product_low = b.fma(y, log_low, product_low)
-    else:
-        log = natural(b, parts_of(b, x))
-        product, product_low = y * log, b.constant(0.0, F64)
+    log, log_low = log_in_two_words(b, x)
+    product, product_low = two_product(b, y, log)
+    product_low = b.fma(y, log_low, product_low)
     limit = 708.0
     inside = abs(product) < limit
     # Outside, low parts may have overflowed, and n would not be an integer any more.
@@ -130,8 +146,9 @@ class Pow(Map):
         if not x.dtype.is_float:
             return integer_power(b, x, y)
         wide_x, wide_y = b.cast(x, F64), b.cast(y, F64)
-        size = positive_power(b, abs(wide_x), wide_y, x.dtype is F64)
-        ordinary = (wide_x > 0.0) & (wide_x < np.inf) & (abs(wide_y) < np.inf)
+        power = positive_power if x.dtype is F64 else positive_power_of_f32
+        size = power(b, b.cast(abs(x), F64), wide_y)
+        ordinary = (x > 0.0) & (x < np.inf) & (abs(y) < np.inf)
         return b.cast(b.rare(~ordinary, lambda: edges(b, wide_x, wide_y, size), size), x.dtype)
 
     @classmethod

@@ -1,7 +1,8 @@
-"""Sine, cosine, tangent and their inverses.
+"""Sine, cosine, tangent and their inverses (`benchmarks/minimax.py`: ``sin``, ``cos``, ``asin``, ``atan``).
 
-f32 angles are reduced in f64 and their polynomials computed in f32
-(`benchmarks/minimax.py`: ``sin``, ``cos``, ``asin``, ``atan``).
+Those of f32 angles are computed in f64, where one short polynomial, without corrections, is exact enough, and rounded:
+on registers half as long that takes less than two polynomials and a remainder in two words (`half-turn`, ``tan-sin``,
+``tan-cos``).
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from .. import complex_functions
 from ..float_format import coefficients, format_of
 from ..registry import INEXACT, Map, op
 from ..scalar import ScalarBuilder, Value
-from ..trigonometric_reduction import LARGEST_REGULAR, reduce_huge, reduce_regular
+from ..trigonometric_reduction import LARGEST_REGULAR, fold_f32, quarter_turns_of_f32, reduce_huge, reduce_regular
 from ..types import DTYPES
 
 F64, U64 = DTYPES["f64"], DTYPES["u64"]
@@ -31,6 +32,10 @@ COS64 = (
     -1.1359933037535411e-11, 2.087572926461278e-09, -2.7557314400955606e-07, 2.4801587289671425e-05,
     -0.0013888888888874474, 0.041666666666666602,
 )  # fmt: skip
+#: ``sin(x)/x - 1`` over ``x*x`` in f64 for an f32 result, for ``|x| <= pi/2``, and up to pi/4 with ``cos(x) - 1``.
+HALF_TURN = (2.6089369797969188e-06, -0.00019811118676966375, 0.008333088319677833, -0.1666666047364823)
+TAN_SIN = (-0.00019517356015621225, 0.00833217847434941, -0.16666654947064777)
+TAN_COS = (2.439045947209223e-05, -0.0013886764612254653, 0.041666623376965035, -0.4999999972582756)
 #: ``(asin(x) - x) / x**3`` for ``x*x <= 1/4``; ``(atan(x) - x) / x**3`` for ``x <= tan(pi/8)``.
 ASIN32 = (0.0422193259, 0.0241484977, 0.045476567, 0.0749524981, 0.166667536)
 ASIN64 = (
@@ -45,6 +50,8 @@ ATAN64 = (
     0.19999999999997095, -0.33333333333333326,
 )  # fmt: skip
 
+#: Below this an f64 is its own sine and tangent.
+TINY = 2.0**-27
 #: What a function makes of the quarter turns, the sine and the cosine of the remainder.
 Combine = Callable[[ScalarBuilder, Value, Value, Value], Value]
 
@@ -63,17 +70,32 @@ def cosine(b: ScalarBuilder, high: Value, low: Value) -> Value:
 
 
 def of_angle(b: ScalarBuilder, x: Value, combine: Combine) -> Value:
-    """`combine` of the reduced angle, by the short way or, where lanes need it, the long one."""
-    wide = b.cast(x, F64)
+    """`combine` of the reduced f64, by the short way or, where lanes need it, the long one."""
 
     def finish(q: Value, high: Value, low: Value) -> Value:
-        if x.dtype is not F64:
-            narrow = b.cast(high, x.dtype)
-            high, low = narrow, b.cast(high - b.cast(narrow, F64), x.dtype)
         return combine(b, q, sine(b, high, low), cosine(b, high, low))
 
-    regular = abs(wide) < LARGEST_REGULAR
-    return b.rare(~regular, lambda: finish(*reduce_huge(b, wide)), finish(*reduce_regular(b, wide)))
+    regular = abs(x) < LARGEST_REGULAR
+    return b.rare(~regular, lambda: finish(*reduce_huge(b, x)), finish(*reduce_regular(b, x)))
+
+
+def sine_of_f32(b: ScalarBuilder, x: Value, turned: bool = False) -> Value:
+    """The sine of an f32, or its cosine."""
+    r = fold_f32(b, x, turned)
+    return b.cast(r * b.polynomial(r * r, (*HALF_TURN, 1.0)), x.dtype)
+
+
+def tangent_of_f32(b: ScalarBuilder, x: Value) -> Value:
+    """The tangent of an f32: sine and cosine of what is left of it, rounded and divided."""
+    wide = b.cast(x, F64)
+
+    def finish(q: Value, r: Value) -> Value:
+        z, odd = r * r, (q & 1).differs(0)
+        s, c = r * b.polynomial(z, (*TAN_SIN, 1.0)), b.polynomial(z, (*TAN_COS, 1.0))
+        return b.cast(b.select(odd, -c, s), x.dtype) / b.cast(b.select(odd, s, c), x.dtype)
+
+    near = finish(*quarter_turns_of_f32(b, wide))
+    return b.rare(~(abs(x) < LARGEST_REGULAR), lambda: finish(*reduce_huge(b, wide)[:2]), near)
 
 
 def signed(b: ScalarBuilder, q: Value, r: Value) -> Value:
@@ -100,8 +122,9 @@ class Sin(Map):
             return signed(b, q, b.select((q & 1).differs(0), c, s))
 
         (x,) = xs
-        tiny = abs(x) < 2.0 ** (-format_of(x).digits // 2 - 1)
-        return b.select(tiny, x, of_angle(b, x, combine))
+        if x.dtype is not F64:
+            return sine_of_f32(b, x)
+        return b.select(abs(x) < TINY, x, of_angle(b, x, combine))
 
     @classmethod
     def complex_scalar(cls, b: ScalarBuilder, *xs: Value) -> Value:
@@ -125,7 +148,8 @@ class Cos(Map):
         def combine(b: ScalarBuilder, q: Value, s: Value, c: Value) -> Value:
             return signed(b, q + 1, b.select((q & 1).differs(0), s, c))
 
-        return of_angle(b, xs[0], combine)
+        (x,) = xs
+        return of_angle(b, x, combine) if x.dtype is F64 else sine_of_f32(b, x, turned=True)
 
     @classmethod
     def complex_scalar(cls, b: ScalarBuilder, *xs: Value) -> Value:
@@ -152,8 +176,9 @@ class Tan(Map):
             return b.select(odd, -c, s) / b.select(odd, s, c)
 
         (x,) = xs
-        tiny = abs(x) < 2.0 ** (-format_of(x).digits // 2 - 1)
-        return b.select(tiny, x, of_angle(b, x, combine))
+        if x.dtype is not F64:
+            return tangent_of_f32(b, x)
+        return b.select(abs(x) < TINY, x, of_angle(b, x, combine))
 
     @classmethod
     def complex_scalar(cls, b: ScalarBuilder, *xs: Value) -> Value:

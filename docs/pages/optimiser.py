@@ -178,7 +178,8 @@ SECTIONS = (
         """
         One long dim is cut into pieces that take as long as handing one to another thread, whole vectors of the
         widest element run along it, and short bodies are unrolled four times (`vector`, `unroll`). A call with
-        less work than one piece stays on its thread (`passes/work.py`).
+        less work than one piece stays on its thread (`passes/work.py`). Of a large result only whole lines go past
+        the caches; a row that begins within one has a loop up to the next before its own.
         """,
         """
         def f(x: f32[n], y: f32[n]) -> f32[n]:
@@ -200,8 +201,8 @@ SECTIONS = (
         """
         What is contiguous along one dim and strided along the other is walked in tiles that the first cache
         holds, so many rows side by side (`unroll`) that the emitter transposes them in registers. That writes lines
-        in pieces, which must not go past the caches: a result that is to, and whose rows are aligned, goes through
-        a tile of the thread's own, from which whole lines are stored.
+        in pieces, which must not go past the caches: a result that is to, and whose rows are whole lines, goes
+        through a tile of the thread's own, from which these are stored.
         """,
         """
         def f(x: f32[n, m], y: f32[m, n]) -> f32[m, n]:

@@ -19,7 +19,8 @@
 // CHECK-NEXT: loop.for
 // CHECK-NEXT: loop.for
 // CHECK: loop.load %x {index = #tx.dims<"i0, i1, i2">}
-// CHECK: lower = #tx.dim<"0">, upper = #tx.dim<"m">
+// CHECK: loop.load %x {index = #tx.dims<"i0, i1, i2">}
+// CHECK: upper = #tx.dim<"m">
 // CHECK: lower = #tx.dim<"[[ROW]]">, upper = #tx.dim<"min([[SIZE]] + [[ROW]], n)">
 // CHECK: lower = #tx.dim<"[[IMAGE]]">, upper = #tx.dim<"min([[IMAGE]] + 1, b)">
 // CHECK: iv = "[[TASK]]", lower = #tx.dim<"0">, upper = #tx.dim<"[[PIECES]]*b">

@@ -61,3 +61,43 @@ kernel.yield %b : f32 }, {  }, {  }) {extents = #tx.dims<"n">,
 parallel = 1 : i64, post = 0 : i64, in_maps = [#tx.map<"(d0: n) -> (d0)">], out_maps = [#tx.map<"(d0: n) -> (d0)">],
 operandSegmentSizes = array<i32: 1, 1>} : (!loop.buffer<"f32[n] by [1]">, !loop.buffer<"f32[n] by [1]">) -> ()
 func.return }
+
+// Rows that are no whole lines share one: up to the first whole line of each they have a loop of their own.
+// CHECK: @rows
+// CHECK: lower = #tx.dim<"0">, upper = #tx.dim<"[[START:min[^"]*]]">, step = #tx.dim<"1">, vector = 8 : i64, unroll = 1 : i64
+// CHECK: lower = #tx.dim<"[[START]]">, upper = #tx.dim<"m">, step = #tx.dim<"1">, vector = 8 : i64, unroll = 4 : i64
+func.func @rows(%x: !loop.buffer<"f32[m] by [1]">, %y: !loop.buffer<"f32[n, m] by [m, 1]">) attributes {tx.symbols = #tx.dims<"n, m">, tx.arena = #tx.dim<"0">,
+tx.thread_arena = #tx.dim<"0">} {
+
+"kernel.generic"(%x, %y) ({ ^bb0(%a: f32):
+kernel.yield %a : f32 }, {  }, {  }) {extents = #tx.dims<"n, m">,
+parallel = 2 : i64, post = 0 : i64, in_maps = [#tx.map<"(d0: n, d1: m) -> (d1)">], out_maps = [#tx.map<"(d0: n, d1: m) -> (d0, d1)">],
+operandSegmentSizes = array<i32: 1, 1>} : (!loop.buffer<"f32[m] by [1]">, !loop.buffer<"f32[n, m] by [m, 1]">) -> ()
+func.return }
+
+// Rows of whole lines have none, nor have results that a cache holds.
+// CHECK: @lines
+// CHECK-COUNT-1: loop.load
+// CHECK-NOT: loop.load
+// CHECK: return
+func.func @lines(%x: !loop.buffer<"f32[1600] by [1]">, %y: !loop.buffer<"f32[n, 1600] by [1600, 1]">) attributes {tx.symbols = #tx.dims<"n">, tx.arena = #tx.dim<"0">,
+tx.thread_arena = #tx.dim<"0">} {
+
+"kernel.generic"(%x, %y) ({ ^bb0(%a: f32):
+kernel.yield %a : f32 }, {  }, {  }) {extents = #tx.dims<"n, 1600">,
+parallel = 2 : i64, post = 0 : i64, in_maps = [#tx.map<"(d0: n, d1: 1600) -> (d1)">], out_maps = [#tx.map<"(d0: n, d1: 1600) -> (d0, d1)">],
+operandSegmentSizes = array<i32: 1, 1>} : (!loop.buffer<"f32[1600] by [1]">, !loop.buffer<"f32[n, 1600] by [1600, 1]">) -> ()
+func.return }
+
+// CHECK: @held
+// CHECK-COUNT-1: loop.load
+// CHECK-NOT: loop.load
+// CHECK: return
+func.func @held(%x: !loop.buffer<"f32[1500] by [1]">, %y: !loop.buffer<"f32[100, 1500] by [1500, 1]">) attributes {tx.symbols = #tx.dims<"">, tx.arena = #tx.dim<"0">,
+tx.thread_arena = #tx.dim<"0">} {
+
+"kernel.generic"(%x, %y) ({ ^bb0(%a: f32):
+kernel.yield %a : f32 }, {  }, {  }) {extents = #tx.dims<"100, 1500">,
+parallel = 2 : i64, post = 0 : i64, in_maps = [#tx.map<"(d0: 100, d1: 1500) -> (d1)">], out_maps = [#tx.map<"(d0: 100, d1: 1500) -> (d0, d1)">],
+operandSegmentSizes = array<i32: 1, 1>} : (!loop.buffer<"f32[1500] by [1]">, !loop.buffer<"f32[100, 1500] by [1500, 1]">) -> ()
+func.return }

@@ -2,10 +2,10 @@
 
 // A transposition runs in square tiles: lanes along the stores; as many rows side by side as lanes, for the emitter to
 // transpose in registers.  That stores pieces of lines, so what goes past the caches is staged in a tile of a thread's
-// own and copied from there in whole lines, if its rows are aligned.
+// own and copied from there in whole lines, if its rows are.
 
 // CHECK-LABEL: @light
-// CHECK: loop.index {expr = #tx.dim<"min(-(m % 8) + 1, 4*m*n - 8388607)">}
+// CHECK: loop.index {expr = #tx.dim<"min(-(m % 16) + 1, 4*m*n - 8388607)">}
 // CHECK: "loop.if"
 // CHECK: %[[TILE:[0-9]+]] = loop.alloc {scope = "thread"{{.*}}"f32[64, 64] by [64, 1]"
 // CHECK: loop.load %x {index = #tx.dims<"i1, i0">}
@@ -60,7 +60,7 @@ parallel = 2 : i64, post = 0 : i64, in_maps = [#tx.map<"(d0: 200, d1: 300) -> (d
 operandSegmentSizes = array<i32: 1, 1>} : (!loop.buffer<"f32[300, 200] by [200, 1]">, !loop.buffer<"f32[200, 300] by [300, 1]">) -> ()
 func.return }
 
-// these are past the caches, but their rows are not aligned,
+// these are past the caches, but their rows are no whole lines,
 // CHECK-LABEL: @odd
 // CHECK-NOT: loop.alloc
 // CHECK-NOT: streaming

@@ -123,6 +123,30 @@ def test_half_width_floats_are_rounded_once_from_f32(name: str):
 
 
 @pytest.mark.parametrize("has_fma", [True, False], ids=["fma", "no-fma"])
+@pytest.mark.parametrize(("name", "most"), [("sin", 0.625), ("cos", 0.625), ("tan", 2.0)])
+def test_waves_of_f32_by_short_polynomials(name: str, most: float, has_fma: bool):
+    """Of all exponents, and next to the zeros and poles, where f64's own functions are exact enough to compare with."""
+    spread = np.arange(0, 0x7F800000, 7919, dtype=np.uint32).view(np.float32)
+    zeros = (np.arange(1, 2**18) * (np.pi / 2)).astype(np.float32)
+    x = np.concatenate([spread, zeros, np.nextafter(zeros, np.float32(0)), -spread])
+    exact = map_op(name).numpy(x.astype(float))
+    got = run(name, x, has_fma=has_fma)
+    assert (np.abs(got - exact) / np.spacing(np.abs(exact).astype(np.float32))).max() < most
+    assert np.array_equal(np.signbit(got[-len(spread) :]), np.signbit(got[: len(spread)]) ^ (name != "cos"))
+
+
+@pytest.mark.parametrize("has_fma", [True, False], ids=["fma", "no-fma"])
+def test_powers_of_f32_are_nearly_rounded(has_fma: bool):
+    rng = np.random.default_rng(2)
+    x = np.concatenate([np.exp(rng.uniform(-103, 88, 20000)), 1 + rng.normal(size=20000) * 1e-5]).astype(np.float32)
+    x = x[(x != 1) & (x > 0)]
+    y = (rng.uniform(-125, 127, x.size) / np.log2(x.astype(float))).astype(np.float32)
+    exact = np.power(x.astype(np.longdouble), y.astype(np.longdouble))
+    errors = np.abs(run("pow", x, y, has_fma=has_fma) - exact) / np.spacing(exact.astype(np.float32))
+    assert errors.max() < 0.54
+
+
+@pytest.mark.parametrize("has_fma", [True, False], ids=["fma", "no-fma"])
 def test_cube_roots_are_nearly_rounded_over_three_binades(has_fma: bool):
     for first in (0, 63 << 23, 127 << 23, 252 << 23):
         x = np.arange(first, first + (3 << 23), 97, dtype=np.uint32).view(np.float32)

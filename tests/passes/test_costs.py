@@ -127,7 +127,14 @@ def test_roots_go_by_steps_where_the_divider_is_what_takes_longest():
     assert costs.by_steps(waits, 1) == Work(arithmetic=22, divisions=1, bytes=12)
     assert costs.vector_bits(costs.by_steps(waits, 1), 512) == 512
     assert costs.by_steps(waits, 0) is waits
-    for other in (Work(arithmetic=150, divisions=3, bytes=16), Work(8, 2, 60), Work(8, 2, 24, bits=64)):
+    doubles = Work(arithmetic=8, divisions=2, bytes=24, bits=64)
+    assert costs.by_steps(doubles, 1) == Work(arithmetic=26, divisions=1, bytes=24, bits=64)
+    for other in (
+        Work(arithmetic=150, divisions=3, bytes=16),
+        Work(8, 2, 60),
+        Work(8, 2, 160, bits=64),
+        Work(8, 2, 6, bits=16),
+    ):
         assert costs.by_steps(other, 1) is other
 
 
