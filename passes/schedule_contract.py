@@ -153,17 +153,20 @@ class Contraction(ContractionOperands):
         """How many groups of panels by how many parts of the rows the tasks of `_by_columns` are.
 
         No more panels than a worker has memory for, and as many tasks for each thread.  Each part of the rows packs
-        again, so threads share panels, unless some would have fewer of them than that costs.
+        again, so threads share panels, unless some would have fewer of them than that costs.  What is known to be worth
+        no second thread asks for none.
         """
         fewest = (self.panels + (self.panels_held - 1)) // self.panels_held
-        if self.alone:
+        piece = self.writer.grain(self.m * self.n * maximum(1, self.k), self.nest).const
+        if self.alone or (piece is not None and piece > 1):
             return bound(self.writer, block, fewest), dim(1)
         threads = threads_of(self.writer, block)
         # Rows that threads must share where there are fewer panels, and threads beside each other then.
         least = bound(self.writer, block, (threads + (self.panels - 1)) // maximum(1, self.panels))
         across = bound(self.writer, block, (threads + (least - 1)) // least)
-        by_columns = ((self.panels + (across - 1)) // across) * ((self.m + (least - 1)) // least + PACKED_ROWS)
-        by_rows = self.panels * ((self.m + (threads - 1)) // threads + PACKED_ROWS)
+        # What all threads together take, in rows of a panel, with those that wait for the last one.
+        by_columns = (self.panels + (across - 1)) // across * across * (self.m + PACKED_ROWS * least)
+        by_rows = self.panels * (self.m + PACKED_ROWS * threads)
         rows = bound(self.writer, block, minimum(1, maximum(0, by_columns - by_rows)))
         parts = bound(self.writer, block, maximum(1, minimum(tiles, least + rows * (threads - least))))
         even = bound(self.writer, block, across + rows * (1 - across))
