@@ -222,8 +222,8 @@ def test_tasks_of_a_contraction_follow_from_threads(m: int, n: int, threads: int
     values: dict[Sym, int] = {}
     for op in body.ops:
         if isinstance(op, BindOp):
-            made_of = op.value.owner
-            values[Sym(op.symbol.data)] = made_of.expr.data.evaluate(values) if isinstance(made_of, IndexOp) else threads
+            of = op.value.owner
+            values[Sym(op.symbol.data)] = of.expr.data.evaluate(values) if isinstance(of, IndexOp) else threads
     (multiply,) = (op for op in body.ops if isinstance(op, ParallelOp))
     assert multiply.upper.data.evaluate(values) == tasks
 
