@@ -51,13 +51,14 @@ from .loop_partition import PartitionOp
 from .loop_prefetch import PrefetchOp
 from .loop_shuffle import ShuffleOp
 from .loop_tensor_map import TensorMapOp
+from .loop_threads import ThreadsOp
 from .loop_tile import TileFoldOp
 from .order import Order
 
 __all__ = [
     "LOOP", "AllocOp", "AsyncCopyOp", "BarrierOp", "BindOp", "BufferInfo", "BulkCopyOp", "ClockOp", "ForOp", "IfOp",
     "IndexOp", "LoadOp", "MatrixFoldOp", "MergeOp", "ParallelOp", "PartitionOp", "PrefetchOp", "ReduceOp", "ScanOp",
-    "ShuffleOp", "StoreOp", "TensorMapOp", "TileFoldOp", "WhileOp", "YieldOp",
+    "ShuffleOp", "StoreOp", "TensorMapOp", "ThreadsOp", "TileFoldOp", "WhileOp", "YieldOp",
 ]  # fmt: skip
 
 
@@ -526,8 +527,8 @@ LOOP = Dialect(
     "loop",
     [
         AllocOp, AsyncCopyOp, BarrierOp, BindOp, BulkCopyOp, ClockOp, ForOp, IfOp, IndexOp, LoadOp, MatrixFoldOp,
-        MergeOp, ParallelOp, PartitionOp, PrefetchOp, ReduceOp, ScanOp, ShuffleOp, StoreOp, TensorMapOp, TileFoldOp,
-        WhileOp, YieldOp,
+        MergeOp, ParallelOp, PartitionOp, PrefetchOp, ReduceOp, ScanOp, ShuffleOp, StoreOp, TensorMapOp, ThreadsOp,
+        TileFoldOp, WhileOp, YieldOp,
     ],
     [BufferType, TensorMapType],
 )  # fmt: skip

@@ -1,10 +1,11 @@
 """The operands of a contraction: where they lie, and how they are packed for tiles of sums in registers.
 
-Panels of ``lanes * vectors`` columns of the right operand are packed side by side, for several blocks of K (any
-transpose, view or map of it is absorbed there).  The left operand is read in place where its rows are contiguous along
-K; else each thread packs its rows into tiles of its own memory: by vectors along K where all that it is computed from
-lies so (the quotients of a softmax), by vectors across rows (a transposed operand), run by run where they are
-contiguous in runs (what lies under a row of a window).
+Panels of ``lanes * vectors`` columns of the right operand are packed side by side (any transpose, view or map of it is
+absorbed there): a block of K of some of them in a worker's own memory, or several blocks of all in memory that threads
+share.  The left operand is read in place where its rows are contiguous along K; else each thread packs its rows into
+tiles of its own memory: by vectors along K where all that it is computed from lies so (the quotients of a softmax), by
+vectors across rows (a transposed operand), run by run where they are contiguous in runs (what lies under a row of a
+window).
 """
 
 from __future__ import annotations
@@ -25,6 +26,8 @@ __all__ = ["ContractionOperands"]
 
 #: So many panels are packed side by side, a quarter where there are few: threads have something to share.
 PANELS_PACKED = 16
+#: What panels of a worker's own take of the second cache; the rest is for rows of the other operand and for sums.
+HELD = 0.75
 #: Lines at the same place of their pages that the first cache holds.
 WAYS = 8
 #: Elements of K in a block where the order leaves it free.
@@ -68,6 +71,8 @@ class ContractionOperands:
         across = self.depth * self.rows_stored * state.bits // 8
         self.row_tiles = max(1, int(writer.costs.machine.cache2) // 2 // across)
         self.panels = (self.n + (self.panel - 1)) // self.panel
+        panel = self.depth * self.panel * state.bits // 8
+        self.panels_held = max(1, int(writer.costs.machine.cache2 * HELD) // panel)
         self.run = self._run()
 
     def shared(
@@ -108,31 +113,50 @@ class ContractionOperands:
     def _pack(self, block: Block, packed: SSAValue, first: Dim, last: Dim) -> None:
         """``packed[b - first, p, kk, j] = right[p * panel + j, b * depth + kk]`` for the blocks `first` to `last`.
 
-        Threads share the blocks, and in them groups of panels, several at once, so that a row of the right operand is
-        read in pieces of more than a cache line.  Where it is contiguous along K instead, as many places of K side by
-        side as lanes, to be transposed in registers.
+        Threads share the blocks, and in them groups of panels.
         """
-        task, panel, kk, j = (self.writer.fresh() for _ in range(4))
+        task, outer = self.writer.fresh(), Block()
         beside = minimum(PANELS_PACKED, maximum(1, (self.panels + 3) // 4))
         groups = bound(self.writer, block, (self.panels + (beside - 1)) // beside)
-        outer, body = Block(), Block()
         number = bound(self.writer, outer, first + task // groups)
         group = bound(self.writer, outer, task % groups * beside)
+        panels = group, minimum(self.panels, group + beside)
+        self._pack_panels(outer, packed, (number - first, dim(0)), number, panels)
+        outer.add_op(loop.YieldOp())
+        block.add_op(self.shared(task, (last - first) * groups, outer))
+
+    def _pack_own(self, block: Block, number: Dim, panels: tuple[Dim, Dim]) -> SSAValue:
+        """Panels from a first to a last one of the block `number` of K, in the worker's own memory."""
+        dims = (dim(1), minimum(self.panels, self.panels_held), minimum(self.k, self.depth), dim(self.panel))
+        packed = self.writer.allocate(block, BufferInfo(scalar_dtype(self.state), dims, packed_strides(dims)), "thread")
+        self._pack_panels(block, packed, (dim(0), panels[0]), number, panels)
+        return packed
+
+    def _pack_panels(
+        self, block: Block, packed: SSAValue, place: tuple[Dim, Dim], number: Dim, panels: tuple[Dim, Dim]
+    ) -> None:
+        """``packed[at, p - origin, kk, j] = right[p * panel + j, number * depth + kk]`` for `panels`, first to last.
+
+        Several panels at once, so that a row of the right operand is read in pieces of more than a cache line.  Where
+        it is contiguous along K instead, as many places of K side by side as lanes, to be transposed in registers.
+        `place` is `at` and `origin`.
+        """
+        panel, kk, j = (self.writer.fresh() for _ in range(3))
+        body, (at, origin) = Block(), place
         point = self._point(dim(0), panel * self.panel + j, number * self.depth + kk)
         value = self.writer.factor(self.nest, self.factors.values[1], point, body)
-        body.add_ops([loop.StoreOp(value, packed, [number - first, panel, kk, j]), loop.YieldOp()])
+        body.add_ops([loop.StoreOp(value, packed, [at, panel - origin, kk, j]), loop.YieldOp()])
         columns = minimum(self.n - panel * self.panel, self.panel)
         depth = minimum(self.k - number * self.depth, self.depth)
         across = self._contiguous_along_k(1)
         made = loop.ForOp(str(j), 0, columns, body, vector=self.width, unroll=1 if across else self.copies)
-        panels = (panel, group, minimum(self.panels, group + beside), 1)
+        side_by_side = (panel, *panels, 1)
         depths = (kk, dim(0), depth, self.width if across else 1)
-        for iterator, lower, upper, unroll in (depths, panels) if across else (panels, depths):
+        for iterator, lower, upper, unroll in (depths, side_by_side) if across else (side_by_side, depths):
             inner = Block()
             inner.add_ops([made, loop.YieldOp()])
             made = loop.ForOp(str(iterator), lower, upper, inner, unroll=unroll)
-        outer.add_ops([made, loop.YieldOp()])
-        block.add_op(self.shared(task, (last - first) * groups, outer))
+        block.add_op(made)
 
     def _contiguous(self, factor: int, iterators: tuple[int, ...]) -> bool:
         """Whether the left (0) or the right factor (1) is just an element of memory, contiguous along one iterator."""

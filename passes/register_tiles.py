@@ -55,10 +55,14 @@ def register_tile(rows: Dim, columns: Dim, lanes: int, registers: int) -> Regist
 
     Registers hold its sums beside a row of its vectors and a number.
     """
-    tall, wide = (max(1, math.ceil(assumed_number(d))) for d in (rows, columns))
+    wide = max(1, math.ceil(assumed_number(columns)))
     tiles = [
         RegisterTile(min(MOST_ROWS, most), lanes, vectors)
         for vectors in range(1, MOST_VECTORS + 1)
         if (most := (registers - 1 - vectors) // vectors) > 0
     ]
-    return min(tiles, key=lambda tile: tile.of_rows(tall, -(-wide // lanes)))
+    vectors = -(-wide // lanes)
+    if rows.const is None:  # as if they filled their tiles
+        return min(tiles, key=lambda tile: tile.of_row(vectors))
+    tall = max(1, rows.const)
+    return min(tiles, key=lambda tile: tile.of_rows(tall, vectors))

@@ -1,8 +1,9 @@
 """Contractions to loops: the right operand packed into panels, register tiles, K in the order's blocks.
 
-Operands are packed as `contraction_operands.py` says.  Then threads take tasks, a block of rows by a group of panels:
-for each block of K and each panel (which stays in the second cache), tiles of `rows` by one panel run an FMA chain
-along K with all their sums in registers (`register_tiles.py`).
+Operands are packed as `contraction_operands.py` says.  Threads take tasks, some rows by a group of panels: for each
+block of K, tiles of `rows` by one panel run an FMA chain along K with all their sums in registers
+(`register_tiles.py`).  Which operand stays in the second cache meanwhile depends on the left one.  Read in place, its
+rows go by panels that the worker has packed for itself; packed, a block of its rows stays, and panels go by.
 
 Few rows, known when the loops run, are multiplied with the right operand where it is: packing would cost more than it
 saves.  Iterators of both factors (stacks of matrices) go to threads, and each worker does the above by itself.
@@ -33,6 +34,8 @@ TASKS = 16
 EVEN_TASKS = 4
 #: A left operand that is packed serves at least so many panels, where there are as many.
 PANELS_A_PACKING = 64
+#: Packing a panel takes as long as multiplying so many rows by it.
+PACKED_ROWS = 40
 #: At most so many blocks of K are packed before the rows are worked on.
 BLOCKS_AT_ONCE = 8
 #: At most so many rows, of a matrix and of each in a stack, are multiplied with what is as vectors need it, by tiles of
@@ -125,6 +128,53 @@ class Contraction(ContractionOperands):
         return made.outs[0]
 
     def _packing(self, block: Block) -> None:
+        if self._contiguous_along_k(0):
+            self._by_columns(block)
+        else:
+            self._by_rows(block)
+
+    def _by_columns(self, block: Block) -> None:
+        """Tasks of a group of panels by a part of the rows; each packs its panels, a block of K at a time.
+
+        They stay in the second cache of a core while all rows go by them, and no thread waits for what another packs.
+        """
+        sums = None if self._in_one_block else self._sums(block, self.m)
+        if sums is not None:
+            self._clear_if_empty(block, sums, dim(0), self.m)
+        task, body = self.writer.fresh(), Block()
+        tiles = bound(self.writer, block, (self.m + (self.rows - 1)) // self.rows)
+        groups, parts = self._shares(block, tiles)
+        self._tiles_by_panels(body, None, (dim(0), self._blocks), sums, task, (tiles, parts), groups)
+        block.add_op(self.shared(task, groups * parts, body))
+        if sums is not None:
+            self._finish_all(block, sums, dim(0), self.m)
+
+    def _shares(self, block: Block, tiles: Dim) -> tuple[Dim, Dim]:
+        """How many groups of panels by how many parts of the rows the tasks of `_by_columns` are.
+
+        No more panels than a worker has memory for, and as many tasks for each thread.  Each part of the rows packs
+        again, so threads share panels, unless some would have fewer of them than that costs.  What is known to be worth
+        no second thread asks for none.
+        """
+        fewest = (self.panels + (self.panels_held - 1)) // self.panels_held
+        piece = self.writer.grain(self.m * self.n * maximum(1, self.k), self.nest).const
+        if self.alone or (piece is not None and piece > 1):
+            return bound(self.writer, block, fewest), dim(1)
+        threads = threads_of(self.writer, block)
+        # Rows that threads must share where there are fewer panels, and threads beside each other then.
+        least = bound(self.writer, block, (threads + (self.panels - 1)) // maximum(1, self.panels))
+        across = bound(self.writer, block, (threads + (least - 1)) // least)
+        # What all threads together take, in rows of a panel, with those that wait for the last one.
+        by_columns = (self.panels + (across - 1)) // across * across * (self.m + PACKED_ROWS * least)
+        by_rows = self.panels * (self.m + PACKED_ROWS * threads)
+        rows = bound(self.writer, block, minimum(1, maximum(0, by_columns - by_rows)))
+        parts = bound(self.writer, block, maximum(1, minimum(tiles, least + rows * (threads - least))))
+        even = bound(self.writer, block, across + rows * (1 - across))
+        groups = (fewest + (even - 1)) // even * even
+        return bound(self.writer, block, maximum(1, minimum(groups, self.panels))), parts
+
+    def _by_rows(self, block: Block) -> None:
+        """The right operand packed by all threads, some blocks of K at a time; then tasks that pack their rows."""
         if self._in_one_block:
             packed = self._packed(block, dim(1))
             self._pack(block, packed, dim(0), dim(1))
@@ -190,34 +240,55 @@ class Contraction(ContractionOperands):
         task, body = self.writer.fresh(), Block()
         tiles = bound(self.writer, block, (self.m + (self.rows - 1)) // self.rows)
         blocks, groups = self._tasks(block, tiles)
-        upper, lower = part_of(self.writer, body, tiles, task // groups, blocks)
+        self._tiles_by_panels(body, packed, (first, last), sums, task, (tiles, blocks), groups)
+        block.add_op(self.shared(task, blocks * groups, body))
+
+    def _tiles_by_panels(
+        self,
+        body: Block,
+        packed: SSAValue | None,
+        blocks: tuple[Dim, Dim],
+        sums: SSAValue | None,
+        task: Dim,
+        tiles: tuple[Dim, Dim],
+        groups: Dim,
+    ) -> None:
+        """A task: a part of the rows (`tiles`: how many, and how many parts of them) by one of the groups of panels."""
+        upper, lower = part_of(self.writer, body, tiles[0], task // groups, tiles[1])
         panels = part_of(self.writer, body, self.panels, task % groups, groups)
         rows = bound(self.writer, body, upper * self.rows), minimum(self.m, lower * self.rows)
-        self._rows_by_panels(body, packed, (first, last), sums, rows, panels)
+        self._rows_by_panels(body, packed, blocks, sums, rows, panels)
         body.add_op(loop.YieldOp())
-        block.add_op(self.shared(task, blocks * groups, body))
 
     def _rows_by_panels(
         self,
         block: Block,
-        packed: SSAValue,
+        packed: SSAValue | None,
         blocks: tuple[Dim, Dim],
         sums: SSAValue | None,
         rows: tuple[Dim, Dim],
         panels: tuple[Dim, Dim],
     ) -> None:
-        """Tiles of the rows and panels from a first to a last one, for one after another of the blocks of K."""
+        """Tiles of the rows and panels from a first to a last one, for one after another of the blocks of K.
+
+        Panel by panel of what is `packed`, tile by tile of rows where panels are the worker's own.
+        """
         number, panel, tile, r, j = (self.writer.fresh() for _ in range(5))
         start, height = rows[0], rows[1] - rows[0]
         column, row = panel * self.panel + j, start + tile * self.rows + r
         tiles = (height + (self.rows - 1)) // self.rows
         deep = Block()
         left = None if self._contiguous_along_k(0) else self._pack_left(deep, start, height, number)
+        places = (number - blocks[0], panel, j)
+        loops = [(tile, dim(0), tiles), (panel, *panels)]
+        if packed is None:
+            packed, places = self._pack_own(deep, number, panels), (dim(0), panel - panels[0], j)
+            loops.reverse()
         body = Block()
         if sums is not None:
             # Fetched while the tile is computed: a chain is too long for the processor to look beyond its end.
             body.add_op(loop.PrefetchOp(sums, self._sum_index(row, column, sums)))
-        total = self._chain(body, left, packed, (tile, r, row), (number - blocks[0], panel, j), number)
+        total = self._chain(body, left, packed, (tile, r, row), places, number)
         if sums is None:
             self.writer.finish(self.nest, [total], self._point(row, column, dim(0)), body)
         else:
@@ -226,12 +297,10 @@ class Contraction(ContractionOperands):
         columns = minimum(self.n - panel * self.panel, self.panel)
         here = minimum(height - tile * self.rows, self.rows)
         made = loop.ForOp(str(j), 0, columns, body, vector=self.width, unroll=self.copies)
-        for iterator, lower, upper, unroll in (
-            (r, dim(0), here, self.rows), (tile, dim(0), tiles, 1), (panel, *panels, 1)
-        ):  # fmt: skip
+        for iterator, lower, upper in ((r, dim(0), here), *loops):
             inner = Block()
             inner.add_ops([made, loop.YieldOp()])
-            made = loop.ForOp(str(iterator), lower, upper, inner, unroll=unroll)
+            made = loop.ForOp(str(iterator), lower, upper, inner, unroll=self.rows if iterator is r else 1)
         deep.add_ops([made, loop.YieldOp()])
         block.add_op(loop.ForOp(str(number), *blocks, deep))
 
@@ -319,3 +388,10 @@ def part_of(writer: LoopWriter, block: Block, count: Dim, place: Dim, parts: Dim
     """The first of `count` things that belong to one of so many parts, which differ by one at most, and the end."""
     first = bound(writer, block, place * count // parts)
     return first, bound(writer, block, (place * count + count) // parts)
+
+
+def threads_of(writer: LoopWriter, block: Block) -> Dim:
+    """How many threads share the parallel loops of a call, as a symbol for the rest of the block."""
+    made = loop.ThreadsOp()
+    block.add_op(made)
+    return bound(writer, block, maximum(1, writer.bind(block, made.result)))

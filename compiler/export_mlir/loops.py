@@ -27,6 +27,7 @@ from ...dialects.loop import (
     ReduceOp,
     ScanOp,
     StoreOp,
+    ThreadsOp,
     WhileOp,
 )
 from .lanes import changes_places, export_vectors
@@ -154,6 +155,8 @@ class _Loops(Text):
                 self.store(op)
             case PrefetchOp():
                 pass
+            case ThreadsOp():
+                self.names[op.result] = self.define("arith.constant 1 : i64")
             case _:
                 self.scalar(op)
 

@@ -19,13 +19,15 @@ from xdsl.ir import Block, Operation, SSAValue
 from ...dialects.attributes import BufferType, DimsAttr, write_dims
 from ...dialects.dims import Dim, Sym, dim
 from ...dialects.kernel import ReadOp
-from ...dialects.loop import AllocOp, BindOp, ClockOp, IndexOp, LoadOp, PrefetchOp, StoreOp
+from ...dialects.loop import AllocOp, BindOp, ClockOp, IndexOp, LoadOp, PrefetchOp, StoreOp, ThreadsOp
 from .bodies import InterpretError, Scalars
 from .memory import Arena, Memory, evaluate
 
 __all__ = ["Frame", "naming"]
 
 Array = np.ndarray[Any, Any]
+#: As many as loops are told that there are: no result follows from it.
+THREADS = 2
 
 
 @contextmanager
@@ -143,6 +145,8 @@ class Frame:
                 self.memory[op.result] = self._alloc(op)
             case PrefetchOp():
                 pass
+            case ThreadsOp():
+                self.values[op.result] = np.asarray(THREADS, np.int64)
             case ClockOp():
                 self.store(op.buffer, (dim(op.slot.value.data),), np.asarray(time.monotonic_ns()))
             case scf.WhileOp():

@@ -200,6 +200,34 @@ def test_contractions_keep_their_order(dtype: str, lanes: int, transposed: bool)
         np.testing.assert_allclose(out, x @ y, rtol=1e-3, atol=1e-4)
 
 
+@pytest.mark.parametrize("threads", [1, 2, 3, 7, 40])
+def test_threads_share_panels_or_rows_of_a_contraction(threads: int) -> None:
+    """Many panels, few panels, fewer than there are threads; all that a worker packs is in memory of its own."""
+    made = scheduled(contraction("f32", ("f32[m, k] by [k, 1]", "d0, d2"), ("f32[k, n] by [n, 1]", "d2, d1")), lanes=4)
+    for m, n, k in [(9, 2500, 3), (90, 70, 520), (300, 20, 5), (10, 33, 1030), (9, 1, 1)]:
+        arrays = [f32(m, k), f32(k, n), f32(m, n)]
+        out = made.check(arrays, {"m": m, "n": n, "k": k}, interpret=threads == 1, threads=[threads])[2]
+        np.testing.assert_allclose(out, arrays[0] @ arrays[1], rtol=1e-3, atol=1e-4)
+
+
+@pytest.mark.parametrize(
+    ("m", "n", "threads", "tasks"),
+    [(400, 4096, 1, 22), (400, 4096, 3, 24), (400, 8, 1, 1), (400, 8, 4, 4), (12, 8, 40, 2), (9, 40, 40, 1)],
+)
+def test_tasks_of_a_contraction_follow_from_threads(m: int, n: int, threads: int, tasks: int) -> None:
+    """256 panels, of which a worker holds twelve; one, of which threads share rows by whole tiles; a small product."""
+    a, b = (f"f32[{m}, 400] by [400, 1]", "d0, d2"), (f"f32[400, {n}] by [{n}, 1]", "d2, d1")
+    made = scheduled(contraction("f32", a, b, k="400" if m > 9 else "40", m=str(m), n=str(n)), lanes=8)
+    body = next(op for op in made.module.body.block.ops if isinstance(op, FuncOp)).body.block
+    values: dict[Sym, int] = {}
+    for op in body.ops:
+        if isinstance(op, BindOp):
+            of = op.value.owner
+            values[Sym(op.symbol.data)] = of.expr.data.evaluate(values) if isinstance(of, IndexOp) else threads
+    (multiply,) = (op for op in body.ops if isinstance(op, ParallelOp))
+    assert multiply.upper.data.evaluate(values) == tasks
+
+
 @pytest.mark.parametrize("k", ["k", "40"])
 def test_an_epilogue_follows_the_last_block(k: str) -> None:
     a, b = (f"f32[m, {k}] by [{k}, 1]", "d0, d2"), (f"f32[{k}, n] by [n, 1]", "d2, d1")
