@@ -56,7 +56,7 @@ from .order import Order
 __all__ = [
     "LOOP", "AllocOp", "AsyncCopyOp", "BarrierOp", "BindOp", "BufferInfo", "BulkCopyOp", "ClockOp", "ForOp", "IfOp",
     "IndexOp", "LoadOp", "MatrixFoldOp", "MergeOp", "ParallelOp", "PartitionOp", "PrefetchOp", "ReduceOp", "ScanOp",
-    "StoreOp", "TensorMapOp", "TileFoldOp", "WhileOp", "YieldOp",
+    "StoreOp", "TensorMapOp", "ThreadsOp", "TileFoldOp", "WhileOp", "YieldOp",
 ]  # fmt: skip
 
 
@@ -449,6 +449,19 @@ class IndexOp(IRDLOperation):
 
 
 @irdl_op_definition
+class ThreadsOp(IRDLOperation):
+    """How many threads may take part in this call: a question of how work is cut, never of what comes out."""
+
+    name = "loop.threads"
+    result = result_def(i64)
+    traits = traits_def(Pure())
+    assembly_format = "attr-dict `:` type($result)"
+
+    def __init__(self) -> None:
+        Operation.__init__(self, result_types=[i64])
+
+
+@irdl_op_definition
 class BindOp(IRDLOperation):
     """Names an i64 so that index expressions of the rest of the block can use it: data-dependent addressing."""
 
@@ -524,8 +537,8 @@ LOOP = Dialect(
     "loop",
     [
         AllocOp, AsyncCopyOp, BarrierOp, BindOp, BulkCopyOp, ClockOp, ForOp, IfOp, IndexOp, LoadOp, MatrixFoldOp,
-        MergeOp, ParallelOp, PartitionOp, PrefetchOp, ReduceOp, ScanOp, StoreOp, TensorMapOp, TileFoldOp, WhileOp,
-        YieldOp,
+        MergeOp, ParallelOp, PartitionOp, PrefetchOp, ReduceOp, ScanOp, StoreOp, TensorMapOp, ThreadsOp, TileFoldOp,
+        WhileOp, YieldOp,
     ],
     [BufferType, TensorMapType],
 )  # fmt: skip

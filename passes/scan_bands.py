@@ -13,10 +13,11 @@ from xdsl.ir import Block, SSAValue
 from ..dialects import kernel, loop
 from ..dialects.attributes import BufferInfo, scalar_dtype
 from ..dialects.dims import Dim, Sym, dim, minimum
+from ..dialects.index_map import product
 from .fold_bands import state_types
 from .loop_writer import LoopWriter, Point, accesses
 from .schedule_map import Group, Lanes, choose_lanes, point_of
-from .shared_loops import Level, add_loops
+from .shared_loops import Level, add_loops, band_for_all
 from .work import operations_and_chain, time_of
 
 __all__ = ["is_exclusive", "runs_fit", "scan_in_bands"]
@@ -52,15 +53,17 @@ def scan_in_bands(
     assert nest.order is not None
     iterators, start = [writer.fresh() for _ in groups], writer.fresh()
     extent, costs = nest.extents.data[-1], writer.costs
-    side = costs.band
+    most = costs.band
+    columns, outer = groups[-1].extent, product([g.extent for g in groups[:-1]])
+    side = most if serial else band_for_all(writer, block, columns, most, outer)
     point = {**done, **point_of(groups, iterators)}
-    results = start, minimum(groups[-1].extent, start + side), side
+    results = start, minimum(columns, start + side), most
     band, outer = _Band(writer, nest, point, groups[-1], iterators[-1], results, lanes), Block()
     if nest.order.data.kind == "prefix":
         band.by_runs(outer)
     else:
         band.by_steps(outer)
-    levels = [*(Level(i, g.extent) for i, g in zip(iterators[:-1], groups)), Level(start, groups[-1].extent, side)]
+    levels = [*(Level(i, g.extent) for i, g in zip(iterators[:-1], groups)), Level(start, columns, side)]
     add_loops(writer, block, levels, outer, extent * side, time_of(nest, costs), serial)
 
 

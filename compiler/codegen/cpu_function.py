@@ -16,7 +16,8 @@ from xdsl.ir import Operation, SSAValue
 
 from ...dialects.attributes import BufferType, DimAttr
 from ...dialects.dims import Dim, Sym
-from ...dialects.loop import AllocOp, ClockOp, ParallelOp, TileFoldOp
+from ...dialects.loop import AllocOp, ClockOp, ParallelOp, ThreadsOp, TileFoldOp
+from ...dialects.types import DTYPES
 from .cpu_tiles import release_tiles, tile_fold
 from .function import FunctionWriter, buffer_info, symbols_of
 from .lanes import Reg
@@ -126,6 +127,8 @@ class CpuFunction(FunctionWriter):
     def other(self, op: Operation) -> None:
         if isinstance(op, ClockOp):
             self.clock(op)
+        elif isinstance(op, ThreadsOp):
+            self.values[op.result] = Reg((), [self.runtime(THREADS, "i64")], DTYPES["i64"])
         elif isinstance(op, TileFoldOp):
             tile_fold(self, op)
         else:

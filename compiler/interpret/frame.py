@@ -19,7 +19,7 @@ from xdsl.ir import Block, Operation, SSAValue
 from ...dialects.attributes import BufferType, DimsAttr, write_dims
 from ...dialects.dims import Dim, Sym, dim
 from ...dialects.kernel import ReadOp
-from ...dialects.loop import AllocOp, BindOp, ClockOp, IndexOp, LoadOp, PrefetchOp, StoreOp
+from ...dialects.loop import AllocOp, BindOp, ClockOp, IndexOp, LoadOp, PrefetchOp, StoreOp, ThreadsOp
 from .bodies import InterpretError, Scalars
 from .memory import Arena, Memory, evaluate
 
@@ -137,6 +137,8 @@ class Frame:
                 self.store(op.buffer, op.index.data, self.values[op.value], op.guard_exprs)
             case IndexOp():
                 self.values[op.result] = np.asarray(evaluate(op.expr.data, self.env), np.int64)
+            case ThreadsOp():
+                self.values[op.result] = np.asarray(1, np.int64)
             case BindOp():
                 self.env[Sym(op.symbol.data)] = self.values[op.value]
             case AllocOp():

@@ -3,13 +3,16 @@
 // Neighbouring results are neighbours in memory: a run of the order is written step by step for a band of them, and what
 // is left over of the axis under guards.
 // CHECK-LABEL: @across
+// CHECK: loop.threads
+// CHECK: loop.index {expr = #tx.dim<"min({{.*64.*}})">}
+// CHECK-NEXT: loop.bind %{{[0-9]+}} {symbol = "[[SIDE:[.a-z0-9]+]]"}
 // CHECK-NOT: loop.scan
 // CHECK: loop.load %x {index = #tx.dims<"[[COLUMN:i[0-9]+]], [[K:i[0-9]+]] + 3">}
 // CHECK: vector = 8 : i64, unroll = 1 : i64
 // CHECK: iv = "[[K]]", lower = #tx.dim<"[[FIRST:i[0-9]+]]">, upper = #tx.dim<"4*((min([[FIRST]] + 1024, m)) // 4)">, step = #tx.dim<"4">
 // CHECK: loop.load %x {{.*}} guards =
 // CHECK: loop.store {{.*}} %y {{.*}} guards =
-// CHECK: step = #tx.dim<"1024">, kind = "cpu_thread"
+// CHECK: step = #tx.dim<"[[SIDE]]">, kind = "cpu_thread"
 func.func @across(%x: !loop.buffer<"f32[n, m] by [1, n]">, %y: !loop.buffer<"f32[n, m] by [1, n]">) attributes {tx.symbols = #tx.dims<"n, m">, tx.arena = #tx.dim<"0">,
 tx.thread_arena = #tx.dim<"0">} {
 "kernel.generic"(%x, %y) ({ ^bb0(%a: f32):
