@@ -192,9 +192,7 @@ class _Scope:
         self._emit(op, kernel.IfOp(condition, then, otherwise, [r.type for r in op.results]))
 
     def _emit(self, op: Operation, made: Operation) -> None:
-        loc = op.attributes.get("loc")
-        if loc is not None:
-            made.attributes["loc"] = loc
+        made.attributes.update(_kept_attributes(op))
         self.block.add_op(made)
         self.values.update(zip(op.results, made.results))
 
@@ -215,7 +213,7 @@ class _Scope:
             self._emit(op, fold_nest(self, op))
             return self.values[value]
         made = self._epilogue(value) or self._map_nest(value)
-        made.attributes.update({k: op.attributes[k] for k in ("loc", "layout") if k in op.attributes})
+        made.attributes.update(_kept_attributes(op))
         self.block.add_op(made)
         self.values[value] = made.results[0]
         return made.results[0]
@@ -250,6 +248,11 @@ class _Scope:
         if not self.options.maps or not isinstance(op, (tx.ReductionOp, tx.ContractOp)) or len(op.results) != 1:
             return None
         return end_of_epilogue(op.results[0])
+
+
+def _kept_attributes(op: Operation) -> dict[str, Attribute]:
+    """What a kernel takes over from an op: where it is from, and how its result is stored."""
+    return {k: op.attributes[k] for k in ("loc", "layout") if k in op.attributes}
 
 
 def fold_nest(scope: _Scope, op: tx.ReductionOp | tx.ContractOp, epilogue: SSAValue | None = None) -> Operation:

@@ -2,10 +2,11 @@
 
 Logical order never changes here; a value's ``layout`` attribute lists its dims from the slowest to the fastest in
 memory, and is absent for row-major.  Orders flow forward: an input has the order of its strides (``tx.strides``), a
-view of the same dims keeps it (a slice) or permutes it, a map takes the order that most bytes of its operands have.  So
-``x.T + y.T`` reads and writes memory in one sweep and its result is stored transposed, as NumPy's ``order="K"`` does;
-and a permutation that meets its inverse costs nothing, whatever maps lie between.  Each decision carries the bytes that
-row-major storage would have moved against the grain (``saved``).
+view of the same dims keeps it (a slice) or permutes it, a map takes the order that most bytes of its operands have, a
+scan that of its operand.  So ``x.T + y.T`` reads and writes memory in one sweep and its result is stored transposed, as
+NumPy's ``order="K"`` does; and a permutation that meets its inverse costs nothing, whatever maps lie between.  What
+folds and maps read more than once is marked too, as it may be kept.  Each decision carries the bytes that row-major
+storage would have moved against the grain (``saved``).
 """
 
 from __future__ import annotations
@@ -98,6 +99,8 @@ class _Walk:
                 self._view(op)
             elif isinstance(op, tx.MapOp):
                 self._map(op)
+            elif isinstance(op, tx.ScanOp):
+                self._scan(op)
             elif isinstance(op, tx.EvalOp):
                 self.orders[op.results[0]] = self._order(op.operands[0])
 
@@ -111,27 +114,35 @@ class _Walk:
             order = (walkers[i] for i in self._order(op.operands[0]))
             self.orders[op.results[0]] = tuple(i for i in order if i is not None)
 
+    def _scan(self, op: tx.ScanOp) -> None:
+        """Partial results lie as the elements that they are made of."""
+        tensor = tensor_of(op.operand.type)
+        self._choose(op, {self._order(op.operand): assumed_size(tensor) * tensor.dtype.bytes})
+
     def _map(self, op: tx.MapOp) -> None:
-        result = op.results[0]
         votes: dict[Order, float] = {}
         for operand in op.operands:
             if _is_read_in_full(operand):
                 order = self._order(operand)
                 tensor = tensor_of(operand.type)
                 votes[order] = votes.get(order, 0.0) + assumed_size(tensor) * tensor.dtype.bytes
-        if not votes:
-            return
+        if votes:
+            self._choose(op, votes)
+
+    def _choose(self, op: tx.MapOp | tx.ScanOp, votes: dict[Order, float]) -> None:
+        """Give a result the order with most bytes of operands."""
+        result = op.results[0]
         plain = row_major(tensor_of(result.type).rank)
         best = max(votes, key=lambda order: (votes[order], order == plain))
         self.orders[result] = best
-        stored = _is_stored(result, self.keep_results)
+        stored = _is_stored(result, self.keep_results) or _may_be_kept(result)
         if best != plain and stored:
             op.attributes["layout"] = to_attr(best)
             op.attributes["saved"] = integer_attr(int(votes[best] - votes.get(plain, 0.0)))
         if stored and set(votes) != {plain}:
             self._remark(op, best, votes)
 
-    def _remark(self, op: tx.MapOp, best: Order, votes: dict[Order, float]) -> None:
+    def _remark(self, op: tx.MapOp | tx.ScanOp, best: Order, votes: dict[Order, float]) -> None:
         """What each order would read against the grain, a line for every element."""
         line = self.costs.machine.line / tensor_of(op.results[0].type).dtype.bytes
         orders = sorted({*votes, best, row_major(len(best))})
@@ -185,3 +196,10 @@ def _is_stored(value: SSAValue, keep_results: bool) -> bool:
             if not isinstance(aliases, ArrayAttr) or int(aliases.data[use.index].value.data) < 0:  # type: ignore[attr-defined]
                 return True
     return False
+
+
+def _may_be_kept(value: SSAValue) -> bool:
+    """Whether a value goes to memory where that takes less than computing it again, for nests that take any order."""
+    uses = [use.operation for use in value.uses]
+    several = len(uses) > 1 or isinstance(value.owner, tx.ScanOp)
+    return several and all(isinstance(op, tx.MapOp | tx.ReductionOp) for op in uses)

@@ -186,6 +186,12 @@ class LoopWriter:
 
         either(block, excess, one, other)
 
+    def threads(self, block: Block) -> Dim:
+        """How many threads may take part, as a symbol for the rest of the block."""
+        made = loop.ThreadsOp()
+        block.add_op(made)
+        return self.bind(block, made.result)
+
     def bind(self, block: Block, value: SSAValue) -> Dim:
         """An i64 as a symbol for the rest of the block."""
         name = f"{kernel.BOUND}{next(self.counter)}."

@@ -160,7 +160,7 @@ class Contraction(ContractionOperands):
         piece = self.writer.grain(self.m * self.n * maximum(1, self.k), self.nest).const
         if self.alone or (piece is not None and piece > 1):
             return bound(self.writer, block, fewest), dim(1)
-        threads = threads_of(self.writer, block)
+        threads = bound(self.writer, block, maximum(1, self.writer.threads(block)))
         # Rows that threads must share where there are fewer panels, and threads beside each other then.
         least = bound(self.writer, block, (threads + (self.panels - 1)) // maximum(1, self.panels))
         across = bound(self.writer, block, (threads + (least - 1)) // least)
@@ -388,10 +388,3 @@ def part_of(writer: LoopWriter, block: Block, count: Dim, place: Dim, parts: Dim
     """The first of `count` things that belong to one of so many parts, which differ by one at most, and the end."""
     first = bound(writer, block, place * count // parts)
     return first, bound(writer, block, (place * count + count) // parts)
-
-
-def threads_of(writer: LoopWriter, block: Block) -> Dim:
-    """How many threads share the parallel loops of a call, as a symbol for the rest of the block."""
-    made = loop.ThreadsOp()
-    block.add_op(made)
-    return bound(writer, block, maximum(1, writer.bind(block, made.result)))

@@ -106,7 +106,9 @@ class CpuSchedule(ScheduleWalk):
             self._nest(op, block, {}, False)
         elif isinstance(op, kernel.RowsOp):
             schedule = schedule_panels if stands_between(op) else schedule_rows
-            schedule(self.writer, op, block, self.lanes, lambda nest, inner, done: self._nest(nest, inner, done, True))
+            schedule(
+                self.writer, op, block, self.lanes, lambda nest, inner, done: self._nest(nest, inner, done, bool(done))
+            )
         elif isinstance(op, kernel.ScatterOp):
             schedule_scatter(self.writer, op, block, self.lanes)
         elif isinstance(op, kernel.ForeignOp):

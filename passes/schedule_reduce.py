@@ -23,7 +23,7 @@ from .loop_writer import Access, LoopWriter, accesses, body_cost, buffer_info
 from .row_panels import Panels, panels_of
 from .runs import Runs, runs_along
 from .schedule_map import Group, Lanes, choose_lanes, groups_of, point_of
-from .shared_loops import Level, add_loops
+from .shared_loops import Level, add_loops, band_for_all
 from .work import time_of, work_at_point
 
 #: Scalar ops of a fold that is written step by step.
@@ -31,7 +31,10 @@ LONGEST_STEPS = 128
 #: Elements of a fold in any order that are copied at a time.
 BLOCK = 1024
 
-__all__ = ["fold", "fold_partials", "lanes_across", "schedule_reduction", "state_types"]
+__all__ = [
+    "fold", "fold_in_bands", "fold_partials", "goes_in_bands", "lanes_across", "past_caches", "schedule_reduction",
+    "state_types",
+]  # fmt: skip
 
 
 def schedule_reduction(
@@ -45,8 +48,9 @@ def schedule_reduction(
         return
     across = bool(groups) and _across(nest, walks, Sym(f"d{nest.n_parallel}"), groups[-1].symbols[-1])
     folds = _Folds(writer, nest, lanes, walks, groups, done, across, serial)
-    if across and not serial and not done and _may_go_in_bands(writer, nest, walks, groups[-1]):
-        writer.either(block, _past_caches(writer, nest, groups[-1]), folds.in_bands, folds.at_once)
+    waits = writer.costs.waits_for_memory(work_at_point(nest, writer.costs))
+    if across and waits and not serial and not done and goes_in_bands(nest):
+        writer.either(block, past_caches(writer, nest), folds.in_bands, folds.at_once)
     else:
         folds.at_once(block)
 
@@ -100,12 +104,13 @@ class _Folds:
         nest, writer, order = self.nest, self.writer, _order(self.nest)
         extent, by_lanes, states = nest.extents.data[-1], order.lanes > 1, state_types(nest)
         lane_bytes = order.lanes * sum(scalar_dtype(t).bytes for t in states)
-        side = writer.costs.lanes_band(lane_bytes) if by_lanes else writer.costs.band
-        size = order.block or side
+        most = writer.costs.lanes_band(lane_bytes) if by_lanes else writer.costs.band
+        size = order.block or most
         blocks, outer = (extent + (size - 1)) // size, [g.extent for g in self.groups[:-1]]
         iterators = [writer.fresh() for _ in self.groups]
         number, start = writer.fresh(), writer.fresh()
         column, columns, point = iterators[-1], self.groups[-1].extent, point_of(self.groups, iterators)
+        side = band_for_all(writer, block, columns, most, product((*outer, blocks)))
         *around, plane, step = packed_strides((*outer, blocks, columns))
         done_at_once = by_lanes and blocks.const == 1
         partials = [
@@ -122,7 +127,7 @@ class _Folds:
 
         copies = writer.costs.copies(body_cost(nest), 1)
         width, unroll = choose_lanes(self.lanes, _entering(nest, self.walks), copies)
-        band = Band(writer, nest, point, column, (start, minimum(columns, start + side), side), width)
+        band = Band(writer, nest, point, column, (start, minimum(columns, start + side), most), width)
         elements, task = (number * size, minimum(extent, number * size + size)), Block()
         if by_lanes:
             together = self.lanes.unroll or _side_by_side(writer, nest, self.walks, self.groups[-1], width) // 2
@@ -130,7 +135,7 @@ class _Folds:
         else:
             band.in_sweeps(task, elements, partials, [*iterators, number], unroll)
         levels = [*(Level(i, e) for i, e in zip(iterators, outer)), Level(number, blocks), Level(start, columns, side)]
-        add_loops(writer, block, levels, task, dim(size * side), time_of(nest, writer.costs), serial=False)
+        add_loops(writer, block, levels, task, size * side, time_of(nest, writer.costs), serial=False)
         if done_at_once:
             return
         body = Block()
@@ -388,7 +393,7 @@ def _in_blocks(writer: LoopWriter, nest: kernel.GenericOp, block: Block, lanes: 
         in_panels(panels, block)
     else:
         writer.either(
-            block, panels.has_whole_blocks(size), lambda inner: _side_by_side_blocks(writer, rows, inner, lanes),
+            block, panels.has_whole_blocks(size), lambda inner: fold_in_bands(writer, rows, inner, lanes),
             lambda inner: in_panels(panels, inner),
         )  # fmt: skip
         rows.drop_all_references()
@@ -396,23 +401,22 @@ def _in_blocks(writer: LoopWriter, nest: kernel.GenericOp, block: Block, lanes: 
     writer.finish(nest, fold_partials(writer, nest, block, partials, [], blocks), {}, block)
 
 
-def _side_by_side_blocks(writer: LoopWriter, nest: kernel.GenericOp, block: Block, lanes: Lanes) -> None:
-    """Blocks of a fold as results of `nest`, neighbours of which are neighbours in memory."""
+def fold_in_bands(writer: LoopWriter, nest: kernel.GenericOp, block: Block, lanes: Lanes) -> None:
+    """Loops for a fold with neighbours in memory that `goes_in_bands`."""
     walks = accesses(nest)
     folds = _Folds(writer, nest, lanes, walks, groups_of(nest, walks, 0, nest.n_parallel), {}, True, False)
     folds.in_bands(block)
 
 
-def _may_go_in_bands(writer: LoopWriter, nest: kernel.GenericOp, walks: list[Access], group: Group) -> bool:
-    """Whether a fold goes along rows of memory that lie one after another, and waits for memory, not for arithmetic."""
-    order, inner = _order(nest), group.symbols[-1]
+def goes_in_bands(nest: kernel.GenericOp) -> bool:
+    """Whether a fold can go along rows of memory that lie one after another."""
+    order, inner, walks = _order(nest), Sym(f"d{nest.n_parallel - 1}"), accesses(nest)
     in_pieces = order.kind in ("free", "tree") and not order.product
     in_rows = all((s := w.step(inner)) is not None and s.const in (0, 1) for w in _entering(nest, walks))
-    waits = writer.costs.waits_for_memory(work_at_point(nest, writer.costs))
-    return in_pieces and in_rows and not _steps(nest) and waits
+    return in_pieces and in_rows and not _steps(nest)
 
 
-def _past_caches(writer: LoopWriter, nest: kernel.GenericOp, group: Group) -> Dim:
+def past_caches(writer: LoopWriter, nest: kernel.GenericOp) -> Dim:
     """Positive where operands are past the second cache, and their rows longer and more than registers take at once.
 
     Of an order with lanes each has some rows, so that what they come to is little beside what is read.
@@ -422,5 +426,6 @@ def _past_caches(writer: LoopWriter, nest: kernel.GenericOp, group: Group) -> Di
     held = reduce(maximum, (product(buffer_info(v).dims) for v in nest.ins))
     size = minimum(product(nest.extents.data), held) * element - int(costs.machine.cache2)
     least = max(4, _order(nest).lanes) * costs.rows
-    long, many = group.extent * element - int(costs.machine.page) // 4, nest.extents.data[-1] - least
+    side = groups_of(nest, accesses(nest), 0, nest.n_parallel)[-1].extent
+    long, many = side * element - int(costs.machine.page) // 4, nest.extents.data[-1] - least
     return minimum(size, minimum(long, many))

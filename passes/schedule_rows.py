@@ -21,6 +21,7 @@ from .locations import carry_loc
 from .loop_writer import LoopWriter, accesses, buffer_info
 from .row_panels import in_tiles
 from .row_staging import RowUse, uses_of_rows
+from .rows_apart import are_better_apart, may_stand_apart, schedule_apart
 from .schedule_map import Lanes, choose_lanes, groups_of, point_of
 from .schedule_reduce import fold
 from .shared_loops import Level, add_loops
@@ -33,7 +34,25 @@ NestWriter = Callable[[kernel.GenericOp, Block, dict[Sym, Dim]], None]
 
 
 def schedule_rows(writer: LoopWriter, rows: kernel.RowsOp, block: Block, lanes: Lanes, write_nest: NestWriter) -> None:
-    """Loops for `rows`; `write_nest` schedules one nest within one row, serially."""
+    """Loops for `rows`; `write_nest` schedules one nest within one row, serially, or for all rows."""
+    nests, shared = rows.nests, rows.n_shared
+
+    def row_by_row(block: Block) -> None:
+        _row_by_row(writer, rows, block, lanes, write_nest)
+
+    if _runs_across(nests, shared) and may_stand_apart(nests, shared):
+        writer.either(
+            block, are_better_apart(writer, nests, shared),
+            lambda inner: schedule_apart(writer, nests, shared, inner, lanes, write_nest), row_by_row,
+        )  # fmt: skip
+    else:
+        row_by_row(block)
+
+
+def _row_by_row(
+    writer: LoopWriter, rows: kernel.RowsOp, block: Block, lanes: Lanes, write_nest: NestWriter
+) -> None:  # fmt: skip
+    """Loops around the nests of one row, or of a band of rows."""
     nests, shared = rows.nests, rows.n_shared
     iterators = [writer.fresh() for _ in range(shared)]
     done = {Sym(f"d{i}"): it for i, it in enumerate(iterators)}

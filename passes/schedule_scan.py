@@ -1,9 +1,9 @@
 """Scans to loops.
 
 In order ``prefix`` (along the innermost logical dim) a row is one `loop.scan`, which runs in vectors; rows are shared
-between threads, and so are the blocks of one long row.  In order ``serial`` neighbouring results run side by side: a
-band of them keeps its states in a worker's own memory while it goes along the axis, so that memory is read in long
-runs; without neighbours it is a plain loop that carries the states.
+between threads, and so are the blocks of one long row.  In order ``serial`` a row is a plain loop that carries the
+states.  Neighbouring results run side by side (`scan_bands.py`): in order ``serial`` wherever there are some, in order
+``prefix`` where they are neighbours in memory.
 """
 
 from __future__ import annotations
@@ -15,10 +15,12 @@ from xdsl.ir import Attribute, Block, Operation, SSAValue
 from ..dialects import kernel, loop
 from ..dialects.attributes import BufferInfo, scalar_dtype
 from ..dialects.dims import Dim, Sym, dim, minimum
-from .loop_writer import LoopWriter, accesses
-from .schedule_map import Group, Lanes, choose_lanes, groups_of, point_of
+from .fold_bands import state_types
+from .loop_writer import Access, LoopWriter, accesses
+from .scan_bands import is_exclusive, runs_fit, scan_in_bands
+from .schedule_map import Group, Lanes, groups_of, point_of
 from .shared_loops import Level, add_loops
-from .work import time_of
+from .work import operations_and_chain, time_of
 
 __all__ = ["schedule_scan"]
 
@@ -27,35 +29,53 @@ def schedule_scan(
     writer: LoopWriter, nest: kernel.GenericOp, block: Block, lanes: Lanes, done: dict[Sym, Dim], serial: bool
 ) -> None:
     """Loops for a scan nest; `done` has the places of the iterators that enclosing rows run."""
-    walks = accesses(nest)
+    walks, extent = accesses(nest), nest.extents.data[-1]
     groups = groups_of(nest, walks, len(done), nest.n_parallel)
     assert nest.order is not None
-    extent = nest.extents.data[-1]
-    if nest.order.data.kind == "serial":
-        along = Sym(f"d{nest.n_parallel}")
-        if groups and not all((s := w.step(along)) is not None and s.const == 1 for w in walks):
-            _in_bands(writer, nest, block, lanes, groups, done, serial)
-            return
-        write = _chain
-    else:
-        if not groups and not serial and not done and (extent.const is None or extent.const > 2 * writer.chunk(nest)):
-            _in_pieces(writer, nest, block)
-            return
-        write = _row
-    iterators = [writer.fresh() for _ in groups]
-    body = Block()
-    write(writer, nest, body, {**done, **point_of(groups, iterators)})
+    is_row = nest.order.data.kind == "prefix"
+    if is_row and not groups and not serial and not done:
+        if extent.const is None or extent.const > 2 * writer.chunk(nest):
+            return _in_pieces(writer, nest, block)
+
+    if groups and (_lies_across(nest, walks, groups[-1]) if is_row else not _lies_along(nest, walks)):
+        return scan_in_bands(writer, nest, block, lanes, groups, done, serial)
+    iterators, body = [writer.fresh() for _ in groups], Block()
+    (_row if is_row else _chain)(writer, nest, body, {**done, **point_of(groups, iterators)})
     levels = [Level(i, g.extent) for i, g in zip(iterators, groups)]
-    add_loops(writer, block, levels, body, extent, time_of(nest, writer.costs), serial)
+    if levels and not is_row:
+        body, levels[-1] = _side_by_side(writer, nest, body, levels[-1])
+        extent = extent * levels[-1].step
+    return add_loops(writer, block, levels, body, extent, time_of(nest, writer.costs), serial)
 
 
-def _state_types(nest: kernel.GenericOp) -> list[Attribute]:
-    args = list(nest.merge.block.args)
-    return [a.type for a in args[: len(args) // 2]]
+def _is_contiguous(walk: Access, symbol: Sym) -> bool:
+    step = walk.step(symbol)
+    return step is not None and step.const == 1
 
 
-def _is_exclusive(nest: kernel.GenericOp) -> bool:
-    return nest.scan is not None and nest.scan.data == "exclusive"
+def _lies_across(nest: kernel.GenericOp, walks: Sequence[Access], group: Group) -> bool:
+    """Whether runs of neighbouring results can go side by side, along what is contiguous."""
+    steps = [w.step(group.symbols[-1]) for w in walks]
+    return (
+        runs_fit(nest)
+        and all(s is not None and s.const in (0, 1) for s in steps)
+        and _is_contiguous(walks[-1], group.symbols[-1])
+    )
+
+
+def _lies_along(nest: kernel.GenericOp, walks: Sequence[Access]) -> bool:
+    """Whether all that a scan uses is contiguous along its axis."""
+    return all(_is_contiguous(w, Sym(f"d{nest.n_parallel}")) for w in walks)
+
+
+def _side_by_side(writer: LoopWriter, nest: kernel.GenericOp, chain: Block, level: Level) -> tuple[Block, Level]:
+    """Some neighbouring chains together, each of which waits for itself: the loop over these, and the level around."""
+    merging, waiting = operations_and_chain(nest.merge.block.ops)
+    copies, start = writer.costs.copies(operations_and_chain(nest.body.block.ops)[0] + merging, waiting), writer.fresh()
+    chain.add_op(loop.YieldOp())
+    stop = minimum(level.extent, start + copies)
+    made = loop.ForOp(str(level.iterator), start, stop, chain, unroll=copies)
+    return Block([made]), Level(start, level.extent, copies)
 
 
 def _row(writer: LoopWriter, nest: kernel.GenericOp, block: Block, point: dict[Sym, Dim]) -> None:
@@ -76,7 +96,7 @@ def _scan(
     """One `loop.scan` over a part of the axis; without `stores` only for the states at its end."""
     iterator = writer.fresh()
     here = {**point, Sym(f"d{nest.n_parallel}"): iterator}
-    body, finish = Block(), Block(arg_types=_state_types(nest))
+    body, finish = Block(), Block(arg_types=state_types(nest))
     body.add_op(loop.YieldOp(*writer.body(nest, here, body)))
     if stores:
         writer.finish(nest, list(finish.args), here, finish)
@@ -84,7 +104,7 @@ def _scan(
     assert nest.order is not None and nest.identity is not None
     made = loop.ScanOp(
         str(iterator), lower, upper, inits, body, writer.merge(nest), finish, order=nest.order.data,
-        identity=list(nest.identity.data), exclusive=_is_exclusive(nest),
+        identity=list(nest.identity.data), exclusive=is_exclusive(nest),
     )  # fmt: skip
     block.add_op(made)
     return list(made.outs)
@@ -99,7 +119,7 @@ def _in_pieces(writer: LoopWriter, nest: kernel.GenericOp, block: Block) -> None
     size, extent, stretch = nest.order.data.block, nest.extents.data[-1], writer.costs.stretch
     begin, number, position = (writer.fresh() for _ in range(3))
     blocks = minimum((extent - begin + (size - 1)) // size, stretch // size)
-    types = _state_types(nest)
+    types = state_types(nest)
     starts = [writer.allocate(block, _line(t, stretch // size + 1)) for t in types]
     start = Block()
     for value, buffer in zip(writer.identity(nest, block), starts):
@@ -147,51 +167,9 @@ def _chain(writer: LoopWriter, nest: kernel.GenericOp, block: Block, point: dict
     """The whole scan at one place of the other iterators, as a loop that carries the states."""
     k = writer.fresh()
     here = {**point, Sym(f"d{nest.n_parallel}"): k}
-    body = Block(arg_types=_state_types(nest))
+    body = Block(arg_types=state_types(nest))
     older = list(body.args)
     newer = writer.combine(nest, [*older, *writer.body(nest, here, body)], body)
-    writer.finish(nest, older if _is_exclusive(nest) else newer, here, body)
+    writer.finish(nest, older if is_exclusive(nest) else newer, here, body)
     body.add_op(loop.YieldOp(*newer))
     block.add_op(loop.ForOp(str(k), 0, nest.extents.data[-1], body, inits=writer.identity(nest, block)))
-
-
-def _in_bands(
-    writer: LoopWriter,
-    nest: kernel.GenericOp,
-    block: Block,
-    lanes: Lanes,
-    groups: list[Group],
-    done: dict[Sym, Dim],
-    serial: bool,
-) -> None:
-    """Bands of results side by side: for each step along the axis, one step of all of them."""
-    iterators = [writer.fresh() for _ in groups]
-    band, k = writer.fresh(), writer.fresh()
-    extent, column = groups[-1].extent, iterators[-1]
-    place = Sym(f"d{nest.n_parallel}")
-    point = {**done, **point_of(groups, iterators), place: k}
-    outer, side = Block(), writer.costs.band
-    states = [writer.allocate(outer, _line(t, side), "thread") for t in _state_types(nest)]
-    width, unroll = choose_lanes(lanes, accesses(nest), writer.copies(nest, {*groups[-1].symbols}))
-    stop = minimum(extent, band + side)
-
-    def across(body: Block) -> Operation:
-        body.add_op(loop.YieldOp())
-        return loop.ForOp(str(column), band, stop, body, vector=width, unroll=unroll)
-
-    start = Block()
-    for value, buffer in zip(writer.identity(nest, start), states):
-        start.add_op(loop.StoreOp(value, buffer, [column - band]))
-    step = Block()
-    loads = [loop.LoadOp(buffer, [column - band]) for buffer in states]
-    step.add_ops(loads)
-    older = [load.result for load in loads]
-    newer = writer.combine(nest, [*older, *writer.body(nest, point, step)], step)
-    for value, buffer in zip(newer, states):
-        step.add_op(loop.StoreOp(value, buffer, [column - band]))
-    writer.finish(nest, older if _is_exclusive(nest) else newer, point, step)
-    steps = Block()
-    steps.add_ops([across(step), loop.YieldOp()])
-    outer.add_ops([across(start), loop.ForOp(str(k), 0, nest.extents.data[-1], steps)])
-    levels = [*(Level(i, g.extent) for i, g in zip(iterators[:-1], groups)), Level(band, extent, side)]
-    add_loops(writer, block, levels, outer, nest.extents.data[-1] * side, time_of(nest, writer.costs), serial)

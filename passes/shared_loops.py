@@ -17,7 +17,7 @@ from ..dialects.dims import Dim, dim, maximum, minimum
 from ..dialects.index_map import product, unravel
 from .loop_writer import LoopWriter, bound
 
-__all__ = ["Level", "add_loops"]
+__all__ = ["Level", "add_loops", "band_for_all"]
 
 #: Tasks that make the shares of many threads even; fewer where there is not so much work.
 PIECES = 256
@@ -29,16 +29,29 @@ class Level:
 
     iterator: Dim
     extent: Dim
-    step: int = 1
+    step: Dim | int = 1
 
     @property
     def trips(self) -> Dim:
-        return (self.extent + (self.step - 1)) // self.step
+        """How many iterations there are; one at least where the step is known only later."""
+        if isinstance(self.step, int):
+            return (self.extent + (self.step - 1)) // self.step
+        return maximum(0, self.extent - 1) // self.step + 1
 
     def around(self, body: Block, lower: Dim, upper: Dim) -> Block:
         """A part of the loop, as a block."""
         body.add_op(loop.YieldOp())
         return Block([loop.ForOp(str(self.iterator), lower, upper, body, step=self.step)])
+
+
+def band_for_all(writer: LoopWriter, block: Block, results: Dim, most: int, others: Dim) -> Dim:
+    """How many of some results go together: at most so many, and fewer where threads would be left without work.
+
+    Bands are cut that often by `others` besides.  Each is whole lines of results, but for the last one.
+    """
+    unit, threads = writer.costs.side_by_side, maximum(1, writer.threads(block))
+    lines = bound(writer, block, maximum(0, results * others - 1) // (threads * unit) + 1)
+    return bound(writer, block, minimum(most, lines * unit))
 
 
 def add_loops(
@@ -71,15 +84,14 @@ def add_loops(
 def _cut(writer: LoopWriter, block: Block, levels: Sequence[Level], wanted: Dim) -> tuple[list[Dim], list[Dim]]:
     """Of each loop the iterations in a piece of it, and how many pieces there are, for about as many tasks as `wanted`.
 
-    There is at least one for each iteration of the outermost loop.  Quotients are rounded down and one is added:
-    rounding up would divide what may be negative.  So the last piece may be empty.
+    There is at least one for each iteration of the outermost loop, and of each of the others one in all.
     """
     sizes, pieces = [dim(1)], [bound(writer, block, levels[0].trips)]
     for level in levels[1:]:
         trips = bound(writer, block, level.trips)
         wanted = bound(writer, block, wanted // maximum(1, pieces[-1]) + 1)
         sizes.append(bound(writer, block, trips // wanted + 1))
-        pieces.append(bound(writer, block, trips // sizes[-1] + 1))
+        pieces.append(bound(writer, block, maximum(0, trips - 1) // maximum(1, sizes[-1]) + 1))
     return sizes, pieces
 
 

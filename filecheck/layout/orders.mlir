@@ -58,3 +58,32 @@ func.func @reshaped(%x: tensor<6x4xf32>) -> tensor<4x6xf32> attributes {tx.strid
   %1 = tx.exp %0 : (tensor<4x6xf32>) -> tensor<4x6xf32>
   func.return %1 : tensor<4x6xf32>
 }
+
+// A scan's results lie as its elements do.
+// CHECK-LABEL: @scanned
+// CHECK: tx.cumsum {{.*}}layout = [1 : i64, 0 : i64]
+// KEEP-LABEL: @scanned
+// KEEP-NOT: layout =
+func.func @scanned(%x: tensor<6x4xf32>) -> tensor<6x4xf32> attributes {tx.strides = [#tx.dims<"1, 6">]} {
+  %0 = tx.cumsum %x {axis = 1, exclusive = false, order = #tx.order<"prefix<1024, 8>">} : (tensor<6x4xf32>) -> tensor<6x4xf32>
+  func.return %0 : tensor<6x4xf32>
+}
+
+// What folds and maps read more than once may be kept, and lies as its operand does; what else reads it decides for itself.
+// CHECK-LABEL: @read_twice
+// KEEP-LABEL: @read_twice
+// CHECK: tx.exp {{.*}}layout = [1 : i64, 0 : i64]
+// CHECK-LABEL: @read_by_a_product
+// CHECK-NOT: layout =
+func.func @read_twice(%x: tensor<6x4xf32>) -> (tensor<6xf32>, tensor<6xf32>) attributes {tx.strides = [#tx.dims<"1, 6">]} {
+  %0 = tx.exp %x : (tensor<6x4xf32>) -> tensor<6x4xf32>
+  %1 = tx.sum %0 {dims = [1], order = #tx.order<"tree<1024, 64>">} : (tensor<6x4xf32>) -> tensor<6xf32>
+  %2 = tx.maximum %0 {dims = [1], order = #tx.order<"tree<1024, 64>">} : (tensor<6x4xf32>) -> tensor<6xf32>
+  func.return %1, %2 : tensor<6xf32>, tensor<6xf32>
+}
+func.func @read_by_a_product(%x: tensor<6x4xf32>, %y: tensor<4x5xf32>) -> (tensor<6xf32>, tensor<6x5xf32>) attributes {tx.strides = [#tx.dims<"1, 6">, #tx.dims<"5, 1">]} {
+  %0 = tx.exp %x : (tensor<6x4xf32>) -> tensor<6x4xf32>
+  %1 = tx.sum %0 {dims = [1], order = #tx.order<"tree<1024, 64>">} : (tensor<6x4xf32>) -> tensor<6xf32>
+  %2 = tx.contract %0, %y {batch = [], order = #tx.order<"chain<512, fma>">, pairs = [[1, 0]]} : (tensor<6x4xf32>, tensor<4x5xf32>) -> tensor<6x5xf32>
+  func.return %1, %2 : tensor<6xf32>, tensor<6x5xf32>
+}

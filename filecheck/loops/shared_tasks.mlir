@@ -8,7 +8,7 @@
 // CHECK-NEXT: loop.bind %{{[0-9]+}} {symbol = "[[WANTED:[.a-z0-9]+]]"}
 // CHECK-NEXT: loop.index {expr = #tx.dim<"(n // [[WANTED]]) + 1">} : i64
 // CHECK-NEXT: loop.bind %{{[0-9]+}} {symbol = "[[SIZE:[.a-z0-9]+]]"}
-// CHECK-NEXT: loop.index {expr = #tx.dim<"(n // [[SIZE]]) + 1">} : i64
+// CHECK-NEXT: loop.index {expr = #tx.dim<"((max({{.*}})) // (max({{.*}}[[SIZE]]{{.*}}))) + 1">} : i64
 // CHECK-NEXT: loop.bind %{{[0-9]+}} {symbol = "[[PIECES:[.a-z0-9]+]]"}
 // CHECK-NEXT: "loop.parallel"
 // CHECK-NEXT: loop.index {expr = #tx.dim<"([[TASK:i[0-9]+]] // [[PIECES]])">} : i64

@@ -5,6 +5,11 @@
 // CHECK-LABEL: @sums
 // CHECK: loop.index {expr = #tx.dim<"min(4*m*n - 524288, min(4*m - 1024, n - 32))">}
 // CHECK: "loop.if"
+// CHECK: loop.bind %{{[0-9]+}} {symbol = "[[THREADS:[.a-z0-9]+]]"}
+// CHECK-NEXT: loop.index {expr = #tx.dim<"((max({{.*}})) // (64*max({{.*}}[[THREADS]]{{.*}}))) + 1">}
+// CHECK-NEXT: loop.bind %{{[0-9]+}} {symbol = "[[LINES:[.a-z0-9]+]]"}
+// CHECK-NEXT: loop.index {expr = #tx.dim<"min({{.*}}64*[[LINES]]{{.*}})">}
+// CHECK-NEXT: loop.bind %{{[0-9]+}} {symbol = "[[SIDE:[.a-z0-9]+]]"}
 // CHECK: %[[SOFAR:[0-9]+]] = loop.alloc {scope = "arena"
 // CHECK: loop.store %{{[0-9]+}}, %[[SOFAR]]
 // CHECK: %[[OLD:[0-9]+]] = loop.load %[[SOFAR]]
@@ -15,7 +20,7 @@
 // CHECK: loop.load %x {index = #tx.dims<"[[ROW]] + 7, i0">}
 // CHECK-NOT: loop.load %x
 // CHECK: loop.store %{{[0-9]+}}, %[[SOFAR]]
-// CHECK: upper = #tx.dim<"min(i2 + 1024, m)">, {{.*}} vector = 8 : i64, unroll = 4 : i64
+// CHECK: upper = #tx.dim<"min({{.*}}, m)">, {{.*}} vector = 8 : i64, unroll = 4 : i64
 // CHECK: step = #tx.dim<"8">
 // CHECK: loop.load %x {index = #tx.dims<"[[ROW]], i0">}
 // CHECK-NOT: loop.load %x

@@ -57,7 +57,7 @@ def test_transposed_broadcast_and_guarded_maps(lanes: int) -> None:
 
 
 def tasks(made: Scheduled, env: dict[str, int]) -> int:
-    """Iterations of the function's only parallel loop; the last may be an empty piece."""
+    """Iterations of the function's only parallel loop."""
     values = {Sym(name): size for name, size in env.items()}
     body = next(op for op in made.module.body.block.ops if isinstance(op, FuncOp)).body.block
     for op in body.ops:
@@ -73,7 +73,7 @@ def test_threads_share_the_rows_of_few_images(lanes: int) -> None:
     x, y = "f32[b, n + 1, 2*m] by [2*n*m + 2*m, 2*m, 1]", "f32[b, n, m] by [n*m, m, 1]"
     text = nest("b, n, m", [("x", x, "d0, d1, d2")], [("y", y, "d0, d1, d2")], DOUBLE)
     made = scheduled(function({"x": x, "y": y}, text, "b, n, m"), lanes=lanes)
-    for (b, n, m), shared in {(0, 3, 5): 0, (2, 0, 3): 2, (1, 9, 9): 1, (1, 54, 40000): 55, (3, 7, 1): 3}.items():
+    for (b, n, m), shared in {(0, 3, 5): 0, (2, 0, 3): 2, (1, 9, 9): 1, (1, 54, 40000): 54, (3, 7, 1): 3}.items():
         env = {"b": b, "n": n, "m": m}
         assert tasks(made, env) == shared
         made.check([f32(b, n + 1, 2 * m), f32(b, n, m)], env, interpret=b * n * m < 1000)
