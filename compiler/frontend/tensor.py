@@ -24,6 +24,7 @@ from .graph import Block, Result, Value
 from .operators import Operators
 from .symint import SymInt, symint
 from .trace import current, shape_of, table
+from .unmade import Unmade
 
 __all__ = ["Tensor", "asarray"]
 
@@ -105,9 +106,9 @@ class Tensor(Operators, Elements):
         """Its present value: later stores into it are not seen, those into memory are."""
         return Tensor(self.value, layout=self.layout, weak=self.weak, boxed=self.boxed)
 
-    def settle_in(self, array: np.ndarray) -> None:
-        """Live in `array` (graph dims) from now on; it holds the elements already."""
-        self._value, self.memory = memory.leaf(array), array
+    def settle_in(self, array: np.ndarray, known: TensorType | None = None) -> None:
+        """Live in `array` (graph dims, of a type that may be known) from now on; it holds the elements already."""
+        self._value, self.memory = memory.leaf(array, known), array
 
     @staticmethod
     def apply(op: type[Op] | str, *operands: Any, **params: Any) -> Any:
@@ -121,7 +122,7 @@ class Tensor(Operators, Elements):
         """Its present value in the graph."""
         if self._parent is None:
             assert self._value is not None
-            return self._value
+            return self._value.made() if type(self._value) is Unmade else self._value
         source = self._parent.value
         if self._op is None:
             return source
@@ -133,6 +134,18 @@ class Tensor(Operators, Elements):
         (result,) = applying.emit(self._op, (source,), self._attrs, loc=self._loc)
         self._cached = (source, result)
         return result
+
+    @property
+    def latest(self) -> Value:
+        """`value`, perhaps `Unmade`: for who makes no node of it."""
+        if type(self) is Tensor and self._parent is None:
+            assert self._value is not None
+            return self._value
+        return self.value
+
+    @latest.setter
+    def latest(self, value: Value) -> None:
+        self._value = value
 
     @property
     def type(self) -> TensorType:

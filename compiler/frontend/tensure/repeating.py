@@ -16,6 +16,7 @@ from .. import recipes
 from ..graph import moment
 from ..tensor import Tensor
 from ..trace import current
+from ..unmade import Unmade, settled
 from .storage import Storage, all_of, wrapped
 
 __all__ = ["repeated", "repeated_in_place"]
@@ -44,7 +45,7 @@ def _repeated(function: Callable[..., Any], mutates: bool) -> Callable[..., Any]
         key: list[Any] = [function]
         for value in values:
             key += (value.type.dtype, value.type.dims, values.index(value))
-            if value.node.op is _CONSTANT:
+            if type(value) is not Unmade and value.node.op is _CONSTANT:
                 key.append(value.node.text)
         given = recipes.Operands(tuple(key), values)
         made = recipes.value_of(given)
@@ -53,7 +54,7 @@ def _repeated(function: Callable[..., Any], mutates: bool) -> Callable[..., Any]
             result = function(*operands)
             data = all_of(result)
             if data is not None and (mutates or not any(result is x for x in operands)):
-                recipes.keep_value(given, since, data.present)
+                data.set(recipes.keep_value(given, since, settled(data.present)), data.depth)
             return result
         first = stores[0] if mutates else None
         for store in stores:
