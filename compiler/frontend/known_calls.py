@@ -72,12 +72,11 @@ def form_of(output: Value, written: Value | None = None) -> Form | None:
             leaves.append(made)
         for v in made.operands:
             source = v if type(v) is Unmade or type(v) is Single else v.node
-            if source in numbers:
-                key += (numbers[source], v.index)
-            else:
-                key += (len(numbers), v.index)
-                numbers[source] = len(numbers)
+            at = numbers.get(source)
+            if at is None:
+                at = numbers[source] = len(numbers)
                 stack.append(source)
+            key.append(at if source is v else (at, v.index))
     if len(leaves) > 1:  # a graph's inputs are in the order in which they were made
         leaves.sort(key=_by_serial)
         key += [numbers[x] for x in leaves]

@@ -87,8 +87,11 @@ class Tensor(Operators, Elements):
     def _viewing(self, made: Tensor, op: type[Op] | None, attrs: dict[str, Any]) -> Tensor:
         """Make `made` a view of this tensor."""
         made.layout, made.weak, made.boxed, made.memory = self.layout, "", False, None
-        made._value, made._parent, made._op, made._attrs, made._loc = None, self, op, attrs, user_loc()
-        made._cached, made._type = None, self.type if op is None else op.infer([self.type], attrs)[0]
+        made._value, made._parent, made._op, made._attrs, made._cached = None, self, op, attrs, None
+        if op is None:
+            made._loc, made._type = None, self.type
+        else:
+            made._loc, made._type = user_loc(), op.infer([self.type], attrs)[0]
         return made
 
     @classmethod

@@ -26,7 +26,7 @@ from ..tensor import Tensor
 from ..trace import current
 from ..unmade import Unmade, array_of_leaf, settled
 
-__all__ = ["LONGEST", "Storage", "Tensure", "all_of", "storage_of", "wrapped"]
+__all__ = ["LONGEST", "Storage", "Tensure", "all_of", "holding", "storage_of", "wrapped"]
 
 #: An expression of so many operations is computed before another one reads it, which bounds what is compiled.
 LONGEST = 32
@@ -196,7 +196,12 @@ def wrapped(result: Tensor, depth: int = 0) -> Tensor:
     """A result as these functions give it: new data; inside a traced function a tensor of the trace."""
     if current() is not None:
         return Tensor(result.value, boxed=True)
-    return _named(Storage(result.latest, depth))
+    return holding(result.latest, depth)
+
+
+def holding(value: Value, depth: int) -> Tensure:
+    """A tensor of new data, whose expression is so long."""
+    return _named(Storage(value, depth))
 
 
 def all_of(x: Any) -> Storage | None:
