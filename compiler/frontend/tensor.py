@@ -391,7 +391,12 @@ class Tensor(Operators, Elements):
 
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
         with located():
-            return numpy_dispatch.ufunc(ufunc, method, inputs, kwargs)
+            op = None if kwargs or method != "__call__" else numpy_dispatch.plain_map(ufunc)
+            if op is None:
+                return numpy_dispatch.ufunc(ufunc, method, inputs, kwargs)
+            result = applying.apply(op, *inputs)
+            # NumPy gives scalars of its own, never Python's, so what it returns is no longer weak.
+            return applying.cast(result, result.element) if result.weak else result
 
     def __array_function__(self, function: Any, types: Any, args: Any, kwargs: Any) -> Any:
         with located():
