@@ -60,7 +60,7 @@ def test_nodes_are_made_once_and_in_their_place():
 
 
 def test_a_long_expression_is_made_without_recursion():
-    x = asarray(X[0])
+    x: Any = asarray(X[0])
     for _ in range(3000):
         x = x + 1
     assert str(lazy_graph([x.value])).count("= add") == 3000
@@ -97,10 +97,11 @@ def test_an_empty_reduction_is_refused_each_time():
 
 
 def test_ufuncs_with_and_without_other_arguments():
-    x = asarray(X)
+    x: Any = asarray(X)
     for _ in range(2):
+        out: Any = asarray(Y.copy())
         assert np.exp(x).element.name == "f32" and np.exp(x, dtype="f8").element.name == "f64"
-        np.testing.assert_array_equal(np.add(x, Y, where=X > 4, out=asarray(Y.copy())), np.where(X > 4, X + Y, Y))
+        np.testing.assert_array_equal(np.add(x, Y, where=X > 4, out=out), np.where(X > 4, X + Y, Y))
         whole, part = np.modf(x / 2)
         np.testing.assert_array_equal(np.add(whole, part), X / 2)
         np.testing.assert_array_equal(np.power(x, 2), X * X)
