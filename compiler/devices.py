@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from _thread import RLock, allocate_lock  # as `threading` has them, without the rest of that module
 from collections.abc import Iterator
@@ -23,6 +24,7 @@ __all__ = [
 ]  # fmt: skip
 
 SIMULATOR = "ptx-sim"
+DEVICE_VARIABLE = "TXC_DEVICE"
 
 
 class OptionError(ValueError):
@@ -142,6 +144,8 @@ def device_here() -> Device:
     found = _here.get()
     if found is not None:
         return found
+    if not os.environ.get(DEVICE_VARIABLE):
+        return CPU
     from . import knobs
 
     return knobs.DEVICE.get()

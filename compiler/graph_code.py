@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from _thread import allocate_lock  # `threading.Lock`, without the rest of that module
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -111,10 +111,14 @@ class GraphCall(NamedTuple):
     executable: Executable
     prepared: Prepared
     threads: int
+    #: What runs it again and again (`Executable.repeated`); None: as the executable itself does.
+    direct: Callable[[Sequence[np.ndarray]], list[np.ndarray]] | None = None
 
     def __call__(self, arrays: Sequence[np.ndarray]) -> list[np.ndarray]:
         """Run it on walkable arrays of just these types, shapes and strides; what it writes is in them then."""
         written = self.executable.written
+        if self.direct is not None:
+            return self.direct(separate(arrays, written) if written else arrays)
         return self.executable.run(self.prepared, separate(arrays, written) if written else arrays, self.threads)
 
 

@@ -15,7 +15,7 @@ from ..runtime.buffers import SIZE_VARIABLE as BUFFERS_VARIABLE
 from ..runtime.perf_map import PERF_MAP_VARIABLE, perf_map_wanted
 from ..runtime.store import DEFAULT_SIZE_MB, FOLDER_VARIABLE, SIZE_VARIABLE, default_folder, size_limit
 from ..runtime.threads import ENVIRONMENT_VARIABLE, default_threads
-from .devices import CPU, OptionError, parse_device
+from .devices import CPU, DEVICE_VARIABLE, OptionError, parse_device
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -98,7 +98,7 @@ NUM_THREADS = _knob(
     "and cgroup.",
 )
 DEVICE = _knob(
-    "TXC_DEVICE",
+    DEVICE_VARIABLE,
     "a device: 'cpu', 'cpu:N', 'ptx-sim' or 'cuda:N'",
     CPU,
     parse_device,

@@ -215,7 +215,8 @@ class _Clocked:
         assert stages.module is not None and stages.object is not None
         code = code_of(graph, stages.module)
         loaded = load_object(stages.object, code.names, library_symbols(_SYMBOLS))
-        native = _ClockedFunction(loaded.addresses[code.function], len(code.buffers), len(code.symbols), keep=loaded)
+        address, sizes = loaded.addresses[code.function], (len(code.buffers), len(code.symbols))
+        native = _ClockedFunction(address, *sizes, keep=loaded, checked=options.check_bounds)
         native.times = self._times = np.zeros(int(code.buffers[-1].dims[0]), np.int64)
         #: Callers see neither the clocks nor the buffer of times, which is the last one.
         self.code: CodeSpec = code._replace(buffers=code.buffers[:-1])

@@ -28,6 +28,8 @@ from .work import time_of, work_at_point
 
 #: Scalar ops of a fold that is written step by step.
 LONGEST_STEPS = 128
+#: Vectors of results whose blocks' values are merged side by side: few instructions, as it is a thousandth of the work.
+_MERGED_TOGETHER = 4
 #: Elements of a fold in any order that are copied at a time.
 BLOCK = 1024
 
@@ -84,14 +86,14 @@ class _Folds:
         writer.finish(nest, states, point, body)
         self._around(block, iterators, body, nest.extents.data[-1])
 
-    def _around(self, block: Block, iterators: list[Dim], body: Block, work: Dim) -> None:
-        """The loops over results around a fold of `work` elements."""
+    def _around(self, block: Block, iterators: list[Dim], body: Block, work: Dim, most: int = 0) -> None:
+        """The loops over results around a fold of `work` elements; `most` vectors of results side by side, if given."""
         nest, writer = self.nest, self.writer
         levels = [Level(i, g.extent) for i, g in zip(iterators, self.groups)]
         if self.across:
             body.add_op(loop.YieldOp())
             width = choose_lanes(self.lanes, self.walks, body_cost(nest))[0]
-            unroll = self.lanes.unroll or _side_by_side(writer, nest, self.walks, self.groups[-1], width)
+            unroll = self.lanes.unroll or most or _side_by_side(writer, nest, self.walks, self.groups[-1], width)
             innermost = levels.pop()
             if not levels and not self.serial:
                 return block.add_op(_lane_chunks(writer, innermost.extent, innermost.iterator, body, width, unroll))
@@ -140,7 +142,7 @@ class _Folds:
             return
         body = Block()
         writer.finish(nest, fold_partials(writer, nest, body, partials, iterators, blocks), point, body)
-        self._around(block, iterators, body, blocks)
+        self._around(block, iterators, body, blocks, _MERGED_TOGETHER)
 
 
 def _side_by_side(writer: LoopWriter, nest: kernel.GenericOp, walks: list[Access], group: Group, width: int) -> int:

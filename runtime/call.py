@@ -146,6 +146,19 @@ class NativeFunction:
         pointers = [*map(address_of(), arrays)]
         self(pointers, prepared.symbols, prepared.arena, prepared.thread_arena, threads)
 
+    def alone(self, prepared: Any) -> Callable[[Sequence[np.ndarray]], None] | None:
+        """`run` for what was prepared, where that is little work for one thread without temporaries; else None."""
+        if prepared.work > LIGHT or prepared.arena or prepared.thread_arena or self._checked:
+            return None
+        function, pointers, address = self._function, self._pointers, address_of()
+        symbols = self._symbols(*prepared.symbols)
+
+        def run(arrays: Sequence[np.ndarray]) -> None:
+            if status := function(pointers(*map(address, arrays)), symbols, _ALONE):
+                raise _failure(status)
+
+        return run
+
     def __call__(
         self, pointers: Sequence[int], symbols: Sequence[int], arena: int, thread_arena: int, threads: int = 0
     ) -> None:
@@ -171,7 +184,11 @@ class NativeFunction:
         if bounds is not None and bounds.text:
             raise RuntimeError(bounds.message())
         if status:
-            raise RuntimeError(f"compiled code failed with status {status}")
+            raise _failure(status)
+
+
+def _failure(status: int) -> RuntimeError:
+    return RuntimeError(f"compiled code failed with status {status}")
 
 
 _work_without_pool = 0.0

@@ -52,6 +52,11 @@ def test_rows_are_one_kernel_that_reads_and_writes_each_operand_once():
     assert kernel.float_bits == 32
 
 
+def test_code_that_checks_indices():
+    profile = txc.jit(softmax.__wrapped__, check_bounds=True).profile(np.ones((30, 70)), np.float32(2), repeats=1)
+    assert one(profile).flops == 30 * 70 * 5
+
+
 def test_contraction_with_its_epilogue():
     kernel = one(dense.profile(np.ones((20, 600)), np.ones((600, 50)), repeats=1))
     assert kernel.operations == "contract tanh add"

@@ -101,7 +101,7 @@ def apply(op: type[Op] | str, *operands: Any, **params: Any) -> Any:
 
     Parameters are in the user's dims.  Raises TxcError, with the user's line, for what the op does not take.
     """
-    known = None if params or current() is not None else recipes.operands_of(op, operands)
+    known = recipes.operands_of(op, operands, params) if current() is None else None
     if known is not None:
         made = recipes.replayed(known)
         if made is not None:

@@ -8,6 +8,7 @@ import numpy as np
 
 from ...dialects.dims import dim
 from ...dialects.registry import OPS, OpError
+from ...dialects.types import TensorType
 from .apply import apply, emit
 from .evaluation import computed
 from .graph import Value
@@ -36,7 +37,7 @@ class _Derived(Tensor):
     def is_view(self) -> bool:
         return True
 
-    def settle_in(self, array: np.ndarray) -> None:
+    def settle_in(self, array: np.ndarray, known: TensorType | None = None) -> None:
         text = f"{self.user_type} follows from other tensors and has no memory of its own"
         raise OpError(text, "copy() it first", "TX0709")
 

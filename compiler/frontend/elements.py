@@ -9,6 +9,7 @@ import numpy as np
 
 from ...dialects.registry import OpError
 from ..diagnostics import located
+from . import memory
 from .trace import current
 
 if TYPE_CHECKING:
@@ -43,12 +44,20 @@ class Elements:
             return np.array(self._array("np.asarray"), dtype, copy=copy)
 
     @property
-    def __array_interface__(self) -> dict[str, Any]:
-        from .memory import place
+    def __array_struct__(self) -> Any:
+        # What NumPy asks for first.  The struct keeps the array that it is of.
+        if current() is not None:
+            raise AttributeError("a tensor of a function that is being compiled has no array struct")
+        array = self._array("__array_struct__")
+        if array.dtype.kind == "V":  # bfloat16, which the struct cannot name
+            raise AttributeError(f"the array struct has no {array.dtype}")
+        return array.__array_struct__
 
+    @property
+    def __array_interface__(self) -> dict[str, Any]:
         # Whoever takes the interface keeps this tensor alive, so the memory must be the tensor's.
         here = _tensor(self)
-        if current() is not None or (here.is_view and place(here) is None):
+        if current() is not None or (here.is_view and memory.place(here) is None):
             raise AttributeError("a tensor that is not in memory has no array interface")
         array = self._array("__array_interface__")
         if array.dtype.kind == "V":  # bfloat16, which the interface cannot name
@@ -71,18 +80,14 @@ class Elements:
 
     def _memory(self, what: str) -> np.ndarray:
         """The memory of the elements in the user's dims; that of its owner, where it is a view."""
-        from .memory import give_memory
-
         self._not_traced(what)
         here = _tensor(self)
-        found = give_memory(here)
+        found = memory.give_memory(here)
         return found.T if here.layout == "col" else found
 
     def _array(self, what: str) -> np.ndarray:
-        from .memory import array_of
-
         self._not_traced(what)
-        return array_of(_tensor(self))
+        return memory.array_of(_tensor(self))
 
     @staticmethod
     def _not_traced(what: str) -> None:

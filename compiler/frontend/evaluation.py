@@ -16,6 +16,7 @@ from .generic_sizes import generic, leaf_input
 from .graph import DimTable, Graph, Value, schedule
 from .known_calls import Form, form_of, known, remember
 from .trace import current, suspended
+from .unmade import array_of_leaf, settled
 
 if TYPE_CHECKING:
     from .tensor import Tensor
@@ -29,6 +30,7 @@ def lazy_graph(outputs: Sequence[Value], written: Value | None = None) -> Graph:
     The first output is the new content of the leaf `written`, where one is given.  Dims are symbols, so that other
     shapes find the same code; numbers where the expression relies on them (`generic_sizes`).
     """
+    outputs = [settled(v) for v in outputs]
     leaves: dict[Value, None] = {} if written is None else {written: None}
     for v in [*outputs, *(o for n in schedule(outputs) for o in n.operands)]:
         if v.node.op is None:
@@ -45,9 +47,8 @@ def lazy_graph(outputs: Sequence[Value], written: Value | None = None) -> Graph:
 
 def computed(value: Value) -> np.ndarray:
     """The elements of a lazy value in graph dims, in memory of their own."""
-    if value.node.leaf is not None:
-        return np.array(value.node.leaf)
-    return _run(value)
+    array = array_of_leaf(value)
+    return _run(value) if array is None else np.array(array)
 
 
 def run_in_place(value: Value, leaf: Value) -> None:

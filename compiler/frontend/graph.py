@@ -21,7 +21,9 @@ from ...runtime.failed_checks import Check
 from ..signature import Literal
 from .dim_table import DimTable, Guard
 
-__all__ = ["Block", "DimTable", "Graph", "Guard", "Input", "Literal", "Loc", "Node", "Value", "schedule"]
+__all__ = [
+    "Block", "DimTable", "Graph", "Guard", "Input", "Literal", "Loc", "Node", "Single", "Value", "moment", "schedule",
+]  # fmt: skip
 
 _serials = itertools.count()
 
@@ -71,7 +73,7 @@ class Result(Value):
 class Node:
     """One operation.  `op` is None for arguments of a graph or block, and for arrays (`leaf`) of lazy expressions.
 
-    Where it has one result it is a `Value` itself, that one (`_Single`).
+    Where it has one result it is a `Value` itself, that one (`Single`).
     """
 
     __slots__ = ("_text", "attrs", "block", "leaf", "loc", "op", "operands", "regions", "results", "serial")
@@ -79,7 +81,7 @@ class Node:
     results: tuple[Value, ...]
 
     def __new__(cls, op: Any, operands: Any, attrs: Any, types: Sequence[TensorType], *_: Any, **__: Any) -> Node:
-        return object.__new__(_Single if len(types) == 1 else cls)
+        return object.__new__(Single if len(types) == 1 else cls)
 
     def __init__(
         self,
@@ -95,8 +97,9 @@ class Node:
     ):
         self.op, self.operands, self.attrs, self.loc = op, tuple(operands), attrs, loc
         self.regions, self.block, self.leaf, self._text = tuple(regions), block, leaf, text
-        self.serial = next(_serials)
-        if isinstance(self, _Single):
+        #: Its place in time; a fraction where it was made late, in the place of what waited for it (`unmade`).
+        self.serial: float = next(_serials)
+        if isinstance(self, Single):
             self.type = types[0]
         else:
             self.results = tuple([Result(self, i, t) for i, t in enumerate(types)])
@@ -116,7 +119,7 @@ class Node:
         return f"{self.op.name} {{{attrs}}} {' '.join([str(r.type) for r in self.results])}"
 
 
-class _Single(Node, Value):
+class Single(Node, Value):
     """A node and its only result in one object, so that no cycle keeps what an expression refers to.
 
     The memory of arrays that nobody needs any more is free at once then, and the next result's.

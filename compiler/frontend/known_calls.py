@@ -1,9 +1,10 @@
 """Lazy expressions that were evaluated before: their code is found without making their graph again.
 
 A graph of symbols (`generic_sizes`) serves every size, but making it takes much longer than small code runs.  Here an
-expression is looked up by its *form*: the nodes as texts, how they hang together, and dtype, shape and strides of
-its arrays.  Of one form there is one call, whose symbols, sizes of results and temporaries are known, so what is left
-is to walk the nodes and to enter machine code.  Only the arrays are not in the form.
+expression is looked up by its *form*: the nodes as texts, or as recipes where they are not made yet, how they hang
+together, and dtype, shape and strides of its arrays.  Of one form there is one call, whose symbols, sizes of results
+and temporaries are known, so what is left is to walk the nodes and to enter machine code.  Only the arrays are not in
+the form.
 """
 
 from __future__ import annotations
@@ -18,7 +19,8 @@ from ..devices import device_here
 from ..facts import walkable
 from ..knobs import GDB, PASSES
 from .bounded import keep_latest
-from .graph import Node, Value
+from .graph import Node, Single, Value
+from .unmade import Unmade
 
 if TYPE_CHECKING:
     from ..graph_code import GraphCall
@@ -48,34 +50,37 @@ def form_of(output: Value, written: Value | None = None) -> Form | None:
     device = device_here()
     if device.is_gpu:  # its code knows the user's lines
         return None
-    found: set[Node] = set() if written is None else {written.node}
-    stack = [output.node]
+    key: list[Any] = [device, *map(os.environ.get, _SETTINGS), output.index, written is not None]
+    stack: list[Unmade | Node] = [output if type(output) is Unmade else output.node]
+    if written is not None:
+        stack.append(written.node)
+    numbers = {made: number for number, made in enumerate(stack)}
+    leaves: list[Any] = []
     while stack:
-        node = stack.pop()
-        if node not in found:
-            found.add(node)
-            for v in node.operands:
-                stack.append(v.node)
-    key: list[Any] = [device, *map(os.environ.get, _SETTINGS)]
-    arrays: list[np.ndarray] = []
-    numbers: dict[Value, int] = {}
-    for node in sorted(found, key=_by_serial):
-        for result in node.results:
-            numbers[result] = len(numbers)
-        if node.op is not None:
-            if node.regions or node.block is not None:
+        made = stack.pop()
+        if type(made) is Unmade:
+            key.append(made.recipe)
+        elif made.op is not None:
+            if made.regions or made.block is not None:
                 return None
-            key.append(node.text)
-            for v in node.operands:
-                key.append(numbers[v])
-            continue
-        array, given = node.leaf, node.results[0].type
-        if walkable(array) is not array:
-            return None
-        arrays.append(array)
-        key += (given.dtype, given.dims, array.shape, array.strides, node.attrs.get("fixed"))
-    key += (numbers[output], None if written is None else numbers[written])
-    return Form(tuple(key), arrays)
+            key.append(made.text)
+        else:
+            array, kind = made.leaf, made.type
+            if walkable(array) is not array:
+                return None
+            key += (kind.dtype, kind.dims, array.shape, array.strides, made.attrs.get("fixed"))
+            leaves.append(made)
+        for v in made.operands:
+            source = v if type(v) is Unmade or type(v) is Single else v.node
+            at = numbers.get(source)
+            if at is None:
+                at = numbers[source] = len(numbers)
+                stack.append(source)
+            key.append(at if source is v else (at, v.index))
+    if len(leaves) > 1:  # a graph's inputs are in the order in which they were made
+        leaves.sort(key=_by_serial)
+        key += [numbers[x] for x in leaves]
+    return Form(tuple(key), [x.leaf for x in leaves])
 
 
 def known(form: Form) -> GraphCall | None:
@@ -87,7 +92,7 @@ def remember(form: Form, call: GraphCall) -> None:
     """Keep a call for its form; without the arrays that it was made for."""
     executable = call.executable
     lasting = type(executable)(executable.signature.without_sources(), executable.code, executable.native)
-    keep_latest(_calls, form.key, call._replace(executable=lasting), MOST)
+    keep_latest(_calls, form.key, call._replace(executable=lasting, direct=lasting.repeated(call.prepared)), MOST)
 
 
 def forget() -> None:

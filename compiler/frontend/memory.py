@@ -17,10 +17,11 @@ from ...dialects.dim_rules import linear_in
 from ...dialects.dims import Dim, Sym, dim
 from ...dialects.index_map import IndexMap
 from ...dialects.registry import OPS, OpError
-from ...dialects.types import tensor_type
+from ...dialects.types import TensorType, tensor_type
 from .evaluation import computed, run_in_place
 from .graph import Node, Value
 from .trace import element_of
+from .unmade import array_of_leaf
 
 if TYPE_CHECKING:
     from .tensor import Tensor
@@ -30,13 +31,19 @@ __all__ = ["array_of", "give_memory", "leaf", "literal", "place", "readable", "u
 _giving = threading.Lock()
 
 
-def leaf(array: np.ndarray, *, fixed: bool = False) -> Value:
-    """The value of an array in a lazy expression: a reference, not a copy.  `fixed`: its sizes are facts."""
-    return Node(None, (), {"fixed": fixed}, (tensor_type(element_of(array), array.shape),), leaf=array).results[0]
+def leaf(array: np.ndarray, known: TensorType | None = None, *, fixed: bool = False) -> Value:
+    """The value of an array, whose type may be known, in a lazy expression: a reference, not a copy.
+
+    `fixed`: its sizes are facts.
+    """
+    kind = known or tensor_type(element_of(array), array.shape)
+    return Node(None, (), {"fixed": fixed}, (kind,), leaf=array).results[0]
 
 
 def place(t: Tensor) -> np.ndarray | None:
     """The elements of `t` in memory, in graph dims: a NumPy view; None where it has none, or no such view."""
+    if not t.is_view:
+        return t.memory
     if not t.has_memory:
         return None
     owner, index = t.owner()
@@ -49,7 +56,7 @@ def readable(t: Tensor) -> np.ndarray | None:
     if t.reads_only:
         return None
     owner, index = t.owner()
-    array = owner.value.node.leaf if owner.memory is None else owner.memory
+    array = array_of_leaf(owner.latest) if owner.memory is None else owner.memory
     return array if array is None or index is None else strided(array, index)
 
 
@@ -91,10 +98,13 @@ def give_memory(t: Tensor) -> np.ndarray:
         return found
     owner, index = t.owner()
     if owner.memory is None:
-        made = computed(owner.value)
+        value = owner.latest
+        made = computed(value)
         with _giving:
             if owner.memory is None:
-                owner.settle_in(made if made.flags.writeable else made.copy())
+                owner.settle_in(made if made.flags.writeable else made.copy(), value.type)
+    if owner is t and t.memory is not None:
+        return t.memory
     found = place(t)
     if found is None:
         raise OpError(f"this view {t.user_type} is no array in memory: {index}", "copy() it first", "TX0709")

@@ -13,7 +13,7 @@ import numpy as np
 from ...dialects.registry import OPS, Map, OpError, Reduction, Scan
 
 __all__ = [
-    "dot", "fold_of", "function", "library_function", "matmul", "power", "recognised", "scan_of", "ufunc",
+    "dot", "fold_of", "function", "library_function", "matmul", "plain_map", "power", "recognised", "scan_of", "ufunc",
 ]  # fmt: skip
 
 _ufuncs: dict[Any, str] = {}
@@ -71,6 +71,17 @@ def scan_of(f: np.ufunc) -> str | None:
     """The scan that ``f.accumulate`` means; None where there is none."""
     fold = fold_of(f)
     return next((op.name for op in OPS.values() if issubclass(op, Scan) and op.by == fold), None)
+
+
+@functools.cache
+def plain_map(f: np.ufunc) -> type[Map] | None:
+    """The elementwise op that a call of `f` without other arguments is; None where there is more to it."""
+    from .numpy_functions import FUNCTIONS
+
+    op = OPS.get(recognised(f) or "")
+    if op is None or not issubclass(op, Map) or op.results != 1 or f in FUNCTIONS or f in (np.fabs, np.power):
+        return None
+    return op
 
 
 def ufunc(f: Any, method: str, inputs: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:

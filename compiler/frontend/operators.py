@@ -17,7 +17,9 @@ def _operator(name: str) -> tuple[Any, Any, Any]:
     """``a op b``, its reflected form, and ``a op= b``."""
 
     def forward(self: Any, other: Any) -> Any:
-        return NotImplemented if _foreign(other) else self.apply(name, self, other)
+        if not isinstance(other, Operators) and _foreign(other):
+            return NotImplemented
+        return self.apply(name, self, other)
 
     def reflected(self: Any, other: Any) -> Any:
         return NotImplemented if _foreign(other) else self.apply(name, other, self)

@@ -24,6 +24,7 @@ from .graph import Block, Result, Value
 from .operators import Operators
 from .symint import SymInt, symint
 from .trace import current, shape_of, table
+from .unmade import Unmade
 
 __all__ = ["Tensor", "asarray"]
 
@@ -86,8 +87,11 @@ class Tensor(Operators, Elements):
     def _viewing(self, made: Tensor, op: type[Op] | None, attrs: dict[str, Any]) -> Tensor:
         """Make `made` a view of this tensor."""
         made.layout, made.weak, made.boxed, made.memory = self.layout, "", False, None
-        made._value, made._parent, made._op, made._attrs, made._loc = None, self, op, attrs, user_loc()
-        made._cached, made._type = None, self.type if op is None else op.infer([self.type], attrs)[0]
+        made._value, made._parent, made._op, made._attrs, made._cached = None, self, op, attrs, None
+        if op is None:
+            made._loc, made._type = None, self.type
+        else:
+            made._loc, made._type = user_loc(), op.infer([self.type], attrs)[0]
         return made
 
     @classmethod
@@ -105,9 +109,9 @@ class Tensor(Operators, Elements):
         """Its present value: later stores into it are not seen, those into memory are."""
         return Tensor(self.value, layout=self.layout, weak=self.weak, boxed=self.boxed)
 
-    def settle_in(self, array: np.ndarray) -> None:
-        """Live in `array` (graph dims) from now on; it holds the elements already."""
-        self._value, self.memory = memory.leaf(array), array
+    def settle_in(self, array: np.ndarray, known: TensorType | None = None) -> None:
+        """Live in `array` (graph dims, of a type that may be known) from now on; it holds the elements already."""
+        self._value, self.memory = memory.leaf(array, known), array
 
     @staticmethod
     def apply(op: type[Op] | str, *operands: Any, **params: Any) -> Any:
@@ -121,7 +125,7 @@ class Tensor(Operators, Elements):
         """Its present value in the graph."""
         if self._parent is None:
             assert self._value is not None
-            return self._value
+            return self._value.made() if type(self._value) is Unmade else self._value
         source = self._parent.value
         if self._op is None:
             return source
@@ -133,6 +137,18 @@ class Tensor(Operators, Elements):
         (result,) = applying.emit(self._op, (source,), self._attrs, loc=self._loc)
         self._cached = (source, result)
         return result
+
+    @property
+    def latest(self) -> Value:
+        """`value`, perhaps `Unmade`: for who makes no node of it."""
+        if type(self) is Tensor and self._parent is None:
+            assert self._value is not None
+            return self._value
+        return self.value
+
+    @latest.setter
+    def latest(self, value: Value) -> None:
+        self._value = value
 
     @property
     def type(self) -> TensorType:
@@ -375,7 +391,12 @@ class Tensor(Operators, Elements):
 
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
         with located():
-            return numpy_dispatch.ufunc(ufunc, method, inputs, kwargs)
+            op = None if kwargs or method != "__call__" else numpy_dispatch.plain_map(ufunc)
+            if op is None:
+                return numpy_dispatch.ufunc(ufunc, method, inputs, kwargs)
+            result = applying.apply(op, *inputs)
+            # NumPy gives scalars of its own, never Python's, so what it returns is no longer weak.
+            return applying.cast(result, result.element) if result.weak else result
 
     def __array_function__(self, function: Any, types: Any, args: Any, kwargs: Any) -> Any:
         with located():

@@ -40,6 +40,13 @@ def test_here(tmp_path: Path):
     assert same_bits(got, reference(function, arguments)[0])
 
 
+def test_c_looks_at_no_checks_of_indices(monkeypatch: pytest.MonkeyPatch):
+    function, _ = case(NAME)
+    made = exported(function, "x86-64-v3")
+    monkeypatch.setenv("TXC_CHECK_BOUNDS", "1")
+    assert exported(function, "x86-64-v3").object == made.object
+
+
 def test_a_processor_that_no_version_is_for(tmp_path: Path):
     function, arguments = case(NAME)
     with pytest.raises(AssertionError, match="layer ended with 103"):

@@ -6,11 +6,14 @@ from typing import Any
 
 import numpy as np
 
+from ....dialects.dims import Dim
 from ....dialects.registry import OpError
 from .. import methods
 from ..apply import apply, as_tensor
 from ..creation import full
-from ..trace import table
+from ..functional import cond
+from ..tensor import Tensor
+from ..trace import current, table
 from .table import FUNCTIONS, handles, into
 
 __all__ = ["cumulative_prod", "cumulative_sum"]
@@ -52,7 +55,27 @@ def convolve(a: Any, v: Any, mode: str = "full") -> Any:
     if table().decide(a.dims[0], "<", v.dims[0], "np.convolve") is True:
         a, v = v, a
     around = {"full": (v.dims[0] - 1,) * 2, "same": (v.dims[0] // 2, (v.dims[0] - 1) // 2), "valid": (0, 0)}[mode]
+    if not (v.element.is_float or v.element.is_complex) or all(n == 0 for n in around):
+        return _over_padding(a, v, around)
+    if current() is None:  # which of the two it is, is asked now: of the elements that it then goes by
+        v = as_tensor(np.array(v))
+    return cond(
+        methods.reduce("all", apply("isfinite", v)), lambda: _over_padding(a, v, around), lambda: _inside(a, v, around)
+    )
+
+
+def _over_padding(a: Tensor, v: Tensor, around: tuple[Dim, Dim]) -> Any:
+    """The convolution of `a` with zeros around it: for kernels of which no element times zero is anything else."""
     return apply("convolve", apply("pad", a, pairs=around), apply("reverse", v, flags=(True,)), dims=(0,))
+
+
+def _inside(a: Tensor, v: Tensor, around: tuple[Dim, Dim]) -> Any:
+    """The same without the products of zeros around `a`, which takes a comparison an element."""
+    sizes = (v.dims[0],)
+    inside = full(a.shape, True, "bool")
+    under, counts = (apply("windows", apply("pad", x, pairs=around), sizes=sizes, dims=(0,)) for x in (a, inside))
+    kernel = methods.expand_dims(apply("reverse", v, flags=(True,)), 1)
+    return methods.reduce("sum", apply("select", counts, apply("mul", under, kernel), 0), 0)
 
 
 @handles(np.correlate)

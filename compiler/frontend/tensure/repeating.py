@@ -13,10 +13,10 @@ from typing import Any
 
 from ....dialects.registry import OPS
 from .. import recipes
-from ..graph import moment
-from ..tensor import Tensor
+from ..graph import Value, moment
 from ..trace import current
-from .storage import Storage, all_of, wrapped
+from ..unmade import Unmade, settled
+from .storage import Storage, all_of, holding
 
 __all__ = ["repeated", "repeated_in_place"]
 
@@ -39,13 +39,17 @@ def _repeated(function: Callable[..., Any], mutates: bool) -> Callable[..., Any]
         stores = None if named or current() is not None else _stores(operands)
         if stores is None:
             return function(*operands, **named)
-        depth = max([store.read() for store in stores]) + max(1, len(stores) - 1)
-        values = [store.present for store in stores]
         key: list[Any] = [function]
-        for value in values:
+        values: list[Value] = []
+        depth = 0
+        for store in stores:
+            depth = max(depth, store.read())
+            value = store.present
+            values.append(value)
             key += (value.type.dtype, value.type.dims, values.index(value))
-            if value.node.op is _CONSTANT:
+            if type(value) is not Unmade and value.node.op is _CONSTANT:
                 key.append(value.node.text)
+        depth += max(1, len(stores) - 1)
         given = recipes.Operands(tuple(key), values)
         made = recipes.value_of(given)
         if made is None:
@@ -53,14 +57,14 @@ def _repeated(function: Callable[..., Any], mutates: bool) -> Callable[..., Any]
             result = function(*operands)
             data = all_of(result)
             if data is not None and (mutates or not any(result is x for x in operands)):
-                recipes.keep_value(given, since, data.present)
+                data.set(recipes.keep_value(given, since, settled(data.present)), data.depth)
             return result
         first = stores[0] if mutates else None
         for store in stores:
             if store is not first:
                 store.share()
         if first is None:
-            return wrapped(Tensor(made), depth)
+            return holding(made, depth)
         first.set(made, depth)
         return operands[0]
 

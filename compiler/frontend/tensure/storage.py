@@ -24,8 +24,9 @@ from ..memory import leaf, strided
 from ..symint import symint
 from ..tensor import Tensor
 from ..trace import current
+from ..unmade import Unmade, array_of_leaf, settled
 
-__all__ = ["LONGEST", "Storage", "Tensure", "all_of", "storage_of", "wrapped"]
+__all__ = ["LONGEST", "Storage", "Tensure", "all_of", "holding", "storage_of", "wrapped"]
 
 #: An expression of so many operations is computed before another one reads it, which bounds what is compiled.
 LONGEST = 32
@@ -45,7 +46,7 @@ class Storage(Tensor):
         #: The leaf for memory of its own, which later values of this storage may be computed into.
         self._memory_value: Value | None = None
         #: Whether something else may refer to the value, or to that memory.
-        self._shared = value.node.leaf is not None
+        self._shared = array_of_leaf(value) is not None
         #: How many operations there are between memory and its value, at most.
         self.depth = depth
 
@@ -53,7 +54,7 @@ class Storage(Tensor):
     def value(self) -> Value:
         self._shared = True
         assert self._value is not None
-        return self._value
+        return settled(self._value)
 
     @contextmanager
     def updating(self) -> Iterator[None]:
@@ -82,7 +83,7 @@ class Storage(Tensor):
         Not a literal: as a part of the program it can simplify what reads it.
         """
         assert self._value is not None
-        if self._value.node.operands and (self._shared or self.depth >= LONGEST):
+        if (self._shared or self.depth >= LONGEST) and _is_computed(self._value):
             self.settle()
         return self.depth
 
@@ -90,8 +91,9 @@ class Storage(Tensor):
         """Its elements, computed where they are not in memory yet."""
         with _settling:
             assert self._value is not None
-            if self._value.node.leaf is not None:
-                return self._value.node.leaf
+            found = array_of_leaf(self._value)
+            if found is not None:
+                return found
             own = self._memory_value
             if own is not None and not self._shared:
                 run_in_place(self._value, own)
@@ -116,7 +118,7 @@ class Storage(Tensor):
         return array
 
     def _hold(self, array: np.ndarray) -> None:
-        self._value = self._memory_value = leaf(array)
+        self._value = self._memory_value = leaf(array, self._value and self._value.type)
         self._shared, self.depth = False, 0
 
 
@@ -169,6 +171,11 @@ class Tensure(Tensor):
     __hash__ = Tensor.__hash__
 
 
+def _is_computed(value: Value) -> bool:
+    """Whether it is made of other values: no array, and no literal."""
+    return type(value) is Unmade or bool(value.node.operands)
+
+
 def _text(elements: Any, depth: int) -> str:
     """Nested lists as the document prints them: four decimals in ten places, a zero as 0."""
     if not isinstance(elements, list):
@@ -189,7 +196,12 @@ def wrapped(result: Tensor, depth: int = 0) -> Tensor:
     """A result as these functions give it: new data; inside a traced function a tensor of the trace."""
     if current() is not None:
         return Tensor(result.value, boxed=True)
-    return _named(Storage(result.value, depth))
+    return holding(result.latest, depth)
+
+
+def holding(value: Value, depth: int) -> Tensure:
+    """A tensor of new data, whose expression is so long."""
+    return _named(Storage(value, depth))
 
 
 def all_of(x: Any) -> Storage | None:
