@@ -101,6 +101,8 @@ class SortInBuckets:
         self.bucket = bucket_elements(sort.writer.costs, self.key.dtype, self.width)
         self.most = int(self.bucket * FILLED)
         self.rest = UnorderedKeys(sort)
+        #: How many elements before they are needed lines are asked for.
+        self.ahead = sort.writer.costs.ahead(1) // self.key.dtype.bytes
 
     def emit(self, block: Block) -> None:
         """Batches of rows: their samples, then all parts, then all buckets, and at last what keys do not say."""
@@ -193,6 +195,10 @@ class SortInBuckets:
             c.store(c.load(room.buffer, [room.capacity + i * SAMPLED]), memory.least, [own + i])
         code.store(_least_value(code, self.key.dtype), memory.least, [own])
 
+    def _ask(self, code: Code, buffer: SSAValue, index: list[Dim], writes: bool = False) -> None:
+        """For lines of what only the last cache has."""
+        code.block.add_op(loop.PrefetchOp(buffer, index, writes=writes))
+
     # Parts
 
     def _parts(self, code: Code, phase: Dim, first: Dim, count: Dim, memory: _Memory, room: _Room) -> None:
@@ -243,12 +249,12 @@ class SortInBuckets:
             turn = c.b.index((memory.depth - 1 - number) % 2)
             c.if_(turn.equals(0), lambda d: write(d, 0), lambda d: write(d, 1))
 
-        # Keys are made on the way.
-        in_turns(
-            code,
-            dim(0),
-            lambda c, to: level(c, dim(0), dim(0), lambda d, i: self.rest.ordered(d, place, i), *copies[to]),
-        )
+        def made(c: Code, i: Dim) -> Value:
+            """Keys are made on the way."""
+            self._ask(c, sort.x, place(i + self.ahead))
+            return self.rest.ordered(c, place, i)
+
+        in_turns(code, dim(0), lambda c, to: level(c, dim(0), dim(0), made, *copies[to]))
         with code.for_(1, memory.depth) as (outer, number), outer.for_(0, power_of_two(outer, number)) as (c, node):
             in_turns(c, number, lambda d, to: between(d, number, node, 1 - to))
 
@@ -287,8 +293,9 @@ class SortInBuckets:
 
         def put(c: Code) -> None:
             with c.for_(0, count, self.width) as (d, i):
-                key = d.load(room.buffer, [room.capacity + i])
-                self.sort.put(d, key, self.sort.places(task.row), place + i)
+                places = self.sort.places(task.row)
+                self._ask(d, self.sort.op.outs[0], places(place + i + self.ahead), writes=True)
+                self.sort.put(d, d.load(room.buffer, [room.capacity + i]), places, place + i)
 
         def leave(c: Code) -> None:
             c.if_(samples, lambda d: self._put_sample(d, task.here, count, memory, room), put)
@@ -338,6 +345,7 @@ class SortInBuckets:
                 first, behind = piece(inner, part)
                 start = inner.bind(to)
                 with inner.for_(0, behind - first, self.width) as (d, i):
+                    self._ask(d, memory.keys, [base + first + i + self.ahead])
                     d.store(d.load(memory.keys, [base + first + i]), room.buffer, [start + i])
                 return to + inner.b.index(behind - first)
 

@@ -3,7 +3,7 @@
 A comparator is one `min` and one `max` of two of the grid's rows, or what finds the same.  The network is Batcher's
 bitonic one in the form whose first step of each level compares a row with its mirror image, so that all comparators put
 the lesser element first, and rows of the largest value behind the last element stay there.  As many steps of a level as
-fill half of the registers go through them at once.
+fill half of the registers go through them at once; so many rows are sorted by odd-even merges before.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from .costs import Costs
 from .loop_code import Code
 from .loop_writer import buffer_info
 
-__all__ = ["ONE_PORT", "Grid", "GridSort", "cleaning", "exponent", "largest_value", "power_of_two"]
+__all__ = ["ONE_PORT", "Grid", "GridSort", "cleaning", "exponent", "largest_value", "power_of_two", "sorting"]
 
 I64 = DTYPES["i64"]
 #: Vectors of so many bits have one port that finds the lesser element, and another one that takes all functions of
@@ -66,7 +66,7 @@ class GridSort:
         """
         whole = 1 << self.steps
         with code.for_(0, grid.rows // whole) as (inner, group):
-            self._step(inner, grid, [group * whole + i for i in range(whole)], _sorting(self.steps))
+            self._step(inner, grid, [group * whole + i for i in range(whole)], sorting(self.steps))
         bits = self.chunk_passes * self.steps
         chunk = 1 << bits
         chunks = code.bound((grid.rows + (chunk - 1)) // chunk)
@@ -228,13 +228,16 @@ def _mirroring(half: int) -> list[tuple[int, int]]:
     return [(i, half + i) for i in range(half)] + cleaning(half) + cleaning(half, half, True)
 
 
-def _sorting(bits: int) -> list[tuple[int, int]]:
-    """Comparators that sort ``2**bits`` rows."""
+def sorting(bits: int) -> list[tuple[int, int]]:
+    """Comparators that sort ``2**bits`` rows: Batcher's odd-even merges, which take fewer than bitonic ones but have
+    rows of all distances, so they are for what registers hold."""
     found: list[tuple[int, int]] = []
-    for level in range(1, bits + 1):
-        size = 1 << level
-        for start in range(0, 1 << bits, size):
-            found += [(start + i, start + size - 1 - i) for i in range(size // 2)]
-            for half in (start, start + size // 2):
-                found += cleaning(size // 2, half)
+    for merged in (1 << level for level in range(bits)):
+        distance = merged
+        while distance:
+            for low in range(distance % merged, (1 << bits) - distance):
+                is_first = (low - distance % merged) % (2 * distance) < distance
+                if is_first and low // (2 * merged) == (low + distance) // (2 * merged):
+                    found.append((low, low + distance))
+            distance //= 2
     return found
