@@ -118,8 +118,8 @@ class LoopWriter:
     costs: Costs = field(default_factory=Costs)
     #: Whether stores may go past the caches.
     streams: bool = True
-    #: Whether threads take pieces of loops that are worth handing over; else one iteration each.
-    pieces: bool = True
+    #: How many threads of a grid take one iteration each; None: as many as there are take pieces of loops.
+    grid: int | None = None
     #: Extents of iterators of the loops being written, by which indices become simpler.
     extents: Mapping[Sym, Dim] = field(default_factory=dict)
     #: 1 in calls that use the temporaries which are allocated now, 0 in others.
@@ -187,7 +187,9 @@ class LoopWriter:
         either(block, excess, one, other)
 
     def threads(self, block: Block) -> Dim:
-        """How many threads may take part, as a symbol for the rest of the block."""
+        """How many threads may take part, as a symbol for the rest of the block where that is not known."""
+        if self.grid is not None:
+            return dim(self.grid)
         made = loop.ThreadsOp()
         block.add_op(made)
         return self.bind(block, made.result)

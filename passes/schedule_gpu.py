@@ -35,7 +35,7 @@ from .schedule_gpu_rows import schedule_gpu_rows, takes_rows
 from .schedule_gpu_scan import SHORT_ROW, schedule_gpu_scan, takes_scan
 from .schedule_gpu_sort import SHORT_ROW as SHORT_SORT
 from .schedule_gpu_sort import schedule_gpu_sort
-from .schedule_gpu_threads import write_as_threads
+from .schedule_gpu_threads import WITH_MEMORY, write_as_threads
 from .schedule_gpu_units import UnitsSchedule
 from .schedule_map import Lanes
 from .schedule_sort import schedule_sort
@@ -64,7 +64,7 @@ class ScheduleGpuPass(ModulePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for function in [f for f in op.body.block.ops if isinstance(f, func.FuncOp)]:
             GpuSchedule(
-                LoopWriter(function, costs=Costs.of(function), streams=False, pieces=False),
+                LoopWriter(function, costs=Costs.of(function), streams=False, grid=WITH_MEMORY),
                 Grid(self.threads, self.unroll),
                 self.warpgroups,
                 self.boxes,

@@ -20,7 +20,7 @@ from .locations import carry_loc
 from .loop_writer import LoopWriter, buffer_info
 from .memory import LoopRange
 
-__all__ = ["write_as_threads"]
+__all__ = ["WITH_MEMORY", "write_as_threads"]
 
 #: Threads of a block, and of a grid where each needs memory of its own.
 THREADS, WITH_MEMORY = 64, 2048

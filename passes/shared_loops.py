@@ -71,7 +71,7 @@ def add_loops(
     else:
         number, step = writer.fresh(), 1
         sizes, pieces = [dim(1) for _ in levels], [level.trips for level in levels]
-        if writer.pieces:
+        if writer.grid is None:
             points = product(pieces) * work
             sizes, pieces = _cut(writer, block, levels, minimum(PIECES, points // writer.costs.chunk(nanoseconds)))
         body, trips = _task(writer, levels, body, number, sizes, pieces), product(pieces)
