@@ -67,13 +67,23 @@ class ContractionOperands:
         # Vectors of rows, where these are packed across: no longer than a tile has rows.
         self.lanes_across = min(self.width, 1 << (self.rows - 1).bit_length())
         self.rows_stored = -(-self.rows // self.lanes_across) * self.lanes_across
-        state = scalar_dtype(self.state)
-        across = self.depth * self.rows_stored * state.bits // 8
-        self.row_tiles = max(1, int(writer.costs.machine.cache2) // 2 // across)
+        self.row_tiles = self._tiles_held(writer.costs.machine.cache2, self.depth)
         self.panels = (self.n + (self.panel - 1)) // self.panel
-        panel = self.depth * self.panel * state.bits // 8
+        panel = self.depth * self.panel * scalar_dtype(self.state).bits // 8
         self.panels_held = max(1, int(writer.costs.machine.cache2 * HELD) // panel)
         self.run = self._run()
+
+    def _tiles_held(self, cache: float, depth: int) -> int:
+        """Tiles of packed rows, of so many places of K, that half of a cache holds."""
+        return max(1, int(cache) // 2 // (depth * self.rows_stored * scalar_dtype(self.state).bits // 8))
+
+    def keep_rows_near(self) -> None:
+        """Where the second cache holds all panels of a block of K, packed rows need no more than the first one: panels
+        do not have to be read for many rows at a time."""
+        panels = self.panels.const
+        if panels is not None and panels <= self.panels_held:
+            depth = min(self.depth, max(1, self.k.const or self.depth))
+            self.row_tiles = self._tiles_held(self.writer.costs.machine.cache1, depth)
 
     def shared(
         self, iterator: Dim, upper: Dim, body: Block, step: Dim | int = 1, grain: Dim | int = 1, lower: Dim | int = 0

@@ -175,6 +175,7 @@ class Contraction(ContractionOperands):
 
     def _by_rows(self, block: Block) -> None:
         """The right operand packed by all threads, some blocks of K at a time; then tasks that pack their rows."""
+        self.keep_rows_near()
         if self._in_one_block:
             packed = self._packed(block, dim(1))
             self._pack(block, packed, dim(0), dim(1))
@@ -345,16 +346,12 @@ class Contraction(ContractionOperands):
         return self._fold(block, body, [a, right.result], kk, minimum(self.k - number * self.depth, self.depth))
 
     def _add(self, block: Block, sums: SSAValue, total: SSAValue, index: list[Dim], number: Dim) -> None:
-        """``sums += total``; the first block starts from the identity, whatever the memory held."""
+        """``sums += total``; the first block starts from zero, as sums do and loads that a guard leaves out are."""
         before = loop.LoadOp(sums, index, [number - 1])
         block.add_op(before)
-        b = BodyBuilder(block)
-        element = scalar_dtype(self.state)
-        assert self.nest.identity is not None
-        identity = arith.ConstantOp.create(result_types=[self.state], properties={"value": self.nest.identity.data[0]})
-        block.add_op(identity)
-        older = b.select(b.index(number) > 0, b.wrap(before.result, element), b.wrap(identity.result, element))
-        block.add_op(loop.StoreOp((older + b.wrap(total, element)).ref, sums, index))
+        b, element = BodyBuilder(block), scalar_dtype(self.state)
+        made = b.wrap(before.result, element) + b.wrap(total, element)
+        block.add_op(loop.StoreOp(made.ref, sums, index))
 
     def _finish_all(self, block: Block, sums: SSAValue, first: Dim, last: Dim) -> None:
         """The nest's `finish` over the sums of some rows, row by row, unless they are the results."""
