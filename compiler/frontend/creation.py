@@ -159,7 +159,7 @@ def eye(N: Any, M: Any = None, k: int = 0, dtype: Any = None) -> Tensor:
     with located():
         rows, columns = _sizes((N, N if M is None else M))
         down = apply("reshape", iota(rows), dims=(rows, dim(1)))
-        hit = apply("equal", iota(columns), apply("add", down, k))
+        hit = apply("equal", iota(columns), apply("add", down, _diagonal(k)))
         return Tensor(cast(hit, element_named(dtype or float)).value, boxed=True)
 
 
@@ -168,8 +168,13 @@ def tri(N: Any, M: Any = None, k: int = 0, dtype: Any = None) -> Tensor:
     with located():
         rows, columns = _sizes((N, N if M is None else M))
         down = apply("reshape", iota(rows), dims=(rows, dim(1)))
-        hit = apply("less_equal", iota(columns), apply("add", down, k))
+        hit = apply("less_equal", iota(columns), apply("add", down, _diagonal(k)))
         return Tensor(cast(hit, element_named(dtype or float)).value, boxed=True)
+
+
+def _diagonal(k: Any) -> Any:
+    """The number of a diagonal; all that are further away than any size are one, beyond the matrix."""
+    return max(-(1 << 62), min(1 << 62, k)) if isinstance(k, int) else k
 
 
 def identity(n: Any, dtype: Any = None) -> Tensor:

@@ -10,6 +10,7 @@ import pytest
 
 import txc
 from txc.compiler.diagnostics import TxcError
+from txc.compiler.frontend import creation
 from txc.compiler.frontend.numpy_functions import FUNCTIONS
 
 RNG = np.random.default_rng(17)
@@ -407,3 +408,9 @@ def test_handlers_take_no_argument_that_numpy_has_not():
         # Other releases of NumPy name and order some parameters otherwise: those given by position only.
         own = [p.name for p in inspect.signature(handler).parameters.values() if p.kind is not p.POSITIONAL_ONLY]
         assert set(own) - {"newshape", "axis", "dtype", "casting", "a", "x", "object", "ndmin", "copy"} <= set(known), f
+
+
+@pytest.mark.parametrize("k", [-(1 << 63) - 1, -(1 << 63), (1 << 63) - 2, 1 << 63, 1 << 70])
+def test_diagonals_further_away_than_any_size(k: int) -> None:
+    np.testing.assert_array_equal(np.asarray(creation.eye(2, 3, k)), np.zeros((2, 3)))
+    np.testing.assert_array_equal(np.asarray(creation.tri(2, 3, k)), np.full((2, 3), float(k > 0)))
