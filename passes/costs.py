@@ -264,6 +264,14 @@ class Costs:
         return int(4 * self.machine.line) // _ELEMENT
 
     @property
+    def shared_step(self) -> int:
+        """Neighbouring results, for each of several threads, from which on they share a step that writes all of them.
+
+        Of fewer, lines at the ends of what a thread writes, which go from core to core, take longer than is saved.
+        """
+        return int(32 * self.machine.line) // _ELEMENT
+
+    @property
     def tile(self) -> int:
         """The sides of a tile of a transposition: the first cache holds what is read and what is written."""
         return 1 << int(math.log2(math.sqrt(self.machine.cache1 / (2 * _ELEMENT))))

@@ -55,7 +55,7 @@ def scan_in_bands(
     extent, costs = nest.extents.data[-1], writer.costs
     most = costs.band
     columns, outer = groups[-1].extent, product([g.extent for g in groups[:-1]])
-    side = most if serial else band_for_all(writer, block, columns, most, outer)
+    side = most if serial else band_for_all(writer, block, columns, most, outer, costs.shared_step)
     point = {**done, **point_of(groups, iterators)}
     results = start, minimum(columns, start + side), most
     band, outer = _Band(writer, nest, point, groups[-1], iterators[-1], results, lanes), Block()

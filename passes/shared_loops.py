@@ -44,13 +44,17 @@ class Level:
         return Block([loop.ForOp(str(self.iterator), lower, upper, body, step=self.step)])
 
 
-def band_for_all(writer: LoopWriter, block: Block, results: Dim, most: int, others: Dim) -> Dim:
+def band_for_all(writer: LoopWriter, block: Block, results: Dim, most: int, others: Dim, least: int = 1) -> Dim:
     """How many of some results go together: at most so many, and fewer where threads would be left without work.
 
-    Bands are cut that often by `others` besides.  Each is whole lines of results, but for the last one.
+    Bands are cut that often by `others` besides.  Each is whole lines of results, but for the last one, and no thread
+    is given fewer results than `least`.
     """
-    unit, threads = writer.costs.side_by_side, maximum(1, writer.threads(block))
-    lines = bound(writer, block, maximum(0, results * others - 1) // (threads * unit) + 1)
+    unit, total, threads = writer.costs.side_by_side, results * others, writer.threads(block)
+    if least > 1:
+        threads = bound(writer, block, minimum(threads, total // least))
+    threads = maximum(1, threads)
+    lines = bound(writer, block, maximum(0, total - 1) // (threads * unit) + 1)
     return bound(writer, block, minimum(most, lines * unit))
 
 

@@ -1,9 +1,10 @@
 // RUN: tx-opt %s -p tx-schedule-cpu | filecheck %s
 
 // Neighbouring results are neighbours in memory: a run of the order is written step by step for a band of them, and what
-// is left over of the axis under guards.
+// is left over of the axis under guards.  No thread is given less than 32 lines of a step, whose ends it shares.
 // CHECK-LABEL: @across
 // CHECK: loop.threads
+// CHECK: loop.index {expr = #tx.dim<"min({{.*}}n // 512{{.*}})">}
 // CHECK: loop.index {expr = #tx.dim<"min({{.*64.*}})">}
 // CHECK-NEXT: loop.bind %{{[0-9]+}} {symbol = "[[SIDE:[.a-z0-9]+]]"}
 // CHECK-NOT: loop.scan
