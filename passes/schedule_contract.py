@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from xdsl.dialects import arith
+from xdsl.dialects.builtin import FloatAttr, IntegerAttr
 from xdsl.ir import Block, SSAValue
 
 from ..dialects import kernel, loop
@@ -346,12 +347,19 @@ class Contraction(ContractionOperands):
         return self._fold(block, body, [a, right.result], kk, minimum(self.k - number * self.depth, self.depth))
 
     def _add(self, block: Block, sums: SSAValue, total: SSAValue, index: list[Dim], number: Dim) -> None:
-        """``sums += total``; the first block starts from zero, as sums do and loads that a guard leaves out are."""
+        """``sums += total``; the first block starts from the identity, whatever the memory held."""
         before = loop.LoadOp(sums, index, [number - 1])
         block.add_op(before)
         b, element = BodyBuilder(block), scalar_dtype(self.state)
-        made = b.wrap(before.result, element) + b.wrap(total, element)
-        block.add_op(loop.StoreOp(made.ref, sums, index))
+        assert self.nest.identity is not None
+        identity, older = self.nest.identity.data[0], b.wrap(before.result, element)
+        # Loads that a guard leaves out are +0, as most identities are: choosing would take a branch, and registers.
+        assert isinstance(identity, FloatAttr | IntegerAttr)
+        if str(identity.value.data) not in ("0", "0.0"):  # -0.0 is another
+            made = arith.ConstantOp.create(result_types=[self.state], properties={"value": identity})
+            block.add_op(made)
+            older = b.select(b.index(number) > 0, older, b.wrap(made.result, element))
+        block.add_op(loop.StoreOp((older + b.wrap(total, element)).ref, sums, index))
 
     def _finish_all(self, block: Block, sums: SSAValue, first: Dim, last: Dim) -> None:
         """The nest's `finish` over the sums of some rows, row by row, unless they are the results."""

@@ -10,6 +10,8 @@ import pytest
 
 import txc
 
+from .layouts import check_that_layout_changes_no_bit
+
 
 def mean_and_variance(x: Any) -> Any:
     mean = np.mean(x, axis=1, keepdims=True)
@@ -34,10 +36,7 @@ def centred(x: Any) -> Any:
 def test_the_layout_changes_no_bit(
     program: Callable[..., Any], shape: tuple[int, int], dtype: str, threads: int
 ) -> None:
-    x = np.random.default_rng(5).standard_normal(shape).astype(dtype)
-    f = txc.jit(program, threads=threads)
-    for found, wanted in zip(f(np.asfortranarray(x)), f(x), strict=True):
-        assert np.asarray(found).tobytes() == np.asarray(wanted).tobytes()
+    check_that_layout_changes_no_bit(program, shape, dtype, threads)
 
 
 def test_bands_are_cut_for_the_threads_of_a_call() -> None:

@@ -10,6 +10,8 @@ import pytest
 
 import txc
 
+from .layouts import as_tuple
+
 
 def with_maps_around(x: Any) -> Any:
     return np.cumsum(x * 3, axis=1) - x
@@ -39,10 +41,6 @@ def along_both(x: Any) -> Any:
 PROGRAMS = [
     along_both, with_maps_around, exclusive, with_a_state_that_is_no_sum, one_after_another, read_by_folds,
 ]  # fmt: skip
-
-
-def as_tuple(result: Any) -> tuple[Any, ...]:
-    return result if isinstance(result, tuple) else (result,)
 
 
 @pytest.mark.parametrize("program", PROGRAMS)

@@ -245,6 +245,13 @@ def test_contractions_of_known_sizes(sizes: tuple[str, str, str]) -> None:
     made.check([f32(int(m), int(k)), f32(int(k), int(n)), f32(int(m), int(n))], {}, interpret=False)
 
 
+def test_blocks_of_a_contraction_start_from_its_identity() -> None:
+    """Products that are all -0 sum to -0 where that is the identity, of several blocks of K too."""
+    a, b = ("f32[m, k] by [k, 1]", "d0, d2"), ("f32[k, n] by [n, 1]", "d2, d1")
+    made = scheduled(contraction("f32", a, b))
+    made.check([-np.zeros((13, 1030), np.float32), f32(1030, 35) ** 2, f32(13, 35)], {"m": 13, "n": 35, "k": 1030})
+
+
 def test_threads_share_tiles_of_a_contraction_evenly() -> None:
     """41 blocks of at most 12 tiles, which the first cache holds, would be a round more for one of two threads; 44 have
     11 tiles or 12."""
