@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from ..dialects.dims import Dim
 from .costs import assumed_number
 
-__all__ = ["RegisterTile", "register_tile"]
+__all__ = ["FUSED", "LATENCY", "RegisterTile", "register_tile"]
 
 #: Cycles from one fused operation to the next on the same sum, and of as many on others.
 LATENCY, FUSED = 4.0, 0.5

@@ -8,7 +8,7 @@ long runs.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import reduce
 
 from xdsl.ir import Block, SSAValue
@@ -20,6 +20,7 @@ from ..dialects.index_map import product
 from ..dialects.order import Order
 from .fold_bands import Band, state_types, step_by_step
 from .loop_writer import Access, LoopWriter, accesses, body_cost, buffer_info
+from .overlaps import Overlap, overlap_of
 from .row_panels import Panels, panels_of
 from .runs import Runs, runs_along
 from .schedule_map import Group, Lanes, choose_lanes, groups_of, point_of
@@ -93,8 +94,11 @@ class _Folds:
         if self.across:
             body.add_op(loop.YieldOp())
             width = choose_lanes(self.lanes, self.walks, body_cost(nest))[0]
-            unroll = self.lanes.unroll or most or _side_by_side(writer, nest, self.walks, self.groups[-1], width)
             innermost = levels.pop()
+            unroll = self.lanes.unroll or most
+            if not unroll and levels and (overlap := _overlap(writer, nest, self.groups, width)):
+                levels[-1], unroll = replace(levels[-1], together=overlap.rows), overlap.vectors
+            unroll = unroll or _side_by_side(writer, nest, self.walks, self.groups[-1], width)
             if not levels and not self.serial:
                 return block.add_op(_lane_chunks(writer, innermost.extent, innermost.iterator, body, width, unroll))
             body = Block([loop.ForOp(str(innermost.iterator), 0, innermost.extent, body, vector=width, unroll=unroll)])
@@ -155,9 +159,25 @@ def _side_by_side(writer: LoopWriter, nest: kernel.GenericOp, walks: list[Access
         return writer.costs.tiles
     steps = _steps(nest)
     if steps:
-        return max(1, min(writer.costs.side_by_side // width, LONGEST_STEPS * 2 // (steps * body_cost(nest))))
+        return max(1, min(writer.costs.side_by_side // width, _most_together(nest, steps)))
     states = len(state_types(nest))
     return writer.costs.accumulators(body_cost(nest) * states, width, states)
+
+
+def _overlap(writer: LoopWriter, nest: kernel.GenericOp, groups: Sequence[Group], width: int) -> Overlap | None:
+    """The rows and vectors of results that are computed together where what neighbouring rows read overlaps."""
+    steps, row, column = _steps(nest), groups[-2], groups[-1]
+    if not steps or row.symbols[1:]:
+        return None
+    return overlap_of(
+        nest, steps, row.symbols[-1], column.symbols[-1], int(writer.costs.machine.registers), len(state_types(nest)),
+        _most_together(nest, steps), max(1, writer.costs.side_by_side // width),
+    )  # fmt: skip
+
+
+def _most_together(nest: kernel.GenericOp, steps: int) -> int:
+    """Vectors of results whose steps are not too long together."""
+    return max(1, LONGEST_STEPS * 2 // (steps * body_cost(nest)))
 
 
 def _lane_chunks(

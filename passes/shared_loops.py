@@ -25,11 +25,12 @@ PIECES = 256
 
 @dataclass(frozen=True)
 class Level:
-    """A loop that counts from 0 to an extent, by steps."""
+    """A loop that counts from 0 to an extent, by steps; so many iterations of it run `together`, side by side."""
 
     iterator: Dim
     extent: Dim
     step: Dim | int = 1
+    together: int = 1
 
     @property
     def trips(self) -> Dim:
@@ -41,7 +42,7 @@ class Level:
     def around(self, body: Block, lower: Dim, upper: Dim) -> Block:
         """A part of the loop, as a block."""
         body.add_op(loop.YieldOp())
-        return Block([loop.ForOp(str(self.iterator), lower, upper, body, step=self.step)])
+        return Block([loop.ForOp(str(self.iterator), lower, upper, body, step=self.step, unroll=self.together)])
 
 
 def band_for_all(writer: LoopWriter, block: Block, results: Dim, most: int, others: Dim, least: int = 1) -> Dim:
@@ -69,7 +70,7 @@ def add_loops(
         for level in reversed(levels):
             body = level.around(body, dim(0), level.extent)
         return _move(body, block)
-    if len(levels) == 1:
+    if len(levels) == 1 and levels[0].together == 1:
         (level,) = levels
         number, trips, step = level.iterator, level.extent, level.step
     else:
@@ -88,13 +89,20 @@ def add_loops(
 def _cut(writer: LoopWriter, block: Block, levels: Sequence[Level], wanted: Dim) -> tuple[list[Dim], list[Dim]]:
     """Of each loop the iterations in a piece of it, and how many pieces there are, for about as many tasks as `wanted`.
 
-    There is at least one for each iteration of the outermost loop, and of each of the others one in all.
+    There is at least one for each iteration of the outermost loop, unless these run together, and of each of the
+    others one in all.
     """
-    sizes, pieces = [dim(1)], [bound(writer, block, levels[0].trips)]
-    for level in levels[1:]:
+    sizes: list[Dim] = []
+    pieces: list[Dim] = []
+    for level in levels:
         trips = bound(writer, block, level.trips)
-        wanted = bound(writer, block, wanted // maximum(1, pieces[-1]) + 1)
-        sizes.append(bound(writer, block, trips // wanted + 1))
+        if not pieces and level.together == 1:
+            sizes.append(dim(1))
+            pieces.append(trips)
+            continue
+        wanted = bound(writer, block, wanted // maximum(1, pieces[-1] if pieces else 1) + 1)
+        size = trips // wanted + 1
+        sizes.append(bound(writer, block, (size + (level.together - 1)) // level.together * level.together))
         pieces.append(bound(writer, block, maximum(0, trips - 1) // maximum(1, sizes[-1]) + 1))
     return sizes, pieces
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from xdsl.ir import SSAValue
@@ -15,7 +15,7 @@ from ...dialects.loop import LoadOp, PrefetchOp, StoreOp
 from ...dialects.types import DTYPES, DType
 from .lanes import ComplexReg, Lane, Reg, copies, count_of, positions, union, width_of
 from .llvm_bounds import check_index
-from .llvm_spread import SpreadWriter
+from .llvm_rows import Rows, RowWriter
 from .llvm_streaming import LINE, alignment_of
 from .shuffles import transposed
 from .writer import EmitError, llvm_type, vector_type
@@ -38,29 +38,15 @@ class Slot:
     align: int
 
 
-@dataclass
-class _Rows:
-    """Whole rows of one store, not written yet: values and addresses; `streaming` as `streaming` says."""
-
-    streaming: str | None
-    align: int
-    type: str = ""
-    whole: list[tuple[str, str]] = field(default_factory=list)
-
-
 def storage_type(dtype: DType) -> str:
     return "i8" if dtype.kind == "bool" else llvm_type(dtype)
 
 
-class MemoryWriter(SpreadWriter):
+class MemoryWriter(RowWriter):
     """Adds `load` and `store`."""
 
     def __init__(self, module: Any):
         super().__init__(module)
-        #: The lanes of the vector dim that are inside the loop's range, where not all are.
-        self.mask: str | None = None
-        #: In a loop under a mask some of whose vectors are whole: the elements left from the vector's first on.
-        self.rest: str | None = None
         #: In a step of a fold, over its lanes: whether an element is there, where not all are.
         self.inside: Reg | None = None
         self._vector_masks: set[str] = set()
@@ -252,7 +238,7 @@ class MemoryWriter(SpreadWriter):
             if mask is not None and not self._is_vector_mask(mask):
                 pointer, mask = self._or_zeros(mask, pointer), None
             backwards, mask = stride.const == -1, self._both(mask, width)
-            value = self._load_row(ty, pointer, mask, backwards, slot.align)
+            value = self.load_row(ty, pointer, mask, backwards, slot.align)
             return self._reversed(value, storage, width) if backwards else value
         both = self._both(mask, width)
         if both is None:
@@ -263,52 +249,6 @@ class MemoryWriter(SpreadWriter):
                 value = self.ins(f"insertelement {ty} {value}, {storage} {element}, i64 {k}")
             return value
         return self._gather(pointer, storage, self._steps(stride, width), both, width)
-
-    def _load_row(self, ty: str, pointer: str, mask: str | None, backwards: bool, align: int, each: int = 1) -> str:
-        """Adjacent elements of `each` numbers; zeros for the lanes that a mask leaves out."""
-        total = int(ty[1:].partition(" ")[0])
-        width = total // each
-
-        if mask is None:
-            return self.ins(f"load {ty}, ptr {pointer}, align {align}")
-        mask = self._row_mask(mask, width, backwards, each)
-        return self.masked("load", ty, ty, [("ptr", f"align {align} {pointer}"), (f"<{total} x i1>", mask),
-                           (ty, "zeroinitializer")])  # fmt: skip
-
-    def _row_mask(self, mask: str, width: int, backwards: bool, each: int) -> str:
-        """A mask of lanes in the order of memory, for elements of `each` numbers."""
-        if not backwards and each == 1:
-            return mask
-        numbers = range(width)[::-1] if backwards else range(width)
-        return self.shuffled(f"<{width} x i1>", mask, "poison", [k for k in numbers for _ in range(each)])
-
-    def _store_row(
-        self, ty: str, value: str, pointer: str, mask: str | None, backwards: bool, align: int, streaming: str | None,
-        each: int = 1,
-    ) -> None:  # fmt: skip
-        """To adjacent elements of `each` numbers; those that a mask leaves out stay as they are."""
-        total = int(ty[1:].partition(" ")[0])
-        width = total // each
-
-        def store(mask: str | None) -> None:
-            if mask is None:
-                self.store_whole(ty, [(value, pointer)], align, streaming)
-            else:
-                mask = self._row_mask(mask, width, backwards, each)
-                arguments = [(ty, value), ("ptr", f"align {align} {pointer}"), (f"<{total} x i1>", mask)]
-                self.masked("store", ty, "void", arguments)
-
-        if self.rest is None or mask is None or mask != self.mask:
-            store(mask)
-            return
-        # The processor foresees the branch; a store under a mask costs more.
-        whole, partial, after = self.label("whole"), self.label("partial"), self.label("done")
-        self.branch_if(self.ins(f"icmp sge i64 {self.rest}, {width}"), whole, partial)
-        for label, chosen in ((whole, None), (partial, mask)):
-            self.start(label)
-            store(chosen)
-            self.branch(after)
-        self.start(after)
 
     def _gather(self, base: str, storage: str, offsets: str, mask: str | None, width: int) -> str:
         ty, align = vector_type(width, storage), alignment_of(storage)
@@ -339,7 +279,9 @@ class MemoryWriter(SpreadWriter):
         if any(slot.width > 1 and slot.stride is None and slot.offsets is None for slot in slots):
             raise EmitError(f"a store to one element from all lanes of {self.vector}: {op}")
         align = min((slot.align for slot in slots), default=1)
-        rows = _Rows(self.streaming(op, info, width_of(lanes) * info.dtype.bytes), align)
+        beside = next((lane.copies for lane in lanes if lane.width > 1), 1)
+        width = width_of(lanes)
+        rows = Rows(self.streaming(op, info, width * info.dtype.bytes), align, beside, width)
         if isinstance(value, ComplexReg):
             scalar = llvm_type(value.dtype.part)
             for slot, re, im in zip(slots, self.spread(value.re, lanes), self.spread(value.im, lanes)):
@@ -347,10 +289,9 @@ class MemoryWriter(SpreadWriter):
         else:
             for slot, reg in zip(slots, self.spread(value, lanes)):
                 self._store_slot(slot, storage, reg, rows)
-        if rows.whole:
-            self.store_whole(rows.type, rows.whole, rows.align, rows.streaming)
+        self.store_rows(rows)
 
-    def _store_slot(self, slot: Slot, storage: str, reg: str, rows: _Rows) -> None:
+    def _store_slot(self, slot: Slot, storage: str, reg: str, rows: Rows) -> None:
         """One register to memory, or to `rows`."""
         pointer, stride, mask, width = slot.pointer, slot.stride, slot.mask, slot.width
         align, ty = alignment_of(storage), vector_type(width, storage)
@@ -380,12 +321,12 @@ class MemoryWriter(SpreadWriter):
         if mask is not None and not self._is_vector_mask(mask):
             pointer, mask = self._or_zeros(mask, pointer), None
         backwards, ty = slot.stride.const == -1, vector_type(2 * width, scalar)
-        row = self._load_row(ty, pointer, self._both(mask, width), backwards, slot.align, 2)
+        row = self.load_row(ty, pointer, self._both(mask, width), backwards, slot.align, 2)
         numbers = range(width)[::-1] if backwards else range(width)
         re, im = (self.shuffled(ty, row, "poison", [2 * k + part for k in numbers]) for part in (0, 1))
         return re, im
 
-    def _store_pair(self, slot: Slot, scalar: str, re: str, im: str, rows: _Rows) -> None:
+    def _store_pair(self, slot: Slot, scalar: str, re: str, im: str, rows: Rows) -> None:
         if slot.stride is None or slot.stride.const not in (1, -1):
             for half, reg in zip(self._halves(slot, scalar), (re, im)):
                 self._store_slot(half, scalar, reg, rows)
@@ -396,22 +337,19 @@ class MemoryWriter(SpreadWriter):
         row = self.shuffled(ty, re, im, [k + part * width for k in numbers for part in (0, 1)])
         self._put_row(rows, slot, vector_type(2 * width, scalar), row, backwards, 2)
 
-    def _put_row(self, rows: _Rows, slot: Slot, ty: str, value: str, backwards: bool, each: int = 1) -> None:
-        """Adjacent elements: whole rows wait in `rows`, so that one test of their alignment serves them all."""
+    def _put_row(self, rows: Rows, slot: Slot, ty: str, value: str, backwards: bool, each: int = 1) -> None:
+        """Adjacent elements: rows wait in `rows`, but for one that is there or not as a whole."""
+
+        def wait(rows: Rows, pointer: str, guard: str | None) -> Rows:
+            mask = self._both(guard, slot.width)
+            if mask is not None:
+                mask = self.row_mask(mask, slot.width, backwards, each)
+            return rows.add(ty, value, pointer, mask, cut=guard is None)
+
         if slot.mask is not None and not self._is_vector_mask(slot.mask):
-            mask = self._both(None, slot.width)
-            self.store_where(
-                slot.mask,
-                slot.pointer,
-                lambda at: self._store_row(ty, value, at, mask, backwards, rows.align, rows.streaming, each),
-            )
-            return
-        mask = self._both(slot.mask, slot.width)
-        if mask is None:
-            rows.type = ty
-            rows.whole.append((value, slot.pointer))
+            self.store_where(slot.mask, slot.pointer, lambda at: self.store_rows(wait(rows.like(), at, None)))
         else:
-            self._store_row(ty, value, slot.pointer, mask, backwards, rows.align, rows.streaming, each)
+            wait(rows, slot.pointer, slot.mask)
 
     def _halves(self, slot: Slot, scalar: str) -> tuple[Slot, Slot]:
         """Where the real and the imaginary parts lie, as elements of the real type."""
@@ -433,20 +371,6 @@ class MemoryWriter(SpreadWriter):
         pointers = self.ins(f"getelementptr {storage}, ptr {base}, <{width} x i64> {offsets}")
         self.masked("scatter", ty, "void", [(ty, value), (f"<{width} x ptr>", f"align {align} {pointers}"),
                     (f"<{width} x i1>", mask)])  # fmt: skip
-
-    def masked(self, name: str, ty: str, result: str, arguments: Sequence[tuple[str, str]]) -> str:
-        """A masked memory intrinsic; returns its result's name where it has one."""
-        width = ty[1:].partition(" ")[0]
-        pointers = f"v{width}p0" if name in ("gather", "scatter") else "p0"
-        element = ty[1:-1].partition(" x ")[2]
-        suffix = f"v{width}" + {"float": "f32", "double": "f64"}.get(element, element)
-        full = f"llvm.masked.{name}.{suffix}.{pointers}"
-        self.declare(full, result, [t for t, _ in arguments])
-        call = f"call {result} @{full}({', '.join(f'{t} {v}' for t, v in arguments)})"
-        if result == "void":
-            self.put(call)
-            return ""
-        return self.ins(call)
 
     # What an access is made of
 

@@ -34,10 +34,12 @@ class StreamingWriter(ScalarWriter):
         #: Whether a store went past the caches: other threads see it after a fence only.
         self.streamed = False
 
-    def store_whole(self, ty: str, rows: Sequence[tuple[str, str]], align: int, streaming: str | None) -> None:
+    def store_whole(
+        self, ty: str, rows: Sequence[tuple[str, str]], align: int, streaming: str | None, beside: int
+    ) -> None:
         """Whole vectors to their places; past the caches where `streaming` (`streaming`) and the places allow it.
 
-        They do where each vector follows the one before, and all fill whole lines.
+        They do where so many `beside` each other, one after another, fill whole lines.
         """
 
         def store(suffix: str) -> None:
@@ -49,7 +51,7 @@ class StreamingWriter(ScalarWriter):
             return
         count, _, element = ty[1:-1].partition(" x ")
         size = int(count) * alignment_of(element)
-        if len(rows) * size % LINE:
+        if beside * size % LINE:
             store(f"align {align}")
             return
         low = "0"

@@ -239,6 +239,19 @@ SECTIONS = (
         "buffers", "loops", ("threads",), shown=r'iv = |loop\.if|kernel',
     ),
     Section(
+        "Rows whose windows overlap",
+        """
+        Rows of windows above each other read the same elements. So many of them are computed together (`unroll` of
+        the loop around the vectors) as make most of what is read once serve them all, while registers hold the sums
+        beside it; places that are equal are found by comparing the expressions of each step. Only loops stand here.
+        """,
+        """
+        def f(x: f32[n, m], k: f32[3, 3]) -> f32[n - 2, m - 2]:
+            return x.convolve(k, [0, 1])
+        """,
+        "buffers", "loops", ("reads",), shown=r'iv = |kernel|in_maps',
+    ),
+    Section(
         "Folds and maps by runs",
         """
         Along two dims that are not neighbours in memory, and of what was reshaped after a transposition, an index
