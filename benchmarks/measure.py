@@ -1,4 +1,4 @@
-"""Contestants of one workload: compared, then timed in turns (A B C A B C …) within one process."""
+"""Contestants of one workload: compared, then timed in turns (A B C C B A …) within one process."""
 
 from __future__ import annotations
 
@@ -37,7 +37,8 @@ class Contestant:
 class Effort:
     """From `fewest` to `most` rounds, as many as fit into `seconds`; a sample waits `patience` for a quiet moment.
 
-    Before them the subject is called for `warm` seconds: it compiles code for sizes that stay after half a second.
+    Rounds with peers that are far behind do not count for the seconds.  Before all of them the subject is called for
+    `warm` seconds: it compiles code for sizes that stay after half a second.
     """
 
     fewest: int = 5
@@ -119,7 +120,8 @@ def _in_the_race(rounds: Sequence[Mapping[str, float]], subject: str) -> list[st
 
 
 def measure(contestants: Mapping[str, Contestant], effort: Effort, subject: str = "txc") -> Timed:
-    """Samples of each contestant, in turns.  Medians are of the quiet rounds only, where there are `fewest` of them.
+    """Samples of each contestant, in turns, every second round the other way around, so that nobody always comes behind
+    the same other one.  Medians are of the quiet rounds only, where there are `fewest` of them.
 
     Peers of the `subject` that turn out to be far behind the fastest leave after two rounds, whose samples they keep.
     """
@@ -134,12 +136,14 @@ def measure(contestants: Mapping[str, Contestant], effort: Effort, subject: str 
     while len(rounds) < effort.most and (
         len(rounds) < effort.fewest or time.perf_counter() - start < effort.seconds
     ):  # fmt: skip
-        samples = {name: _sample(contestants[name], calls[name], effort.patience) for name in racing}
-        rounds.append({name: seconds for name, (seconds, _) in samples.items()})
+        turns = racing[::-1] if len(rounds) % 2 else racing
+        samples = {name: _sample(contestants[name], calls[name], effort.patience) for name in turns}
+        rounds.append({name: samples[name][0] for name in racing})
         if all(alone for _, alone in samples.values()):
             quiet.append(rounds[-1])
         if len(rounds) == TRIAL_ROUNDS:
             trials, racing = list(rounds), _in_the_race(rounds, subject)
+            start = time.perf_counter()
     used = quiet if len(quiet) >= effort.fewest else rounds
     left = {name: [r[name] for r in trials] for name in contestants if name not in racing}
     return Timed({name: left.get(name) or [r[name] for r in used] for name in contestants}, len(quiet))

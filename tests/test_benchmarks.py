@@ -84,7 +84,7 @@ def test_contestants_take_turns():
     order: list[str] = []
     contestants = {n: _clocked(order, n, 1.0) for n in "ab"}
     timed = measure(contestants, Effort(3, 3, 0.0, 0.0))
-    assert order == ["a", "b"] * 3
+    assert order == ["a", "b", "b", "a", "a", "b"]
     assert all(len(times) == 3 for times in timed.seconds.values())
 
 
