@@ -19,8 +19,10 @@ from ..dialects.dims import Dim, Sym, dim, maximum, minimum, packed_strides, sym
 from ..dialects.index_map import product
 from ..dialects.order import Order
 from .fold_bands import Band, state_types, step_by_step
+from .kernel_figures import kernel_label
 from .loop_writer import Access, LoopWriter, accesses, body_cost, buffer_info
 from .overlaps import Overlap, overlap_of
+from .remarks import remark
 from .row_panels import Panels, panels_of
 from .runs import Runs, runs_along
 from .schedule_map import Group, Lanes, choose_lanes, groups_of, point_of
@@ -31,6 +33,8 @@ from .work import time_of, work_at_point
 LONGEST_STEPS = 128
 #: Vectors of results whose blocks' values are merged side by side: few instructions, as it is a thousandth of the work.
 _MERGED_TOGETHER = 4
+#: Rows that share an operand and fold side by side, at most.
+ROWS_TOGETHER = 4
 #: Elements of a fold in any order that are copied at a time.
 BLOCK = 1024
 
@@ -78,19 +82,29 @@ class _Folds:
         point = {**self.done, **point_of(self.groups, iterators)}
         body = Block()
         width = 1 if self.across else choose_lanes(self.lanes, _entering(nest, self.walks), 1)[0]
+        together = 1
         if self.across and (count := _steps(nest)):
             states = step_by_step(writer, nest, body, point, dim(0), count, writer.identity(nest, body))
         elif not self.across and (self.groups or self.done) and (runs := _runs(nest, self.lanes)):
             states = _blocks_by_runs(writer, nest, body, point, runs, self.lanes)
         else:
             states = fold(writer, nest, body, point, dim(0), nest.extents.data[-1], width)
+            if not self.across and not self.lanes.unroll:
+                together = _rows_together(writer, nest, self.walks, self.groups, width)
         writer.finish(nest, states, point, body)
-        self._around(block, iterators, body, nest.extents.data[-1])
+        self._around(block, iterators, body, nest.extents.data[-1], together=together)
 
-    def _around(self, block: Block, iterators: list[Dim], body: Block, work: Dim, most: int = 0) -> None:
-        """The loops over results around a fold of `work` elements; `most` vectors of results side by side, if given."""
+    def _around(
+        self, block: Block, iterators: list[Dim], body: Block, work: Dim, most: int = 0, together: int = 1
+    ) -> None:
+        """The loops over results around a fold of `work` elements; so many of the innermost `together`.
+
+        `most` vectors of results side by side, if given.
+        """
         nest, writer = self.nest, self.writer
         levels = [Level(i, g.extent) for i, g in zip(iterators, self.groups)]
+        if levels:
+            levels[-1] = replace(levels[-1], together=together)
         if self.across:
             body.add_op(loop.YieldOp())
             width = choose_lanes(self.lanes, self.walks, body_cost(nest))[0]
@@ -162,6 +176,26 @@ def _side_by_side(writer: LoopWriter, nest: kernel.GenericOp, walks: list[Access
         return max(1, min(writer.costs.side_by_side // width, _most_together(nest, steps)))
     states = len(state_types(nest))
     return writer.costs.accumulators(body_cost(nest) * states, width, states)
+
+
+def _rows_together(
+    writer: LoopWriter, nest: kernel.GenericOp, walks: list[Access], groups: list[Group], width: int
+) -> int:
+    """Rows that fold side by side along memory: what they share is read once, and their sums do not wait alone.
+
+    Rows that share nothing are better read one after another.
+    """
+    order, entering = _order(nest), _entering(nest, walks)
+    if not groups or order.kind != "tree":
+        return 1
+    k, row = Sym(f"d{nest.n_parallel}"), groups[-1].symbols[-1]
+    if not any(_moves(w, k) and not _moves(w, row) for w in entering):
+        return 1
+    sums = len(state_types(nest)) * max(1, order.lanes // width)
+    together = max(1, min(ROWS_TOGETHER, int(writer.costs.machine.registers) * 3 // 4 // sums))
+    if together > 1:
+        remark("reads", kernel_label(nest), f"{together} rows together", "they share an operand", op=nest)
+    return together
 
 
 def _overlap(writer: LoopWriter, nest: kernel.GenericOp, groups: Sequence[Group], width: int) -> Overlap | None:

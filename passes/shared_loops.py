@@ -1,7 +1,8 @@
 """Loops around what is done at one place, which threads share.
 
 A task is one iteration of the outermost loop by a piece of each of the others: a single image, whose rows are the
-second loop, keeps as many threads busy as a batch of them.  Only tasks divide their number; within one, loops count.
+second loop, keeps as many threads busy as a batch of them.  Iterations that run together stay so: of such a loop pieces
+are whole groups, also of the outermost one.  Only tasks divide their number; within one, loops count.
 On a GPU, which has threads for all, a task is one iteration of every loop.
 """
 
@@ -100,7 +101,8 @@ def _cut(writer: LoopWriter, block: Block, levels: Sequence[Level], wanted: Dim)
             sizes.append(dim(1))
             pieces.append(trips)
             continue
-        wanted = bound(writer, block, wanted // maximum(1, pieces[-1] if pieces else 1) + 1)
+        before = pieces[-1] if pieces else dim(1)
+        wanted = bound(writer, block, wanted // maximum(1, before) + 1)
         size = trips // wanted + 1
         sizes.append(bound(writer, block, (size + (level.together - 1)) // level.together * level.together))
         pieces.append(bound(writer, block, maximum(0, trips - 1) // maximum(1, sizes[-1]) + 1))

@@ -1,4 +1,4 @@
-"""Rows of results whose windows overlap are computed together: the same bits, and integers that are NumPy's."""
+"""Rows of results that share what they read are computed together: the same bits, and integers that are NumPy's."""
 
 from __future__ import annotations
 
@@ -11,6 +11,8 @@ import pytest
 from numpy.lib.stride_tricks import sliding_window_view
 
 import txc
+
+from .layouts import as_tuple
 
 APART = "tx-schedule-cpu{unroll=1}"
 
@@ -72,6 +74,27 @@ def test_channels(dtype: str, channels: int) -> None:
             assert found.tobytes() == np.asarray(apart(x, w)).tobytes(), (height, width)
             if dtype == "i4":
                 np.testing.assert_array_equal(found, depthwise(x, w))
+
+
+def product(a: Any, x: Any) -> Any:
+    return a @ x
+
+
+def weighted(a: Any, x: Any) -> Any:
+    return np.max(a * x, axis=1), np.sum(np.abs(a) * x, axis=1)
+
+
+@pytest.mark.parametrize("program", [product, weighted])
+@pytest.mark.parametrize("dtype", ["f4", "f8"])
+@pytest.mark.parametrize("threads", [1, 2])
+def test_rows_that_share_an_operand(program: Callable[..., Any], dtype: str, threads: int) -> None:
+    together = txc.jit(program, threads=threads)
+    apart = txc.jit(program, threads=threads, passes=APART)
+    for rows in (1, 2, 3, 4, 5, 7, 400):
+        for columns in (1, 17, 64, 400, 1024, 3001):
+            a, x = random((rows, columns), dtype), random((columns,), dtype)
+            for found, expected in zip(as_tuple(together(a, x)), as_tuple(apart(a, x)), strict=True):
+                assert np.asarray(found).tobytes() == np.asarray(expected).tobytes(), (rows, columns)
 
 
 def test_the_compiler_says_how_many_rows() -> None:
