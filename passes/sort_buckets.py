@@ -40,8 +40,11 @@ BESIDE = 4
 FILLED = 0.7
 #: How many times the elements of a bucket on average the grid of one has room for.
 ROOM = 4
-#: Parts of a row at most, and elements of a part at least.
+#: Parts of a row that threads share, and elements of such a part at least.
 PARTS, PART = 8, 1 << 15
+#: The share of the second cache that the keys of a part take, of which there are two copies; parts at most, as each
+#: bucket has a piece of each.
+HELD, MOST_PARTS = 1 / 2, 64
 #: Elements of the rows that are sorted together, at most, where they are several.
 TOGETHER = 1 << 18
 #: Vectors of so many bits have instructions that store the elements of a mask without gaps, of so many bits at least.
@@ -132,7 +135,7 @@ class SortInBuckets:
         if capacity.const is not None:
             capacity = dim(1 << (capacity.const - 1).bit_length())
         buffer = self.sort.allocate(code, self.key.dtype, capacity * 2, shared=False)
-        half = self.sort.allocate(code, self.key.dtype, _part_elements(maximum(self.sort.n, 1)), shared=False)
+        half = self.sort.allocate(code, self.key.dtype, self._part_elements(maximum(self.sort.n, 1)), shared=False)
         cells, flag = (self.sort.allocate(code, dtype, 3, shared=False) for dtype in (I64, DTYPES["bool"]))
         return _Room(buffer, capacity, half, cells, flag)
 
@@ -150,22 +153,32 @@ class SortInBuckets:
 
     # Memory
 
+    def _parts_of(self, n: Dim) -> Dim:
+        """Into how many parts a row is cut."""
+        held = int(self.writer.costs.machine.cache2 * HELD) // self.key.dtype.bytes
+        far = minimum(MOST_PARTS, (n + (held - 1)) // held)
+        return maximum(1, maximum(far, minimum(PARTS, n // PART)))
+
+    def _part_elements(self, n: Dim) -> Dim:
+        parts = self._parts_of(n)
+        return (n + (parts - 1)) // parts
+
     def _memory(self, code: Code, n: Dim, batch: Dim) -> _Memory:
         sort = self.sort
-        most = sort.n // self.most * 2 + 2
+        most, parts = sort.n // self.most * 2 + 2, self._parts_of(n)
         buffers = (
             sort.allocate(code, self.key.dtype, n * batch * 2, shared=True),
             sort.allocate(code, self.key.dtype, most * batch, shared=True),
-            sort.allocate(code, I64, (most + 1) * batch * PARTS, shared=True),
-            sort.allocate(code, I64, batch * PARTS, shared=True),
-            sort.allocate(code, I64, batch * PARTS, shared=True),
+            sort.allocate(code, I64, (most + 1) * batch * parts, shared=True),
+            sort.allocate(code, I64, batch * parts, shared=True),
+            sort.allocate(code, I64, batch * parts, shared=True),
         )
         keys, least, begins, zeros, nans = buffers
         cell = sort.allocate(code, I64, 1, shared=True)
         many = code.bound(minimum(1, sort.n // (self.bucket + 1)))
         depth = exponent(code, cell, code.bound(1 + many * ((n - 1) // self.most)))
-        parts = code.bound(_parts(n))
-        whole, part = code.bound(n * batch), code.bound(_part_elements(n))
+        whole, part = code.bound(n * batch), code.bound(self._part_elements(n))
+        parts = code.bound(parts)
         return _Memory(keys, whole, least, begins, zeros, nans, depth, many, power_of_two(code, depth), parts, part)
 
     # Samples
@@ -408,15 +421,6 @@ class SortInBuckets:
 
         counts = (total(memory.zeros), total(memory.nans)) if self.key.dtype.is_float else None
         self.rest.finish(code, task.row, counts, room.cells, room.flag)
-
-
-def _parts(n: Dim) -> Dim:
-    return maximum(1, minimum(PARTS, n // PART))
-
-
-def _part_elements(n: Dim) -> Dim:
-    parts = _parts(n)
-    return (n + (parts - 1)) // parts
 
 
 def _scattered(code: Code, i: Dim) -> Value:

@@ -147,10 +147,19 @@ def test_values_in_buckets(name: str):
 
 def test_buckets_of_any_number_of_threads():
     f = txc.jit(lambda x: np.sort(x), passes=BY_NETWORKS)
-    for n in (5000, 100_003, 400_000):
-        x = numbers("f4", (n,))
+    for name, n in (("f4", 5000), ("f4", 100_003), ("f4", 400_000), ("f8", 700_003)):
+        x = numbers(name, (n,))
         for threads in (1, 2):
             equal_bits(f.options(threads=threads)(x), np.take_along_axis(x, positions(x, 0), 0))
+
+
+def test_rows_have_as_many_parts_as_the_second_cache_asks_for(monkeypatch: pytest.MonkeyPatch):
+    """Of a cache that holds little there are as many as there can be, and of a short row fewer, the last one short."""
+    monkeypatch.setattr(sort_buckets, "HELD", 1 / 256)
+    for n in (5000, 30_011, 300_001):
+        x = numbers("i4", (n,))
+        f = txc.jit(lambda x: np.sort(x)[1:], passes=BY_NETWORKS)
+        equal_bits(f(x), np.take_along_axis(x, positions(x, 0), 0)[1:])
 
 
 @pytest.mark.parametrize("name", ["i4", "f8"])
