@@ -183,16 +183,16 @@ def _rows_together(
 ) -> int:
     """Rows that fold side by side along memory: what they share is read once, and their sums do not wait alone.
 
-    Rows that share nothing are better read one after another.
+    Rows that share nothing are better read one after another, and long bodies wait for nothing that is read.
     """
-    order, entering = _order(nest), _entering(nest, walks)
-    if not groups or order.kind != "tree":
+    order, entering, registers = _order(nest), _entering(nest, walks), int(writer.costs.machine.registers)
+    if not groups or order.kind != "tree" or body_cost(nest) > registers // 8:
         return 1
     k, row = Sym(f"d{nest.n_parallel}"), groups[-1].symbols[-1]
     if not any(_moves(w, k) and not _moves(w, row) for w in entering):
         return 1
     sums = len(state_types(nest)) * max(1, order.lanes // width)
-    together = max(1, min(ROWS_TOGETHER, int(writer.costs.machine.registers) * 3 // 4 // sums))
+    together = max(1, min(ROWS_TOGETHER, registers * 3 // 4 // sums))
     if together > 1:
         remark("reads", kernel_label(nest), f"{together} rows together", "they share an operand", op=nest)
     return together

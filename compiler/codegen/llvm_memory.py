@@ -347,7 +347,7 @@ class MemoryWriter(RowWriter):
             return rows.add(ty, value, pointer, mask, cut=guard is None)
 
         if slot.mask is not None and not self._is_vector_mask(slot.mask):
-            self.store_where(slot.mask, slot.pointer, lambda at: self.store_rows(wait(rows.like(), at, None)))
+            self.store_where(slot.mask, slot.pointer, lambda at: self.store_rows(wait(rows.alone(), at, None)))
         else:
             wait(rows, slot.pointer, slot.mask)
 

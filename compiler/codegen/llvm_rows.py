@@ -28,9 +28,9 @@ class Rows:
     cut: list[tuple[str, str, str]] = field(default_factory=list)
     guarded: list[tuple[str, str, str]] = field(default_factory=list)
 
-    def like(self) -> Rows:
-        """None yet, of the same store."""
-        return Rows(self.streaming, self.align, self.beside, self.width)
+    def alone(self) -> Rows:
+        """For one row of the same store that has no neighbours."""
+        return Rows(self.streaming, self.align, 1, self.width)
 
     def add(self, ty: str, value: str, pointer: str, mask: str | None, cut: bool) -> Rows:
         """One more; `cut` says that the loop's end alone makes its mask."""
