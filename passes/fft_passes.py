@@ -103,7 +103,7 @@ class Passes:
     @contextmanager
     def _angles(self, code: Code, count: Dim) -> Iterator[tuple[Code, Dim]]:
         """A loop that computes a table of factors as f64."""
-        with code.for_(0, count, max(1, self.width * self.part.bits // 64)) as (inner, k):
+        with code.for_(0, count, max(1, self.wide * self.part.bits // 64)) as (inner, k):
             yield inner, k
 
     def _place(self, row: Dim, j: Dim, lane: Dim) -> list[Dim]:
@@ -328,11 +328,12 @@ class Passes:
 
     def _first(
         self, code: Code, radix: int, m: Dim, source: Dim, target: Dim, width: int,
-        given: Callable[[Code, Dim], Sequence[Pair]],
+        given: Callable[[Code, Dim], Sequence[Pair]], row: Dim | None = None,
     ) -> None:  # fmt: skip
         """The pass with s of 1, of elements that are `given` from a position on, m apart (from `source` or elsewhere).
 
-        Vectors run along m.  They leave ``[r][m]`` in `target`; to `source` goes ``[m][r]``.
+        Vectors run along m.  They leave ``[r][m]`` in `target`; to `source` goes ``[m][r]``.  On that way lines of the
+        results of a `row` are asked for, so that they come while passes go on in scratch memory.
         """
         lane = dim(0)
         with self._whole(code, m, width) as (c, p):
@@ -344,8 +345,12 @@ class Passes:
             moved = code.for_(0, m), 1
         else:
             moved = self._whole(code, m, self.width, copies=True), side
-        with moved[0] as (middle, p), middle.for_(0, radix, moved[1]) as (c, k):
-            self._put(c, source, p * radix + k, lane, self._get(c, target, p + m * k, lane))
+        with moved[0] as (middle, p):
+            with middle.for_(0, radix, moved[1]) as (c, k):
+                self._put(c, source, p * radix + k, lane, self._get(c, target, p + m * k, lane))
+            if row is not None and self.fetches:
+                for k in range(0, radix, self._line):
+                    middle.block.add_op(loop.PrefetchOp(self.y, self._place(row, p * radix + k, lane)))
 
     def _second(self, code: Code, radix: int, m: Dim, source: Dim, target: Dim) -> None:
         """The pass with s of `SECOND` over rows: so few elements share factors that these, too, come in vectors."""
@@ -390,20 +395,22 @@ class Passes:
             m = c.bind(c.b.index(self.length // radix))
             self._first(
                 c, radix, m, dim(0), dim(1), self.wide,
-                lambda each, p: [self._read(each, row, p + m * k, dim(0)) for k in range(radix)],
+                lambda each, p: [self._read(each, row, p + m * k, dim(0)) for k in range(radix)], row,
             )  # fmt: skip
             for cell, value in ((LEFT, m), (SPAN, dim(radix))):
                 c.store(c.b.index(value), self.cells, [dim(cell)])
 
         self._by_radix(code, self.radix, of_radix, lambda _: None)
-        if self.fetches:
-            self._fetch_results(code, row)
+
+    @property
+    def _line(self) -> int:
+        """The results that a cache line holds."""
+        return max(1, int(self.writer.costs.machine.line) // buffer_info(self.y).dtype.bytes)
 
     def _fetch_results(self, code: Code, row: Dim) -> None:
         """Ask for the lines of a row's results, so that they come while passes go on in scratch memory."""
-        each = max(1, int(self.writer.costs.machine.line) // buffer_info(self.y).dtype.bytes)
-        with code.for_(0, (self.n + (each - 1)) // each) as (c, line):
-            c.block.add_op(loop.PrefetchOp(self.y, self._place(row, line * each, dim(0))))
+        with code.for_(0, (self.n + (self._line - 1)) // self._line) as (c, line):
+            c.block.add_op(loop.PrefetchOp(self.y, self._place(row, line * self._line, dim(0))))
 
     def _last_directly(self, code: Code, row: Dim, otherwise: Callable[[Code], None]) -> None:
         """The last pass where one is left, which `_passes` decides."""

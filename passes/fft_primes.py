@@ -8,12 +8,14 @@ lengths with a large prime need other factors, too (`ROWS`).
 
 from __future__ import annotations
 
+import functools
+import operator
 from collections.abc import Sequence
 
 from xdsl.ir import SSAValue
 
 from ..dialects.attributes import BufferInfo
-from ..dialects.butterflies import Pair
+from ..dialects.butterflies import RADICES, Pair
 from ..dialects.dims import Dim, dim, minimum, packed_strides
 from ..dialects.scalar import Value
 from .fft_passes import HALF, LEAST, Passes, times, within
@@ -61,7 +63,13 @@ class PrimePasses(Passes):
         with code.for_(LEAST // 2, LARGEST // 2 + 1) as (c, half):
             p = half * 2 + 1
             is_there = c.b.index(self.length % p).equals(0) & (c.b.index(p) <= c.b.index(self.n))
-            c.if_(is_there, lambda c: self._fill(c, p), lambda _: None)
+            c.if_(is_there, lambda c: self._fill_prime(c, p), lambda _: None)
+
+    def _fill_prime(self, code: Code, p: Dim) -> None:
+        """No factors for multiples of a radix, which the passes that find them never come to."""
+        first, *others = (code.b.index(p % radix).differs(0) for radix in RADICES if radix % 2)
+        comes = functools.reduce(operator.and_, others, first)
+        code.if_(comes, lambda c: self._fill(c, p), lambda _: None)
 
     def _table_of(self, p: Dim) -> Dim:
         if p.const is None:

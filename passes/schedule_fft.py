@@ -125,7 +125,7 @@ class _Fft(Convolution):
             self.radix = code.bind(radix)
             long = (code.b.index(self.radix) > 1) & (length >= max(ENDS) * self.wide)
             self.direct = code.bind(code.b.cast(long & code.b.index(self.flag).equals(0), I64))
-        with code.for_(0, self.radix) as (middle, k), middle.for_(0, self.length // self.radix) as (c, p):
+        with code.for_(0, self.radix) as (middle, k), middle.for_(0, self.length // self.radix, self.wide) as (c, p):
             for part in (0, 1):
                 factor = c.load(self.table, [dim(part), p * k])
                 c.store(factor, self.turned, [dim(part), p + self.length // self.radix * k])
