@@ -313,6 +313,10 @@ class Passes:
                 lambda c: c.if_(c.b.index(s) >= self.wide, wide, short if radix == max(ENDS) else narrow),
             )
 
+    def _whole_vectors(self, m: Dim) -> Dim:
+        """The elements of as many vectors as m elements need."""
+        return (m + (self.wide - 1)) // self.wide * self.wide
+
     @contextmanager
     def _whole(self, code: Code, count: Dim, width: int, copies: bool = False) -> Iterator[tuple[Code, Dim]]:
         """A loop over at least a vector of elements, in whole vectors: the last starts earlier where some are left.
@@ -332,13 +336,14 @@ class Passes:
     ) -> None:  # fmt: skip
         """The pass with s of 1, of elements that are `given` from a position on, m apart (from `source` or elsewhere).
 
-        Vectors run along m.  They leave ``[r][m]`` in `target`; to `source` goes ``[m][r]``.  On that way lines of the
-        results of a `row` are asked for, so that they come while passes go on in scratch memory.
+        Vectors run along m.  They leave ``[r][m]`` in `target`, each of the r in whole vectors of its own; to `source`
+        goes ``[m][r]``.  On that way lines of the results of a `row` are asked for, so that they come while passes go
+        on in scratch memory.
         """
-        lane = dim(0)
+        lane, apart = dim(0), code.bound(self._whole_vectors(m))
         with self._whole(code, m, width) as (c, p):
             for k, z in enumerate(butterfly(c.b, given(c, p))):
-                at = p + m * k
+                at = p + apart * k
                 self._put(c, target, at, lane, times(c.b, z, self._factor(c, self.turned, at)) if k else z)
         side = min(self.width, radix)
         if radix % side:
@@ -347,7 +352,7 @@ class Passes:
             moved = self._whole(code, m, self.width, copies=True), side
         with moved[0] as (middle, p):
             with middle.for_(0, radix, moved[1]) as (c, k):
-                self._put(c, source, p * radix + k, lane, self._get(c, target, p + m * k, lane))
+                self._put(c, source, p * radix + k, lane, self._get(c, target, p + apart * k, lane))
             if row is not None and self.fetches:
                 for k in range(0, radix, self._line):
                     middle.block.add_op(loop.PrefetchOp(self.y, self._place(row, p * radix + k, lane)))

@@ -75,7 +75,7 @@ class _Fft(Convolution):
 
     def emit(self, block: Block) -> None:
         code = Code(self.writer, block, self.op.params["has_fma"])
-        longest = self._longest()
+        longest = self._longest() + (max(ENDS) * self.wide if self.v == 1 else 0)
         self._set_length(code)
         # The last pass of Bluestein's adds to the first residue's results, so no element may come twice: longer vectors
         # only where all of them are whole.
@@ -125,10 +125,12 @@ class _Fft(Convolution):
             self.radix = code.bind(radix)
             long = (code.b.index(self.radix) > 1) & (length >= max(ENDS) * self.wide)
             self.direct = code.bind(code.b.cast(long & code.b.index(self.flag).equals(0), I64))
-        with code.for_(0, self.radix) as (middle, k), middle.for_(0, self.length // self.radix, self.wide) as (c, p):
+        m = code.bound(self.length // self.radix)
+        apart = code.bound(self._whole_vectors(m))
+        with code.for_(0, self.radix) as (middle, k), middle.for_(0, m, self.wide) as (c, p):
             for part in (0, 1):
                 factor = c.load(self.table, [dim(part), p * k])
-                c.store(factor, self.turned, [dim(part), p + self.length // self.radix * k])
+                c.store(factor, self.turned, [dim(part), p + apart * k])
 
     def _spread(self, code: Code) -> None:
         """The factors of a second pass side by side: that of ``p*k*s`` at ``[k][p][0..s]``."""
