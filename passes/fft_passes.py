@@ -362,7 +362,7 @@ class Passes:
         with code.for_(0, m) as (middle, p), middle.for_(0, SECOND, min(self.wide, SECOND)) as (c, q):
             given = [self._get(c, source, q + (p + m * k) * SECOND, dim(0)) for k in range(radix)]
             for k, z in enumerate(butterfly(c.b, given)):
-                turned = times(c.b, z, self._factor(c, self.spread, q + (p + m * k) * SECOND)) if k else z
+                turned = times(c.b, z, self._factor(c, self.spread, p + m * k)) if k else z
                 self._put(c, target, q + (p * radix + k) * SECOND, dim(0), turned)
         code.store(code.b.index(target), self.cells, [dim(HALF)])
 

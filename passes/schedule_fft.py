@@ -146,11 +146,9 @@ class _Fft(Convolution):
             is_second = code.b.index(self.radix).equals(SECOND)
             radix = code.bind(code.b.select(is_second, chosen, code.b.constant(1, I64)))
         m = code.bound(self.length // (radix * SECOND))
-        with code.for_(0, radix) as (outer, k), outer.for_(0, m) as (middle, p):
-            with middle.for_(0, SECOND, min(self.wide, SECOND)) as (c, q):
-                for part in (0, 1):
-                    factor = c.load(self.table, [dim(part), p * k * SECOND])
-                    c.store(factor, self.spread, [dim(part), q + (p + m * k) * SECOND])
+        with code.for_(0, radix) as (middle, k), middle.for_(0, m) as (c, p):
+            for part in (0, 1):
+                c.store(c.load(self.table, [dim(part), p * k * SECOND]), self.spread, [dim(part), p + m * k])
 
     # One transform after another
 
