@@ -369,11 +369,10 @@ class Passes:
     def _later(self, code: Code, radix: int, m: Dim, s: Dim, source: Dim, target: Dim, wide: bool) -> None:
         """Vectors along s (whole ones where it is `wide`), or across transforms side by side."""
         with code.for_(0, m) as (middle, p):
-            factors = [self._factor(middle, self.table, p * s * k) for k in range(1, radix)]
             with self._along(middle, s, wide) as (c, q, lane):
                 given = [self._get(c, source, q + s * (p + m * k), lane) for k in range(radix)]
                 for k, z in enumerate(butterfly(c.b, given)):
-                    turned = times(c.b, z, within(c, factors[k - 1])) if k else z
+                    turned = times(c.b, z, self._factor(c, self.table, p * s * k)) if k else z
                     self._put(c, target, q + s * (p * radix + k), lane, turned)
         code.store(code.b.index(target), self.cells, [dim(HALF)])
 
