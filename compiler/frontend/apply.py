@@ -381,8 +381,9 @@ def broadcast_to(t: Tensor, dims: tuple[Dim, ...], layout: str = "row") -> Tenso
     for i, d in enumerate(have, len(dims) - len(have)):
         if d.const != 1 and facts.resolve(d) is not dims[i] and facts.is_one(d):
             have = t.dims
-    if len(have) == len(dims):
-        t = seen_as(t, tuple(a if a.const == 1 else b for a, b in zip(have, dims)))
+    if len(have) <= len(dims):
+        last = dims[len(dims) - len(have) :]
+        t = seen_as(t, tuple(a if a.const == 1 else b for a, b in zip(have, last)))
         have = t.dims
     v = t.value
     if layout == "col" and 0 < t.ndim < len(dims):
