@@ -32,8 +32,8 @@ ROWS_FROM = 32
 LEAST = 11
 #: Cells of a thread: what is left of the length, s, which half of the scratch memory holds the data, a prime.
 LEFT, SPAN, HALF, PRIME = range(4)
-#: What s is in most second passes over rows.
-SECOND = max(ENDS)
+#: What s is in most second passes over rows: as many elements as the first radix, in one vector.
+SECONDS = (8, 4)
 
 
 def next_radix(left: int) -> int:
@@ -286,8 +286,8 @@ class Passes:
         def first(c: Code) -> None:
             self._first(c, radix, m, source, target, self.wide, lambda each, p: self._apart(each, source, p, m, radix))
 
-        def spread(c: Code) -> None:
-            self._second(c, radix, m, source, target)
+        def second(s: int) -> Callable[[Code], None]:
+            return lambda c: self._second(c, radix, m, s, source, target)
 
         def wide(c: Code) -> None:
             self._later(c, radix, m, s, source, target, True)
@@ -295,23 +295,28 @@ class Passes:
         def narrow(c: Code) -> None:
             self._later(c, radix, m, s, source, target, False)
 
-        b = code.b
         if self.v > 1:
             wide(code)
         elif s.const is not None:
             at_first = s.const == 1 and radix == self.radix.const and (m.const or 0) >= self.wide
-            second = s.const == SECOND
-            (first if at_first else spread if second else wide if s.const >= self.wide else narrow)(code)
+            few = second(s.const) if s.const in SECONDS else narrow
+            (first if at_first else wide if s.const >= self.wide and s.const not in SECONDS else few)(code)
         else:
 
             def short(c: Code) -> None:
                 c.if_(c.b.index(s).equals(1) & (c.b.index(m) >= self.wide), first, narrow)
 
-            code.if_(
-                b.index(s).equals(SECOND),
-                spread,
-                lambda c: c.if_(c.b.index(s) >= self.wide, wide, short if radix == max(ENDS) else narrow),
-            )
+            def by_length(c: Code) -> None:
+                c.if_(c.b.index(s) >= self.wide, wide, short if radix == max(ENDS) else narrow)
+
+            def by_second(c: Code, seconds: Sequence[int]) -> None:
+                if not seconds:
+                    by_length(c)
+                    return
+                one, *others = seconds
+                c.if_(c.b.index(s).equals(one), second(one), lambda c: by_second(c, others))
+
+            by_second(code, SECONDS)
 
     def _whole_vectors(self, m: Dim) -> Dim:
         """The elements of as many vectors as m elements need."""
@@ -349,7 +354,7 @@ class Passes:
         if radix % side:
             moved = code.for_(0, m), 1
         else:
-            moved = self._whole(code, m, self.width, copies=True), side
+            moved = self._whole(code, m, side, copies=True), side
         with moved[0] as (middle, p):
             with middle.for_(0, radix, moved[1]) as (c, k):
                 self._put(c, source, p * radix + k, lane, self._get(c, target, p + apart * k, lane))
@@ -357,13 +362,13 @@ class Passes:
                 for k in range(0, radix, self._line):
                     middle.block.add_op(loop.PrefetchOp(self.y, self._place(row, p * radix + k, lane)))
 
-    def _second(self, code: Code, radix: int, m: Dim, source: Dim, target: Dim) -> None:
-        """The pass with s of `SECOND` over rows: so few elements share factors that these, too, come in vectors."""
-        with code.for_(0, m) as (middle, p), middle.for_(0, SECOND, min(self.wide, SECOND)) as (c, q):
-            given = [self._get(c, source, q + (p + m * k) * SECOND, dim(0)) for k in range(radix)]
+    def _second(self, code: Code, radix: int, m: Dim, s: int, source: Dim, target: Dim) -> None:
+        """The pass with s of one of `SECONDS` over rows: few elements share factors, so these have their own table."""
+        with code.for_(0, m) as (middle, p), middle.for_(0, s, min(self.wide, s)) as (c, q):
+            given = [self._get(c, source, q + (p + m * k) * s, dim(0)) for k in range(radix)]
             for k, z in enumerate(butterfly(c.b, given)):
                 turned = times(c.b, z, self._factor(c, self.spread, p + m * k)) if k else z
-                self._put(c, target, q + (p * radix + k) * SECOND, dim(0), turned)
+                self._put(c, target, q + (p * radix + k) * s, dim(0), turned)
         code.store(code.b.index(target), self.cells, [dim(HALF)])
 
     def _later(self, code: Code, radix: int, m: Dim, s: Dim, source: Dim, target: Dim, wide: bool) -> None:

@@ -24,7 +24,7 @@ from ..dialects.dims import Dim, dim, maximum, minimum, packed_strides
 from ..dialects.index_map import product
 from ..dialects.types import DType
 from .fft_convolution import END, Convolution, Write
-from .fft_passes import ENDS, I64, ROWS_FROM, SECOND, angle, fits, next_radix
+from .fft_passes import ENDS, I64, ROWS_FROM, SECONDS, angle, fits, next_radix
 from .loop_code import Code
 from .loop_writer import LoopWriter, buffer_info
 from .schedule_map import Lanes
@@ -133,22 +133,25 @@ class _Fft(Convolution):
                 c.store(factor, self.turned, [dim(part), p + apart * k])
 
     def _spread(self, code: Code) -> None:
-        """The factors of a second pass side by side: that of ``p*k*s`` at ``[k][p][0..s]``."""
-        rest = self.length // (self.kept * SECOND)
+        """The factors of a second pass whose s is one of `SECONDS`: that of ``p*k*s`` at ``[k][p]``."""
+        rest = self.length // (self.kept * self.radix)
         if self.length.const is not None:
             left = rest.const or 1
-            radix = dim(next_radix(left) if left > 1 and self.radix.const == SECOND else 1)
+            radix = dim(next_radix(left) if left > 1 and self.radix.const in SECONDS else 1)
             radix = radix if radix.const in RADICES else dim(1)
         else:
-            left, chosen = code.b.index(rest), code.b.constant(1, I64)
+            left, chosen, none = code.b.index(rest), code.b.constant(1, I64), code.b.constant(1, I64)
             for r in reversed(RADICES):
                 chosen = code.b.select(fits(code.b, left, r), code.b.constant(r, I64), chosen)
-            is_second = code.b.index(self.radix).equals(SECOND)
-            radix = code.bind(code.b.select(is_second, chosen, code.b.constant(1, I64)))
-        m = code.bound(self.length // (radix * SECOND))
+            first = code.b.index(self.radix)
+            is_one = first.equals(SECONDS[0])
+            for s in SECONDS[1:]:
+                is_one = is_one | first.equals(s)
+            radix = code.bind(code.b.select(is_one, chosen, none))
+        m = code.bound(self.length // (radix * self.radix))
         with code.for_(0, radix) as (middle, k), middle.for_(0, m) as (c, p):
             for part in (0, 1):
-                c.store(c.load(self.table, [dim(part), p * k * SECOND]), self.spread, [dim(part), p + m * k])
+                c.store(c.load(self.table, [dim(part), p * k * self.radix]), self.spread, [dim(part), p + m * k])
 
     # One transform after another
 

@@ -160,13 +160,13 @@ class MemoryWriter(RowWriter):
     def _tile_of(self, offset: Dim) -> Lane | None:
         """The lane dim along which memory is contiguous where it is not along the vectors: a tile to transpose.
 
-        It has as many copies as vectors have lanes, one after another, and every lane of every vector is inside.
+        It has as many copies as vectors have lanes, a power of two, one after another, and all lanes are inside.
         """
         parts, vector = self.split(offset), self.vector
         if parts is None or vector not in parts[0] or self.mask is not None or self.inside is not None:
             return None
         assert vector is not None
-        if parts[1][vector.symbol].const in (1, -1):
+        if parts[1][vector.symbol].const in (1, -1) or vector.width & (vector.width - 1):
             return None
         for lane in parts[0]:
             if lane is not vector and lane.copies == vector.width and not lane.starts and lane.stride == 1:
