@@ -7,7 +7,6 @@ block it was made in and a serial number, so a block's program is: the nodes its
 
 from __future__ import annotations
 
-import hashlib
 import itertools
 from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -18,6 +17,7 @@ from ...dialects.index_map import IndexMap
 from ...dialects.registry import Op
 from ...dialects.types import TensorType
 from ...runtime.failed_checks import Check
+from ...runtime.store import sha256
 from ..signature import Literal
 from .dim_table import DimTable, Guard
 
@@ -258,7 +258,7 @@ class Graph:
 
     def key(self) -> str:
         """A structural hash: equal for graphs that compute the same thing in the same way, on any run."""
-        text = hashlib.sha256()
+        text = sha256()
         numbers: dict[Value, str] = {}
         for i, given in enumerate(self.inputs):
             if given.value is not None:

@@ -7,7 +7,7 @@ is stored there until it is evaluated.  Moving what is in memory takes no compil
 
 from __future__ import annotations
 
-import threading
+from _thread import allocate_lock  # `threading.Lock`, without the rest of that module
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 __all__ = ["array_of", "give_memory", "leaf", "literal", "place", "readable", "update", "write"]
 
-_giving = threading.Lock()
+_giving = allocate_lock()
 
 
 def leaf(array: np.ndarray, known: TensorType | None = None, *, fixed: bool = False) -> Value:
