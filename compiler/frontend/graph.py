@@ -129,6 +129,15 @@ class Single(Node, Value):
 
     index = 0
 
+    @staticmethod
+    def of_array(array: Any, type: TensorType, fixed: bool) -> Single:
+        """An array in a lazy expression; `fixed`: its sizes are facts.  Every result becomes one."""
+        made = object.__new__(Single)
+        made.op, made.operands, made.regions, made.block, made.loc = None, (), (), None, None
+        made.attrs, made.leaf, made._text, made.type = {"fixed": fixed}, array, "", type
+        made.serial = next(_serials)
+        return made
+
     @property
     def node(self) -> Node:  # pyright: ignore[reportIncompatibleVariableOverride]
         return self
