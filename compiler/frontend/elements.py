@@ -48,7 +48,7 @@ class Elements:
         # What NumPy asks for first.  The struct keeps the array that it is of.
         if current() is not None:
             raise AttributeError("a tensor of a function that is being compiled has no array struct")
-        array = memory.array_of(_tensor(self))
+        array = self._array("__array_struct__")
         if array.dtype.kind == "V":  # bfloat16, which the struct cannot name
             raise AttributeError(f"the array struct has no {array.dtype}")
         return array.__array_struct__
