@@ -145,8 +145,15 @@ def forget(peer: str) -> Callable[[], Any]:
 
 def in_process(*arguments: str) -> float:
     """The seconds that a fresh interpreter with these arguments prints."""
-    done = subprocess.run([sys.executable, *arguments], check=True, capture_output=True, text=True)
+    done = subprocess.run([sys.executable, *arguments], env=_as_installed(), check=True, capture_output=True, text=True)
     return float(done.stdout.split()[-1])
+
+
+def _as_installed() -> dict[str, str]:
+    """The environment of a process that keeps bytecode: what is installed has its own, and txc's sources get theirs."""
+    environment = dict(os.environ)
+    environment.pop("PYTHONDONTWRITEBYTECODE", None)
+    return environment
 
 
 def _compile(name: str, cold: bool) -> Made:
@@ -192,8 +199,7 @@ def _second_process(quick: bool) -> Made:
     scripts = {"txc": "import txc" + SOFTMAX_SCRIPT, "numpy": SOFTMAX_SCRIPT.replace("@txc.jit", "")}
     for name, text in scripts.items():
         (folder / f"with_{name}.py").write_text(text)
-    environment = {**os.environ, "TXC_CACHE_DIR": str(folder / "cache")}
-    environment.pop("PYTHONDONTWRITEBYTECODE", None)  # what is installed has its bytecode
+    environment = {**_as_installed(), "TXC_CACHE_DIR": str(folder / "cache")}
 
     def run(name: str) -> float:
         start = time.perf_counter()

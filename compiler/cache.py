@@ -15,11 +15,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from ..runtime import native_layout
 from ..runtime.calibration import calibrated
 from ..runtime.fingerprint import digest, environment
-from ..runtime.loader import LoadedObject, can_load
+from ..runtime.loader import can_load
 from ..runtime.store import Store, default_folder, open_store
 from ..runtime.tile_permission import tiles_permitted
 from . import knobs
-from .executable import Code, CodeSpec, Executable, load_native
+from .executable import Code, CodeSpec, Executable, loaded_for_once
 from .options import Options
 from .signature import NotPlain, Signature
 from .source_digest import SourceDigest, Undigestible, digest_function, digest_plain, has_its_source
@@ -126,16 +126,7 @@ def load_code(key: CodeKey, device: str) -> Cached | None:
         from .gpu.plan import Plan
 
         return Cached(code, GpuCode(device, machine_code.decode(), Plan.of_plain(found.metadata["plan"]), code))
-    # Without the entry, as what that stands on costs more than the first call, which may stay the only one.
-    loaded = LoadedObject(machine_code, [code.function], left_out=code.entry)
-    return Cached(code, load_native(loaded, code, lambda: _with_entry(machine_code, code)))
-
-
-def _with_entry(machine_code: bytes, code: CodeSpec) -> LoadedObject:
-    """The object in memory with its entry, which needs what CPython and NumPy have."""
-    from ..runtime.native_call import outside
-
-    return LoadedObject(machine_code, code.names, outside())
+    return Cached(code, loaded_for_once(machine_code, code))
 
 
 def publish_code(key: CodeKey, code: CodeSpec, machine_code: bytes, plan: Plan | None = None) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 from _thread import RLock, allocate_lock  # as `threading` has them, without the rest of that module
 from collections.abc import Iterator
@@ -13,6 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from ..runtime.threads import default_threads
+from ..runtime.variables import variable
 
 if TYPE_CHECKING:
     from ..runtime.device_array import DeviceArray
@@ -139,12 +139,15 @@ def device(name: str | None) -> Iterator[None]:
         _here.reset(token)
 
 
+_device_text = variable(DEVICE_VARIABLE)
+
+
 def device_here() -> Device:
     """The device that `device` chose here, or that `TXC_DEVICE` names, or the CPU with as many threads as there are."""
     found = _here.get()
     if found is not None:
         return found
-    if not os.environ.get(DEVICE_VARIABLE):
+    if not _device_text():
         return CPU
     from . import knobs
 

@@ -16,9 +16,10 @@ import numpy as np
 from ..runtime.buffers import empty
 from ..runtime.call import NativeFunction, worth_threads
 from ..runtime.failed_checks import unpacked
+from ..runtime.loader import LoadedObject
 from .signature import Signature
 
-__all__ = ["BufferSpec", "Code", "CodeSpec", "Executable", "GuardFailure", "Prepared", "load_native"]
+__all__ = ["BufferSpec", "Code", "CodeSpec", "Executable", "GuardFailure", "Prepared", "load_native", "loaded_for_once"]
 
 
 class GuardFailure(ValueError):
@@ -89,6 +90,20 @@ def load_native(loaded: Any, code: CodeSpec, whole: Callable[[], Any] | None = N
     given = 0 if not code.entry else entry if whole is not None else entry()[0]
     address = loaded.addresses[code.function]
     return NativeFunction(address, len(code.buffers), len(code.symbols), loaded, given, code.checked)
+
+
+def loaded_for_once(machine_code: bytes, code: CodeSpec) -> NativeFunction:
+    """The function of an ELF object, its entry to be linked when it is asked for.
+
+    What an entry stands on costs more than a first call, which may stay the only one.
+    """
+
+    def whole() -> LoadedObject:
+        from ..runtime.native_call import outside
+
+        return LoadedObject(machine_code, code.names, outside())
+
+    return load_native(LoadedObject(machine_code, [code.function], left_out=code.entry), code, whole)
 
 
 def _dtype(name: str) -> np.dtype[Any]:
@@ -217,6 +232,15 @@ class Executable:
             return None
         shapes = [(shape, dtype) for (shape, _), dtype in forms]
         outputs = self.outputs
+        if len(shapes) == 1 and outputs == (len(self.buffers) - 1,):  # what most expressions are
+            ((shape, dtype),) = shapes
+
+            def call_for_one(arrays: Sequence[np.ndarray]) -> list[np.ndarray]:
+                made = empty(shape, dtype)
+                alone((*arrays, made))
+                return [made]
+
+            return call_for_one
 
         def call(arrays: Sequence[np.ndarray]) -> list[np.ndarray]:
             held = [*arrays, *[empty(shape, dtype) for shape, dtype in shapes]]

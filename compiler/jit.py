@@ -119,7 +119,7 @@ class Jitted(NativeCallable):
     def _install(self, version: Version) -> None:
         """Let later calls that fit a version go to its machine code directly.
 
-        Code of the cache is linked for that when it is called again: a process that calls it once is done sooner.
+        Code is linked for that when it is called again: a process that calls it once is done sooner.
         """
         wanted = knobs.NATIVE_ENTRY.get()
         if version.by_python or wanted is False:

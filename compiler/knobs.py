@@ -175,7 +175,7 @@ NATIVE_ENTRY = _knob(
     None,
     _bool,
     "Calls of jitted functions enter machine code directly; with 0, for what is compiled then, they go through Python; "
-    "unset: as with 1, but code of the cache takes one call more, since a process may call it once.",
+    "unset: as with 1, but one call later, since a process may call it once.",
 )
 SPECIALIZE = _knob(
     "TXC_SPECIALIZE",

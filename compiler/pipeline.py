@@ -33,6 +33,7 @@ from ..passes.schedule_cpu import ScheduleCpuPass
 from ..passes.schedule_gpu import ScheduleGpuPass
 from ..passes.work import work_of
 from ..runtime.calibration import calibrated
+from ..runtime.loader import can_load
 from ..runtime.native_call import outside
 from .call_parameters import CallSignature, NotNative
 from .call_plan import CallPlan, make_plan, stored_inputs
@@ -40,7 +41,7 @@ from .codegen.entry import emit_entry, entry_name
 from .codegen.llvm import emit_llvm
 from .codegen.machine import compile_llvm, emit_asm, gpu_target, host_target, host_with_tiles, load_object
 from .codegen.target import Target, object_name
-from .executable import BufferSpec, CodeSpec, Executable, load_native
+from .executable import BufferSpec, CodeSpec, Executable, load_native, loaded_for_once
 from .frontend.graph import Graph
 from .gpu.outline import outline
 from .gpu.plan import Plan
@@ -261,7 +262,10 @@ def compile_graph(
         by_python=entry.reason,
         checked=(options or Options.of()).check_bounds,
     )
-    native = load_native(load_object(stages.object, code.names, outside() if code.entry else None), code)
+    if can_load(stages.object) and not (options and options.debug):  # a debugger is shown one copy of the code
+        native = loaded_for_once(stages.object, code)
+    else:
+        native = load_native(load_object(stages.object, code.names, outside() if code.entry else None), code)
     return Compiled(Executable(Signature.of(graph), code, native), stages)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from .scalar import ScalarBuilder, Value
 from .types import DTYPES, DType
@@ -13,8 +13,7 @@ __all__ = [
 ]  # fmt: skip
 
 
-@dataclass(frozen=True)
-class FloatFormat:
+class FloatFormat(NamedTuple):
     """`digits` stored significand bits, an exponent `bias`, and the unsigned and signed integers of the same width."""
 
     digits: int

@@ -7,7 +7,8 @@ there by products, and beyond 8 Stirling's series holds, whose coefficients are 
 from __future__ import annotations
 
 import math
-from fractions import Fraction
+from functools import cache
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -15,7 +16,10 @@ from .registry import Map
 from .scalar import ScalarBuilder, Value
 from .types import DTYPES
 
-__all__ = ["BERNOULLI", "F64", "InDouble", "cos_pi", "gamma_factors", "gamma_star", "log1p_minus", "log_gamma",
+if TYPE_CHECKING:
+    from fractions import Fraction
+
+__all__ = ["F64", "InDouble", "bernoulli", "cos_pi", "gamma_factors", "gamma_star", "log1p_minus", "log_gamma",
            "log_gamma_1p", "sin_pi", "stirling"]  # fmt: skip
 
 F64 = DTYPES["f64"]
@@ -30,17 +34,23 @@ AROUND_TWO = (
 )  # fmt: skip
 
 
-def _bernoulli(count: int) -> tuple[Fraction, ...]:
-    """``B(2), B(4), …``, by their recurrence."""
+@cache
+def bernoulli() -> tuple[Fraction, ...]:
+    """``B(2), B(4), …, B(24)``, by their recurrence."""
+    from fractions import Fraction  # which loads `decimal`
+
     found = [Fraction(1)]
-    for m in range(1, 2 * count + 1):
+    for m in range(1, 25):
         found.append(-sum((math.comb(m + 1, k) * found[k] for k in range(m)), Fraction(0)) / (m + 1))
     return tuple(found[2::2])
 
 
-BERNOULLI = _bernoulli(12)
-#: Of ``lgamma(x) - ((x - 1/2)*log(x) - x + log(2*pi)/2) = 1/x * p(1/x**2)``, the highest power first.
-STIRLING = tuple(float(b / (2 * k * (2 * k - 1))) for k, b in enumerate(BERNOULLI[:10], 1))[::-1]
+@cache
+def _stirling_series() -> tuple[float, ...]:
+    """Of ``lgamma(x) - ((x - 1/2)*log(x) - x + log(2*pi)/2) = 1/x * p(1/x**2)``, the highest power first."""
+    return tuple(float(b / (2 * k * (2 * k - 1))) for k, b in enumerate(bernoulli()[:10], 1))[::-1]
+
+
 #: ``sin(pi*r)/r`` in powers of ``r*r``: its Taylor series, good to the last bit up to 1/2.
 SIN_PI = tuple((-1) ** k * math.pi ** (2 * k + 1) / math.factorial(2 * k + 1) for k in range(12))[::-1]
 #: ``(2*atanh(s) - 2*s) / s**3`` in powers of ``s*s``, good to the last bit up to ``s = 1/3``.
@@ -82,7 +92,7 @@ def cos_pi(b: ScalarBuilder, r: Value) -> Value:
 def stirling(b: ScalarBuilder, x: Value) -> Value:
     """What Stirling's formula adds to the logarithm of the gamma function, for ``x >= 8``."""
     inverse = 1.0 / x
-    return inverse * b.polynomial(inverse * inverse, STIRLING)
+    return inverse * b.polynomial(inverse * inverse, _stirling_series())
 
 
 def around_two(b: ScalarBuilder, u: Value) -> Value:

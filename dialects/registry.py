@@ -15,7 +15,6 @@ A family says what an op *is* and so what passes may do with it:
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar, Self, TypeVar
 
@@ -152,6 +151,8 @@ def find_op(name: str) -> type[Op]:
     """The op of that name; OpError with the nearest names where there is none."""
     found = OPS.get(name)
     if found is None:
+        import difflib
+
         near = difflib.get_close_matches(name, OPS, 3)
         raise OpError(f"there is no op {name!r}", f"did you mean {' or '.join(near)}?" if near else "", "TX0100")
     return found

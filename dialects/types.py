@@ -5,11 +5,11 @@ No xDSL here; `dialects.attributes` converts to and from IR types.
 
 from __future__ import annotations
 
+import sys
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
-import ml_dtypes
 import numpy as np
 
 from .dims import Dim, DimLike, dim
@@ -17,15 +17,25 @@ from .dims import Dim, DimLike, dim
 __all__ = ["DTYPES", "DType", "TensorType", "as_literal", "dtype", "tensor_type"]
 
 
-@dataclass(frozen=True, eq=False)
 class DType:
     """An element type.  `name` is how txc spells it, `numpy` NumPy's object, `kind` one of ``bool int uint float
     complex``."""
 
-    name: str
+    #: That of bf16 comes with a library, which is loaded when somebody asks.
     numpy: np.dtype[Any]
-    kind: str
-    bits: int
+
+    def __init__(self, name: str, numpy: Any, kind: str, bits: int):
+        self.name, self.kind, self.bits = name, kind, bits
+        if numpy is not None:
+            self.numpy = np.dtype(numpy)
+
+    def __getattr__(self, name: str) -> Any:
+        if name != "numpy":
+            raise AttributeError(name)
+        import ml_dtypes
+
+        self.numpy = np.dtype(ml_dtypes.bfloat16)
+        return self.numpy
 
     @property
     def is_float(self) -> bool:
@@ -71,22 +81,22 @@ class DType:
 
 
 def _table() -> dict[str, DType]:
-    rows = [DType("bool", np.dtype(np.bool_), "bool", 1)]
-    rows += [DType(f"i{n}", np.dtype(f"int{n}"), "int", n) for n in (8, 16, 32, 64)]
-    rows += [DType(f"u{n}", np.dtype(f"uint{n}"), "uint", n) for n in (8, 16, 32, 64)]
+    rows = [DType("bool", np.bool_, "bool", 1)]
+    rows += [DType(f"i{n}", f"int{n}", "int", n) for n in (8, 16, 32, 64)]
+    rows += [DType(f"u{n}", f"uint{n}", "uint", n) for n in (8, 16, 32, 64)]
     rows += [
-        DType("f16", np.dtype(np.float16), "float", 16),
-        DType("bf16", np.dtype(ml_dtypes.bfloat16), "float", 16),
-        DType("f32", np.dtype(np.float32), "float", 32),
-        DType("f64", np.dtype(np.float64), "float", 64),
-        DType("c64", np.dtype(np.complex64), "complex", 64),
-        DType("c128", np.dtype(np.complex128), "complex", 128),
+        DType("f16", np.float16, "float", 16),
+        DType("bf16", None, "float", 16),
+        DType("f32", np.float32, "float", 32),
+        DType("f64", np.float64, "float", 64),
+        DType("c64", np.complex64, "complex", 64),
+        DType("c128", np.complex128, "complex", 128),
     ]
     return {row.name: row for row in rows}
 
 
 DTYPES: dict[str, DType] = _table()
-_BY_NUMPY: dict[np.dtype[Any], DType] = {d.numpy: d for d in DTYPES.values()}
+_BY_NUMPY: dict[np.dtype[Any], DType] = {d.numpy: d for d in DTYPES.values() if d.name != "bf16"}
 
 
 def dtype(spec: Any) -> DType:
@@ -98,8 +108,13 @@ def dtype(spec: Any) -> DType:
         return spec
     if isinstance(spec, str) and spec in DTYPES:
         return DTYPES[spec]
+    if isinstance(spec, str) and spec == "bfloat16":  # which NumPy knows once the library is loaded
+        return DTYPES["bf16"]
     try:
-        found = _BY_NUMPY.get(np.dtype(spec))
+        given = np.dtype(spec)
+        found = _BY_NUMPY.get(given)
+        if found is None and "ml_dtypes" in sys.modules and given == DTYPES["bf16"].numpy:
+            found = DTYPES["bf16"]
     except TypeError:
         found = None
     if found is None:

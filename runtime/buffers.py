@@ -16,6 +16,7 @@ import numpy as np
 
 from .buffers_ir import STATE_BYTES
 from .loader import can_load, library_symbols
+from .variables import variable
 
 __all__ = [
     "DEFAULT_MB",
@@ -40,6 +41,9 @@ _FUNCTIONS = ("malloc", "calloc", "realloc", "free")
 RECYCLED_ELEMENTS = _SMALLEST // 4
 #: The capsule that NumPy takes, or 0: native entries read it.
 _current = ctypes.c_void_p()
+_size_text, _huge_pages_text = variable(SIZE_VARIABLE), variable(HUGE_PAGES_VARIABLE)
+#: What the environment said last, and the handler adjusted to it.
+_adjusted: tuple[Any, Any, BufferHandler | None] | None = None
 #: Places in NumPy's table of C functions.
 _SET_HANDLER = 304
 
@@ -109,7 +113,9 @@ class BufferHandler:
 
     def _after_fork_in_child(self) -> None:
         """Another thread may have held the lock: the child begins with empty lists (its copies of them are lost)."""
+        global _adjusted
         ctypes.memset(self._state, 0, STATE_BYTES)
+        _adjusted = None
 
 
 def _source() -> str:
@@ -152,11 +158,16 @@ def use_setting() -> BufferHandler | None:
     Native calls do not look at the environment: they go by what this said last, which is when a version was made or
     a call went through Python.
     """
+    global _adjusted
+    texts = _size_text(), _huge_pages_text()
+    if _adjusted is not None and _adjusted[:2] == texts:
+        return _adjusted[2]
     most = limit()
     handler = _handler() if most else None
     if handler is not None:
         handler.adjust(most, huge_pages_wanted())
     _current.value = None if handler is None else id(handler.capsule)
+    _adjusted = (*texts, handler)
     return handler
 
 

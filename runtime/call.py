@@ -9,6 +9,7 @@ from __future__ import annotations
 import ctypes
 import functools
 import os
+import struct
 import sys
 from _thread import _local  # `threading.local`, without the rest of that module
 from collections.abc import Callable, Sequence
@@ -150,7 +151,8 @@ class NativeFunction:
         """`run` for what was prepared, where that is little work for one thread without temporaries; else None."""
         if prepared.work > LIGHT or prepared.arena or prepared.thread_arena or self._checked:
             return None
-        function, pointers, address = self._function, self._pointers, address_of()
+        function, address = self._function, address_of()
+        pointers = struct.Struct(f"{self._pointers._length_}P").pack  # a third of what an array of ctypes takes
         symbols = self._symbols(*prepared.symbols)
 
         def run(arrays: Sequence[np.ndarray]) -> None:

@@ -74,6 +74,30 @@ def test_importing_txc_imports_nothing_else_of_it():
     assert [m for m in _loaded(IMPORT) if m.startswith("txc.") or m == "numpy"] == []
 
 
+def test_the_front_end_loads_no_library_before_it_is_needed():
+    """Each of these takes longer to import than most of txc's modules together."""
+    late = {"hashlib", "ml_dtypes", "concurrent.futures", "logging", "fractions", "decimal", "difflib", "pathlib"}
+    assert not late & (_loaded("import txc; txc.jit; txc.Tensor") - _loaded("import numpy"))
+
+
+def test_bfloat16_is_known_before_and_after_its_library_is_loaded():
+    program = """
+        import sys
+        from txc.dialects.types import DTYPES, dtype
+        assert dtype("bfloat16") is dtype("bf16") is DTYPES["bf16"] and "ml_dtypes" not in sys.modules
+        import ml_dtypes, numpy as np
+        assert dtype(ml_dtypes.bfloat16) is dtype(np.dtype("bfloat16")) is DTYPES["bf16"]
+        assert DTYPES["bf16"].numpy == np.dtype(ml_dtypes.bfloat16)
+    """
+    assert "ml_dtypes" in _loaded(program)
+
+
+def test_functions_that_are_ops_need_no_family_of_numpys():
+    """Staging calls of ufuncs imports none of the modules that say what NumPy's other functions mean."""
+    families = {m for m in _loaded(STAGED) if m.startswith("txc.compiler.frontend.numpy_functions.")}
+    assert not {m.rpartition(".")[2] for m in families} & {"families", "factorisations", "sets", "statistics"}
+
+
 def test_scipy_and_ml_libraries_are_not_loaded():
     heavy = {"scipy", "torch", "jax", "rich", "pycuda"}
     assert not heavy & _loaded(IMPORT)

@@ -10,8 +10,7 @@ from __future__ import annotations
 import random
 import types
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -39,8 +38,7 @@ def is_library(thing: Any) -> bool:
     return name.partition(".")[0] in _LIBRARIES
 
 
-@dataclass(frozen=True)
-class Root:
+class Root(NamedTuple):
     """Something outside: its name, how to find it again, and where."""
 
     value: Any

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import ast
 import copy
-from dataclasses import dataclass
+from typing import NamedTuple
 
 __all__ = ["Counting", "counting", "counting_of"]
 
 
-@dataclass(frozen=True)
-class Counting:
+class Counting(NamedTuple):
     """A `while` that counts: ``while name relation bound: …; name += step``, where bound and step never change."""
 
     name: str

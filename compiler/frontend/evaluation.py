@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Sequence
-from concurrent.futures import Future
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -19,6 +17,8 @@ from .trace import current, suspended
 from .unmade import array_of_leaf, settled
 
 if TYPE_CHECKING:
+    from concurrent.futures import Future
+
     from .tensor import Tensor
 
 __all__ = ["Target", "computed", "evaluated", "in_background", "lazy_graph", "run_in_place"]
@@ -94,6 +94,9 @@ def in_background(work: Callable[[], Any], device: str | None, done: Callable[[A
     """
     if device is not None:
         parse_device(device)
+    import threading
+    from concurrent.futures import Future  # which loads `logging`
+
     future: Future[Any] = Future()
 
     def run() -> None:

@@ -7,7 +7,6 @@ block it was made in and a serial number, so a block's program is: the nodes its
 
 from __future__ import annotations
 
-import hashlib
 import itertools
 from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -18,6 +17,7 @@ from ...dialects.index_map import IndexMap
 from ...dialects.registry import Op
 from ...dialects.types import TensorType
 from ...runtime.failed_checks import Check
+from ...runtime.store import sha256
 from ..signature import Literal
 from .dim_table import DimTable, Guard
 
@@ -128,6 +128,15 @@ class Single(Node, Value):
     __slots__ = ("type",)
 
     index = 0
+
+    @staticmethod
+    def of_array(array: Any, type: TensorType, fixed: bool) -> Single:
+        """An array in a lazy expression; `fixed`: its sizes are facts.  Every result becomes one."""
+        made = object.__new__(Single)
+        made.op, made.operands, made.regions, made.block, made.loc = None, (), (), None, None
+        made.attrs, made.leaf, made._text, made.type = {"fixed": fixed}, array, "", type
+        made.serial = next(_serials)
+        return made
 
     @property
     def node(self) -> Node:  # pyright: ignore[reportIncompatibleVariableOverride]
@@ -258,7 +267,7 @@ class Graph:
 
     def key(self) -> str:
         """A structural hash: equal for graphs that compute the same thing in the same way, on any run."""
-        text = hashlib.sha256()
+        text = sha256()
         numbers: dict[Value, str] = {}
         for i, given in enumerate(self.inputs):
             if given.value is not None:

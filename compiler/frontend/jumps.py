@@ -15,7 +15,7 @@ from __future__ import annotations
 import ast
 import copy
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from typing import NamedTuple
 
 from .counting import counting
 
@@ -127,12 +127,11 @@ def _always(body: Sequence[ast.stmt]) -> bool:
     return isinstance(last, (ast.With, ast.AsyncWith)) and _always(last.body)
 
 
-@dataclass(frozen=True)
-class _Place:
+class _Place(NamedTuple):
     """Where a block stands: the flag of the loop around it, and the flags of what its jumps skip on the way there."""
 
     stop: str | None = None
-    skips: tuple[str, ...] = field(default=())
+    skips: tuple[str, ...] = ()
     #: Whether a `return` sets flags: in loops, and in the body of a `with`.
     flagged: bool = False
 
@@ -223,7 +222,7 @@ class _Rewriter:
             bodies = [[*node.body, *copy.deepcopy(rest)], [*node.orelse, *rest]]
         else:
             skip = self.fresh("skip")
-            inner = replace(place, skips=(*place.skips, skip))
+            inner = place._replace(skips=(*place.skips, skip))
             node.body, node.orelse = self.some(node, node.body, inner), self.block(node.orelse, inner)
             guarded = [self.if_(rest[0], skip, self.block(rest, place), negated=True)] if rest else []
             return [self.set(node, skip, False), node, *guarded]
@@ -238,11 +237,11 @@ class _Rewriter:
         always = _always(node.body)
         if place.flagged:
             skip = self.fresh("skip")
-            node.body = self.some(node, node.body, replace(place, skips=(*place.skips, skip)))
+            node.body = self.some(node, node.body, place._replace(skips=(*place.skips, skip)))
             guarded = [self.if_(rest[0], skip, self.block(rest, place), negated=True)] if rest and not always else []
             return [self.set(node, skip, False), node, *guarded]
         returned = f"{MADE}returned"
-        node.body = self.some(node, node.body, replace(place, flagged=True))
+        node.body = self.some(node, node.body, place._replace(flagged=True))
         last: list[ast.stmt] = [self.kept(node)] if always else [self.if_(node, returned, [self.kept(node)]), *rest]
         return [self.set(node, returned, False), node, *self.block(last, place)]
 

@@ -9,12 +9,12 @@ the form.
 
 from __future__ import annotations
 
-import os
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from ...runtime.variables import variable
 from ..devices import device_here
 from ..facts import walkable
 from ..knobs import GDB, PASSES
@@ -30,7 +30,7 @@ __all__ = ["Form", "forget", "form_of", "known", "remember"]
 #: How many calls are kept; the oldest goes first.
 MOST = 2048
 #: What of the environment selects code, beside the device.
-_SETTINGS = (PASSES.name, GDB.name)
+_passes, _gdb = variable(PASSES.name), variable(GDB.name)
 _calls: dict[Any, GraphCall] = {}
 _by_serial = attrgetter("serial")
 
@@ -50,7 +50,7 @@ def form_of(output: Value, written: Value | None = None) -> Form | None:
     device = device_here()
     if device.is_gpu:  # its code knows the user's lines
         return None
-    key: list[Any] = [device, *map(os.environ.get, _SETTINGS), output.index, written is not None]
+    key: list[Any] = [device, _passes(), _gdb(), output.index, written is not None]
     stack: list[Unmade | Node] = [output if type(output) is Unmade else output.node]
     if written is not None:
         stack.append(written.node)
@@ -66,9 +66,13 @@ def form_of(output: Value, written: Value | None = None) -> Form | None:
             key.append(made.text)
         else:
             array, kind = made.leaf, made.type
-            if walkable(array) is not array:
+            if type(array) is np.ndarray and array.dtype is kind.dtype.numpy and array.flags.carray:
+                strides = None  # as its shape says
+            elif walkable(array) is array:
+                strides = array.strides
+            else:
                 return None
-            key += (kind.dtype, kind.dims, array.shape, array.strides, made.attrs.get("fixed"))
+            key += (kind.dtype, kind.dims, array.shape, strides, made.attrs.get("fixed"))
             leaves.append(made)
         for v in made.operands:
             source = v if type(v) is Unmade or type(v) is Single else v.node

@@ -7,7 +7,7 @@ is stored there until it is evaluated.  Moving what is in memory takes no compil
 
 from __future__ import annotations
 
-import threading
+from _thread import allocate_lock  # `threading.Lock`, without the rest of that module
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -19,7 +19,7 @@ from ...dialects.index_map import IndexMap
 from ...dialects.registry import OPS, OpError
 from ...dialects.types import TensorType, tensor_type
 from .evaluation import computed, run_in_place
-from .graph import Node, Value
+from .graph import Single, Value
 from .trace import element_of
 from .unmade import array_of_leaf
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 __all__ = ["array_of", "give_memory", "leaf", "literal", "place", "readable", "update", "write"]
 
-_giving = threading.Lock()
+_giving = allocate_lock()
 
 
 def leaf(array: np.ndarray, known: TensorType | None = None, *, fixed: bool = False) -> Value:
@@ -37,7 +37,7 @@ def leaf(array: np.ndarray, known: TensorType | None = None, *, fixed: bool = Fa
     `fixed`: its sizes are facts.
     """
     kind = known or tensor_type(element_of(array), array.shape)
-    return Node(None, (), {"fixed": fixed}, (kind,), leaf=array).results[0]
+    return Single.of_array(array, kind, fixed)
 
 
 def place(t: Tensor) -> np.ndarray | None:
@@ -93,22 +93,29 @@ def give_memory(t: Tensor) -> np.ndarray:
     From then on it is a tensor with memory of its own: stores go there at once.  A view is computed with all of its
     owner, which gets the memory; OpError for one that is not an array in memory, such as a padded one.
     """
+    if not t.is_view:
+        return t.memory if t.memory is not None else _settled(t)
     found = place(t)
     if found is not None:
         return found
     owner, index = t.owner()
     if owner.memory is None:
-        value = owner.latest
-        made = computed(value)
-        with _giving:
-            if owner.memory is None:
-                owner.settle_in(made if made.flags.writeable else made.copy(), value.type)
-    if owner is t and t.memory is not None:
-        return t.memory
+        _settled(owner)
     found = place(t)
     if found is None:
         raise OpError(f"this view {t.user_type} is no array in memory: {index}", "copy() it first", "TX0709")
     return found
+
+
+def _settled(owner: Tensor) -> np.ndarray:
+    """Compute a tensor that is no view, and keep it in memory."""
+    value = owner.latest
+    made = computed(value)
+    with _giving:
+        if owner.memory is None:
+            owner.settle_in(made if made.flags.writeable else made.copy(), value.type)
+    assert owner.memory is not None
+    return owner.memory
 
 
 def array_of(t: Tensor) -> np.ndarray:

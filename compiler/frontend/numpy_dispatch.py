@@ -76,10 +76,8 @@ def scan_of(f: np.ufunc) -> str | None:
 @functools.cache
 def plain_map(f: np.ufunc) -> type[Map] | None:
     """The elementwise op that a call of `f` without other arguments is; None where there is more to it."""
-    from .numpy_functions import FUNCTIONS
-
     op = OPS.get(recognised(f) or "")
-    if op is None or not issubclass(op, Map) or op.results != 1 or f in FUNCTIONS or f in (np.fabs, np.power):
+    if op is None or not issubclass(op, Map) or op.results != 1 or f in (np.fabs, np.float_power, np.power):
         return None
     return op
 
@@ -88,10 +86,9 @@ def ufunc(f: Any, method: str, inputs: tuple[Any, ...], kwargs: dict[str, Any]) 
     """``f(*inputs)``, or a method of `f`, with all of NumPy's arguments that have a meaning for tensors."""
     from .apply import as_tensor
     from .methods import expand_dims, reduce, scan
-    from .numpy_functions import FUNCTIONS
 
     name = recognised(f)
-    if name is None and f not in FUNCTIONS and f is not np.matmul:
+    if name is None and _handler(f) is None and f is not np.matmul:
         raise OpError(f"{_spelled(f)} is not supported", _near(f.__name__), "TX0270")
     if method != "__call__" and name is None:
         raise OpError(f"{_spelled(f)}.{method} is not supported", code="TX0270")
@@ -115,19 +112,26 @@ def ufunc(f: Any, method: str, inputs: tuple[Any, ...], kwargs: dict[str, Any]) 
     return _elementwise(f, name, inputs, kwargs)
 
 
+def _handler(f: Any) -> Any:
+    """What a call of a function that is no op does; None where there is nothing."""
+    from .numpy_functions.families import FUNCTIONS
+
+    return FUNCTIONS.get(f)
+
+
 def _elementwise(f: Any, name: str | None, inputs: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """A call of a ufunc, its `dtype`, `casting`, `where` and `out` applied around the op."""
     from .apply import apply, as_tensor, cast
     from .methods import checked_cast, element_named
-    from .numpy_functions import FUNCTIONS
 
+    handler = _handler(f) if name is None or f is np.float_power else None
     out, where, casting = kwargs.pop("out", None), kwargs.pop("where", True), kwargs.pop("casting", "same_kind")
     element = kwargs.pop("dtype", None)
     # Tensors have no subclasses, and no order in memory that a program could see.
     kwargs.pop("subok", None)
     if kwargs.get("order") in ("K", "A", "C"):
         del kwargs["order"]
-    own = {k: kwargs.pop(k) for k in ("axis",) if f in FUNCTIONS and k in kwargs}
+    own = {k: kwargs.pop(k) for k in ("axis",) if handler is not None and k in kwargs}
     if kwargs:
         argument, value = next(iter(kwargs.items()))
         raise OpError(f"np.{f.__name__} does not take {argument}={value!r} here", "leave it out", "TX0240")
@@ -136,8 +140,8 @@ def _elementwise(f: Any, name: str | None, inputs: tuple[Any, ...], kwargs: dict
         inputs = tuple(cast(t, checked_cast(t, element_named(element), casting)) for t in tensors)
     if f is np.matmul:
         result = matmul(*inputs)
-    elif f in FUNCTIONS:
-        result = FUNCTIONS[f](*inputs, **own)
+    elif handler is not None:
+        result = handler(*inputs, **own)
     elif f is np.fabs or f is np.power:
         result = power(*inputs) if f is np.power else apply("abs", inputs[0])
     else:
@@ -190,7 +194,8 @@ def power(x: Any, y: Any) -> Any:
 
 def function(f: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Any other NumPy function."""
-    from .numpy_functions import FUNCTIONS, call
+    from .numpy_functions.families import FUNCTIONS
+    from .numpy_functions.table import call
 
     if f not in FUNCTIONS:
         name = recognised(f)

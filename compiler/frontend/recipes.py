@@ -55,20 +55,22 @@ def operands_of(op: type[Op] | str, given: Sequence[Any], params: Mapping[str, A
             key += (name, type(v), v)
     values: list[Value] = []
     for x in given:
-        if type(x) is not Tensor:
-            if type(x) in _NUMBERS:
+        kind = type(x)
+        if kind is not Tensor:
+            if kind in _NUMBERS:
                 if x != x:  # no NaN equals itself
                     return None
                 # -0.0 is another number than 0.0.
-                key += (type(x), x or repr(x))
+                key += (kind, x or repr(x))
                 continue
             if not isinstance(x, Tensor):
                 return None
         if x.weak:
             return None
         value = x.latest
+        made = value.type
         # An operand that is there twice is one value.
-        key += (value.type.dtype, value.type.dims, x.layout, values.index(value) if value in values else -1)
+        key += (made.dtype, made.dims, x.layout, values.index(value) if value in values else -1)
         values.append(value)
     return Operands(tuple(key), values) if values else None
 
@@ -83,7 +85,7 @@ def replayed(operands: Operands) -> Any:
     if recipe is None:
         return None
     if len(recipe.results) == 1:
-        return Tensor(Unmade(recipe, operands.values, user_loc(2)), layout=recipe.layout, weak=recipe.weak)
+        return Tensor.of_value(Unmade(recipe, operands.values, user_loc(2)), recipe.layout, recipe.weak)
     made = recipe.made([settled(v) for v in operands.values], user_loc(2), moment())
     return tuple([Tensor(v, layout=recipe.layout, weak=recipe.weak) for v in made])
 

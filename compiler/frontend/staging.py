@@ -11,8 +11,7 @@ import functools
 import inspect
 import types
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -49,12 +48,11 @@ __all__ = [
 ]
 
 
-@dataclass
-class Traced:
+class Traced(NamedTuple):
     """A graph, and what it took from outside the function."""
 
     graph: Graph
-    captured: list[Captured] = field(default_factory=list)
+    captured: list[Captured]
 
 
 def trace_function(

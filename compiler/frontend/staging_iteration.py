@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from .symint import is_integer, sym_max, sym_min
@@ -39,13 +38,11 @@ class StagedIterable(ABC):
         return iter([self.at(i) for i in range(int(self.length))])
 
 
-@dataclass(frozen=True)
 class StagedRange(StagedIterable):
     """``range`` whose bounds may be run-time ints or tensors of rank 0."""
 
-    start: Any
-    stop: Any
-    step: Any
+    def __init__(self, start: Any, stop: Any, step: Any):
+        self.start, self.stop, self.step = start, stop, step
 
     @property
     def length(self) -> Any:
@@ -70,11 +67,11 @@ class StagedRange(StagedIterable):
         return None
 
 
-@dataclass(frozen=True)
 class Elements(StagedIterable):
     """The rows of a tensor, each a view."""
 
-    tensor: Tensor
+    def __init__(self, tensor: Tensor):
+        self.tensor = tensor
 
     @property
     def length(self) -> Any:
@@ -84,10 +81,9 @@ class Elements(StagedIterable):
         return self.tensor[i]
 
 
-@dataclass(frozen=True)
 class _Numbered(StagedIterable):
-    items: StagedIterable
-    start: Any
+    def __init__(self, items: StagedIterable, start: Any):
+        self.items, self.start = items, start
 
     @property
     def length(self) -> Any:
@@ -97,9 +93,9 @@ class _Numbered(StagedIterable):
         return self.start + i, self.items.at(i)
 
 
-@dataclass(frozen=True)
 class _Zipped(StagedIterable):
-    parts: tuple[StagedIterable, ...]
+    def __init__(self, parts: tuple[StagedIterable, ...]):
+        self.parts = parts
 
     @property
     def length(self) -> Any:
@@ -112,9 +108,9 @@ class _Zipped(StagedIterable):
         return tuple(part.at(i) for part in self.parts)
 
 
-@dataclass(frozen=True)
 class _Backwards(StagedIterable):
-    items: StagedIterable
+    def __init__(self, items: StagedIterable):
+        self.items = items
 
     @property
     def length(self) -> Any:

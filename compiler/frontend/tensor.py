@@ -74,6 +74,15 @@ class Tensor(Operators, Elements):
         self.boxed = boxed
 
     @staticmethod
+    def of_value(value: Value, layout: str, weak: str) -> Tensor:
+        """As `Tensor(value, layout=layout, weak=weak)` outside a trace, where nothing has to be asked."""
+        made = Tensor.__new__(Tensor)
+        made._value, made.layout, made.weak = value, layout, weak
+        made.memory = made._parent = made._home = None
+        made.was_read = made.boxed = False
+        return made
+
+    @staticmethod
     def view_of(parent: Tensor, op: type[Op], attrs: dict[str, Any]) -> Tensor:
         """`op` (a `View`, parameters in the user's dims) on `parent`, sharing its storage."""
         if parent.layout == "col":

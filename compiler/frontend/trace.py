@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-import threading
+from _thread import _local  # `threading.local`, without the rest of that module
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 __all__ = ["Trace", "current", "require", "suspended", "table"]
 
 
-class _Active(threading.local):
+class _Active(_local):
     """The traces of this thread, the innermost last; an attribute of the class, as every operation asks for it."""
 
     stack: list[Trace] | None = None

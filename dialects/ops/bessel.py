@@ -8,7 +8,7 @@ Near 0 they are their power series; beyond, the modified ones are polynomials in
 from __future__ import annotations
 
 import math
-from fractions import Fraction
+from functools import cache
 
 import numpy as np
 
@@ -20,30 +20,31 @@ from ..scalar import ScalarBuilder, Value
 EULER = 0.57721566490153286061
 
 
-def _harmonic(k: int) -> Fraction:
-    return sum((Fraction(1, i) for i in range(1, k + 1)), Fraction(0))
-
-
-def _series(order: int, terms: int, sign: int = 1, second: bool = False) -> tuple[float, ...]:
+@cache
+def series(order: int, terms: int, sign: int = 1, second: bool = False) -> tuple[float, ...]:
     """Coefficients over ``z = x*x/4`` of J or I over ``(x/2)**n``; `second`: of what K or Y has beside the logarithm.
 
     The latter are ``H(k)/k!**2`` and, for order 1, ``(H(k) + H(k+1) - 2*euler) / (k! * (k+1)!)``.
     """
+    from fractions import Fraction  # which loads `decimal`
+
+    def harmonic_number(n: int) -> Fraction:
+        return sum((Fraction(1, i) for i in range(1, n + 1)), Fraction(0))
+
     found = []
     for k in range(terms):
         weight = Fraction(sign**k, math.factorial(k) * math.factorial(k + order))
         if second:
-            harmonic = _harmonic(k) if order == 0 else _harmonic(k) + _harmonic(k + 1) - 2 * Fraction(EULER)
+            harmonic = harmonic_number(k)
+            if order:
+                harmonic += harmonic_number(k + 1) - 2 * Fraction(EULER)
             weight *= harmonic
         found.append(float(weight))
     return tuple(found[::-1])
 
 
-#: Good to the last bit up to 8; those of K and Y up to 1 and 2.
-GROWING = (_series(0, 26), _series(1, 26))
-GROWING_SECOND = (_series(0, 14, second=True), _series(1, 14, second=True))
-WAVES = (_series(0, 13, -1), _series(1, 13, -1))
-WAVES_SECOND = (_series(0, 13, -1, second=True), _series(1, 13, -1, second=True))
+#: Terms of series that are good to the last bit: I and J up to 8, what K and Y have beside the logarithm up to 1 and 2.
+GROWING, WAVES, GROWING_SECOND, WAVES_SECOND = 26, 13, 14, 13
 I_FAR, K_FAR = (fits.I0, fits.I1), (fits.K0, fits.K1)
 P_NEAR, P_FAR = (fits.P0_NEAR, fits.P1_NEAR), (fits.P0_FAR, fits.P1_FAR)
 Q_NEAR, Q_FAR = (fits.Q0_NEAR, fits.Q1_NEAR), (fits.Q0_FAR, fits.Q1_FAR)
@@ -52,7 +53,7 @@ Q_NEAR, Q_FAR = (fits.Q0_NEAR, fits.Q1_NEAR), (fits.Q0_FAR, fits.Q1_FAR)
 def growing(b: ScalarBuilder, order: int, a: Value, scaled: bool) -> Value:
     """I of ``a >= 0``; times ``exp(-a)`` where `scaled`."""
     bounded = b.minimum(b.constant(8.0, a.dtype), a)
-    near = b.polynomial(0.25 * bounded * bounded, GROWING[order])
+    near = b.polynomial(0.25 * bounded * bounded, series(order, GROWING))
     near = near * (0.5 * bounded) if order else near
     near = near * b.op("exp", -bounded) if scaled else near
 
@@ -71,8 +72,8 @@ def falling(b: ScalarBuilder, order: int, x: Value, scaled: bool) -> Value:
     """K of x; times ``exp(x)`` where `scaled`."""
     bounded = b.minimum(b.constant(1.0, x.dtype), x)
     z = 0.25 * bounded * bounded
-    log, second = b.op("log", bounded) - math.log(2), b.polynomial(z, GROWING_SECOND[order])
-    first = b.polynomial(z, GROWING[order][-14:])
+    log, second = b.op("log", bounded) - math.log(2), b.polynomial(z, series(order, GROWING_SECOND, second=True))
+    first = b.polynomial(z, series(order, GROWING)[-GROWING_SECOND:])
     if order:
         near = 1.0 / bounded + 0.5 * bounded * (log * first - 0.5 * second)
     else:
@@ -104,7 +105,7 @@ def hankel(b: ScalarBuilder, order: int, x: Value) -> tuple[Value, Value]:
 def wave(b: ScalarBuilder, order: int, a: Value) -> Value:
     """J of ``a >= 0``."""
     bounded = b.minimum(b.constant(2.0, a.dtype), a)
-    near = b.polynomial(0.25 * bounded * bounded, WAVES[order])
+    near = b.polynomial(0.25 * bounded * bounded, series(order, WAVES, -1))
     near = near * (0.5 * bounded) if order else near
     return b.rare(a > 2.0, lambda: hankel(b, order, b.maximum(b.constant(2.0, a.dtype), a))[0], near)
 
@@ -113,7 +114,8 @@ def second_wave(b: ScalarBuilder, order: int, x: Value) -> Value:
     """Y of x."""
     bounded = b.minimum(b.constant(2.0, x.dtype), x)
     z = 0.25 * bounded * bounded
-    first, second = b.polynomial(z, WAVES[order]), b.polynomial(z, WAVES_SECOND[order])
+    first = b.polynomial(z, series(order, WAVES, -1))
+    second = b.polynomial(z, series(order, WAVES_SECOND, -1, second=True))
     log = b.op("log", bounded) - math.log(2)
     if order:
         near = (2.0 / math.pi) * (0.5 * bounded * (log * first - 0.5 * second) - 1.0 / bounded)

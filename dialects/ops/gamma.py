@@ -8,17 +8,22 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from functools import cache
 
 import numpy as np
 
-from ..gamma_parts import BERNOULLI, F64, InDouble, cos_pi, gamma_factors, log_gamma, sin_pi
+from ..gamma_parts import F64, InDouble, bernoulli, cos_pi, gamma_factors, log_gamma, sin_pi
 from ..registry import op
 from ..scalar import ScalarBuilder, Value
 
-#: ``(digamma(x) - log(x) + 1/(2*x)) * x**2`` in powers of ``1/x**2``.
-DIGAMMA = tuple(float(-b / (2 * k)) for k, b in enumerate(BERNOULLI[:8], 1))[::-1]
 #: The terms of a zeta function that are added one by one at most.
 DIRECT = 1 << 20
+
+
+@cache
+def _digamma_series() -> tuple[float, ...]:
+    """``(digamma(x) - log(x) + 1/(2*x)) * x**2`` in powers of ``1/x**2``."""
+    return tuple(float(-b / (2 * k)) for k, b in enumerate(bernoulli()[:8], 1))[::-1]
 
 
 @op
@@ -87,7 +92,7 @@ def digamma(b: ScalarBuilder, x: Value) -> Value:
         y = b.select(small, y + 1.0, y)
     inverse = 1.0 / y
     square = inverse * inverse
-    positive = (b.op("log", y) - 0.5 * inverse) + (square * b.polynomial(square, DIGAMMA) - total)
+    positive = (b.op("log", y) - 0.5 * inverse) + (square * b.polynomial(square, _digamma_series()) - total)
 
     def reflected() -> Value:
         r = a - b.rint(a)
@@ -136,8 +141,8 @@ def hurwitz(b: ScalarBuilder, s: Value, q: Value) -> Value:
     a, _, total, last = b.iterate(fits, (q, zero, zero, zero), step, DIRECT)
     reach, inverse = b.op("pow", a, 1.0 - s), 1.0 / a
     scaled, rising = s * inverse, b.constant(0.0, F64)
-    for j, bernoulli in enumerate(BERNOULLI, 1):
-        rising = rising + float(bernoulli / math.factorial(2 * j)) * scaled
+    for j, number in enumerate(bernoulli(), 1):
+        rising = rising + float(number / math.factorial(2 * j)) * scaled
         scaled = scaled * ((s + (2.0 * j - 1.0)) * inverse) * ((s + 2.0 * j) * inverse)
     tail = reach / (s - 1.0) + reach * inverse * (0.5 + rising)
     total = b.select((last >= abs(total) * 2.0**-60) & (reach > 0.0), total + tail, total)

@@ -10,12 +10,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from fractions import Fraction
 from functools import cache
 
 import numpy as np
 
-from ..gamma_parts import BERNOULLI, F64, InDouble, gamma_star, log1p_minus, log_gamma, log_gamma_1p
+from ..gamma_parts import F64, InDouble, bernoulli, gamma_star, log1p_minus, log_gamma, log_gamma_1p
 from ..registry import op
 from ..scalar import ScalarBuilder, Value
 
@@ -28,10 +27,6 @@ TERMS = (18, 16, 14, 12, 9, 7, 4)
 EPSILON = 2.0**-54
 
 
-def _product(x: Sequence[Fraction], y: Sequence[Fraction]) -> list[Fraction]:
-    return [sum((x[i] * y[n - i] for i in range(n + 1)), Fraction(0)) for n in range(min(len(x), len(y)))]
-
-
 @cache
 def temme() -> tuple[tuple[float, ...], ...]:
     """The polynomials in eta of the expansion's terms in 1/a, the highest power first.
@@ -39,6 +34,8 @@ def temme() -> tuple[tuple[float, ...], ...]:
     ``mu = eta + eta**2/3 + …`` solves ``mu * mu' = eta * (1 + mu)``; ``C0 = 1/mu - 1/eta``, and each next one is
     ``C'/eta + (-1)**k * g(k)/mu`` with Stirling's coefficients g (DLMF 8.12.12); what is singular at 0 cancels.
     """
+    from fractions import Fraction  # which loads `decimal`
+
     count = TERMS[0] + 2 * len(TERMS) + 1
     mu = [Fraction(0), Fraction(1)]
     for n in range(2, count + 1):
@@ -49,7 +46,7 @@ def temme() -> tuple[tuple[float, ...], ...]:
         inverse.append(-sum((mu[i + 1] * inverse[n - i] for i in range(1, n + 1)), Fraction(0)))
     stirling = [Fraction(1)]  # the exponential of the series of its logarithm
     logarithm = [Fraction(0)] * (len(TERMS) + 1)
-    for k, b in enumerate(BERNOULLI, 1):
+    for k, b in enumerate(bernoulli(), 1):
         if 2 * k - 1 < len(logarithm):
             logarithm[2 * k - 1] = b / (2 * k * (2 * k - 1))
     for n in range(1, len(TERMS)):

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import ast
 import importlib
+import os
 from collections.abc import Sequence
 from functools import cache
-from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
@@ -17,7 +17,7 @@ import numpy as np
 from ..registry import REQUIRED, Composite, OpError, Param, axes, float_param, op
 from ..types import TensorType
 
-FOLDER = Path(__file__).parents[1] / "library"
+FOLDER = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "library")
 
 
 class Library(Composite):
@@ -50,7 +50,7 @@ def _declare(function: ast.FunctionDef, filename: str) -> None:
     defaults += [ast.literal_eval(d) for d in function.args.defaults]
     params = {}
     for argument, default in zip(arguments, defaults):
-        kind = ast.unparse(argument.annotation) if argument.annotation else ""
+        kind = _text(argument.annotation)
         if kind != "tensor":
             if kind not in _KINDS:
                 raise ValueError(
@@ -59,13 +59,17 @@ def _declare(function: ast.FunctionDef, filename: str) -> None:
             params[argument.arg] = _KINDS[kind](default)
     also: list[Any] = []
     for decorator in function.decorator_list:
-        if not isinstance(decorator, ast.Call) or ast.unparse(decorator.func) != "also":
+        if not isinstance(decorator, ast.Call) or _text(decorator.func) != "also":
             raise ValueError(f"{filename}:{decorator.lineno}: a function's only decorator is @also(…)")
         also += [_found(ast.literal_eval(a)) for a in decorator.args]
     op(type(function.name, (Library,), {
         "name": function.name, "__doc__": ast.get_docstring(function), "params": params, "also": tuple(also),
         "arity": len(arguments) - len(params), "function": function, "filename": filename,
     }))  # fmt: skip
+
+
+def _text(node: ast.expr | None) -> str:
+    return "" if node is None else node.id if isinstance(node, ast.Name) else ast.unparse(node)
 
 
 def _found(name: str) -> Any:
@@ -77,10 +81,13 @@ def _found(name: str) -> Any:
 @cache
 def declare() -> None:
     """Declare every function of the folder."""
-    for path in sorted(FOLDER.glob("*.tx")):
-        for node in ast.parse(path.read_text(encoding="utf-8"), str(path)).body:
+    for name in sorted(n for n in os.listdir(FOLDER) if n.endswith(".tx")):
+        path = os.path.join(FOLDER, name)
+        with open(path, encoding="utf-8") as file:
+            text = file.read()
+        for node in ast.parse(text, path).body:
             if isinstance(node, ast.FunctionDef):
-                _declare(node, str(path))
+                _declare(node, path)
 
 
 declare()

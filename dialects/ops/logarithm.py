@@ -8,8 +8,7 @@ polynomial in f; in f64 it is ``2*atanh(f / (2 + f))``, whose polynomial is half
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
-from fractions import Fraction
+from typing import NamedTuple
 
 import numpy as np
 
@@ -31,8 +30,7 @@ TAIL64 = (
 )  # fmt: skip
 
 
-@dataclass(frozen=True)
-class Parts:
+class Parts(NamedTuple):
     """``log(x) = k*ln 2 + f - half + rest``, where `half` is ``f*f/2``."""
 
     k: Value
@@ -108,6 +106,8 @@ def with_edges(b: ScalarBuilder, x: Value, inside: Value) -> Value:
 
 def two_parts(value: float, exact: str, x: Value) -> tuple[float, float]:
     """A constant as a short high part, whose product with a short float or a small integer is exact, and the rest."""
+    from fractions import Fraction
+
     keep = 12 if x.dtype.bits == 32 else 32
     scale = 2.0 ** (keep - math.frexp(value)[1])
     high = math.floor(value * scale) / scale

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 from ..dims import Dim, dim, iterator, maximum
 from ..index_map import IndexMap, product, unravel
@@ -54,8 +53,7 @@ class ExtractPatches(View):
         return IndexMap((product(places), *map(dim, patch)), exprs).simplified()
 
 
-@dataclass(frozen=True)
-class _Window:
+class _Window(NamedTuple):
     """The patches along one dim: their size, the steps between them and within them, zeros between elements."""
 
     size: int

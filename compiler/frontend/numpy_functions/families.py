@@ -1,0 +1,35 @@
+"""All families of NumPy's functions, imported, and so the whole table of them."""
+
+from .. import fft_functions
+from . import (
+    chosen,
+    conditioning,
+    creating,
+    diagonals,
+    differences,
+    einsum,
+    elementwise,
+    factorisations,
+    indexing,
+    joining,
+    linear,
+    order_statistics,
+    padding,
+    products,
+    reductions,
+    running,
+    sets,
+    shaping,
+    sorting,
+    statistics,
+)
+from .table import FUNCTIONS
+
+__all__ = ["FAMILIES", "FUNCTIONS"]
+
+#: Importing them fills the table.
+FAMILIES = (
+    chosen, conditioning, creating, diagonals, differences, einsum, elementwise, factorisations, indexing, joining,
+    linear, order_statistics, padding, products, reductions, running, sets, shaping, sorting, statistics,
+)  # fmt: skip
+FUNCTIONS |= fft_functions.FUNCTIONS
