@@ -252,28 +252,54 @@ class ContractionOperands:
 
         A few places of K of all tiles at a time: their lines stay in the first cache however far they are apart.
         Where the left operand is contiguous across rows, whole vectors, which copy the first rows of the next tile
-        along with each tile.
+        along with each tile.  Where it is just an element of memory all tiles but the last ones need no masks, whose
+        places of K are copied side by side.
         """
-        tile, kk, r, run = (self.writer.fresh() for _ in range(4))
-        first = start + tile * self.rows
+        run, tiles = self.writer.fresh(), (height + (self.rows - 1)) // self.rows
+        depth = minimum(self.k - number * self.depth, self.depth)
+        places, inner = (run, minimum(depth, run + WAYS)), Block()
+        if len(self.factors.left) == 1 and self._computed_along(self.factors.left[0]):
+            whole = dim(0)
+            if self._contiguous(0, self.factors.left):
+                with_all = maximum(0, (self.m - start - self.rows_stored + self.rows) // self.rows)
+                whole = bound(self.writer, block, minimum(tiles, with_all))
+                inner.add_op(self._tiles_across(packed, start, number, (dim(0), whole), places, dim(self.rows_stored)))
+            inner.add_op(self._tiles_across(packed, start, number, (whole, tiles), places, None))
+        else:
+            tile, kk, r = (self.writer.fresh() for _ in range(3))
+            body = self._element_across(packed, start, number, tile, kk, r)
+            rows = loop.ForOp(str(r), 0, minimum(height - tile * self.rows, self.rows), body, unroll=self.rows)
+            along = loop.ForOp(str(kk), *places, Block([rows, loop.YieldOp()]))
+            inner.add_op(loop.ForOp(str(tile), 0, tiles, Block([along, loop.YieldOp()])))
+        inner.add_op(loop.YieldOp())
+        block.add_op(loop.ForOp(str(run), 0, depth, inner, step=WAYS))
+
+    def _tiles_across(
+        self,
+        packed: SSAValue,
+        start: Dim,
+        number: Dim,
+        tiles: tuple[Dim, Dim],
+        places: tuple[Dim, Dim],
+        rows: Dim | None,
+    ) -> Operation:
+        """Loops that copy some tiles by vectors across rows, of which there are so many; None: what the matrix has."""
+        tile, kk, r = (self.writer.fresh() for _ in range(3))
+        body = self._element_across(packed, start, number, tile, kk, r)
+        present = minimum(self.m - start - tile * self.rows, self.rows_stored) if rows is None else rows
+        copies = self.rows_stored // self.lanes_across
+        across = loop.ForOp(str(r), 0, present, body, vector=self.lanes_across, unroll=copies)
+        together = 1 if rows is None else WAYS
+        along = loop.ForOp(str(kk), *places, Block([across, loop.YieldOp()]), unroll=together)
+        return loop.ForOp(str(tile), *tiles, Block([along, loop.YieldOp()]))
+
+    def _element_across(self, packed: SSAValue, start: Dim, number: Dim, tile: Dim, kk: Dim, r: Dim) -> Block:
+        """A loop's body that packs one element."""
         body = Block()
-        point = self._point(first + r, dim(0), number * self.depth + kk)
+        point = self._point(start + tile * self.rows + r, dim(0), number * self.depth + kk)
         value = self.writer.factor(self.nest, self.factors.values[0], point, body)
         body.add_ops([loop.StoreOp(value, packed, self._left_index(tile, r, kk)), loop.YieldOp()])
-        tiles, depth = (height + (self.rows - 1)) // self.rows, minimum(self.k - number * self.depth, self.depth)
-        if len(self.factors.left) == 1 and self._computed_along(self.factors.left[0]):
-            rows = minimum(self.m - first, self.rows_stored)
-            copies = self.rows_stored // self.lanes_across
-            made = loop.ForOp(str(r), 0, rows, body, vector=self.lanes_across, unroll=copies)
-        else:
-            made = loop.ForOp(str(r), 0, minimum(height - tile * self.rows, self.rows), body, unroll=self.rows)
-        for iterator, lower, upper, step in (
-            (kk, run, minimum(depth, run + WAYS), 1), (tile, dim(0), tiles, 1), (run, dim(0), depth, WAYS)
-        ):  # fmt: skip
-            inner = Block()
-            inner.add_ops([made, loop.YieldOp()])
-            made = loop.ForOp(str(iterator), lower, upper, inner, step=step)
-        block.add_op(made)
+        return body
 
 
 def _extents(ranges: dict[Dim, Dim]) -> dict[Sym, Dim]:

@@ -364,6 +364,13 @@ class Costs:
             return max(1, int(self.machine.registers) // states)
         return max(1, min(int(self.machine.registers) // 2, self.side_by_side // width))
 
+    def lanes_together(self, operations: int) -> int:
+        """Lanes of an order that fold together across a band of results: four of a light fold.
+
+        Their sums, of some vectors, fill the registers, and a quarter of them is kept (`benchmarks/NOTES.md`).
+        """
+        return 4 if operations <= self.machine.registers / 8 else 1
+
     @property
     def tiles(self) -> int:
         """Square tiles that a fold along what is contiguous, by vectors across, takes side by side.

@@ -4,7 +4,8 @@ Folded in registers, a few lines of results at a time, memory would be read in s
 page of results or more.  Where the order has one lane, all of the band goes along the rows in sweeps, some rows at a
 time, with the results so far in the first cache.  Where it has more, one lane after another is folded for the whole
 band, piece by piece in registers while its pages are known to the processor; what the lanes come to goes through the
-second cache, from where they are combined by halves.
+second cache, from where they are combined by halves.  Of a light fold those lanes go together that are combined first,
+so that fewer sums leave the registers.
 """
 
 from __future__ import annotations
@@ -93,20 +94,24 @@ class Band:
         block.add_ops([self._across(start, unroll), sweeps(first, whole, rows), sweeps(whole, last, 1)])
 
     def by_lanes(
-        self, block: Block, elements: tuple[Dim, Dim], store: Callable[[list[SSAValue], Block], None], unroll: int
+        self,
+        block: Block,
+        elements: tuple[Dim, Dim],
+        store: Callable[[list[SSAValue], Block], None],
+        unroll: int,
+        together: int,
     ) -> None:
-        """Fold the elements from one to another, lane by lane, and `store` what comes out for each result."""
+        """Fold the elements from one to another, so many lanes `together`, and `store` what each result is."""
         writer, (first, last), (start, _, most) = self.writer, elements, self.results
         assert self.nest.order is not None
-        lanes = self.nest.order.data.lanes
+        lanes = self.nest.order.data.lanes // together
         values = [
             writer.allocate(block, BufferInfo(scalar_dtype(t), (dim(lanes), dim(most)), (dim(most), dim(1))), "thread")
             for t in state_types(self.nest)
         ]
         lane, body = writer.fresh(), Block()
-        _store(
-            body, self._lane(body, first + lane, last, lanes), values, [_backwards(lane, lanes), self.column - start]
-        )
+        some = self._some_lanes(body, first + lane, last, together)
+        _store(body, some, values, [_backwards(lane, lanes), self.column - start])
         inner = Block([self._across(body, unroll), loop.YieldOp()])
         position, body = writer.fresh(), Block()
         block.add_op(loop.ForOp(str(lane), 0, lanes, inner))
@@ -116,12 +121,26 @@ class Band:
         store(states, body)
         block.add_op(self._across(body, writer.costs.copies(len(states), 0)))
 
+    def _some_lanes(self, block: Block, first: Dim, last: Dim, count: int) -> list[SSAValue]:
+        """What so many lanes come to, as far apart as can be, which are therefore the first to be combined."""
+        assert self.nest.order is not None
+        lanes = self.nest.order.data.lanes
+        found = [self._lane(block, first + number * (lanes // count), last, lanes) for number in range(count)]
+        while len(found) > 1:
+            half = len(found) // 2
+            pairs = zip(found[:half], found[half:])
+            found = [self.writer.combine(self.nest, [*older, *newer], block) for older, newer in pairs]
+        return found[0]
+
     def _lane(self, block: Block, first: Dim, last: Dim, stride: int) -> list[SSAValue]:
         """The elements of one lane, one after another."""
         step, body = self.writer.fresh(), Block()
         here = {**self.point, Sym(f"d{self.nest.n_parallel}"): first + step * stride}
         body.add_op(loop.YieldOp(*self.writer.body(self.nest, here, body)))
-        return self._reduced(block, step, (last - first + (stride - 1)) // stride, body, SERIAL)
+        assert self.nest.order is not None
+        product = self.nest.order.data.product
+        order = Order("chain", self.nest.order.data.block, 1, product) if product else SERIAL
+        return self._reduced(block, step, (last - first + (stride - 1)) // stride, body, order)
 
     def _reduced(self, block: Block, iterator: Dim, count: Dim, body: Block, order: Order) -> list[SSAValue]:
         """What a body yields, folded with the nest's states in an order."""

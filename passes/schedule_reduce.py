@@ -55,9 +55,8 @@ def schedule_reduction(
         return
     across = bool(groups) and _across(nest, walks, Sym(f"d{nest.n_parallel}"), groups[-1].symbols[-1])
     folds = _Folds(writer, nest, lanes, walks, groups, done, across, serial)
-    waits = writer.costs.waits_for_memory(work_at_point(nest, writer.costs))
-    if across and waits and not serial and not done and goes_in_bands(nest):
-        writer.either(block, past_caches(writer, nest), folds.in_bands, folds.at_once)
+    if across and _waits_for_memory(writer, nest) and not serial and not done and goes_in_bands(nest):
+        writer.either(block, _better_in_bands(writer, nest), folds.in_bands, folds.at_once)
     else:
         folds.at_once(block)
 
@@ -150,8 +149,9 @@ class _Folds:
         band = Band(writer, nest, point, column, (start, minimum(columns, start + side), most), width)
         elements, task = (number * size, minimum(extent, number * size + size)), Block()
         if by_lanes:
-            together = self.lanes.unroll or _side_by_side(writer, nest, self.walks, self.groups[-1], width) // 2
-            band.by_lanes(task, elements, store, max(1, together))
+            lanes = _lanes_together(writer, nest)
+            beside = _side_by_side(writer, nest, self.walks, self.groups[-1], width) // max(2, lanes)
+            band.by_lanes(task, elements, store, self.lanes.unroll or max(1, beside), lanes)
         else:
             band.in_sweeps(task, elements, partials, [*iterators, number], unroll)
         levels = [*(Level(i, e) for i, e in zip(iterators, outer)), Level(number, blocks), Level(start, columns, side)]
@@ -467,21 +467,49 @@ def fold_in_bands(writer: LoopWriter, nest: kernel.GenericOp, block: Block, lane
 def goes_in_bands(nest: kernel.GenericOp) -> bool:
     """Whether a fold can go along rows of memory that lie one after another."""
     order, inner, walks = _order(nest), Sym(f"d{nest.n_parallel - 1}"), accesses(nest)
-    in_pieces = order.kind in ("free", "tree") and not order.product
+    in_pieces = order.kind in ("free", "tree") and (order.lanes > 1 or not order.product)
     in_rows = all((s := w.step(inner)) is not None and s.const in (0, 1) for w in _entering(nest, walks))
     return in_pieces and in_rows and not _steps(nest)
 
 
-def past_caches(writer: LoopWriter, nest: kernel.GenericOp) -> Dim:
-    """Positive where operands are past the second cache, and their rows longer and more than registers take at once.
+def _waits_for_memory(writer: LoopWriter, nest: kernel.GenericOp) -> bool:
+    """Whether a fold waits for operands that no cache holds; one of products (here no contraction) reads them once."""
+    work = work_at_point(nest, writer.costs)
+    if _order(nest).product:
+        work = replace(work, bytes=float(work.bits // 8))
+    return writer.costs.waits_for_memory(work)
 
-    Of an order with lanes each has some rows, so that what they come to is little beside what is read.
+
+def _lanes_together(writer: LoopWriter, nest: kernel.GenericOp) -> int:
+    """Lanes of the order that are folded together, for bands of results."""
+    return min(_order(nest).lanes, writer.costs.lanes_together(body_cost(nest)))
+
+
+def past_caches(writer: LoopWriter, nest: kernel.GenericOp) -> Dim:
+    """Positive where operands are past the second cache, and their rows longer and more than registers take at once."""
+    return _beyond(writer, nest, writer.costs.machine.cache2, 1)
+
+
+def _better_in_bands(writer: LoopWriter, nest: kernel.GenericOp) -> Dim:
+    """Positive where a fold that can go in bands should.
+
+    Where lanes go together already if the second cache holds the operands, as that too is read in long runs.
+    """
+    machine, together = writer.costs.machine, _lanes_together(writer, nest)
+    return _beyond(writer, nest, machine.cache2 if together == 1 else machine.cache1, together)
+
+
+def _beyond(writer: LoopWriter, nest: kernel.GenericOp, cache: float, together: int) -> Dim:
+    """Positive where a cache does not hold the operands, and their rows are longer and more than registers take.
+
+    Of an order with lanes, so many of them together, each has some rows, so that what they come to is little beside
+    what is read.
     """
     costs, element = writer.costs, max(buffer_info(v).dtype.bytes for v in nest.ins)
     # Windows of an operand overlap: it is no larger than it is.
     held = reduce(maximum, (product(buffer_info(v).dims) for v in nest.ins))
-    size = minimum(product(nest.extents.data), held) * element - int(costs.machine.cache2)
-    least = max(4, _order(nest).lanes) * costs.rows
+    size = minimum(product(nest.extents.data), held) * element - int(cache)
+    least = max(4, _order(nest).lanes) * costs.rows // together
     side = groups_of(nest, accesses(nest), 0, nest.n_parallel)[-1].extent
     long, many = side * element - int(costs.machine.page) // 4, nest.extents.data[-1] - least
     return minimum(size, minimum(long, many))

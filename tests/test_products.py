@@ -36,6 +36,15 @@ def test_operands_that_lie_the_other_way_give_the_same_bits(m: int, form: str, d
     np.testing.assert_allclose(got, a @ b, 1e-3, 1e-4)
 
 
+@pytest.mark.parametrize("k", [1, 7, 8, 9, 31])
+@pytest.mark.parametrize("m", [6, 8, 15, 20])
+def test_a_left_operand_is_packed_at_the_edges_of_tiles_and_of_places_of_k(m: int, k: int) -> None:
+    a, b = matrices(m, k, 70, "f4")
+    around = np.full((k, m + 9), np.nan, "f4")
+    around[:, :m] = a.T
+    np.testing.assert_array_equal(turned["tn"](around[:, :m], b), plain(a, b))
+
+
 @pytest.mark.parametrize("dtype", ["f4", "f8", "i4"])
 def test_few_rows_have_the_bits_of_the_rows_of_many(dtype: str) -> None:
     a, b = matrices(9, 600, 40, "f8")

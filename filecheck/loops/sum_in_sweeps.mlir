@@ -71,17 +71,28 @@ parallel = 1 : i64, post = 0 : i64, in_maps = [#tx.map<"(d0: m, d1: n) -> (d1, d
 operandSegmentSizes = array<i32: 1, 1>, order = #tx.order<"tree<1024, 1>">, identity = [-0.0 : f32]} : (!loop.buffer<"f32[n, m] by [m, 1]">, !loop.buffer<"f32[m] by [1]">) -> ()
 func.return }
 
-// Each result has virtual lanes of its own: of a block one lane after another is folded for 1024 results, which wait in a
-// worker's own memory until they are combined by halves.
+// Each result has virtual lanes of its own: of a block four lanes, which are combined first, are folded for 1024 results,
+// and so on.  What they come to waits in a worker's own memory until it is combined by halves.
 // CHECK-LABEL: @lanes
-// CHECK: loop.index {expr = #tx.dim<"min(4*m*n - 524288, min(4*m - 1024, n - 512))">}
+// CHECK: loop.index {expr = #tx.dim<"min(4*m*n - 32768, min(4*m - 1024, n - 128))">}
 // CHECK: "loop.if"
-// CHECK: %[[VALUES:[0-9]+]] = loop.alloc {scope = "thread", {{.*}} !loop.buffer<"f32[64, 1024] by [1024, 1]">
+// CHECK: %[[VALUES:[0-9]+]] = loop.alloc {scope = "thread", {{.*}} !loop.buffer<"f32[16, 1024] by [1024, 1]">
+// CHECK: %[[A:[0-9]+]] = "loop.reduce"
 // CHECK: loop.load %x {index = #tx.dims<"1024*[[BLOCK:i[0-9]+]] + [[LANE:i[0-9]+]] + 64*i{{[0-9]+}}, i0">}
 // CHECK: upper = #tx.dim<"((-[[LANE]] + {{.*}} + 63) // 64) - 16*[[BLOCK]]">, {{.*}} order = #tx.order<"serial">
-// CHECK: loop.store %{{[0-9]+}}, %[[VALUES]] {index = #tx.dims<"{{.*}}32*([[LANE]] % 2), i0 - [[BAND:i[0-9]+]]">}
+// CHECK: %[[B:[0-9]+]] = "loop.reduce"
+// CHECK: loop.load %x {{.*}} + 16, i0">}
+// CHECK: %[[C:[0-9]+]] = "loop.reduce"
+// CHECK: loop.load %x {{.*}} + 32, i0">}
+// CHECK: %[[D:[0-9]+]] = "loop.reduce"
+// CHECK: loop.load %x {{.*}} + 48, i0">}
+// CHECK: %[[AC:[0-9]+]] = arith.addf %[[A]], %[[C]] : f32
+// CHECK-NEXT: %[[BD:[0-9]+]] = arith.addf %[[B]], %[[D]] : f32
+// CHECK-NEXT: %[[SUM:[0-9]+]] = arith.addf %[[AC]], %[[BD]] : f32
+// CHECK-NEXT: loop.store %[[SUM]], %[[VALUES]] {index = #tx.dims<"{{.*}}8*([[LANE]] % 2), i0 - [[BAND:i[0-9]+]]">}
+// CHECK: upper = #tx.dim<"16">
 // CHECK: loop.load %[[VALUES]] {index = #tx.dims<"i{{[0-9]+}}, i0 - [[BAND]]">}
-// CHECK: upper = #tx.dim<"64">, {{.*}} order = #tx.order<"tree<1, 1>">
+// CHECK: upper = #tx.dim<"16">, {{.*}} order = #tx.order<"tree<1, 1>">
 // CHECK: loop.store %{{[0-9]+}}, %{{[0-9]+}} {index = #tx.dims<"i0, [[BLOCK]]">}
 // CHECK: order = #tx.order<"tree<1, 1>">
 // CHECK: order = #tx.order<"tree<1024, 64>">
@@ -90,6 +101,44 @@ tx.thread_arena = #tx.dim<"0">} {
 
 "kernel.generic"(%x, %y) ({ ^bb0(%a: f32):
 kernel.yield %a : f32 }, { ^bb0(%a: f32, %b: f32):
+%c = arith.addf %a, %b : f32
+kernel.yield %c : f32 }, { ^bb0(%a: f32):
+kernel.yield %a : f32 }) {extents = #tx.dims<"m, n">,
+parallel = 1 : i64, post = 0 : i64, in_maps = [#tx.map<"(d0: m, d1: n) -> (d1, d0)">], out_maps = [#tx.map<"(d0: m, d1: n) -> (d0)">],
+operandSegmentSizes = array<i32: 1, 1>, order = #tx.order<"tree<1024, 64>">, identity = [-0.0 : f32]} : (!loop.buffer<"f32[n, m] by [m, 1]">, !loop.buffer<"f32[m] by [1]">) -> ()
+func.return }
+
+// A matrix times a vector goes the same way.
+// CHECK-LABEL: @products
+// CHECK: loop.index {expr = #tx.dim<"min({{.*}} - 32768, min(4*m - 1024, n - 128))">}
+// CHECK: !loop.buffer<"f32[16, 1024] by [1024, 1]">
+// CHECK: order = #tx.order<"chain<1024, fma>">
+// CHECK: order = #tx.order<"chain<1024, fma>">
+// CHECK: order = #tx.order<"tree<1024, 64, fma>">
+func.func @products(%x: !loop.buffer<"f32[n, m] by [m, 1]">, %v: !loop.buffer<"f32[n] by [1]">, %y: !loop.buffer<"f32[m] by [1]">) attributes {tx.symbols = #tx.dims<"n, m">, tx.arena = #tx.dim<"0">,
+tx.thread_arena = #tx.dim<"0">} {
+
+"kernel.generic"(%x, %v, %y) ({ ^bb0(%a: f32, %b: f32):
+kernel.yield %a, %b : f32, f32 }, { ^bb0(%a: f32, %b: f32):
+%c = arith.addf %a, %b : f32
+kernel.yield %c : f32 }, { ^bb0(%a: f32):
+kernel.yield %a : f32 }) {extents = #tx.dims<"m, n">,
+parallel = 1 : i64, post = 0 : i64, in_maps = [#tx.map<"(d0: m, d1: n) -> (d1, d0)">, #tx.map<"(d0: m, d1: n) -> (d1)">], out_maps = [#tx.map<"(d0: m, d1: n) -> (d0)">],
+operandSegmentSizes = array<i32: 2, 1>, order = #tx.order<"tree<1024, 64, fma>">, identity = [0.0 : f32]} : (!loop.buffer<"f32[n, m] by [m, 1]">, !loop.buffer<"f32[n] by [1]">, !loop.buffer<"f32[m] by [1]">) -> ()
+func.return }
+
+// With more operations one lane comes after another, for what no cache holds.
+// CHECK-LABEL: @lanes_of_more
+// CHECK: loop.index {expr = #tx.dim<"min(4*m*n - 524288, min(4*m - 1024, n - 512))">}
+// CHECK: !loop.buffer<"f32[64, 1024] by [1024, 1]">
+func.func @lanes_of_more(%x: !loop.buffer<"f32[n, m] by [m, 1]">, %y: !loop.buffer<"f32[m] by [1]">) attributes {tx.symbols = #tx.dims<"n, m">, tx.arena = #tx.dim<"0">,
+tx.thread_arena = #tx.dim<"0">} {
+
+"kernel.generic"(%x, %y) ({ ^bb0(%a: f32):
+%p = arith.mulf %a, %a : f32
+%q = arith.addf %p, %a : f32
+%r = arith.mulf %q, %p : f32
+kernel.yield %r : f32 }, { ^bb0(%a: f32, %b: f32):
 %c = arith.addf %a, %b : f32
 kernel.yield %c : f32 }, { ^bb0(%a: f32):
 kernel.yield %a : f32 }) {extents = #tx.dims<"m, n">,
