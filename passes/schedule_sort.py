@@ -26,6 +26,7 @@ from .sort_columns import SortInColumns, longest_in_columns
 from .sort_digits import SortByDigits, time_by_digits
 from .sort_network import SortByNetwork, time_by_network, values_by_network
 from .sort_positions import PositionsByNetwork, positions_by_network, positions_in_columns
+from .sort_wide_positions import WidePositions, wide_positions
 
 __all__ = ["schedule_sort"]
 
@@ -37,7 +38,7 @@ def schedule_sort(writer: LoopWriter, op: kernel.ForeignOp, block: Block, lanes:
     info = buffer_info(op.ins[0])
     element, n = info.dtype, assumed_number(info.dims[op.params["axis"]])
     only_values = op.fn.data == "sort" and not element.is_complex
-    serves = values_by_network(element, lanes) if only_values else positions_by_network(element, lanes)
+    wide = not only_values and wide_positions(element, lanes)
     moved = element if only_values else I64
 
     def by_digits(n: float) -> float:
@@ -50,17 +51,18 @@ def schedule_sort(writer: LoopWriter, op: kernel.ForeignOp, block: Block, lanes:
         return time_in_buckets(writer.costs, moved, lanes.width(moved.bits), n)
 
     ways: dict[str, Callable[[float], float]] = {"by digits": by_digits}
-    if serves:
+    merges = values_by_network(element, lanes) if only_values else positions_by_network(element, lanes)
+    if merges:
         ways["by networks"] = by_networks
-        if vectors_are_compressed(moved, lanes):
-            ways["in buckets"] = in_buckets
+    if (merges or wide) and vectors_are_compressed(moved, lanes):
+        ways["in buckets"] = in_buckets
     row = {way: time(n) * n for way, time in ways.items()}
     chosen = min(row, key=lambda way: row[way])
-    if serves:
+    if len(ways) > 1:
         remark("sort", f"{op.fn.data} of {element}", chosen, "what a row takes", row, op)
 
     def network() -> SortByNetwork:
-        return (SortByNetwork if only_values else PositionsByNetwork)(writer, op, lanes)
+        return (SortByNetwork if only_values else WidePositions if wide else PositionsByNetwork)(writer, op, lanes)
 
     def each_row(block: Block) -> None:
         if chosen == "by digits":
@@ -69,7 +71,7 @@ def schedule_sort(writer: LoopWriter, op: kernel.ForeignOp, block: Block, lanes:
         sort = network()
         sort.where_possible(block, SortInBuckets(sort).emit if chosen == "in buckets" else sort.emit)
 
-    if not (serves or (not only_values and positions_in_columns(element, lanes))):
+    if not (merges or wide or (not only_values and positions_in_columns(element, lanes))):
         each_row(block)
         return
     _short_rows_in_columns(network(), block, ways[chosen], each_row)

@@ -112,26 +112,30 @@ def _key(element: DType, invertible: bool) -> Key:
 
 
 def _float_key(element: DType, unsigned: DType, signed: DType, invertible: bool) -> Key:
-    """Negative numbers with all bits turned, others with that of the sign; every NaN as the largest key."""
+    """Numbers whose order is that of floats, every NaN being the same and above all others."""
     n, infinity = element.bits, _INFINITY[element.name]
-    sign, largest = 1 << n - 1, (1 << n) - 1
+    sign = 1 << n - 1
 
     def make(b: ScalarBuilder, x: Value) -> Value:
+        """Magnitudes with their signs: low bits that all elements lack, keys lack too."""
+        bits = b.bitcast(x, signed)
+        magnitude, negative = bits & sign - 1, bits >> n - 1
+        nan = b.constant(infinity | (infinity & -infinity) >> 1, signed)
+        key = b.select(magnitude > infinity, nan, (magnitude ^ negative) - negative)
+        return b.bitcast(key, unsigned) ^ sign
+
+    def make_invertible(b: ScalarBuilder, x: Value) -> Value:
+        """Negative numbers with all bits turned, others with that of the sign."""
         bits = b.bitcast(x, unsigned)
-        magnitude = bits & sign - 1
         turns = b.bitcast(b.bitcast(bits, signed) >> n - 1, unsigned) | sign
-        key = bits ^ turns
-        if not invertible:
-            key = b.select(magnitude.equals(0), b.constant(sign, unsigned), key)
-        return b.select(magnitude > infinity, b.constant(largest, unsigned), key)
+        largest = b.constant((1 << n) - 1, unsigned)
+        return b.select((bits & sign - 1) > infinity, largest, bits ^ turns)
 
     def back(b: ScalarBuilder, key: Value) -> Value:
         turns = ~b.bitcast(b.bitcast(key, signed) >> n - 1, unsigned) | sign
         return b.bitcast(key ^ turns, element)
 
-    if not invertible:
-        return Key(n, unsigned, make)
-    return Key(n, unsigned, make, back, sign - 1)
+    return Key(n, unsigned, make_invertible, back, sign - 1) if invertible else Key(n, unsigned, make)
 
 
 def _complex_keys(part: DType) -> list[Key]:

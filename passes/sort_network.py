@@ -28,6 +28,7 @@ from .schedule_map import Lanes
 from .sort_grid import Grid, GridSort, exponent, largest_value, power_of_two
 from .sort_keys import Key, as_number, comparable_key, of_number
 from .sort_rows import Place, RowSort
+from .sort_scale import Scale
 
 __all__ = ["SortByNetwork", "time_by_network", "values_by_network"]
 
@@ -98,11 +99,11 @@ class SortByNetwork(RowSort):
     def key_of(self, element: DType) -> Key:
         return comparable_key(element, self.descending)
 
-    def key_at(self, code: Code, place: Place, i: Dim) -> Value:
+    def key_at(self, code: Code, place: Place, i: Dim, scale: Scale | None = None) -> Value:
         """The key of an element of a row."""
         return self.key.make(code.b, code.load(self.x, place(i)))
 
-    def put(self, code: Code, key: Value, place: Place, i: Dim) -> None:
+    def put(self, code: Code, key: Value, place: Place, i: Dim, scale: Scale | None = None) -> None:
         """An element of the results, which has this key."""
         assert self.key.element is not None
         code.store(self.key.element(code.b, key), self.op.outs[0], place(i))

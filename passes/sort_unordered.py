@@ -16,6 +16,7 @@ from .sort_grid import exponent
 from .sort_keys import as_number
 from .sort_network import SortByNetwork
 from .sort_rows import Place
+from .sort_scale import Scale
 
 __all__ = ["UnorderedKeys"]
 
@@ -28,9 +29,9 @@ class UnorderedKeys:
     def __init__(self, sort: SortByNetwork):
         self.sort, self.key = sort, sort.key
 
-    def ordered(self, code: Code, place: Place, i: Dim) -> Value:
+    def ordered(self, code: Code, place: Place, i: Dim, scale: Scale | None) -> Value:
         """The key of an element; what stands for NaN, which comparators do not order."""
-        key = self.sort.key_at(code, place, i)
+        key = self.sort.key_at(code, place, i, scale)
         if not key.dtype.is_float:
             return key
         return code.b.select(key.differs(key), code.b.constant(self.sort.stands_for_nan, key.dtype), key)
