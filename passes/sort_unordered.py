@@ -48,7 +48,13 @@ class UnorderedKeys:
             x = c.load(sort.x, place(i))
             return x.differs(x)
 
-        return sort.count(code, is_signed_zero, start, stop), sort.count(code, is_nan, start, stop)
+        def is_either(c: Code, i: Dim) -> Value:
+            return is_signed_zero(c, i) | is_nan(c, i)
+
+        # Most often there are none, and one look at each element says so.
+        some = code.bind(code.b.minimum(sort.count(code, is_either, start, stop), 1))
+        end = code.bound(start + (stop - start) * some)
+        return sort.count(code, is_signed_zero, start, end), sort.count(code, is_nan, start, end)
 
     def finish(self, code: Code, row: Dim, counts: tuple[Value, Value] | None, cells: SSAValue, flag: SSAValue) -> None:
         """A sorted row as it has to be; `counts` are there where keys are floats."""
