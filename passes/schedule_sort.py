@@ -88,12 +88,12 @@ def _short_rows_in_columns(
         each_row(block)
         return
     columns = SortInColumns(sort, longest)
-    # Half of the lanes, or rows so short that each by itself would be filled up.
-    half, filled = sort.columns // 2, sort.columns * sort.network.rows_step // 2
+    # Most of the lanes, or rows so short that each by itself would be filled up.
+    most, filled = sort.columns * 3 // 4, sort.columns * sort.network.rows_step // 2
     if n is not None and rows is not None:
-        (columns.emit if rows >= half or n <= rows * filled else each_row)(block)
+        (columns.emit if rows >= most or n <= rows * filled else each_row)(block)
         return
     code = Code(sort.writer, block, sort.op.params["has_fma"])
     number, length = code.b.index(sort.rows), code.b.index(sort.n)
-    enough = (number >= half) | (length <= number * filled)
+    enough = (number >= most) | (length <= number * filled)
     code.if_((length <= longest) & enough, lambda c: columns.emit(c.block), lambda c: each_row(c.block))

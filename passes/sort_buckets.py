@@ -62,17 +62,14 @@ class _Memory:
     """What a batch of rows is sorted in.
 
     The keys of all rows, `whole` elements, and as much besides for buckets that are too large; of each row the least
-    keys of all `buckets`, of which the first is the least of its type; of each part where buckets begin, and how many
-    keys that are floats are of zeros with a sign, and NaN.  `many` is 1 where rows have several buckets, and not 0.
-    `scaled` is there where a scale makes keys.
+    keys of all `buckets`, of which the first is the least of its type; of each part where buckets begin.  `many` is 1
+    where rows have several buckets, and not 0.  `scaled` is there where a scale makes keys.
     """
 
     keys: SSAValue
     whole: Dim
     least: SSAValue
     begins: SSAValue
-    zeros: SSAValue
-    nans: SSAValue
     depth: Dim
     many: Dim
     buckets: Dim
@@ -179,10 +176,8 @@ class SortInBuckets:
             sort.allocate(code, self.key.dtype, n * batch * 2, shared=True),
             sort.allocate(code, self.key.dtype, most * batch, shared=True),
             sort.allocate(code, I64, (most + 1) * batch * parts, shared=True),
-            sort.allocate(code, I64, batch * parts, shared=True),
-            sort.allocate(code, I64, batch * parts, shared=True),
         )
-        keys, least, begins, zeros, nans = buffers
+        keys, least, begins = buffers
         cell = sort.allocate(code, I64, 1, shared=True)
         many = code.bound(minimum(1, sort.n // (self.bucket + 1)))
         depth = exponent(code, cell, code.bound(1 + many * ((n - 1) // self.most)))
@@ -191,7 +186,7 @@ class SortInBuckets:
         if isinstance(sort, WidePositions):
             scaled = ScaledRows.of(sort, code, cell, parts * batch, most * batch)
         parts, buckets = code.bound(parts), power_of_two(code, depth)
-        return _Memory(keys, whole, least, begins, zeros, nans, depth, many, buckets, parts, part, scaled)
+        return _Memory(keys, whole, least, begins, depth, many, buckets, parts, part, scaled)
 
     def _set_scale(self, code: Code, first: Dim, count: Dim, memory: _Memory) -> None:
         """The scale of a batch of rows."""
@@ -222,7 +217,7 @@ class SortInBuckets:
             moved = _scattered(c, group) * c.b.index(stride - (BESIDE - 1)) >> 24
             at = c.bind(c.b.index(group * stride) + moved)
             for k in range(BESIDE):
-                c.store(self.rest.ordered(c, place, at + k, scale), room.buffer, [group * BESIDE + k])
+                c.store(sort.key_at(c, place, at + k, scale), room.buffer, [group * BESIDE + k])
         self._tell(code, room, count, dim(0))
 
     def _tell(self, code: Code, room: _Room, count: Dim, place: Dim) -> None:
@@ -262,9 +257,6 @@ class SortInBuckets:
         start, stop = self._ends(code, part, memory)
         base = code.bound(here * sort.n)
         number = here * memory.parts + part
-        if self.key.dtype.is_float:
-            for counts, found in zip((memory.zeros, memory.nans), self.rest.counted(code, place, start, stop)):
-                code.store(found, counts, [number])
         begins = code.bound(number * (memory.buckets + 1))
         for i, at in ((dim(0), start), (memory.buckets, stop)):
             code.store(code.b.index(at), memory.begins, [begins + i])
@@ -293,7 +285,7 @@ class SortInBuckets:
         def made(c: Code, i: Dim) -> Value:
             """Keys are made on the way."""
             self._ask(c, sort.x, place(i + self.ahead))
-            return self.rest.ordered(c, place, i, scale)
+            return sort.key_at(c, place, i, scale)
 
         in_turns(code, dim(0), lambda c, to: level(c, dim(0), dim(0), made, *copies[to]))
         with code.for_(1, memory.depth) as (outer, number), outer.for_(0, power_of_two(outer, number)) as (c, node):
@@ -362,11 +354,8 @@ class SortInBuckets:
         """A whole row to the grid."""
         place, n, scale = self.sort.places(task.row), self.sort.n, memory.scale(code)
         self._begins(code, task, dim(0), memory, True)
-        if self.key.dtype.is_float:
-            for counts, found in zip((memory.zeros, memory.nans), self.rest.counted(code, place, dim(0), n)):
-                code.store(found, counts, [task.here])
         with code.for_(0, n, self.width) as (c, i):
-            c.store(self.rest.ordered(c, place, i, scale), room.buffer, [i])
+            c.store(self.sort.key_at(c, place, i, scale), room.buffer, [i])
         self._tell(code, room, n, dim(0))
 
     def _bucket(self, code: Code, task: _Task, memory: _Memory, room: _Room) -> None:
@@ -452,19 +441,12 @@ class SortInBuckets:
         code.if_(code.b.index(rest) <= most, copy, as_heap)
 
     def _finish(self, code: Code, task: _Task, memory: _Memory, room: _Room) -> None:
-        """NaN and zeros of both signs, or what keys lost."""
+        """Zeros of both signs, or what keys lost."""
         if memory.scaled is not None:
             place, buckets = self.sort.places(task.row), memory.buckets
             memory.scaled.finish(code, place, code.bound(task.here * buckets), buckets, room.cells)
             return
-        first = task.here * memory.parts
-
-        def total(counts: SSAValue) -> Value:
-            zero = code.b.constant(0, I64)
-            return code.fold(0, memory.parts, zero, lambda c, i, sum_: sum_ + c.load(counts, [first + i]))
-
-        counts = (total(memory.zeros), total(memory.nans)) if self.key.dtype.is_float else None
-        self.rest.finish(code, task.row, counts, room.cells, room.flag)
+        self.rest.finish(code, task.row, room.cells, room.flag)
 
 
 def _scattered(code: Code, i: Dim) -> Value:
@@ -473,7 +455,7 @@ def _scattered(code: Code, i: Dim) -> Value:
 
 
 def _least_value(code: Code, dtype: DType) -> Value:
-    return code.b.constant(-math.inf if dtype.is_float else -(1 << dtype.bits - 1), dtype)
+    return code.b.constant(-(1 << dtype.bits - 1), dtype)
 
 
 def bucket_elements(costs: Costs, key: DType, columns: int) -> int:

@@ -33,6 +33,8 @@ __all__ = ["SortInColumns", "longest_in_columns"]
 I64 = DTYPES["i64"]
 #: What an element takes on its way into the grid and out of it, in operations of vectors.
 MOVES = 10
+#: How many times as long steps of a network take where the first cache does not hold a grid.
+FAR = 1.4
 
 
 @dataclass(frozen=True)
@@ -85,7 +87,7 @@ class SortInColumns:
             self._group(inner, _Group(self._places(inner, line), first, length, None, scale), grid)
         inner.block.add_op(loop.YieldOp())
         costs = sort.writer.costs
-        grain = costs.grain(n * width, time_in_columns(costs, sort.key.dtype, self.longest))
+        grain = costs.grain(n * width, time_in_columns(costs, sort.key.dtype, width, self.longest))
         code.block.add_op(loop.ParallelOp(str(number), 0, groups, inner.block, grain=grain))
 
     @property
@@ -224,12 +226,13 @@ class SortInColumns:
             )
 
 
-def time_in_columns(costs: Costs, key: DType, n: float) -> float:
+def time_in_columns(costs: Costs, key: DType, columns: int, n: float) -> float:
     """Nanoseconds an element of many rows of `n`, shorter ones being filled up."""
     step = costs.machine.registers / 2
     rows = math.ceil(max(1.0, n) / step) * step
     bits = math.ceil(math.log2(rows))
-    return costs.computing((bits * (bits + 1) / 2 * rows) / max(1.0, n) + MOVES, key.bits)
+    far = FAR if rows * columns * key.bytes > costs.machine.cache1 else 1.0
+    return costs.computing(far * (bits * (bits + 1) / 2 * rows) / max(1.0, n) + MOVES, key.bits)
 
 
 def longest_in_columns(costs: Costs, key: DType, columns: int, other: Callable[[float], float]) -> int:
@@ -237,4 +240,4 @@ def longest_in_columns(costs: Costs, key: DType, columns: int, other: Callable[[
     rows; what the second cache holds at most."""
     most = block_elements(costs, key) // columns
     powers = [1 << k for k in range(most.bit_length())]
-    return max((n for n in powers if time_in_columns(costs, key, n) < other(n)), default=1)
+    return max((n for n in powers if time_in_columns(costs, key, columns, n) < other(n)), default=1)

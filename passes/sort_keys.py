@@ -8,8 +8,10 @@ from dataclasses import dataclass, replace
 from ..dialects.scalar import ComplexValue, ScalarBuilder, Value
 from ..dialects.types import DTYPES, DType
 
-__all__ = ["Key", "as_number", "comparable_key", "keys_of", "of_number"]
+__all__ = ["LEAST_BITS", "Key", "as_number", "comparable_key", "keys_of", "of_number"]
 
+#: Vectors of so many bits have an instruction for the lesser one of two numbers of 64 bits.
+LEAST_BITS = 512
 #: The bits of infinity.
 _INFINITY = {"f16": 0x7C00, "bf16": 0x7F80, "f32": 0x7F80_0000, "f64": 0x7FF0_0000_0000_0000}
 
@@ -59,13 +61,13 @@ class Key:
         return -1 if self.dtype.is_signed else (1 << self.bits - 1) - 1
 
 
-def comparable_key(element: DType, descending: bool) -> Key:
+def comparable_key(element: DType, descending: bool, vector_bits: int) -> Key:
     """A key whose lesser and greater one of two vectors find in few operations: a signed number.
 
     Of 64 bits few machines have an instruction for that, but all have one for f64, which is its own key then, with NaN
     as it is.
     """
-    if element.name != "f64":
+    if element.name != "f64" or vector_bits >= LEAST_BITS:
         (key,) = keys_of(element, descending, True)
         return key.signed
     if descending:

@@ -84,7 +84,7 @@ class SortByNetwork(RowSort):
 
     def __init__(self, writer: LoopWriter, op: kernel.ForeignOp, lanes: Lanes):
         self.descending: bool = op.params["descending"]
-        self.key = self.key_of(buffer_info(op.ins[0]).dtype)
+        self.key = self.key_of(buffer_info(op.ins[0]).dtype, lanes)
         #: What is in the order of keys where NaN is in that of elements.
         self.stands_for_nan = -math.inf if self.descending else math.inf
         super().__init__(writer, op, lanes, [self.key])
@@ -96,8 +96,8 @@ class SortByNetwork(RowSort):
         self.network = GridSort(writer.costs, self.key.dtype, self.columns)
         self.block = block_elements(writer.costs, self.key.dtype)
 
-    def key_of(self, element: DType) -> Key:
-        return comparable_key(element, self.descending)
+    def key_of(self, element: DType, lanes: Lanes) -> Key:
+        return comparable_key(element, self.descending, lanes.vector_bits)
 
     def key_at(self, code: Code, place: Place, i: Dim, scale: Scale | None = None) -> Value:
         """The key of an element of a row."""

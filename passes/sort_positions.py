@@ -16,7 +16,7 @@ from ..dialects.types import DTYPES, DType
 from .loop_code import Code
 from .schedule_map import Lanes
 from .sort_digits import SortByDigits
-from .sort_keys import Key, keys_of
+from .sort_keys import LEAST_BITS, Key, keys_of
 from .sort_network import SortByNetwork
 from .sort_rows import Place
 from .sort_scale import Scale
@@ -28,14 +28,12 @@ I64, U64 = DTYPES["i64"], DTYPES["u64"]
 POSITION_BITS = 32
 #: How many elements a row has at most.
 MOST = 1 << POSITION_BITS
-#: Vectors of so many bits have an instruction for the lesser one of two numbers of 64 bits.
-LEAST_BITS = 512
 
 
 class PositionsByNetwork(SortByNetwork):
     """``argsort`` and ``sort_with_positions`` of elements whose keys leave room for positions."""
 
-    def key_of(self, element: DType) -> Key:
+    def key_of(self, element: DType, lanes: Lanes) -> Key:
         (key,) = keys_of(element, self.descending, False)
         assert key.bits <= 64 - POSITION_BITS
         self.part = key

@@ -36,7 +36,7 @@ I64 = DTYPES["i64"]
 class WidePositions(PositionsByNetwork):
     """``argsort`` and ``sort_with_positions`` of elements whose keys have 64 bits."""
 
-    def key_of(self, element: DType) -> Key:
+    def key_of(self, element: DType, lanes: Lanes) -> Key:
         (key,) = keys_of(element, self.descending, False)
         self.part = key.signed
         return Key(BITS, I64, self.part.make)
