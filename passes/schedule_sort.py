@@ -10,6 +10,7 @@ branch at run time decides that.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 
 from xdsl.ir import Block
@@ -22,7 +23,7 @@ from .loop_writer import LoopWriter, buffer_info
 from .remarks import remark
 from .schedule_map import Lanes
 from .sort_buckets import SortInBuckets, time_in_buckets, vectors_are_compressed
-from .sort_columns import SortInColumns, longest_in_columns
+from .sort_columns import SortInColumns, longest_in_columns, time_in_columns
 from .sort_digits import SortByDigits, time_by_digits
 from .sort_network import SortByNetwork, time_by_network, values_by_network
 from .sort_positions import PositionsByNetwork, positions_by_network, positions_in_columns
@@ -88,12 +89,18 @@ def _short_rows_in_columns(
         each_row(block)
         return
     columns = SortInColumns(sort, longest)
-    # Most of the lanes, or rows so short that each by itself would be filled up.
-    most, filled = sort.columns * 3 // 4, sort.columns * sort.network.rows_step // 2
+
+    def fewest(n: int) -> int:
+        """Of how many rows on those of `n` elements take less so: a grid takes as long where lanes are empty."""
+        return math.ceil(sort.columns * time_in_columns(costs, sort.key.dtype, sort.columns, n) / other(n))
+
     if n is not None and rows is not None:
-        (columns.emit if rows >= most or n <= rows * filled else each_row)(block)
+        (columns.emit if rows >= fewest(max(n, 1)) else each_row)(block)
         return
     code = Code(sort.writer, block, sort.op.params["has_fma"])
     number, length = code.b.index(sort.rows), code.b.index(sort.n)
-    enough = (number >= most) | (length <= number * filled)
-    code.if_((length <= longest) & enough, lambda c: columns.emit(c.block), lambda c: each_row(c.block))
+    enough = code.b.constant(fewest(longest), I64)
+    for most in (1 << k for k in reversed(range(longest.bit_length() - 1))):
+        enough = code.b.select(length <= most, code.b.constant(fewest(most), I64), enough)
+    side_by_side = (length <= longest) & (number >= enough)
+    code.if_(side_by_side, lambda c: columns.emit(c.block), lambda c: each_row(c.block))

@@ -28,7 +28,7 @@ from .sort_rows import Place
 from .sort_scale import Scale
 from .sort_wide_positions import WidePositions
 
-__all__ = ["SortInColumns", "longest_in_columns"]
+__all__ = ["SortInColumns", "longest_in_columns", "time_in_columns"]
 
 I64 = DTYPES["i64"]
 #: What an element takes on its way into the grid and out of it, in operations of vectors.
