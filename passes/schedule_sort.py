@@ -10,6 +10,7 @@ branch at run time decides that.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 
 from xdsl.ir import Block
@@ -22,10 +23,11 @@ from .loop_writer import LoopWriter, buffer_info
 from .remarks import remark
 from .schedule_map import Lanes
 from .sort_buckets import SortInBuckets, time_in_buckets, vectors_are_compressed
-from .sort_columns import SortInColumns, longest_in_columns
+from .sort_columns import SortInColumns, longest_in_columns, time_in_columns
 from .sort_digits import SortByDigits, time_by_digits
 from .sort_network import SortByNetwork, time_by_network, values_by_network
 from .sort_positions import PositionsByNetwork, positions_by_network, positions_in_columns
+from .sort_wide_positions import WidePositions, wide_positions
 
 __all__ = ["schedule_sort"]
 
@@ -37,7 +39,7 @@ def schedule_sort(writer: LoopWriter, op: kernel.ForeignOp, block: Block, lanes:
     info = buffer_info(op.ins[0])
     element, n = info.dtype, assumed_number(info.dims[op.params["axis"]])
     only_values = op.fn.data == "sort" and not element.is_complex
-    serves = values_by_network(element, lanes) if only_values else positions_by_network(element, lanes)
+    wide = not only_values and wide_positions(element, lanes)
     moved = element if only_values else I64
 
     def by_digits(n: float) -> float:
@@ -50,17 +52,18 @@ def schedule_sort(writer: LoopWriter, op: kernel.ForeignOp, block: Block, lanes:
         return time_in_buckets(writer.costs, moved, lanes.width(moved.bits), n)
 
     ways: dict[str, Callable[[float], float]] = {"by digits": by_digits}
-    if serves:
+    merges = values_by_network(element, lanes) if only_values else positions_by_network(element, lanes)
+    if merges:
         ways["by networks"] = by_networks
-        if vectors_are_compressed(moved, lanes):
-            ways["in buckets"] = in_buckets
+    if (merges or wide) and vectors_are_compressed(moved, lanes):
+        ways["in buckets"] = in_buckets
     row = {way: time(n) * n for way, time in ways.items()}
     chosen = min(row, key=lambda way: row[way])
-    if serves:
+    if len(ways) > 1:
         remark("sort", f"{op.fn.data} of {element}", chosen, "what a row takes", row, op)
 
     def network() -> SortByNetwork:
-        return (SortByNetwork if only_values else PositionsByNetwork)(writer, op, lanes)
+        return (SortByNetwork if only_values else WidePositions if wide else PositionsByNetwork)(writer, op, lanes)
 
     def each_row(block: Block) -> None:
         if chosen == "by digits":
@@ -69,7 +72,7 @@ def schedule_sort(writer: LoopWriter, op: kernel.ForeignOp, block: Block, lanes:
         sort = network()
         sort.where_possible(block, SortInBuckets(sort).emit if chosen == "in buckets" else sort.emit)
 
-    if not (serves or (not only_values and positions_in_columns(element, lanes))):
+    if not (merges or wide or (not only_values and positions_in_columns(element, lanes))):
         each_row(block)
         return
     _short_rows_in_columns(network(), block, ways[chosen], each_row)
@@ -86,12 +89,18 @@ def _short_rows_in_columns(
         each_row(block)
         return
     columns = SortInColumns(sort, longest)
-    # Half of the lanes, or rows so short that each by itself would be filled up.
-    half, filled = sort.columns // 2, sort.columns * sort.network.rows_step // 2
+
+    def fewest(n: int) -> int:
+        """Of how many rows on those of `n` elements take less so: a grid takes as long where lanes are empty."""
+        return math.ceil(sort.columns * time_in_columns(costs, sort.key.dtype, sort.columns, n) / other(n))
+
     if n is not None and rows is not None:
-        (columns.emit if rows >= half or n <= rows * filled else each_row)(block)
+        (columns.emit if rows >= fewest(max(n, 1)) else each_row)(block)
         return
     code = Code(sort.writer, block, sort.op.params["has_fma"])
     number, length = code.b.index(sort.rows), code.b.index(sort.n)
-    enough = (number >= half) | (length <= number * filled)
-    code.if_((length <= longest) & enough, lambda c: columns.emit(c.block), lambda c: each_row(c.block))
+    enough = code.b.constant(fewest(longest), I64)
+    for most in (1 << k for k in reversed(range(longest.bit_length() - 1))):
+        enough = code.b.select(length <= most, code.b.constant(fewest(most), I64), enough)
+    side_by_side = (length <= longest) & (number >= enough)
+    code.if_(side_by_side, lambda c: columns.emit(c.block), lambda c: each_row(c.block))

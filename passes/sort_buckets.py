@@ -27,7 +27,10 @@ from .sort_grid import Grid, exponent, power_of_two
 from .sort_heap import sort_heap
 from .sort_lanes import LaneSort
 from .sort_network import SortByNetwork
+from .sort_scale import Scale
+from .sort_scaled_rows import ScaledRows
 from .sort_unordered import UnorderedKeys
+from .sort_wide_positions import WidePositions
 
 __all__ = ["SortInBuckets", "time_in_buckets", "vectors_are_compressed"]
 
@@ -59,21 +62,23 @@ class _Memory:
     """What a batch of rows is sorted in.
 
     The keys of all rows, `whole` elements, and as much besides for buckets that are too large; of each row the least
-    keys of all `buckets`, of which the first is the least of its type; of each part where buckets begin, and how many
-    keys that are floats are of zeros with a sign, and NaN.  `many` is 1 where rows have several buckets, and not 0.
+    keys of all `buckets`, of which the first is the least of its type; of each part where buckets begin.  `many` is 1
+    where rows have several buckets, and not 0.  `scaled` is there where a scale makes keys.
     """
 
     keys: SSAValue
     whole: Dim
     least: SSAValue
     begins: SSAValue
-    zeros: SSAValue
-    nans: SSAValue
     depth: Dim
     many: Dim
     buckets: Dim
     parts: Dim
     part: Dim
+    scaled: ScaledRows | None
+
+    def scale(self, code: Code) -> Scale | None:
+        return self.scaled and self.scaled.scale.read(code)
 
 
 @dataclass(frozen=True)
@@ -118,13 +123,14 @@ class SortInBuckets:
         with code.for_(0, (sort.rows + (batch - 1)) // batch) as (inner, number):
             first = number * batch
             count = inner.bound(minimum(batch, sort.rows - first))
+            self._set_scale(inner, first, count, memory)
             # Grids are sorted in one place: samples of rows that have more than one bucket, then buckets.
             with inner.for_(1 - memory.many, 2) as (some, phase):
                 self._parts(some, phase, first, count, memory, room)
                 tasks = some.bound(1 + phase * (memory.buckets - 1))
                 size = some.bound((sort.n + (memory.buckets - 1)) // memory.buckets)
                 self._each(some, first, count, tasks, size, lambda c, task: self._grid(c, phase, task, memory, room))
-            if self.key.negative_zero is not None:
+            if self.key.negative_zero is not None or memory.scaled is not None:
                 self._each(inner, first, count, dim(1), n, lambda c, task: self._finish(c, task, memory, room))
 
     def _room(self, code: Code) -> _Room:
@@ -170,22 +176,40 @@ class SortInBuckets:
             sort.allocate(code, self.key.dtype, n * batch * 2, shared=True),
             sort.allocate(code, self.key.dtype, most * batch, shared=True),
             sort.allocate(code, I64, (most + 1) * batch * parts, shared=True),
-            sort.allocate(code, I64, batch * parts, shared=True),
-            sort.allocate(code, I64, batch * parts, shared=True),
         )
-        keys, least, begins, zeros, nans = buffers
+        keys, least, begins = buffers
         cell = sort.allocate(code, I64, 1, shared=True)
         many = code.bound(minimum(1, sort.n // (self.bucket + 1)))
         depth = exponent(code, cell, code.bound(1 + many * ((n - 1) // self.most)))
         whole, part = code.bound(n * batch), code.bound(self._part_elements(n))
-        parts = code.bound(parts)
-        return _Memory(keys, whole, least, begins, zeros, nans, depth, many, power_of_two(code, depth), parts, part)
+        scaled = None
+        if isinstance(sort, WidePositions):
+            scaled = ScaledRows.of(sort, code, cell, parts * batch, most * batch)
+        parts, buckets = code.bound(parts), power_of_two(code, depth)
+        return _Memory(keys, whole, least, begins, depth, many, buckets, parts, part, scaled)
+
+    def _set_scale(self, code: Code, first: Dim, count: Dim, memory: _Memory) -> None:
+        """The scale of a batch of rows."""
+        if (scaled := memory.scaled) is None:
+            return
+
+        def measure(c: Code, task: _Task) -> None:
+            start, stop = self._ends(c, task.part, memory)
+            scaled.measure(c, self.sort.places(task.row), start, stop, task.here * memory.parts + task.part)
+
+        self._each(code, first, count, memory.parts, memory.part, measure)
+        scaled.set_scale(code, count * memory.parts)
+
+    def _ends(self, code: Code, part: Dim, memory: _Memory) -> tuple[Dim, Dim]:
+        """Where a part of a row begins and ends."""
+        start = code.bound(part * memory.part)
+        return start, code.bound(maximum(start, minimum(self.sort.n, start + memory.part)))
 
     # Samples
 
     def _sample(self, code: Code, row: Dim, memory: _Memory, room: _Room) -> None:
         """Elements of a row by which it is cut into buckets, to a grid."""
-        sort, place = self.sort, self.sort.places(row)
+        sort, place, scale = self.sort, self.sort.places(row), memory.scale(code)
         count = code.bound(memory.buckets * SAMPLED)
         groups = code.bound(count // BESIDE)
         stride = code.bound(sort.n // groups)
@@ -193,7 +217,7 @@ class SortInBuckets:
             moved = _scattered(c, group) * c.b.index(stride - (BESIDE - 1)) >> 24
             at = c.bind(c.b.index(group * stride) + moved)
             for k in range(BESIDE):
-                c.store(self.rest.ordered(c, place, at + k), room.buffer, [group * BESIDE + k])
+                c.store(sort.key_at(c, place, at + k, scale), room.buffer, [group * BESIDE + k])
         self._tell(code, room, count, dim(0))
 
     def _tell(self, code: Code, room: _Room, count: Dim, place: Dim) -> None:
@@ -229,14 +253,10 @@ class SortInBuckets:
     def _part(self, code: Code, task: _Task, memory: _Memory, room: _Room) -> None:
         """The buckets of one part: level by level, each begins somewhere between two that are found."""
         sort, here, part = self.sort, task.here, task.part
-        place = sort.places(task.row)
-        start = code.bound(part * memory.part)
-        stop = code.bound(maximum(start, minimum(sort.n, start + memory.part)))
+        place, scale = sort.places(task.row), memory.scale(code)
+        start, stop = self._ends(code, part, memory)
         base = code.bound(here * sort.n)
         number = here * memory.parts + part
-        if self.key.dtype.is_float:
-            for counts, found in zip((memory.zeros, memory.nans), self.rest.counted(code, place, start, stop)):
-                code.store(found, counts, [number])
         begins = code.bound(number * (memory.buckets + 1))
         for i, at in ((dim(0), start), (memory.buckets, stop)):
             code.store(code.b.index(at), memory.begins, [begins + i])
@@ -265,7 +285,7 @@ class SortInBuckets:
         def made(c: Code, i: Dim) -> Value:
             """Keys are made on the way."""
             self._ask(c, sort.x, place(i + self.ahead))
-            return self.rest.ordered(c, place, i)
+            return sort.key_at(c, place, i, scale)
 
         in_turns(code, dim(0), lambda c, to: level(c, dim(0), dim(0), made, *copies[to]))
         with code.for_(1, memory.depth) as (outer, number), outer.for_(0, power_of_two(outer, number)) as (c, node):
@@ -305,10 +325,14 @@ class SortInBuckets:
         code.if_(code.b.index(count) > 0, lambda c: self._sort_grid(c, count, room), lambda c: None)
 
         def put(c: Code) -> None:
+            scale = memory.scale(c)
+            if memory.scaled is not None and scale is not None:
+                number = task.here * memory.buckets + task.part
+                memory.scaled.count(c, number, room.buffer, room.capacity, count, scale)
             with c.for_(0, count, self.width) as (d, i):
                 places = self.sort.places(task.row)
                 self._ask(d, self.sort.op.outs[0], places(place + i + self.ahead), writes=True)
-                self.sort.put(d, d.load(room.buffer, [room.capacity + i]), places, place + i)
+                self.sort.put(d, d.load(room.buffer, [room.capacity + i]), places, place + i, scale)
 
         def leave(c: Code) -> None:
             c.if_(samples, lambda d: self._put_sample(d, task.here, count, memory, room), put)
@@ -328,12 +352,10 @@ class SortInBuckets:
 
     def _row(self, code: Code, task: _Task, memory: _Memory, room: _Room) -> None:
         """A whole row to the grid."""
-        place, n = self.sort.places(task.row), self.sort.n
-        if self.key.dtype.is_float:
-            for counts, found in zip((memory.zeros, memory.nans), self.rest.counted(code, place, dim(0), n)):
-                code.store(found, counts, [task.here])
+        place, n, scale = self.sort.places(task.row), self.sort.n, memory.scale(code)
+        self._begins(code, task, dim(0), memory, True)
         with code.for_(0, n, self.width) as (c, i):
-            c.store(self.rest.ordered(c, place, i), room.buffer, [i])
+            c.store(self.sort.key_at(c, place, i, scale), room.buffer, [i])
         self._tell(code, room, n, dim(0))
 
     def _bucket(self, code: Code, task: _Task, memory: _Memory, room: _Room) -> None:
@@ -354,6 +376,8 @@ class SortInBuckets:
         offset, total = (code.bind(v) for v in code.folds(0, memory.parts, [zero, zero], add))
 
         def gather(c: Code) -> None:
+            self._begins(c, task, offset, memory, True)
+
             def copy(inner: Code, part: Dim, to: Value) -> Value:
                 first, behind = piece(inner, part)
                 start = inner.bind(to)
@@ -366,9 +390,14 @@ class SortInBuckets:
             self._tell(c, room, total, offset)
 
         def without_equal(c: Code) -> None:
+            self._begins(c, task, offset, memory, False)
             self._without_equal(c, task, (base, offset, total), piece, memory, room)
 
         code.if_(code.b.index(total) <= self.bucket * ROOM, gather, without_equal)
+
+    def _begins(self, code: Code, task: _Task, at: Dim, memory: _Memory, seen: bool) -> None:
+        if memory.scaled is not None:
+            memory.scaled.begins(code, task.here * memory.buckets + task.part, at, seen)
 
     def _without_equal(
         self, code: Code, task: _Task, where: tuple[Dim, Dim, Dim], piece: Callable[[Code, Dim], tuple[Dim, Dim]],
@@ -378,7 +407,7 @@ class SortInBuckets:
 
         `where`: what is before the row in the memory of keys, before the bucket in the row, and its elements.
         """
-        sort, (base, offset, total) = self.sort, where
+        sort, (base, offset, total), scale = self.sort, where, memory.scale(code)
         other, most = code.bound(base + memory.whole), self.bucket * ROOM
         least = code.load(memory.least, [task.here * memory.buckets + task.part])
 
@@ -394,7 +423,7 @@ class SortInBuckets:
         zero = code.b.constant(0, I64)
         equal, rest = (code.bind(v) for v in code.folds(0, memory.parts, [zero, zero], part_off))
         with code.for_(0, equal, self.width) as (c, i):
-            sort.put(c, least, sort.places(task.row), offset + i)
+            sort.put(c, least, sort.places(task.row), offset + i, scale)
         place = code.bound(offset + equal)
         start = code.bound(other + place)
 
@@ -404,23 +433,20 @@ class SortInBuckets:
             self._tell(c, room, rest, place)
 
         def as_heap(c: Code) -> None:
-            sort_heap(c, memory.keys, start, rest, room.cells)
+            sort_heap(c, memory.keys, lambda i: [start + i], rest, room.cells)
             with c.for_(0, rest, self.width) as (d, i):
-                sort.put(d, d.load(memory.keys, [start + i]), sort.places(task.row), place + i)
+                sort.put(d, d.load(memory.keys, [start + i]), sort.places(task.row), place + i, scale)
             self._tell(c, room, dim(0), place)
 
         code.if_(code.b.index(rest) <= most, copy, as_heap)
 
     def _finish(self, code: Code, task: _Task, memory: _Memory, room: _Room) -> None:
-        """NaN and zeros of both signs."""
-        first = task.here * memory.parts
-
-        def total(counts: SSAValue) -> Value:
-            zero = code.b.constant(0, I64)
-            return code.fold(0, memory.parts, zero, lambda c, i, sum_: sum_ + c.load(counts, [first + i]))
-
-        counts = (total(memory.zeros), total(memory.nans)) if self.key.dtype.is_float else None
-        self.rest.finish(code, task.row, counts, room.cells, room.flag)
+        """Zeros of both signs, or what keys lost."""
+        if memory.scaled is not None:
+            place, buckets = self.sort.places(task.row), memory.buckets
+            memory.scaled.finish(code, place, code.bound(task.here * buckets), buckets, room.cells)
+            return
+        self.rest.finish(code, task.row, room.cells, room.flag)
 
 
 def _scattered(code: Code, i: Dim) -> Value:
@@ -429,7 +455,7 @@ def _scattered(code: Code, i: Dim) -> Value:
 
 
 def _least_value(code: Code, dtype: DType) -> Value:
-    return code.b.constant(-math.inf if dtype.is_float else -(1 << dtype.bits - 1), dtype)
+    return code.b.constant(-(1 << dtype.bits - 1), dtype)
 
 
 def bucket_elements(costs: Costs, key: DType, columns: int) -> int:

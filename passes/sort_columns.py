@@ -25,12 +25,16 @@ from .sort_grid import Grid, exponent
 from .sort_keys import as_number
 from .sort_network import SortByNetwork, block_elements
 from .sort_rows import Place
+from .sort_scale import Scale
+from .sort_wide_positions import WidePositions
 
-__all__ = ["SortInColumns", "longest_in_columns"]
+__all__ = ["SortInColumns", "longest_in_columns", "time_in_columns"]
 
 I64 = DTYPES["i64"]
 #: What an element takes on its way into the grid and out of it, in operations of vectors.
 MOVES = 10
+#: How many times as long steps of a network take where the first cache does not hold a grid.
+FAR = 1.4
 
 
 @dataclass(frozen=True)
@@ -44,6 +48,7 @@ class _Group:
     first: Dim
     end: Dim
     square: SSAValue | None
+    scale: Scale | None = None
 
 
 class SortInColumns:
@@ -68,20 +73,21 @@ class SortInColumns:
         cell = sort.allocate(code, I64, 1, shared=True)
         grid = Grid(sort.allocate(code, sort.key.dtype, memory, shared=False), rows, exponent(code, cell, rows))
         square = sort.allocate(code, sort.key.dtype, width * width, shared=False)
+        scale = sort.new_scale(code, cell, shared=False) if isinstance(sort, WidePositions) else None
         inner, number = code.inner(), sort.writer.fresh()
         if self.beside is None:
             groups = code.bound((sort.rows + (width - 1)) // width)
-            self._group(inner, _Group(sort.places, number * width, sort.rows, square), grid)
+            self._group(inner, _Group(sort.places, number * width, sort.rows, square, scale), grid)
         else:
             length = self.dims[self.beside]
             each = code.bound((length + (width - 1)) // width)
             groups = code.bound(each * product(self._others))
             line = inner.bound(number // each)
             first = inner.bound((number - line * each) * width)
-            self._group(inner, _Group(self._places(inner, line), first, length, None), grid)
+            self._group(inner, _Group(self._places(inner, line), first, length, None, scale), grid)
         inner.block.add_op(loop.YieldOp())
         costs = sort.writer.costs
-        grain = costs.grain(n * width, time_in_columns(costs, sort.key.dtype, self.longest))
+        grain = costs.grain(n * width, time_in_columns(costs, sort.key.dtype, width, self.longest))
         code.block.add_op(loop.ParallelOp(str(number), 0, groups, inner.block, grain=grain))
 
     @property
@@ -108,6 +114,8 @@ class SortInColumns:
         group = replace(group, end=code.bound(group.first + count))
         self._enter(code, group, grid)
         size = code.bound(sort.n * width)
+        if group.scale is not None:
+            group = replace(group, scale=self._scaled(code, group, group.scale, grid, size))
         zeros = nans = None
         if key.negative_zero is not None:
             zeros = sort.count_negative_zeros(code, lambda c, i: c.load(grid.buffer, [i]), dim(0), size)
@@ -116,6 +124,8 @@ class SortInColumns:
         sort.network.fill(code, grid, size)
         sort.network.sort(code, grid)
         self._leave(code, group, grid)
+        if group.scale is not None:
+            self._order_equal(code, group, group.scale, grid)
         # Of a grid that has any, all rows are looked through.
         if nans is not None:
             code.if_(nans > 0, lambda c: self._restore_nans(c, group), lambda c: None)
@@ -145,7 +155,8 @@ class SortInColumns:
         sort, width, square = self.sort, self.width, group.square
         if square is None:
             with code.for_(group.first, group.end, width) as (some, row), some.for_(0, sort.n) as (c, i):
-                sort.put(c, c.load(grid.buffer, [i * width + (row - group.first)]), group.places(row), i)
+                key = c.load(grid.buffer, [i * width + (row - group.first)])
+                sort.put(c, key, group.places(row), i, group.scale)
             return
         with code.for_(0, (sort.n + (width - 1)) // width) as (some, number):
             start = number * width
@@ -153,13 +164,43 @@ class SortInColumns:
             with some.for_(group.first, group.end) as (each, row):
                 with each.for_(start, each.bound(minimum(sort.n, start + width)), width) as (c, i):
                     key = c.load(square, [(row - group.first) * width + (i - start)])
-                    sort.put(c, key, group.places(row), i)
+                    sort.put(c, key, group.places(row), i, group.scale)
 
     def _transpose(self, code: Code, source: SSAValue, start: Dim, target: SSAValue, to: Dim) -> None:
         """A square, through registers."""
         width = self.width
         with code.for_(0, width, width) as (some, row), some.for_(0, width, unroll=width) as (c, i):
             c.store(c.load(source, [start + row * width + i]), target, [to + i * width + row])
+
+    # Keys by a scale
+
+    def _scaled(self, code: Code, group: _Group, unset: Scale, grid: Grid, size: Dim) -> Scale:
+        """Numbers for the keys of a grid; their scale."""
+        sort, width = self.sort, self.width
+        assert isinstance(sort, WidePositions)
+        # Columns of no row are as the first one, and so do not widen the range.
+        with code.for_(group.end - group.first, width) as (some, column), some.for_(0, sort.n) as (c, i):
+            c.store(c.load(grid.buffer, [i * width]), grid.buffer, [i * width + column])
+        unset.set(code, sort.range_of(code, lambda c, i: c.load(grid.buffer, [i]), dim(0), size))
+        scale = unset.read(code)
+        with code.for_(0, sort.n) as (some, i), some.for_(0, width, width) as (c, column):
+            high = scale.high(c, c.load(grid.buffer, [i * width + column]))
+            c.store(scale.number(c, high, c.b.index(i)), grid.buffer, [i * width + column])
+        return scale
+
+    def _order_equal(self, code: Code, group: _Group, scale: Scale, grid: Grid) -> None:
+        """What keys lost; of a grid where that may matter, all rows are looked through."""
+        sort, width = self.sort, self.width
+        assert isinstance(sort, WidePositions)
+
+        def order(c: Code) -> None:
+            with c.for_(group.first, group.end) as (each, row):
+                each.store(each.b.constant(0, I64), scale.cells, [dim(0)])
+                sort.order_equal(each, group.places(row), dim(0), sort.n, scale.cells, scale)
+
+        last = maximum(sort.n - 1, 0) * width
+        equal = sort.count_equal(code, lambda c, i: c.load(grid.buffer, [i]), dim(0), last, width, scale)
+        code.if_(equal > 0, order, lambda c: None)
 
     # What comparators do not order
 
@@ -185,12 +226,13 @@ class SortInColumns:
             )
 
 
-def time_in_columns(costs: Costs, key: DType, n: float) -> float:
+def time_in_columns(costs: Costs, key: DType, columns: int, n: float) -> float:
     """Nanoseconds an element of many rows of `n`, shorter ones being filled up."""
     step = costs.machine.registers / 2
     rows = math.ceil(max(1.0, n) / step) * step
     bits = math.ceil(math.log2(rows))
-    return costs.computing((bits * (bits + 1) / 2 * rows) / max(1.0, n) + MOVES, key.bits)
+    far = FAR if rows * columns * key.bytes > costs.machine.cache1 else 1.0
+    return costs.computing(far * (bits * (bits + 1) / 2 * rows) / max(1.0, n) + MOVES, key.bits)
 
 
 def longest_in_columns(costs: Costs, key: DType, columns: int, other: Callable[[float], float]) -> int:
@@ -198,4 +240,4 @@ def longest_in_columns(costs: Costs, key: DType, columns: int, other: Callable[[
     rows; what the second cache holds at most."""
     most = block_elements(costs, key) // columns
     powers = [1 << k for k in range(most.bit_length())]
-    return max((n for n in powers if time_in_columns(costs, key, n) < other(n)), default=1)
+    return max((n for n in powers if time_in_columns(costs, key, columns, n) < other(n)), default=1)

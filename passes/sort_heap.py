@@ -8,26 +8,27 @@ from ..dialects.dims import Dim, dim
 from ..dialects.scalar import Value
 from ..dialects.types import DTYPES
 from .loop_code import Code
+from .sort_rows import Place
 
 __all__ = ["sort_heap"]
 
 I64 = DTYPES["i64"]
 
 
-def sort_heap(code: Code, keys: SSAValue, first: Dim, count: Dim, cell: SSAValue) -> None:
-    """``keys[first : first + count]`` in ascending order; `cell` has room for a number.
+def sort_heap(code: Code, keys: SSAValue, place: Place, count: Dim, cell: SSAValue) -> None:
+    """``keys[place(0)]`` and so on, `count` of them, in ascending order; `cell` has room for a number.
 
     The lower half of all steps makes a heap, whose greatest element each of the others takes away.
     """
     half = code.bound(count // 2)
 
     def key(c: Code, i: Dim) -> Value:
-        return c.load(keys, [first + i])
+        return c.load(keys, place(i))
 
     def swap(c: Code, i: Dim, j: Dim) -> None:
         x, y = key(c, i), key(c, j)
-        c.store(y, keys, [first + i])
-        c.store(x, keys, [first + j])
+        c.store(y, keys, place(i))
+        c.store(x, keys, place(j))
 
     with code.for_(0, half + count) as (step, number):
         b = step.b
@@ -37,32 +38,32 @@ def sort_heap(code: Code, keys: SSAValue, first: Dim, count: Dim, cell: SSAValue
         root = b.select(builds, b.index(half - 1 - number), b.constant(0, I64))
         step.if_(builds, lambda c: None, lambda c: swap(c, dim(0), size))
         step.store(root, cell, [dim(0)])
-        _sift(step, keys, first, size, cell)
+        _sift(step, keys, place, size, cell)
 
 
-def _sift(code: Code, keys: SSAValue, first: Dim, size: Dim, cell: SSAValue) -> None:
+def _sift(code: Code, keys: SSAValue, place: Place, size: Dim, cell: SSAValue) -> None:
     """The element at the root that `cell` names, down to where it belongs."""
-    place = [dim(0)]
+    here = [dim(0)]
 
     def larger_child(c: Code) -> tuple[Dim, Dim]:
-        root = c.bind(c.load(cell, place))
+        root = c.bind(c.load(cell, here))
         left = c.bound(root * 2 + 1)
         right = c.bind(c.b.minimum(c.b.index(left + 1), c.b.index(size - 1)))
-        x, y = (c.load(keys, [first + i]) for i in (left, right))
+        x, y = (c.load(keys, place(i)) for i in (left, right))
         return root, c.bind(c.b.select(x < y, c.b.index(right), c.b.index(left)))
 
     def has_child(c: Code) -> Value:
-        return c.load(cell, place) * 2 + 1 < c.b.index(size)
+        return c.load(cell, here) * 2 + 1 < c.b.index(size)
 
     def step(c: Code) -> None:
         root, child = larger_child(c)
-        x, y = (c.load(keys, [first + i]) for i in (root, child))
+        x, y = (c.load(keys, place(i)) for i in (root, child))
 
         def down(d: Code) -> None:
-            d.store(y, keys, [first + root])
-            d.store(x, keys, [first + child])
-            d.store(d.b.index(child), cell, place)
+            d.store(y, keys, place(root))
+            d.store(x, keys, place(child))
+            d.store(d.b.index(child), cell, here)
 
-        c.if_(x < y, down, lambda d: d.store(d.b.index(size), cell, place))
+        c.if_(x < y, down, lambda d: d.store(d.b.index(size), cell, here))
 
     code.while_(has_child, step)

@@ -8,8 +8,10 @@ from dataclasses import dataclass, replace
 from ..dialects.scalar import ComplexValue, ScalarBuilder, Value
 from ..dialects.types import DTYPES, DType
 
-__all__ = ["Key", "as_number", "comparable_key", "keys_of", "of_number"]
+__all__ = ["LEAST_BITS", "Key", "as_number", "comparable_key", "keys_of", "of_number"]
 
+#: Vectors of so many bits have an instruction for the lesser one of two numbers of 64 bits.
+LEAST_BITS = 512
 #: The bits of infinity.
 _INFINITY = {"f16": 0x7C00, "bf16": 0x7F80, "f32": 0x7F80_0000, "f64": 0x7FF0_0000_0000_0000}
 
@@ -59,13 +61,13 @@ class Key:
         return -1 if self.dtype.is_signed else (1 << self.bits - 1) - 1
 
 
-def comparable_key(element: DType, descending: bool) -> Key:
+def comparable_key(element: DType, descending: bool, vector_bits: int) -> Key:
     """A key whose lesser and greater one of two vectors find in few operations: a signed number.
 
     Of 64 bits few machines have an instruction for that, but all have one for f64, which is its own key then, with NaN
     as it is.
     """
-    if element.name != "f64":
+    if element.name != "f64" or vector_bits >= LEAST_BITS:
         (key,) = keys_of(element, descending, True)
         return key.signed
     if descending:
@@ -112,26 +114,30 @@ def _key(element: DType, invertible: bool) -> Key:
 
 
 def _float_key(element: DType, unsigned: DType, signed: DType, invertible: bool) -> Key:
-    """Negative numbers with all bits turned, others with that of the sign; every NaN as the largest key."""
+    """Numbers whose order is that of floats, every NaN being the same and above all others."""
     n, infinity = element.bits, _INFINITY[element.name]
-    sign, largest = 1 << n - 1, (1 << n) - 1
+    sign = 1 << n - 1
 
     def make(b: ScalarBuilder, x: Value) -> Value:
+        """Magnitudes with their signs: low bits that all elements lack, keys lack too."""
+        bits = b.bitcast(x, signed)
+        magnitude, negative = bits & sign - 1, bits >> n - 1
+        nan = b.constant(infinity | (infinity & -infinity) >> 1, signed)
+        key = b.select(magnitude > infinity, nan, (magnitude ^ negative) - negative)
+        return b.bitcast(key, unsigned) ^ sign
+
+    def make_invertible(b: ScalarBuilder, x: Value) -> Value:
+        """Negative numbers with all bits turned, others with that of the sign."""
         bits = b.bitcast(x, unsigned)
-        magnitude = bits & sign - 1
         turns = b.bitcast(b.bitcast(bits, signed) >> n - 1, unsigned) | sign
-        key = bits ^ turns
-        if not invertible:
-            key = b.select(magnitude.equals(0), b.constant(sign, unsigned), key)
-        return b.select(magnitude > infinity, b.constant(largest, unsigned), key)
+        largest = b.constant((1 << n) - 1, unsigned)
+        return b.select((bits & sign - 1) > infinity, largest, bits ^ turns)
 
     def back(b: ScalarBuilder, key: Value) -> Value:
         turns = ~b.bitcast(b.bitcast(key, signed) >> n - 1, unsigned) | sign
         return b.bitcast(key ^ turns, element)
 
-    if not invertible:
-        return Key(n, unsigned, make)
-    return Key(n, unsigned, make, back, sign - 1)
+    return Key(n, unsigned, make_invertible, back, sign - 1) if invertible else Key(n, unsigned, make)
 
 
 def _complex_keys(part: DType) -> list[Key]:

@@ -28,6 +28,7 @@ from .schedule_map import Lanes
 from .sort_grid import Grid, GridSort, exponent, largest_value, power_of_two
 from .sort_keys import Key, as_number, comparable_key, of_number
 from .sort_rows import Place, RowSort
+from .sort_scale import Scale
 
 __all__ = ["SortByNetwork", "time_by_network", "values_by_network"]
 
@@ -83,7 +84,7 @@ class SortByNetwork(RowSort):
 
     def __init__(self, writer: LoopWriter, op: kernel.ForeignOp, lanes: Lanes):
         self.descending: bool = op.params["descending"]
-        self.key = self.key_of(buffer_info(op.ins[0]).dtype)
+        self.key = self.key_of(buffer_info(op.ins[0]).dtype, lanes)
         #: What is in the order of keys where NaN is in that of elements.
         self.stands_for_nan = -math.inf if self.descending else math.inf
         super().__init__(writer, op, lanes, [self.key])
@@ -95,14 +96,14 @@ class SortByNetwork(RowSort):
         self.network = GridSort(writer.costs, self.key.dtype, self.columns)
         self.block = block_elements(writer.costs, self.key.dtype)
 
-    def key_of(self, element: DType) -> Key:
-        return comparable_key(element, self.descending)
+    def key_of(self, element: DType, lanes: Lanes) -> Key:
+        return comparable_key(element, self.descending, lanes.vector_bits)
 
-    def key_at(self, code: Code, place: Place, i: Dim) -> Value:
+    def key_at(self, code: Code, place: Place, i: Dim, scale: Scale | None = None) -> Value:
         """The key of an element of a row."""
         return self.key.make(code.b, code.load(self.x, place(i)))
 
-    def put(self, code: Code, key: Value, place: Place, i: Dim) -> None:
+    def put(self, code: Code, key: Value, place: Place, i: Dim, scale: Scale | None = None) -> None:
         """An element of the results, which has this key."""
         assert self.key.element is not None
         code.store(self.key.element(code.b, key), self.op.outs[0], place(i))

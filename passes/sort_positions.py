@@ -16,9 +16,10 @@ from ..dialects.types import DTYPES, DType
 from .loop_code import Code
 from .schedule_map import Lanes
 from .sort_digits import SortByDigits
-from .sort_keys import Key, keys_of
+from .sort_keys import LEAST_BITS, Key, keys_of
 from .sort_network import SortByNetwork
 from .sort_rows import Place
+from .sort_scale import Scale
 
 __all__ = ["PositionsByNetwork", "positions_by_network", "positions_in_columns"]
 
@@ -27,26 +28,27 @@ I64, U64 = DTYPES["i64"], DTYPES["u64"]
 POSITION_BITS = 32
 #: How many elements a row has at most.
 MOST = 1 << POSITION_BITS
-#: Vectors of so many bits have an instruction for the lesser one of two numbers of 64 bits.
-LEAST_BITS = 512
 
 
 class PositionsByNetwork(SortByNetwork):
     """``argsort`` and ``sort_with_positions`` of elements whose keys leave room for positions."""
 
-    def key_of(self, element: DType) -> Key:
+    def key_of(self, element: DType, lanes: Lanes) -> Key:
         (key,) = keys_of(element, self.descending, False)
         assert key.bits <= 64 - POSITION_BITS
         self.part = key
         return Key(64, I64, key.make)
 
-    def key_at(self, code: Code, place: Place, i: Dim) -> Value:
+    def key_at(self, code: Code, place: Place, i: Dim, scale: Scale | None = None) -> Value:
         b, part = code.b, self.part
         key = b.cast(part.make(b, code.load(self.x, place(i))), U64) << POSITION_BITS
         return b.bitcast(key ^ (1 << 63), I64) | b.index(i)
 
-    def put(self, code: Code, key: Value, place: Place, i: Dim) -> None:
-        position = key & (1 << POSITION_BITS) - 1
+    def put(self, code: Code, key: Value, place: Place, i: Dim, scale: Scale | None = None) -> None:
+        self.put_position(code, key & (1 << POSITION_BITS) - 1, place, i)
+
+    def put_position(self, code: Code, position: Value, place: Place, i: Dim) -> None:
+        """What the results have of the element at a position."""
         *values, positions = self.op.outs
         code.store(position, positions, place(i))
         for out in values:

@@ -1,7 +1,6 @@
-"""What the order of keys does not say, of rows that are sorted by them: NaN, and zeros of both signs.
+"""What the order of keys does not say, of rows that are sorted by them: zeros of both signs.
 
-NaN stands behind all others, or before them, and zeros as they stood in the operand.  Keys that are floats are counted
-for it, before they are sorted; of others the sorted row says whether there are zeros with a sign.
+They have the order that they have in the operand.  The sorted row says whether there are any with a sign.
 """
 
 from __future__ import annotations
@@ -13,7 +12,6 @@ from ..dialects.scalar import Value
 from ..dialects.types import DTYPES
 from .loop_code import Code
 from .sort_grid import exponent
-from .sort_keys import as_number
 from .sort_network import SortByNetwork
 from .sort_rows import Place
 
@@ -28,38 +26,12 @@ class UnorderedKeys:
     def __init__(self, sort: SortByNetwork):
         self.sort, self.key = sort, sort.key
 
-    def ordered(self, code: Code, place: Place, i: Dim) -> Value:
-        """The key of an element; what stands for NaN, which comparators do not order."""
-        key = self.sort.key_at(code, place, i)
-        if not key.dtype.is_float:
-            return key
-        return code.b.select(key.differs(key), code.b.constant(self.sort.stands_for_nan, key.dtype), key)
-
-    def counted(self, code: Code, place: Place, start: Dim, stop: Dim) -> tuple[Value, Value]:
-        """How many of some elements, whose keys are floats, are zeros with a sign, and NaN."""
-        sort, element = self.sort, self.sort.element
-
-        def is_signed_zero(c: Code, i: Dim) -> Value:
-            bits = c.b.bitcast(c.load(sort.x, place(i)), DTYPES[f"u{element.bits}"])
-            return bits.equals(1 << element.bits - 1)
-
-        def is_nan(c: Code, i: Dim) -> Value:
-            x = c.load(sort.x, place(i))
-            return x.differs(x)
-
-        return sort.count(code, is_signed_zero, start, stop), sort.count(code, is_nan, start, stop)
-
-    def finish(self, code: Code, row: Dim, counts: tuple[Value, Value] | None, cells: SSAValue, flag: SSAValue) -> None:
-        """A sorted row as it has to be; `counts` are there where keys are floats."""
+    def finish(self, code: Code, row: Dim, cells: SSAValue, flag: SSAValue) -> None:
+        """A sorted row as it has to be."""
         if self.key.negative_zero is None:
             return
         place = self.sort.places(row)
-        if counts is None:
-            has_zeros = self._has_signed_zeros(code, place, cells, flag)
-        else:
-            zeros, nans = counts
-            self.sort.put_nans(code, place, code.bind(nans), dim(0), self.sort.n)
-            has_zeros = zeros > 0
+        has_zeros = self._has_signed_zeros(code, place, cells, flag)
         code.if_(has_zeros, lambda c: self._order_zeros(c, place), lambda c: None)
 
     def _has_signed_zeros(self, code: Code, place: Place, cells: SSAValue, flag: SSAValue) -> Value:
@@ -87,6 +59,6 @@ class UnorderedKeys:
         (out,) = self.sort.op.outs
 
         def number(c: Code, i: Dim) -> Value:
-            return as_number(c.b, self.key.make(c.b, c.load(out, place(i))))
+            return self.key.make(c.b, c.load(out, place(i)))
 
         self.sort.rewrite_zeros(code, place, number)

@@ -113,7 +113,7 @@ def test_vectors_of_any_width_find_the_same(lanes: int):
 BY_NETWORKS = "tx-schedule-cpu{vector_bits=512}"
 
 
-@pytest.mark.parametrize("name", ["?", "u1", "i2", "u4", "f2", "bf16", "f4"])
+@pytest.mark.parametrize("name", ["?", "u1", "i2", "u4", "f2", "bf16", "f4", "i8", "u8", "f8"])
 def test_positions_move_with_their_keys(name: str):
     """Through networks of numbers that are keys and positions, of rows that are short, several at once, and long."""
     f = txc.jit(lambda x: [apply("sort_with_positions", x, descending=d) for d in (False, True)], passes=BY_NETWORKS)
@@ -128,6 +128,82 @@ def test_positions_move_with_their_keys(name: str):
 def test_positions_of_any_number_of_threads():
     x = numbers("f4", (300_001,))
     f = txc.jit(lambda x: np.argsort(x), passes=BY_NETWORKS)
+    for threads in (1, 2):
+        np.testing.assert_array_equal(f.options(threads=threads)(x), positions(x, 0))
+
+
+def of_equal_high_bits(shape: tuple[int, ...], different: int) -> np.ndarray:
+    """Floats near 1 and near -1 that their signs or their lowest bits tell apart, so that keys lose these bits."""
+    rng = np.random.default_rng([*shape, different])
+    near_one = 1 + rng.integers(0, different, shape) * 2.0**-52
+    return np.where(rng.random(shape) < 0.5, near_one, -near_one)
+
+
+def hard_for_wide_positions(shape: tuple[int, ...]) -> list[np.ndarray]:
+    """All in a few runs of equal numbers, in runs of two, in long ones that are in order, the ends of all numbers, and
+    what loses nothing."""
+    rng = np.random.default_rng(shape)
+    drawn = rng.standard_normal(shape)
+    neighbours = np.nextafter(drawn.flat[rng.permutation(drawn.size)], 9).reshape(shape)
+    return [
+        of_equal_high_bits(shape, 1000), of_equal_high_bits(shape, 3),
+        np.where(rng.random(shape) < 0.5, drawn, neighbours),
+        rng.standard_normal(5)[rng.integers(0, 5, shape)], np.round(drawn * 3), np.full(shape, np.pi),
+        rng.integers(-(2**63), 2**63 - 1, shape, endpoint=True), rng.integers(0, 2**64 - 1, shape, "u8", endpoint=True),
+        np.where(rng.random(shape) < 0.5, rng.choice([2**63 - 1, -(2**63)], shape), rng.integers(-9, 9, shape)),
+        np.where(rng.random(shape) < 0.5, rng.choice([np.nan, -np.nan, 0.0, -0.0, np.inf, -np.inf], shape), drawn),
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("bits", [256, 512])
+def test_what_wide_keys_lose_is_put_in_order(bits: int):
+    """Rows of one bucket and of several, which threads share, and columns, whose last group is not full."""
+
+    def every(x: Any) -> Any:
+        return [apply("sort_with_positions", x, axis=axis, descending=d) for axis in (0, 1) for d in (False, True)]
+
+    f = txc.jit(every, passes=f"tx-schedule-cpu{{vector_bits={bits}}}", threads=2)
+    for shape in ((1, 1), (1, 2), (3, 1500), (13, 40), (2, 9001), (1, 140_003)):
+        for x in hard_for_wide_positions(shape):
+            got = iter(f(x))
+            for axis in (0, 1):
+                for descending in (False, True):
+                    expected = positions(x, axis, descending)
+                    values, found = next(got)
+                    np.testing.assert_array_equal(found, expected)
+                    equal_bits(values, np.take_along_axis(x, expected, axis))
+
+
+def few_of_equal_high_bits(n: int) -> np.ndarray:
+    """One in a hundred comes twice, the second time before the first one and greater by its lowest bit."""
+    x = np.random.default_rng(n).standard_normal(n)
+    count = n // 100
+    x[:count] = np.nextafter(x[-count:], np.inf)
+    return x
+
+
+def test_wide_positions_of_a_bucket_without_room(monkeypatch: pytest.MonkeyPatch):
+    """Of what goes into a heap nothing is known but where it begins."""
+    monkeypatch.setattr(sort_buckets, "ROOM", 0)
+    f = txc.jit(lambda x: np.argsort(x)[::-1], passes=BY_NETWORKS)
+    for n in (5000, 40_001):
+        for x in (of_equal_high_bits((n,), 1000), few_of_equal_high_bits(n), numbers("f8", (n,))):
+            np.testing.assert_array_equal(f(x), positions(x, 0)[::-1])
+
+
+def test_equal_numbers_where_a_bucket_ends(monkeypatch: pytest.MonkeyPatch):
+    """Small buckets, most of which have no two that are equal."""
+    monkeypatch.setattr(sort_buckets, "bucket_elements", lambda *_: 64)
+    f = txc.jit(lambda x: np.argsort(x) + 1, passes=BY_NETWORKS)
+    x = few_of_equal_high_bits(140_003)
+    np.testing.assert_array_equal(f(x), positions(x, 0) + 1)
+
+
+@pytest.mark.parametrize("name", ["i8", "f8"])
+def test_wide_positions_by_digits(name: str):
+    """Where vectors cannot be compressed, in pieces by any number of threads."""
+    f = txc.jit(lambda x: np.argsort(x), passes="tx-schedule-cpu{vector_bits=256}")
+    x = numbers(name, (100_003,))
     for threads in (1, 2):
         np.testing.assert_array_equal(f.options(threads=threads)(x), positions(x, 0))
 
@@ -248,6 +324,8 @@ def test_what_is_decided_is_a_remark():
         f = txc.jit(lambda x: np.sort(x), passes=f"tx-schedule-cpu{{vector_bits={bits}}}")
         said = {n: str(f.explain(np.zeros(9, n))) for n in ("f4", "i1")}
         assert f"sort of f32: {way}" in said["f4"] and "sort of i8: by digits" in said["i1"]
+    f = txc.jit(lambda x: np.argsort(x), passes=BY_NETWORKS)
+    assert "argsort of f64: in buckets" in str(f.explain(np.zeros(9)))
 
 
 def test_digits_that_are_the_same_everywhere_and_rows_already_in_order():
@@ -272,6 +350,14 @@ def test_every_stage_finds_the_same_in_buckets(name: str):
     x = numbers(name, (2, 5000))
     with Trace("f") as trace:
         graph = trace.finish(np.sort(trace.array_input("x", x)))
+    report = bisect(graph, {"x": x}, Options.of(passes=BY_NETWORKS))
+    assert report.culprit is None, str(report)
+
+
+def test_every_stage_finds_the_same_wide_positions():
+    x = of_equal_high_bits((5000,), 1000)
+    with Trace("f") as trace:
+        graph = trace.finish(np.argsort(trace.array_input("x", x)))
     report = bisect(graph, {"x": x}, Options.of(passes=BY_NETWORKS))
     assert report.culprit is None, str(report)
 
