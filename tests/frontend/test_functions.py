@@ -157,3 +157,14 @@ def test_asarray_and_its_kin_of_arrays_and_lists():
 def test_a_name_that_means_two_types_is_an_error(make):
     with pytest.raises(txc.TxcError, match="'u8' is of 8 bits in txc's names and of 8 bytes in NumPy's"):
         txc.jit(make)(X)
+
+
+@pytest.mark.parametrize("rows", [2, 3])
+def test_sizes_that_are_equal_by_a_guard_broadcast_whatever_the_ranks(rows):
+    """No symbol can be solved for ``n // 2``: the operands' dims keep their names."""
+    f = txc.jit(lambda x, w: x[:, : x.shape[1] // 2 - 1] * w)
+    x, w = np.arange(rows * 10.0).reshape(rows, 10), np.arange(1.0, 5.0)
+    np.testing.assert_array_equal(f(x, w), x[:, :4] * w)
+    np.testing.assert_array_equal(f(x, x[:, :4]), x[:, :4] * x[:, :4])
+    with pytest.raises(txc.TxcError, match="sizes"):
+        f(x, w[:3])
