@@ -122,6 +122,48 @@ def test_numpys_functions(norm: Any):
         assert np.allclose(got, expected, atol=1e-12)
 
 
+@pytest.fixture(scope="module")
+def of_real() -> dict[int, Any]:
+    return {0: txc.jit(lambda x: np.fft.rfft(x, axis=0)), 1: txc.jit(lambda x: np.fft.rfft(x))}
+
+
+@pytest.mark.parametrize("n", [1, 2, 3, 4, 5, 6, 8, 9, 22, 64, 97, 100, 262, 1000, 1009, 1024])
+@pytest.mark.parametrize("axis", [0, 1])
+@pytest.mark.parametrize("dtype", ["f4", "f8"])
+def test_real_elements(of_real: dict[int, Any], n: int, axis: int, dtype: str):
+    """Even and odd sizes through one function, as exact as the transform of complex elements."""
+    x = RNG.standard_normal((3, n) if axis else (n, 3)).astype(dtype)
+    exact = direct(x.astype(np.complex128), axis)
+    exact = exact[(slice(None),) * axis + (slice(n // 2 + 1),)]
+    got = of_real[axis](x)
+    assert got.dtype == (np.complex64 if dtype == "f4" else np.complex128) and got.shape == exact.shape
+    assert error(got, exact) <= (5e-7 if dtype == "f4" else 1e-15)
+    assert n % 2 or not np.any(np.take(got, [0, -1], axis).imag)
+
+
+def test_an_even_number_of_real_elements_takes_a_transform_of_half_as_many(of_real: dict[int, Any]):
+    even, odd = (of_real[1].lower(np.zeros((3, n))).as_text("tensor") for n in (8, 9))
+    assert [line.split("->")[1].count("x.1 + 1) // 2") for line in even.split("\n") if "tx.dft" in line] == [1]
+    assert [line.split("->")[1].count("//") for line in odd.split("\n") if "tx.dft" in line] == [0]
+
+
+@pytest.mark.parametrize("layout", ["row", "col"])
+@pytest.mark.parametrize("axis", [0, 1, 2])
+def test_real_elements_of_each_layout(axis: int, layout: str):
+    x = RNG.standard_normal((4, 6, 8))
+    tensor: Any = txc.asarray(x, layout=layout)
+    got: Any = np.fft.rfft(tensor, axis=axis)
+    assert got.layout == layout and np.allclose(np.asarray(got), np.fft.rfft(x, axis=axis), atol=1e-12)
+
+
+@pytest.mark.parametrize("position", [0, 3])
+def test_what_is_not_finite_leaves_the_ends_real(position: int):
+    x = np.ones(6)
+    x[position] = np.inf
+    got = txc.jit(lambda x: np.fft.rfft(x))(x)
+    np.testing.assert_array_equal([got[0], got[-1]], [np.inf, -np.inf if position % 2 else np.inf])
+
+
 def test_shifts_and_frequencies():
     def every(x: Any) -> Any:
         n = x.shape[1]
