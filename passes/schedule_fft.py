@@ -24,6 +24,7 @@ from ..dialects.dims import Dim, dim, maximum, minimum, packed_strides
 from ..dialects.index_map import product
 from ..dialects.types import DType
 from .fft_convolution import END, Convolution, Write
+from .fft_lengths import rough
 from .fft_passes import ENDS, I64, ROWS_FROM, SECONDS, angle, fits, next_radix
 from .loop_code import Code
 from .loop_writer import LoopWriter, buffer_info
@@ -34,6 +35,9 @@ __all__ = ["schedule_fft"]
 #: The bits of vectors of transforms side by side, which are read and written with lanes exchanged, and for which
 #: lengths are chosen.  Passes over rows go through scratch memory in vectors of as many bits as there are.
 HALF_LINE = 256
+#: From so many elements on, first passes over rows are whole vectors.  Shorter rows run side by side, where they fill
+#: vectors and have no primes but those of radices, for which rows and columns go in different ways.
+FILLED = 128
 #: Vectors of neighbouring transforms that are read and written together: so many cache lines in a row.
 TOGETHER = 4
 
@@ -55,8 +59,7 @@ class _Fft(Convolution):
         self.width, self.wide = lanes.at_most(HALF_LINE).width(self.part.bits), lanes.width(self.part.bits)
         self.fetches = lanes.crossing
         inner = product(self.after)
-        several = product(self.before).const != 1
-        short = self.n.const is not None and self.n.const < ROWS_FROM and several
+        short = self._rows_are_short(product(self.before).const)
         self.along_rows = inner.const == 1 and not short
         #: Transforms that run side by side.
         self.v = 1 if self.along_rows else self.width
@@ -70,6 +73,13 @@ class _Fft(Convolution):
         self.unit = END * max(END, self.width) if self.v == 1 else 4
         #: Which of the vectors of transforms that are in scratch memory together the code being written is about.
         self.member = dim(0)
+
+    def _rows_are_short(self, rows: int | None) -> bool:
+        """Whether so many rows (None: it is not known) run side by side where they are contiguous."""
+        n = self.n.const
+        if n is None or rows == 1:
+            return False
+        return n < ROWS_FROM or (n < FILLED and rough(n) == 1 and (rows or 0) >= self.width)
 
     # What is known before the loop over transforms
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import numpy as np
@@ -120,6 +121,21 @@ def test_numpys_functions(norm: Any):
     for got, expected in zip(txc.jit(every)(x, z), every(x, z), strict=True):
         assert got.dtype == expected.dtype and got.shape == expected.shape
         assert np.allclose(got, expected, atol=1e-12)
+
+
+@pytest.mark.parametrize("n", [32, 60, 64, 100, 120, 127, 128])
+@pytest.mark.parametrize("rows", [3, 65])
+def test_short_rows_of_known_sizes_have_the_bits_of_any(forward: dict[int, Any], n: int, rows: int):
+    x = numbers((rows, n), np.complex64)
+    of_known = txc.jit(lambda x: np.fft.fft(x[:rows, :n]))
+    np.testing.assert_array_equal(of_known(x).view(np.uint32), forward[1](x).view(np.uint32))
+
+
+@pytest.mark.parametrize(("rows", "n", "beside"), [(65, 64, True), (3, 64, False), (65, 127, False), (65, 128, False)])
+def test_short_rows_run_side_by_side(rows: int, n: int, beside: bool):
+    """Where they fill vectors, and their primes are those of radices."""
+    loops = txc.jit(lambda x: np.fft.fft(x[:rows, :n])).lower(numbers((rows, n), np.complex64)).as_text("loops")
+    assert bool(re.search(rf"f32\[\d+, 2, {n}, 2, \d+\]", loops)) == beside
 
 
 @pytest.fixture(scope="module")
