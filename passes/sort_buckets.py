@@ -25,7 +25,7 @@ from .loop_code import Code
 from .schedule_map import Lanes
 from .sort_grid import Grid, exponent, power_of_two
 from .sort_heap import sort_heap
-from .sort_lanes import LaneSort
+from .sort_lanes import ROWS, LaneSort
 from .sort_network import SortByNetwork
 from .sort_scale import Scale
 from .sort_scaled_rows import ScaledRows
@@ -135,7 +135,7 @@ class SortInBuckets:
 
     def _room(self, code: Code) -> _Room:
         sample = (self.sort.n // self.most + 1) * (2 * SAMPLED * 2)
-        least = self.width * self.sort.network.rows_step
+        least = self.width * self._step
         filled = maximum(least, minimum(self.bucket * ROOM, self.sort.n * 2))
         capacity = maximum(filled, sample)
         if capacity.const is not None:
@@ -339,10 +339,14 @@ class SortInBuckets:
 
         (leave if memory.many.const != 0 else put)(code)
 
+    @property
+    def _step(self) -> int:
+        """What divides the number of a grid's rows."""
+        return max(self.sort.network.rows_step, ROWS)
+
     def _sort_grid(self, code: Code, count: Dim, room: _Room) -> None:
         """The first elements of a grid, in order behind it."""
-        network, width = self.sort.network, self.width
-        step = network.rows_step
+        network, width, step = self.sort.network, self.width, self._step
         rows = code.bound(maximum(1, (count + (width * step - 1)) // (width * step)) * step)
         bits = exponent(code, room.cells, rows)
         grid = Grid(room.buffer, rows, bits)

@@ -20,15 +20,19 @@ from ..dialects.types import DTYPES
 from .loop_code import Code
 from .sort_grid import Grid, GridSort, cleaning, power_of_two
 
-__all__ = ["LaneSort"]
+__all__ = ["ROWS", "LaneSort"]
 
 I64 = DTYPES["i64"]
 #: Steps of rows that follow the exchanges of columns in the same registers: they hold twice ``2**STEPS`` rows.
 STEPS = 3
+#: What divides the number of a grid's rows.
+ROWS = 2 << STEPS
 
 
 class LaneSort:
     """Writes what follows a `GridSort`, for grids of ``2**row_bits`` rows, or of three quarters as many.
+
+    Whoever has few registers makes their rows a multiple of `ROWS`.
 
     `rows` are those that have elements.
     """

@@ -15,6 +15,7 @@ from txc.compiler.frontend.trace import Trace
 from txc.compiler.interpret.bisect import bisect
 from txc.compiler.options import Options
 from txc.passes import sort_buckets, sort_positions
+from txc.passes.costs import Machine
 from txc.passes.sort_digits import LONG
 
 DTYPES = ["?", "i1", "u1", "i2", "u4", "i8", "u8", "f2", "bf16", "f4", "f8", "c8", "c16"]
@@ -430,3 +431,17 @@ def test_vectors_of_any_length_sort_blocks_on_two_threads(bits, dtype):
     program = txc.jit(lambda x: np.sort(x), threads=2, passes=f"tx-schedule-cpu{{vector_bits={bits}}}")
     for _ in range(3):
         equal_bits(np.asarray(program(x)), np.sort(x, kind="stable"))
+
+
+@pytest.mark.parametrize("name", ["f4", "f8"])
+def test_grids_of_few_rows_where_registers_are_few(monkeypatch: pytest.MonkeyPatch, name: str):
+    """Vectors of a line on a machine with 16 registers: networks of eight rows, lanes that need sixteen."""
+    usual = Machine.of_cpu
+    monkeypatch.setattr(Machine, "of_cpu", staticmethod(lambda bits, _: usual(bits, 16)))
+    f = txc.jit(lambda x: (np.sort(x), np.argsort(x), x + 16), passes="tx-schedule-cpu{vector_bits=512}")
+    for n in (5, 40, 64, 65, 129, 257, 3000):
+        x = numbers(name, (n,))
+        expected = positions(x, 0)
+        values, found, _ = f(x)
+        np.testing.assert_array_equal(found, expected)
+        equal_bits(values, x[expected])
