@@ -61,6 +61,8 @@ class IndexWriter(Writer):
         self.lanes: tuple[Lane, ...] = ()
         self.frames: list[dict[tuple[str, int], str]] = [{}]
         self.pointer_depth: dict[str, int] = {}
+        #: Pointers by offsets that are no expressions, which are computed where they are used: so is what is beside them.
+        self.computed_pointers: set[str] = set()
 
     # Scopes and symbols
 
@@ -340,6 +342,8 @@ class IndexWriter(Writer):
 
     def pointer(self, base: str, element: str, offset: Dim) -> str:
         """``&base[offset]``: each part of the offset added where its last symbol is defined."""
+        if base in self.computed_pointers:
+            return self.ins(f"getelementptr {element}, ptr {base}, i64 {self.index(offset)}")
         depth = self.pointer_depth.get(base, 0)
         parts: dict[int, dict[Any, int]] = {}
         const = 0

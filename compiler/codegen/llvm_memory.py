@@ -143,6 +143,7 @@ class MemoryWriter(RowWriter):
                     slots.append(Slot(base, None, at, masks[i], width, element))
                     continue
                 pointer = self.ins(f"getelementptr {storage}, ptr {base}, i64 {at}")
+                self.computed_pointers.add(pointer)
                 slots.append(Slot(pointer, None, None, masks[i], width, element))
                 continue
             where = self.shifted(offset, along, tuple(c for lane, c in zip(lanes, copy) if lane in along))

@@ -324,3 +324,17 @@ def test_errors(f: Callable[..., Any], text: str):
     with pytest.raises(TxcError) as caught:
         txc.jit(f)(X.copy(), I)
     assert text in str(caught.value)
+
+
+@pytest.mark.parametrize("n", [1, 3, 5])
+def test_parts_of_complex_elements_by_positions_in_code_without_vectors(n: int):
+    """The imaginary part lies behind a place that is computed there, so it is not known before the loop."""
+
+    def program(x, i, w):
+        y = x[i[:n]]
+        known = np.isnan(y.real) | (y.real == 0)
+        return np.all(np.where(known, w, y.real) == np.where(known, w, 5e22)), np.any(y.imag > w), np.sum(y)
+
+    x, i, w = np.array([1 + 2j, 0j, 5e22 + 3j]), np.arange(n) % 3, np.array(2.0)
+    for got, expected in zip(txc.jit(program)(x, i, w), program(x, i, w), strict=True):
+        np.testing.assert_array_equal(got, expected)
