@@ -61,7 +61,7 @@ class IndexWriter(Writer):
         self.lanes: tuple[Lane, ...] = ()
         self.frames: list[dict[tuple[str, int], str]] = [{}]
         self.pointer_depth: dict[str, int] = {}
-        #: Pointers by offsets that are no expressions: they are computed where they are used, and so is what is beside them.
+        #: Pointers by offsets that are no expressions: computed where they are used, as is what is beside them.
         self.computed_pointers: set[str] = set()
 
     # Scopes and symbols
