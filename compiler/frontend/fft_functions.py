@@ -38,6 +38,11 @@ def _scaled(z: Tensor, n: Any, norm: Any, inverse: bool) -> Tensor:
     return apply("complex", z.real / divisor, z.imag / divisor)
 
 
+def _along(at: int, part: slice) -> tuple[slice, ...]:
+    """The index of a part of one dim."""
+    return (*[slice(None)] * at, part)
+
+
 def _resized(x: Tensor, n: Any, axis: int) -> Tensor:
     """`x` cut or filled up with zeros to `n` elements along an axis."""
     size = x.shape[axis]
@@ -46,7 +51,7 @@ def _resized(x: Tensor, n: Any, axis: int) -> Tensor:
     if n < 1:
         raise OpError(f"the number of points of a transform is at least 1, not {n}", code="TX0280")
     if n < size:
-        return x[(*[slice(None)] * axis, slice(None, n))]
+        return x[_along(axis, slice(None, n))]
     pairs = tuple((0, n - size if i == axis else 0) for i in range(x.ndim))
     return apply("pad", x, pairs=pairs)
 
@@ -95,10 +100,6 @@ def rfft(a: Any, n: Any = None, axis: Any = -1, norm: Any = None, out: Any = Non
     return _into(out, whole[_along(at, slice(None, whole.shape[at] // 2 + 1))])
 
 
-def _along(at: int, part: slice) -> tuple[slice, ...]:
-    return (*[slice(None)] * at, part)
-
-
 def _of_pairs(x: Tensor, at: int) -> Tensor:
     """The first half of the transform of an even number n of real elements, by one of half as many complex ones.
 
@@ -140,11 +141,10 @@ def irfft(a: Any, n: Any = None, axis: Any = -1, norm: Any = None, out: Any = No
     n = 2 * (x.shape[at] - 1) if n is None else n
     if isinstance(n, int) and n < 1:
         raise OpError(f"the number of points of a transform is at least 1, not {n}", code="TX0280")
-    before = [slice(None)] * at
     x = cast(x, x.element.as_complex)
     half = _resized(x, n // 2 + 1, at)
-    mirrored = apply("conjugate", half[(*before, slice(1, (n + 1) // 2))])
-    mirrored = mirrored[(*before, slice(None, None, -1))]
+    mirrored = apply("conjugate", half[_along(at, slice(1, (n + 1) // 2))])
+    mirrored = mirrored[_along(at, slice(None, None, -1))]
     whole = apply("concatenate", half, mirrored, axis=at)
     return _into(out, _one(whole, None, at, norm, True).real)
 
