@@ -27,6 +27,7 @@ from ..passes.bufferize import BufferizePass
 from ..passes.canonicalize import CanonicalizePass
 from ..passes.costs import Machine
 from ..passes.eval_insertion import EvalInsertionPass
+from ..passes.fold_order import FoldOrderPass
 from ..passes.fusion import FusionPass
 from ..passes.layout_swap import LayoutSwapPass
 from ..passes.schedule_cpu import ScheduleCpuPass
@@ -59,7 +60,7 @@ __all__ = [
 PASSES: dict[str, type[ModulePass]] = {
     p.name: p
     for p in (
-        CanonicalizePass, LayoutSwapPass, EvalInsertionPass, FusionPass, BufferizePass,
+        FoldOrderPass, CanonicalizePass, LayoutSwapPass, EvalInsertionPass, FusionPass, BufferizePass,
         ScheduleCpuPass, ScheduleGpuPass,
     )
 }  # fmt: skip
@@ -122,6 +123,7 @@ def run_stages(
         run.module = run.watched("tensor", "lower", lambda: with_strides(lower(program, target.has_fma), strides))
         machine.mark(run.module)
         verify_distinct(run.module)
+        run.passes("tensor", FoldOrderPass)
     run.passes("canonical", CanonicalizePass)
     run.passes("layout", LayoutSwapPass)
     run.passes("evals", EvalInsertionPass)

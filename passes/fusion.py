@@ -20,7 +20,7 @@ from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.passes import ModulePass
 
 from ..dialects import kernel, tx
-from ..dialects.attributes import tensor_of
+from ..dialects.attributes import from_attr, tensor_of
 from ..dialects.body_builder import BodyBuilder
 from ..dialects.dims import Dim, iterators, sym
 from ..dialects.index_map import IndexMap, identity_map, product, unravel
@@ -321,7 +321,8 @@ def contraction_nest(scope: _Scope, op: tx.ContractOp, epilogue: SSAValue | None
     right_free = [i for i in range(right.rank) if i not in [p[1] for p in (*batch, *pairs)]]
     contracted = [left.dims[i] for i, _ in pairs]
     kept = [*[left.dims[i] for i, _ in batch], *[left.dims[i] for i in left_free], *[right.dims[i] for i in right_free]]
-    results, free = _results(op, kept, epilogue)
+    columns = _columns_first(op if epilogue is None else epilogue.owner, len(batch), len(left_free), len(kept))
+    results, free = _results(op, kept, epilogue) if columns is None else _in_order(kept, columns)
     nest = scope.nest((*results, product(contracted)), op)
     ks = unravel(sym(f"d{len(kept)}"), contracted)
     both, lefts, rights = free[: len(batch)], free[len(batch) : len(batch) + len(left_free)], free[-len(right_free) :]
@@ -334,13 +335,34 @@ def contraction_nest(scope: _Scope, op: tx.ContractOp, epilogue: SSAValue | None
     state = left.dtype.computes_in if left.dtype.is_float else element
     b = nest.builder
     a, c = b.cast(a, state), b.cast(c, state)
+    if columns is not None:
+        a, c = c, a
     elements = (a, c) if order.product else (_times(b, a, c),)
     zero: float | int = 0.0 if state.is_float else 0
     if state.kind == "bool":
         zero = False
     return _fold(
-        nest, op, [(zero, state)], elements, order, _added, lambda b, s: (b.cast(s[0], element),), epilogue, free
-    )
+        nest, op, [(zero, state)], elements, order, _added, lambda b, s: (b.cast(s[0], element),), epilogue, free,
+        None if columns is None else nest.index(free),
+    )  # fmt: skip
+
+
+def _columns_first(stored: Operation | Block, batch: int, left: int, rank: int) -> tuple[int, ...] | None:
+    """The order in which a product is stored, where that is with rows, of the left operand's dims, as the fastest.
+
+    Then the factors change places: of the transposed operands the product is the transpose, element by element.
+    """
+    if not isinstance(stored, Operation) or "layout" not in stored.attributes or left in (0, rank - batch):
+        return None
+    order: tuple[int, ...] = from_attr(stored.attributes["layout"])
+    groups = [0 if i < batch else 2 if i < batch + left else 1 for i in order]
+    return order if groups == sorted(groups) else None
+
+
+def _in_order(kept: Sequence[Dim], order: Sequence[int]) -> tuple[tuple[Dim, ...], tuple[Dim, ...]]:
+    """As `_results`: results in an order of their dims."""
+    places = dict(zip(order, iterators(len(order))))
+    return tuple(kept[i] for i in order), tuple(places[i] for i in range(len(order)))
 
 
 def _times(b: BodyBuilder, x: Value, y: Value) -> Value:

@@ -16,19 +16,16 @@ from dataclasses import dataclass
 from xdsl.context import Context
 from xdsl.dialects import func
 from xdsl.dialects.builtin import ArrayAttr, ModuleOp
-from xdsl.ir import Block, BlockArgument, SSAValue
+from xdsl.ir import Block, SSAValue
 from xdsl.passes import ModulePass
 
 from ..dialects import tx
-from ..dialects.attributes import DimsAttr, integer_attr, tensor_of, to_attr
-from ..dialects.dims import Dim, Sym
-from ..dialects.index_map import IndexMap
+from ..dialects.attributes import integer_attr, tensor_of, to_attr
 from .costs import Costs, assumed_size
 from .remarks import remark
+from .stored_orders import Order, argument_orders, is_read_in_full, order_of_product, order_through, row_major
 
 __all__ = ["LayoutSwapPass"]
-
-Order = tuple[int, ...]
 
 
 @dataclass(frozen=True)
@@ -47,43 +44,7 @@ class LayoutSwapPass(ModulePass):
             return
         costs = Costs.of(op)
         for function in [f for f in op.body.block.ops if isinstance(f, func.FuncOp)]:
-            _Walk(costs, self.keep_results, _argument_orders(function)).block(function.body.block)
-
-
-def row_major(rank: int) -> Order:
-    return tuple(range(rank))
-
-
-def _argument_orders(function: func.FuncOp) -> dict[SSAValue, Order]:
-    """The orders of inputs that are packed in some other order than row-major."""
-    found: dict[SSAValue, Order] = {}
-    given = function.attributes.get("tx.strides")
-    if not isinstance(given, ArrayAttr):
-        return found
-    for argument, strides in zip(function.body.block.args, given.data):
-        if isinstance(strides, DimsAttr):
-            order = _packed_order(tensor_of(argument.type).dims, strides.data)
-            if order is not None:
-                found[argument] = order
-    return found
-
-
-def _packed_order(dims: tuple[Dim, ...], strides: tuple[Dim, ...]) -> Order | None:
-    """The order in which memory without gaps holds the dims, where the strides are such."""
-    rest, order = set(range(len(dims))), []
-    running: Dim | None = None
-    while rest:
-        fits = [
-            i
-            for i in sorted(rest, reverse=True)
-            if (strides[i].const == 1 if running is None else strides[i] is running)
-        ]
-        if not fits:
-            return None
-        order.append(fits[0])
-        running = dims[fits[0]] if running is None else running * dims[fits[0]]
-        rest.remove(fits[0])
-    return tuple(reversed(order))
+            _Walk(costs, self.keep_results, argument_orders(function)).block(function.body.block)
 
 
 class _Walk:
@@ -101,6 +62,8 @@ class _Walk:
                 self._map(op)
             elif isinstance(op, tx.ScanOp):
                 self._scan(op)
+            elif isinstance(op, tx.ContractOp):
+                self._contract(op)
             elif isinstance(op, tx.EvalOp):
                 self.orders[op.results[0]] = self._order(op.operands[0])
 
@@ -109,27 +72,32 @@ class _Walk:
 
     def _view(self, op: tx.ViewOp) -> None:
         """A view whose dims are dims of its operand carries the operand's order over; any other is row-major."""
-        walkers = _walkers(op.map)
-        if walkers is not None:
-            order = (walkers[i] for i in self._order(op.operands[0]))
-            self.orders[op.results[0]] = tuple(i for i in order if i is not None)
+        order = order_through(op, self._order(op.operands[0]))
+        if order is not None:
+            self.orders[op.results[0]] = order
 
     def _scan(self, op: tx.ScanOp) -> None:
         """Partial results lie as the elements that they are made of."""
         tensor = tensor_of(op.operand.type)
         self._choose(op, {self._order(op.operand): assumed_size(tensor) * tensor.dtype.bytes})
 
+    def _contract(self, op: tx.ContractOp) -> None:
+        order = order_of_product(op, [self._order(v) for v in op.operands])
+        if order is not None:
+            tensor = tensor_of(op.results[0].type)
+            self._choose(op, {order: assumed_size(tensor) * tensor.dtype.bytes})
+
     def _map(self, op: tx.MapOp) -> None:
         votes: dict[Order, float] = {}
         for operand in op.operands:
-            if _is_read_in_full(operand):
+            if is_read_in_full(operand):
                 order = self._order(operand)
                 tensor = tensor_of(operand.type)
                 votes[order] = votes.get(order, 0.0) + assumed_size(tensor) * tensor.dtype.bytes
         if votes:
             self._choose(op, votes)
 
-    def _choose(self, op: tx.MapOp | tx.ScanOp, votes: dict[Order, float]) -> None:
+    def _choose(self, op: tx.MapOp | tx.ScanOp | tx.ContractOp, votes: dict[Order, float]) -> None:
         """Give a result the order with most bytes of operands."""
         result = op.results[0]
         plain = row_major(tensor_of(result.type).rank)
@@ -142,7 +110,7 @@ class _Walk:
         if stored and set(votes) != {plain}:
             self._remark(op, best, votes)
 
-    def _remark(self, op: tx.MapOp | tx.ScanOp, best: Order, votes: dict[Order, float]) -> None:
+    def _remark(self, op: tx.MapOp | tx.ScanOp | tx.ContractOp, best: Order, votes: dict[Order, float]) -> None:
         """What each order would read against the grain, a line for every element."""
         line = self.costs.machine.line / tensor_of(op.results[0].type).dtype.bytes
         orders = sorted({*votes, best, row_major(len(best))})
@@ -152,36 +120,6 @@ class _Walk:
             for order, bytes_ in against.items()
         }
         remark("layout", op.name, f"stored in order {list(best)}", "most bytes of its operands lie so", choices, op)
-
-
-def _walkers(index: IndexMap) -> tuple[int | None, ...] | None:
-    """The iterator that walks each dim of a view's operand; None unless each iterator walks one dim, and alone.
-
-    So of permutations, slices, strides, reversals, rolls, pads, and of what takes one index of a dim.
-    """
-    numbers = {Sym(f"d{i}"): i for i in range(index.rank)}
-    found: list[int | None] = []
-    for e in index.exprs:
-        here = [numbers[s] for s in e.symbols() if s in numbers]
-        if len(here) > 1:
-            return None
-        found.append(here[0] if here else None)
-    return tuple(found) if sorted(i for i in found if i is not None) == list(range(index.rank)) else None
-
-
-def _is_read_in_full(value: SSAValue) -> bool:
-    """Whether a map reads as many elements of memory as it has points: not a broadcast value, not a constant."""
-    while True:
-        owner = value.owner
-        if isinstance(value, BlockArgument) or not isinstance(owner, tx.TxOp):
-            return tensor_of(value.type).rank > 1
-        if isinstance(owner, tx.ViewOp):
-            index = owner.map
-            if not index.is_permutation:
-                return len(index.used()) == index.rank and index.rank > 1
-            value = owner.operands[0]
-            continue
-        return not isinstance(owner, (tx.ConstantOp, tx.DimOp, tx.IotaOp)) and tensor_of(value.type).rank > 1
 
 
 def _is_stored(value: SSAValue, keep_results: bool) -> bool:

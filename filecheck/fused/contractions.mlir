@@ -36,3 +36,24 @@ func.func @no_row(%a: tensor<?x?xf32, #tx.dims<"m, k">>, %b: tensor<?x?xf32, #tx
   %s = tx.sum %h {dims = [1], order = #tx.order<"tree<1024, 64>">} : (tensor<?x?xf32, #tx.dims<"m, n">>) -> tensor<?xf32, #tx.dims<"m">>
   func.return %s : tensor<?xf32, #tx.dims<"m">>
 }
+
+// A product whose columns lie together is that of the transposes: its factors change places, and columns run first.
+
+// CHECK-LABEL: @by_columns
+// CHECK: ^bb0(%[[A:.*]]: f32, %[[B:.*]]: f32):
+// CHECK-NEXT: kernel.yield %[[B]], %[[A]]
+// CHECK: extents = #tx.dims<"n, m, k">
+// CHECK-SAME: in_maps = [#tx.map<"(d0: n, d1: m, d2: k) -> (d1, d2)">, #tx.map<"(d0: n, d1: m, d2: k) -> (d2, d0)">]
+// CHECK-SAME: out_maps = [#tx.map<"(d0: n, d1: m, d2: k) -> (d1, d0)">]
+// CHECK-LABEL: @by_rows
+// CHECK: ^bb0(%[[A:.*]]: f32, %[[B:.*]]: f32):
+// CHECK-NEXT: kernel.yield %[[A]], %[[B]]
+// CHECK: extents = #tx.dims<"m, n, k">
+func.func @by_columns(%a: tensor<?x?xf32, #tx.dims<"m, k">>, %b: tensor<?x?xf32, #tx.dims<"k, n">>) -> tensor<?x?xf32, #tx.dims<"m, n">> {
+  %0 = tx.contract %a, %b {pairs = [[1, 0]], batch = [], order = #tx.order<"chain<512, fma>">, layout = [1, 0]} : (tensor<?x?xf32, #tx.dims<"m, k">>, tensor<?x?xf32, #tx.dims<"k, n">>) -> tensor<?x?xf32, #tx.dims<"m, n">>
+  func.return %0 : tensor<?x?xf32, #tx.dims<"m, n">>
+}
+func.func @by_rows(%a: tensor<?x?xf32, #tx.dims<"m, k">>, %b: tensor<?x?xf32, #tx.dims<"k, n">>) -> tensor<?x?xf32, #tx.dims<"m, n">> {
+  %0 = tx.contract %a, %b {pairs = [[1, 0]], batch = [], order = #tx.order<"chain<512, fma>">, layout = [0, 1]} : (tensor<?x?xf32, #tx.dims<"m, k">>, tensor<?x?xf32, #tx.dims<"k, n">>) -> tensor<?x?xf32, #tx.dims<"m, n">>
+  func.return %0 : tensor<?x?xf32, #tx.dims<"m, n">>
+}

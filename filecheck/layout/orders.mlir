@@ -87,3 +87,22 @@ func.func @read_by_a_product(%x: tensor<6x4xf32>, %y: tensor<4x5xf32>) -> (tenso
   %2 = tx.contract %0, %y {batch = [], order = #tx.order<"chain<512, fma>">, pairs = [[1, 0]]} : (tensor<6x4xf32>, tensor<4x5xf32>) -> tensor<6x5xf32>
   func.return %1, %2 : tensor<6xf32>, tensor<6x5xf32>
 }
+
+// Columns of a product lie together where those of both operands do; not where rows of one do, nor vectors.
+// CHECK-LABEL: @product_of_columns
+// CHECK: tx.contract %a, %b {{.*}}layout = [1 : i64, 0 : i64]
+// CHECK-LABEL: @other_products
+// CHECK-NOT: layout =
+// CHECK: func.return
+// KEEP-LABEL: @product_of_columns
+// KEEP-NOT: layout =
+func.func @product_of_columns(%a: tensor<6x4xf32>, %b: tensor<4x5xf32>) -> tensor<6x5xf32> attributes {tx.strides = [#tx.dims<"1, 6">, #tx.dims<"1, 4">]} {
+  %0 = tx.contract %a, %b {batch = [], order = #tx.order<"chain<512, fma>">, pairs = [[1, 0]]} : (tensor<6x4xf32>, tensor<4x5xf32>) -> tensor<6x5xf32>
+  func.return %0 : tensor<6x5xf32>
+}
+func.func @other_products(%a: tensor<6x4xf32>, %b: tensor<4x5xf32>, %c: tensor<4x5xf32>, %d: tensor<6x4xf32>, %v: tensor<4xf32>) -> (tensor<6x5xf32>, tensor<6x5xf32>, tensor<6xf32>) attributes {tx.strides = [#tx.dims<"1, 6">, #tx.dims<"1, 4">, #tx.dims<"5, 1">, #tx.dims<"4, 1">, #tx.dims<"1">]} {
+  %0 = tx.contract %a, %c {batch = [], order = #tx.order<"chain<512, fma>">, pairs = [[1, 0]]} : (tensor<6x4xf32>, tensor<4x5xf32>) -> tensor<6x5xf32>
+  %1 = tx.contract %d, %b {batch = [], order = #tx.order<"chain<512, fma>">, pairs = [[1, 0]]} : (tensor<6x4xf32>, tensor<4x5xf32>) -> tensor<6x5xf32>
+  %2 = tx.contract %a, %v {batch = [], order = #tx.order<"tree<1024, 1, fma>">, pairs = [[1, 0]]} : (tensor<6x4xf32>, tensor<4xf32>) -> tensor<6xf32>
+  func.return %0, %1, %2 : tensor<6x5xf32>, tensor<6x5xf32>, tensor<6xf32>
+}

@@ -9,6 +9,8 @@ import pytest
 
 import txc
 
+from ..passes.layouts import AS_COUNTED
+
 RNG = np.random.default_rng(7)
 #: Around whole tiles, registers, virtual lanes and blocks of the order.
 SHAPES = ((1, 1), (3, 70), (8, 8), (67, 129), (130, 64), (37, 1100), (1100, 37), (2, 2100))
@@ -37,7 +39,7 @@ def _products(x):
 @pytest.mark.parametrize("dtype", ["f4", "f8", "i4"])
 @pytest.mark.parametrize("program", [_columns, _rows, _with_prologue, _everything, _products])
 def test_layouts_have_the_same_bits(program, dtype):
-    compiled = txc.jit(program)
+    compiled = txc.jit(program, passes=AS_COUNTED)
     for shape in SHAPES:
         x = (RNG.random(shape) * 3 - 1).astype(dtype)
         for right, got in zip(compiled(x), compiled(np.asfortranarray(x))):
@@ -46,7 +48,9 @@ def test_layouts_have_the_same_bits(program, dtype):
 
 def test_stacks_of_matrices_in_fortran_order():
     x = RNG.random((9, 35, 21)).astype("f4")
-    compiled = txc.jit(lambda x: (np.sum(x, axis=2), np.sum(x, axis=1), np.sum(x, axis=0), np.sum(x)))
+    compiled = txc.jit(
+        lambda x: (np.sum(x, axis=2), np.sum(x, axis=1), np.sum(x, axis=0), np.sum(x)), passes=AS_COUNTED
+    )
     for right, got in zip(compiled(x), compiled(np.asfortranarray(x))):
         np.testing.assert_array_equal(got, right, strict=True)
 

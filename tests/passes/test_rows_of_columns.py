@@ -10,6 +10,8 @@ import pytest
 
 import txc
 
+from .layouts import AS_COUNTED
+
 
 def softmax(x: Any) -> Any:
     e = np.exp(x - np.max(x, axis=-1, keepdims=True))
@@ -26,9 +28,11 @@ def of_two(x: Any) -> Any:
 @pytest.mark.parametrize("dtype", ["f4", "f8"])
 def test_the_layout_changes_no_bit(program: Callable[..., Any], shape: tuple[int, int], dtype: str):
     x = np.random.default_rng(5).standard_normal(shape).astype(dtype)
-    assert txc.jit(program)(np.asfortranarray(x)).tobytes() == txc.jit(program)(x).tobytes()
+    f = txc.jit(program, passes=AS_COUNTED)
+    assert f(np.asfortranarray(x)).tobytes() == f(x).tobytes()
 
 
 def test_a_row_has_two_places_outside():
     x = np.random.default_rng(5).standard_normal((5, 70, 40)).astype("f4")
-    assert txc.jit(softmax)(x.transpose(0, 2, 1)).tobytes() == txc.jit(softmax)(x.transpose(0, 2, 1).copy()).tobytes()
+    f = txc.jit(softmax, passes=AS_COUNTED)
+    assert f(x.transpose(0, 2, 1)).tobytes() == f(x.transpose(0, 2, 1).copy()).tobytes()
