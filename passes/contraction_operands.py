@@ -19,6 +19,7 @@ from ..dialects.dims import Dim, Sym, dim, maximum, minimum, packed_strides
 from ..dialects.index_map import product, unravel
 from .contraction import Factors
 from .loop_writer import LoopWriter, accesses, bound, buffer_info, slice_of
+from .packed_rows import PackedRows
 from .register_tiles import register_tile
 from .schedule_map import Lanes
 
@@ -26,6 +27,10 @@ __all__ = ["ContractionOperands"]
 
 #: So many panels are packed side by side, a quarter where there are few: threads have something to share.
 PANELS_PACKED = 16
+#: So many tiles of rows are packed side by side, half as many where there are few.
+TILES_PACKED = 16
+#: Places of K between tiles of packed rows, which are not used: tiles begin at different places of their pages.
+PADDING = 2
 #: What panels of a worker's own take of the second cache; the rest is for rows of the other operand and for sums.
 HELD = 0.75
 #: Lines at the same place of their pages that the first cache holds.
@@ -211,22 +216,49 @@ class ContractionOperands:
                     return extent
         return None
 
-    def _pack_left(self, block: Block, start: Dim, height: Dim, number: Dim) -> SSAValue:
+    def _pack_left(self, block: Block, start: Dim, height: Dim, number: Dim) -> PackedRows:
         """The block `number` of K of the `height` rows from `start`, in the worker's own memory."""
-        tile = (self.depth + 2, self.rows_stored) if self.run is None else (self.rows, self.depth)
+        tile = (self.depth + PADDING, self.rows_stored) if self.run is None else (self.rows, self.depth)
         dims = (dim(self.row_tiles), *map(dim, tile))
-        packed = self.writer.allocate(block, BufferInfo(scalar_dtype(self.state), dims, packed_strides(dims)), "thread")
+        memory = self.writer.allocate(block, BufferInfo(scalar_dtype(self.state), dims, packed_strides(dims)), "thread")
+        packed = PackedRows(memory, across=self.run is None)
         if self.run is None:
             self._pack_across(block, packed, start, height, number)
         else:
             self._pack_runs(block, packed, start, height, number, self.run)
         return packed
 
-    def _left_index(self, tile: Dim, r: Dim, kk: Dim) -> list[Dim]:
-        """Where `_pack_left` puts an element."""
-        return [tile, kk, r] if self.run is None else [tile, r, kk]
+    @property
+    def tiles(self) -> Dim:
+        """Register tiles of all rows."""
+        return (self.m + (self.rows - 1)) // self.rows
 
-    def _pack_runs(self, block: Block, packed: SSAValue, start: Dim, height: Dim, number: Dim, extent: Dim) -> None:
+    def _rows_at_once(self) -> Dim:
+        """Blocks of K of which all rows are packed at a time: as many as half the second cache holds, or one."""
+        return minimum(self._blocks, maximum(1, dim(self.row_tiles) // maximum(1, self.tiles)))
+
+    def _rows_packed(self, block: Block) -> PackedRows:
+        """Memory for some blocks of K of all rows, packed across."""
+        depth = minimum(self.k, self.depth) + PADDING
+        dims = (dim(1) if self._in_one_block else self._rows_at_once(), self.tiles, depth, dim(self.rows_stored))
+        return PackedRows(self._allocate(block, dims), (dim(0),), across=True)
+
+    def _pack_rows(self, block: Block, packed: PackedRows, blocks: tuple[Dim, Dim]) -> PackedRows:
+        """All rows of the blocks of K from a first to a last one, which threads share by groups of tiles."""
+        task, outer = self.writer.fresh(), Block()
+        beside = minimum(TILES_PACKED, maximum(TILES_PACKED // 2, (self.tiles + 3) // 4))
+        groups = bound(self.writer, block, (self.tiles + (beside - 1)) // beside)
+        number = bound(self.writer, outer, blocks[0] + task // groups)
+        first = bound(self.writer, outer, task % groups * beside)
+        start, end = first * self.rows, minimum(self.m, (first + beside) * self.rows)
+        self._pack_across(outer, packed.of(number - blocks[0], first), start, end - start, number)
+        outer.add_op(loop.YieldOp())
+        elements = minimum(self.k, self.depth) * (TILES_PACKED * self.rows)
+        grain = self.writer.costs.grain(elements, self.writer.costs.unit)
+        block.add_op(self.shared(task, (blocks[1] - blocks[0]) * groups, outer, grain=grain))
+        return packed
+
+    def _pack_runs(self, block: Block, packed: PackedRows, start: Dim, height: Dim, number: Dim, extent: Dim) -> None:
         """``packed[t, r, kk] = left[start + t * rows + r, number * depth + kk]``, by runs of `extent` along K."""
         row, run, place = (self.writer.fresh() for _ in range(3))
         first, last = number * self.depth, minimum(self.k, number * self.depth + self.depth)
@@ -235,8 +267,8 @@ class ContractionOperands:
         point = self._point(start + row, dim(0), run * extent + place)
         value = self.writer.factor(self.nest, self.factors.values[0], point, body)
         self.writer.extents = {}
-        at = self._left_index(row // self.rows, row % self.rows, run * extent + place - first)
-        body.add_ops([loop.StoreOp(value, packed, at), loop.YieldOp()])
+        at = packed.place(row // self.rows, row % self.rows, run * extent + place - first)
+        body.add_ops([loop.StoreOp(value, packed.memory, at), loop.YieldOp()])
         low, high = maximum(0, first - run * extent), minimum(extent, last - run * extent)
         runs = Block()
         copies = self.writer.costs.copies(1, 1)
@@ -247,7 +279,7 @@ class ContractionOperands:
         rows.add_ops([loop.ForOp(str(run), below, above, runs), loop.YieldOp()])
         block.add_op(loop.ForOp(str(row), 0, height, rows))
 
-    def _pack_across(self, block: Block, packed: SSAValue, start: Dim, height: Dim, number: Dim) -> None:
+    def _pack_across(self, block: Block, packed: PackedRows, start: Dim, height: Dim, number: Dim) -> None:
         """``packed[t, kk, r] = left[start + t * rows + r, number * depth + kk]``.
 
         A few places of K of all tiles at a time: their lines stay in the first cache however far they are apart.
@@ -276,7 +308,7 @@ class ContractionOperands:
 
     def _tiles_across(
         self,
-        packed: SSAValue,
+        packed: PackedRows,
         start: Dim,
         number: Dim,
         tiles: tuple[Dim, Dim],
@@ -293,12 +325,12 @@ class ContractionOperands:
         along = loop.ForOp(str(kk), *places, Block([across, loop.YieldOp()]), unroll=together)
         return loop.ForOp(str(tile), *tiles, Block([along, loop.YieldOp()]))
 
-    def _element_across(self, packed: SSAValue, start: Dim, number: Dim, tile: Dim, kk: Dim, r: Dim) -> Block:
+    def _element_across(self, packed: PackedRows, start: Dim, number: Dim, tile: Dim, kk: Dim, r: Dim) -> Block:
         """A loop's body that packs one element."""
         body = Block()
         point = self._point(start + tile * self.rows + r, dim(0), number * self.depth + kk)
         value = self.writer.factor(self.nest, self.factors.values[0], point, body)
-        body.add_ops([loop.StoreOp(value, packed, self._left_index(tile, r, kk)), loop.YieldOp()])
+        body.add_ops([loop.StoreOp(value, packed.memory, packed.place(tile, r, kk)), loop.YieldOp()])
         return body
 
 

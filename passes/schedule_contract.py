@@ -2,8 +2,9 @@
 
 Operands are packed as `contraction_operands.py` says.  Threads take tasks, some rows by a group of panels: for each
 block of K, tiles of `rows` by one panel run an FMA chain along K with all their sums in registers
-(`register_tiles.py`).  Which operand stays in the second cache meanwhile depends on the left one.  Read in place, its
-rows go by panels that the worker has packed for itself; packed, a block of its rows stays, and panels go by.
+(`register_tiles.py`).  Which operand stays in the second cache meanwhile depends on the left one.  Read in place, or
+transposed and packed by all threads before, its rows go by panels that the worker has packed for itself; where workers
+pack it, a block of its rows stays, and panels go by.
 
 Few rows, known when the loops run, are multiplied with the right operand where it is: packing would cost more than it
 saves.  Iterators of both factors (stacks of matrices) go to threads, and each worker does the above by itself.
@@ -25,6 +26,7 @@ from ..dialects.index_map import product, unravel
 from .contraction import Factors
 from .contraction_operands import ContractionOperands
 from .loop_writer import LoopWriter, bound, buffer_info, either
+from .packed_rows import PackedRows
 from .schedule_map import Lanes
 
 __all__ = ["Contraction", "part_of", "schedule_contraction"]
@@ -129,7 +131,7 @@ class Contraction(ContractionOperands):
         return made.outs[0]
 
     def _packing(self, block: Block) -> None:
-        if self._contiguous_along_k(0):
+        if self._contiguous_along_k(0) or self._contiguous(0, self.factors.left):
             self._by_columns(block)
         else:
             self._by_rows(block)
@@ -137,25 +139,41 @@ class Contraction(ContractionOperands):
     def _by_columns(self, block: Block) -> None:
         """Tasks of a group of panels by a part of the rows; each packs its panels, a block of K at a time.
 
-        They stay in the second cache of a core while all rows go by them, and no thread waits for what another packs.
+        They stay in the second cache of a core while all rows go by them, and no thread waits for what another packs
+        of the right operand.  A transposed left one is packed for all of them, some blocks of K at a time.
         """
         sums = None if self._in_one_block else self._sums(block, self.m)
         if sums is not None:
             self._clear_if_empty(block, sums, dim(0), self.m)
-        task, body = self.writer.fresh(), Block()
-        tiles = bound(self.writer, block, (self.m + (self.rows - 1)) // self.rows)
-        groups, parts = self._shares(block, tiles)
-        self._tiles_by_panels(body, None, (dim(0), self._blocks), sums, task, (tiles, parts), groups)
-        block.add_op(self.shared(task, groups * parts, body))
+        if self._contiguous_along_k(0):
+            self._columns(block, (dim(0), self._blocks), sums, None)
+        elif self._in_one_block:
+            only = dim(0), dim(1)
+            self._columns(block, only, sums, self._pack_rows(block, self._rows_packed(block), only))
+        else:
+            rows = self._rows_packed(block)
+            self._by_blocks(
+                block, self._rows_at_once(),
+                lambda body, blocks: self._columns(body, blocks, sums, self._pack_rows(body, rows, blocks)),
+            )  # fmt: skip
         if sums is not None:
             self._finish_all(block, sums, dim(0), self.m)
+
+    def _columns(self, block: Block, blocks: tuple[Dim, Dim], sums: SSAValue | None, left: PackedRows | None) -> None:
+        """The tasks, for some blocks of K."""
+        task, body = self.writer.fresh(), Block()
+        tiles = bound(self.writer, block, self.tiles)
+        groups, parts = self._shares(block, tiles)
+        self._tiles_by_panels(body, None, blocks, sums, task, (tiles, parts), groups, left)
+        block.add_op(self.shared(task, groups * parts, body))
 
     def _shares(self, block: Block, tiles: Dim) -> tuple[Dim, Dim]:
         """How many groups of panels by how many parts of the rows the tasks of `_by_columns` are.
 
         No more panels than a worker has memory for, and as many tasks for each thread.  Each part of the rows packs
-        again, so threads share panels, unless some would have fewer of them than that costs.  What is known to be worth
-        no second thread asks for none.
+        again, so threads share panels, unless some would have fewer of them than that costs, or rows are packed, which
+        take longer from another core than panels take to be packed twice.  What is known to be worth no second thread
+        asks for none.
         """
         fewest = (self.panels + (self.panels_held - 1)) // self.panels_held
         piece = self.writer.grain(self.m * self.n * maximum(1, self.k), self.nest).const
@@ -168,7 +186,8 @@ class Contraction(ContractionOperands):
         # What all threads together take, in rows of a panel, with those that wait for the last one.
         by_columns = (self.panels + (across - 1)) // across * across * (self.m + PACKED_ROWS * least)
         by_rows = self.panels * (self.m + PACKED_ROWS * threads)
-        rows = bound(self.writer, block, minimum(1, maximum(0, by_columns - by_rows)))
+        rows = minimum(1, maximum(0, by_columns - by_rows)) if self._contiguous_along_k(0) else dim(1)
+        rows = bound(self.writer, block, rows)
         parts = bound(self.writer, block, maximum(1, minimum(tiles, least + rows * (threads - least))))
         even = bound(self.writer, block, across + rows * (1 - across))
         groups = (fewest + (even - 1)) // even * even
@@ -182,19 +201,24 @@ class Contraction(ContractionOperands):
             self._pack(block, packed, dim(0), dim(1))
             self._multiply(block, packed, dim(0), dim(1), None)
             return
-        blocks, at_once = self._blocks, self._blocks_at_once()
-        packed = self._packed(block, minimum(blocks, at_once))
+        at_once = self._blocks_at_once()
+        packed = self._packed(block, minimum(self._blocks, at_once))
         sums = self._sums(block, self.m)
         self._clear_if_empty(block, sums, dim(0), self.m)
-        group = self.writer.fresh()
-        first, last = group * at_once, minimum(group * at_once + at_once, blocks)
-        body = Block()
-        self._pack(body, packed, first, last)
-        self._multiply(body, packed, first, last, sums)
-        body.add_op(loop.YieldOp())
-        groups = (blocks + (at_once - 1)) // at_once
-        block.add_op(loop.ForOp(str(group), 0, groups, body))
+
+        def some(body: Block, blocks: tuple[Dim, Dim]) -> None:
+            self._pack(body, packed, *blocks)
+            self._multiply(body, packed, *blocks, sums)
+
+        self._by_blocks(block, at_once, some)
         self._finish_all(block, sums, dim(0), self.m)
+
+    def _by_blocks(self, block: Block, at_once: Dim, write: Callable[[Block, tuple[Dim, Dim]], None]) -> None:
+        """What `write` adds for some blocks of K, from a first to a last one, for so many after another."""
+        group, body = self.writer.fresh(), Block()
+        write(body, (group * at_once, minimum(group * at_once + at_once, self._blocks)))
+        body.add_op(loop.YieldOp())
+        block.add_op(loop.ForOp(str(group), 0, (self._blocks + (at_once - 1)) // at_once, body))
 
     def pack(self, block: Block) -> SSAValue:
         """All of the right operand in panels."""
@@ -240,7 +264,7 @@ class Contraction(ContractionOperands):
     def _multiply(self, block: Block, packed: SSAValue, first: Dim, last: Dim, sums: SSAValue | None) -> None:
         """Tasks of a block of rows by a group of panels; each goes through the blocks `first` to `last` of K."""
         task, body = self.writer.fresh(), Block()
-        tiles = bound(self.writer, block, (self.m + (self.rows - 1)) // self.rows)
+        tiles = bound(self.writer, block, self.tiles)
         blocks, groups = self._tasks(block, tiles)
         self._tiles_by_panels(body, packed, (first, last), sums, task, (tiles, blocks), groups)
         block.add_op(self.shared(task, blocks * groups, body))
@@ -254,12 +278,13 @@ class Contraction(ContractionOperands):
         task: Dim,
         tiles: tuple[Dim, Dim],
         groups: Dim,
+        left: PackedRows | None = None,
     ) -> None:
         """A task: a part of the rows (`tiles`: how many, and how many parts of them) by one of the groups of panels."""
         upper, lower = part_of(self.writer, body, tiles[0], task // groups, tiles[1])
         panels = part_of(self.writer, body, self.panels, task % groups, groups)
         rows = bound(self.writer, body, upper * self.rows), minimum(self.m, lower * self.rows)
-        self._rows_by_panels(body, packed, blocks, sums, rows, panels)
+        self._rows_by_panels(body, packed, blocks, sums, rows, panels, left)
         body.add_op(loop.YieldOp())
 
     def _rows_by_panels(
@@ -270,17 +295,23 @@ class Contraction(ContractionOperands):
         sums: SSAValue | None,
         rows: tuple[Dim, Dim],
         panels: tuple[Dim, Dim],
+        ready: PackedRows | None = None,
     ) -> None:
         """Tiles of the rows and panels from a first to a last one, for one after another of the blocks of K.
 
-        Panel by panel of what is `packed`, tile by tile of rows where panels are the worker's own.
+        Panel by panel of what is `packed`, tile by tile of rows where panels are the worker's own.  All rows may be
+        `ready` in memory; else those that are not read in place are packed here.
         """
         number, panel, tile, r, j = (self.writer.fresh() for _ in range(5))
         start, height = rows[0], rows[1] - rows[0]
         column, row = panel * self.panel + j, start + tile * self.rows + r
         tiles = (height + (self.rows - 1)) // self.rows
         deep = Block()
-        left = None if self._contiguous_along_k(0) else self._pack_left(deep, start, height, number)
+        left = None
+        if ready is not None:
+            left = ready.of(number - blocks[0], start // self.rows)
+        elif not self._contiguous_along_k(0):
+            left = self._pack_left(deep, start, height, number)
         places = (number - blocks[0], panel, j)
         loops = [(tile, dim(0), tiles), (panel, *panels)]
         if packed is None:
@@ -325,7 +356,7 @@ class Contraction(ContractionOperands):
     def _chain(
         self,
         block: Block,
-        left: SSAValue | None,
+        left: PackedRows | None,
         packed: SSAValue,
         row: tuple[Dim, Dim, Dim],
         column: tuple[Dim, Dim, Dim],
@@ -339,7 +370,7 @@ class Contraction(ContractionOperands):
             point = self._point(i, dim(0), number * self.depth + kk)
             a = self.writer.factor(self.nest, self.factors.values[0], point, body)
         else:
-            stored = loop.LoadOp(left, self._left_index(tile, r, kk))
+            stored = loop.LoadOp(left.memory, left.place(tile, r, kk))
             body.add_op(stored)
             a = stored.result
         right = loop.LoadOp(packed, [column[0], column[1], kk, column[2]])
