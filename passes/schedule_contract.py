@@ -131,8 +131,11 @@ class Contraction(ContractionOperands):
         return made.outs[0]
 
     def _packing(self, block: Block) -> None:
-        if self._contiguous_along_k(0) or self._contiguous(0, self.factors.left):
+        if self._contiguous_along_k(0):
             self._by_columns(block)
+        elif self._contiguous(0, self.factors.left):
+            # Rows packed for all threads come from farther away, which is worth it for many panels.
+            either(block, self.panels - self.panels_held, self._by_columns, self._by_rows)
         else:
             self._by_rows(block)
 
@@ -215,6 +218,7 @@ class Contraction(ContractionOperands):
 
     def _by_blocks(self, block: Block, at_once: Dim, write: Callable[[Block, tuple[Dim, Dim]], None]) -> None:
         """What `write` adds for some blocks of K, from a first to a last one, for so many after another."""
+        at_once = bound(self.writer, block, at_once)
         group, body = self.writer.fresh(), Block()
         write(body, (group * at_once, minimum(group * at_once + at_once, self._blocks)))
         body.add_op(loop.YieldOp())
