@@ -59,7 +59,7 @@ CHAIN_FMA = Order("chain", 512, 1, "fma")
 
 
 def sum_order(bits: int, innermost: bool) -> Order:
-    """The order of an inexact reduction: wide virtual lanes along the innermost logical dim, one lane elsewhere.
+    """The order of an inexact reduction: wide virtual lanes along the innermost dim, one lane elsewhere.
 
     Along an outer dim neighbouring results are neighbours in memory, so vectors run across results and one chain a
     result is both the fastest order and NumPy's own.
@@ -68,7 +68,7 @@ def sum_order(bits: int, innermost: bool) -> Order:
 
 
 def scan_order(bits: int, innermost: bool) -> Order:
-    """The order of a scan: runs that fit a vector along the innermost logical dim, NumPy's own order elsewhere."""
+    """The order of a scan: runs that fit a vector along the innermost dim, NumPy's own order elsewhere."""
     return Order("prefix", 1024, min(16, max(4, 256 // max(bits, 16)))) if innermost else SERIAL
 
 

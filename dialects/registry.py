@@ -308,7 +308,7 @@ class Reduction(Op):
 
     @classmethod
     def order(cls, operand: TensorType, dims: tuple[int, ...], slides: bool = False) -> Order:
-        """Fixed here, from dtype, extent and axis kind (`slides`: over windows); no pass changes it."""
+        """From dtype, extent and axis kind (`slides`: over windows), with dims as memory has them, slowest first."""
         if cls.exact(operand.dtype):
             return FREE
         return sum_order(operand.dtype.computes_in.part.bits, operand.rank - 1 in dims and not slides)
@@ -367,7 +367,7 @@ class Scan(Op):
 
     @classmethod
     def order(cls, operand: TensorType, along: int) -> Order:
-        """Fixed here, from dtype and axis kind; no pass changes it."""
+        """From dtype and axis kind, with dims as memory has them, slowest first."""
         return scan_order(operand.dtype.computes_in.bits, along == operand.rank - 1)
 
     @classmethod

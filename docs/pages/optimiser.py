@@ -96,11 +96,27 @@ SECTIONS = (
         "canonical", "evals", ("eval",),
     ),
     Section(
+        "In which order folds go",
+        """
+        Along memory: the last dim, by lanes, is the one that memory has as the fastest, and of several dims that are
+        folded together so is the last one. This is settled in the first stage, from the strides of arguments and what
+        views and maps make of them, so it is the same on every machine; a fold of a transpose has the bits of the fold.
+        Off: `tx-order-folds{along-memory=false}`, with which no layout of arguments changes a bit.
+        """,
+        """
+        def f(x: f32[n, m]) -> (f32[n], f32):
+            y = x.shuffle([1, 0])
+            return (y.sum([0]), y.sum())
+        """,
+        "tensor", "tensor", (), r"tx\.", "tx-order-folds{along-memory=false}",
+    ),
+    Section(
         "In which order results lie",
         """
         Orders flow from the operands: a map's result lies as most bytes that it reads do, so that one sweep
-        reads and writes. An input's order comes from its strides; `.tx` arguments are row-major here. Off:
-        `tx-swap-layout{swap=false}`.
+        reads and writes. A product whose left operand has its columns together, and whose right one its, too, is the
+        product of the transposes: its columns lie together, and neither operand is turned. An input's order comes from
+        its strides; `.tx` arguments are row-major here. Off: `tx-swap-layout{swap=false}`.
         """,
         """
         def f(x: f32[n, m], y: f32[n, m]) -> f32[m, n]:
