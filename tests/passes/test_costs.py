@@ -156,9 +156,9 @@ def test_long_bodies_are_worth_a_thread_earlier():
     def text(function: Any) -> str:
         return stage(function, "loops", Machine())
 
-    assert 'step = #tx.dim<"16384">' in text(lambda x: x.reshape(-1) + 1)
+    assert 'step = #tx.dim<"4096">' in text(lambda x: x.reshape(-1) + 1)
     steps = re.findall(r'step = #tx.dim<"(\d+)">, kind', text(lambda x: np.exp(np.exp(x.reshape(-1))) / x.reshape(-1)))
-    assert steps == ["4096"]
+    assert steps == ["1024"]
 
 
 def test_a_module_says_for_which_machine_it_is():
