@@ -239,6 +239,12 @@ def _is_given_out(value: SSAValue) -> bool:
     return value.has_one_use() and all(isinstance(use.operation, func.ReturnOp) for use in value.uses)
 
 
+def store_of_all(op: tx.InsertOp, sweep: _Sweep) -> SSAValue | None:
+    """A store into every element of what no caller has: the elements before do not matter, nor does their memory."""
+    is_own = isinstance(op.base.owner, tx.TxOp) and not op.base.owner.regions
+    return op.value if is_own and op.value.type == op.base.type and op.map.is_identity else None
+
+
 def eval_twice(op: tx.EvalOp, sweep: _Sweep) -> SSAValue | None:
     """What is in memory already needs no eval."""
     return op.operand if isinstance(op.operand.owner, tx.EvalOp | tx.InsertOp | Block) else None
@@ -275,6 +281,7 @@ RULES: tuple[tuple[type[tx.TxOp], Rule], ...] = (
     (tx.MapOp, fold_constants),
     (tx.ConcatenateOp, concatenate_to_inserts),
     (tx.ViewOp, reshape_of_inserts),
+    (tx.InsertOp, store_of_all),
     (tx.EvalOp, eval_twice),
 )
 

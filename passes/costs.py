@@ -243,9 +243,7 @@ class Costs:
     def grain(self, inner: Dim, nanoseconds: float) -> Dim:
         """Iterations of an outer loop that make such a piece when each has `inner` points."""
         chunk = self.chunk(nanoseconds)
-        if inner.const is not None:
-            return dim(max(1, chunk // max(1, inner.const)))
-        return dim(chunk) // maximum(1, inner) + 1
+        return maximum(1, dim(chunk) // maximum(1, inner))
 
     def weight(self, nanoseconds: float) -> int:
         """Units of work of a point: a call of more than `WORK_UNITS` in all is worth a second thread."""

@@ -153,8 +153,13 @@ class CpuSchedule(ScheduleWalk):
         carry_loc(nest, block, before)
 
     def _lanes(self, nest: kernel.GenericOp) -> Lanes:
-        """Vectors as long as the nest is worth; where it waits for the divider its roots are marked."""
+        """Vectors as long as the nest is worth; where it waits for the divider its roots are marked.
+
+        Contractions have the longest, also of a vector: rows that share it fold side by side, in as few registers.
+        """
         costs, most = self.writer.costs, self.lanes.vector_bits
+        if nest.order is not None and nest.order.data.product:
+            return self.lanes
         work = work_at_point(nest, costs)
         if not nest.is_reduction and most == ESTIMATED_BITS:
             work = mark_roots(nest, work, costs)

@@ -18,6 +18,9 @@ from .runs import runs_along
 from .shared_loops import Level, add_loops
 from .work import time_of
 
+#: A piece of parallel work is so many parts, by which alone pieces differ: of a loop of a piece and a half each of two
+#: threads has three quarters.
+PARTS = 4
 #: Bytes of the smallest vector that has stores past the caches.
 LEAST_STREAMED = 16
 
@@ -194,9 +197,11 @@ def schedule_map(
         return [before, *sure, after]
 
     if len(order) == 1 and not serial:
-        start, outer, chunk = writer.fresh(), Block(), -(-writer.chunk(nest) // step) * step
-        outer.add_ops([*along(start, minimum(extent, start + chunk)), loop.YieldOp()])
-        block.add_op(loop.ParallelOp(str(start), 0, extent, outer, step=chunk))
+        start, outer, chunk = writer.fresh(), Block(), writer.chunk(nest)
+        whole = math.lcm(step, writer.costs.side_by_side)
+        part = -(-chunk // (PARTS * whole)) * whole
+        outer.add_ops([*along(start, minimum(extent, start + part)), loop.YieldOp()])
+        block.add_op(loop.ParallelOp(str(start), 0, extent, outer, step=part, grain=-(-chunk // part)))
         return
     if cross is not None:
 
@@ -318,4 +323,5 @@ def _tiled(
     row_of_tiles = Block([loop.ForOp(str(start), 0, along.extent, tile, step=span)])
     outer = [Level(iterators[i], order[i].extent) for i in range(len(order) - 1) if i != cross]
     levels = [*outer, Level(band, across.extent, span)]
-    add_loops(writer, block, levels, row_of_tiles, along.extent * span, time_of(nest, writer.costs), serial)
+    work = along.extent * minimum(across.extent, span)
+    add_loops(writer, block, levels, row_of_tiles, work, time_of(nest, writer.costs), serial)

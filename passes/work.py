@@ -91,9 +91,9 @@ def work_at_point(nest: GenericOp, costs: Costs) -> Work:
     dtypes = [shape_of(v.type)[0] for v, _ in operands]
     distinct = {(v, _movement(m)): (v, m.exprs) for v, m in operands if _is_everywhere(nest, m)}
     reads = [(op.source, op.index.data) for op in nest.body.block.ops if isinstance(op, ReadOp)]
-    moved = sum(_brought(v, exprs, nest, costs.machine.line) for v, exprs in (*distinct.values(), *reads))
     if nest.order is not None and nest.order.data.product:
-        moved = 0  # tiles of a contraction read each element many times while it is at hand
+        reads = []  # tiles of a contraction read each element many times while it is at hand
+    moved = sum(_brought(v, exprs, nest, costs.machine.line) for v, exprs in (*distinct.values(), *reads))
     bits = max((d.part.bits for d in dtypes), default=32)
     return Work(arithmetic, divisions, moved, bits)
 

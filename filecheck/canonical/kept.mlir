@@ -75,3 +75,21 @@ func.func @memories() -> (tensor<4xf32>, tensor<4xf32>) {
   %1 = tx.empty {dtype = #tx.dtype<"f32">, dims = #tx.dims<"4">} : () -> tensor<4xf32>
   func.return %0, %1 : tensor<4xf32>, tensor<4xf32>
 }
+
+// A caller's array is stored into, not replaced; and a store elsewhere, or in another order, is not one of all there is.
+// CHECK-LABEL: @stored_into_an_argument
+// CHECK-NEXT: tx.insert %x, %y
+func.func @stored_into_an_argument(%x: tensor<4xf32>, %y: tensor<4xf32>) -> tensor<4xf32> attributes {tx.aliases = [0 : i64]} {
+  %0 = tx.insert %x, %y {map = #tx.map<"(d0: 4) -> (d0)">} : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+  func.return %0 : tensor<4xf32>
+}
+
+// CHECK-LABEL: @stored_turned_and_in_part
+// CHECK: tx.insert {{.*}} -> (-d0 + 3)
+// CHECK: tx.insert {{.*}} -> (d0)
+func.func @stored_turned_and_in_part(%x: tensor<4xf32>, %y: tensor<3xf32>) -> (tensor<4xf32>, tensor<4xf32>) {
+  %0 = tx.exp %x : (tensor<4xf32>) -> tensor<4xf32>
+  %1 = tx.insert %0, %x {map = #tx.map<"(d0: 4) -> (3 - d0)">} : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+  %2 = tx.insert %0, %y {map = #tx.map<"(d0: 3) -> (d0)">} : (tensor<4xf32>, tensor<3xf32>) -> tensor<4xf32>
+  func.return %1, %2 : tensor<4xf32>, tensor<4xf32>
+}

@@ -86,3 +86,15 @@ func.func @joined_read(%x: tensor<4xf32>, %y: tensor<2xf32>) -> tensor<2x3xf32> 
   %2 = tx.exp %1 : (tensor<2x3xf32>) -> tensor<2x3xf32>
   func.return %2 : tensor<2x3xf32>
 }
+
+// What is stored into all of a tensor of the program's own is that tensor, whatever stood there.
+// CHECK-LABEL: @stored_everywhere
+// CHECK-NEXT: %[[T:.*]] = tx.shuffle %x
+// CHECK-NEXT: func.return %[[T]]
+func.func @stored_everywhere(%x: tensor<?x?xf32, #tx.dims<"n, m">>) -> tensor<?x?xf32, #tx.dims<"m, n">> {
+  %0 = tx.constant {value = 0.0 : f32, dtype = #tx.dtype<"f32">} : () -> tensor<f32>
+  %1 = tx.expand %0 {dims = #tx.dims<"m, n">} : (tensor<f32>) -> tensor<?x?xf32, #tx.dims<"m, n">>
+  %2 = tx.shuffle %x {permutation = [1 : i64, 0 : i64]} : (tensor<?x?xf32, #tx.dims<"n, m">>) -> tensor<?x?xf32, #tx.dims<"m, n">>
+  %3 = tx.insert %1, %2 {map = #tx.map<"(d0: m, d1: n) -> (d0, d1)">} : (tensor<?x?xf32, #tx.dims<"m, n">>, tensor<?x?xf32, #tx.dims<"m, n">>) -> tensor<?x?xf32, #tx.dims<"m, n">>
+  func.return %3 : tensor<?x?xf32, #tx.dims<"m, n">>
+}

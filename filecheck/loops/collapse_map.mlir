@@ -1,14 +1,14 @@
 // RUN: tx-opt %s -p tx-schedule-cpu | filecheck %s
 
-// Both iterators run as one, in chunks for threads; lanes along the chunk.
+// Both iterators run as one, in parts of which four are a chunk for a thread; lanes along the part.
 
 // CHECK: "loop.parallel"() ({
 // CHECK-NEXT: "loop.for"() ({
 // CHECK-NEXT: loop.prefetch %x {index = #tx.dims<"((i0 + 512) // m), ((i0 + 512) % m)">
 // CHECK: loop.load %x {index = #tx.dims<"(i0 // m), (i0 % m)">}
 // CHECK: loop.store
-// CHECK: {iv = "i0", lower = #tx.dim<"i1">, upper = #tx.dim<"min(i1 + 16384, m*n)">, step = #tx.dim<"1">, vector = 8 : i64, unroll = 4 : i64}
-// CHECK: {iv = "i1", lower = #tx.dim<"0">, upper = #tx.dim<"m*n">, step = #tx.dim<"16384">, kind = "cpu_thread"
+// CHECK: {iv = "i0", lower = #tx.dim<"i1">, upper = #tx.dim<"min(i1 + 4096, m*n)">, step = #tx.dim<"1">, vector = 8 : i64, unroll = 4 : i64}
+// CHECK: {iv = "i1", lower = #tx.dim<"0">, upper = #tx.dim<"m*n">, step = #tx.dim<"4096">, kind = "cpu_thread", grain = #tx.dim<"4">
 // CHECK-NOT: loop.for
 // CHECK: return
 func.func @f(%x: !loop.buffer<"f32[n, m] by [m, 1]">, %y: !loop.buffer<"f32[n, m] by [m, 1]">) attributes {tx.symbols = #tx.dims<"n, m">, tx.arena = #tx.dim<"0">,

@@ -4,7 +4,8 @@
 // CHECK: "loop.parallel"
 // CHECK: arith.negf
 // CHECK-NOT: streaming
-// CHECK: upper = #tx.dim<"min({{.*}} + 131072, n)">
+// CHECK: upper = #tx.dim<"min({{.*}} + 32768, n)">
+// CHECK: step = #tx.dim<"32768">, kind = "cpu_thread", grain = #tx.dim<"4">
 
 // A place outside is a branch that is not taken, not a store elsewhere.
 // CHECK: loop.bind

@@ -21,7 +21,7 @@
 // CHECK: {iv = "i1", lower = #tx.dim<"[[START:i[0-9]+]]">, upper = #tx.dim<"min([[START]] + 64, m)">, {{.*}} vector = 8 : i64, unroll = 1 : i64}
 // CHECK: {iv = "i0", lower = #tx.dim<"[[BAND:i[0-9]+]]">, upper = #tx.dim<"min([[BAND]] + 64, n)">, {{.*}} unroll = 8 : i64}
 // CHECK: {iv = "[[START]]", {{.*}} upper = #tx.dim<"m">, step = #tx.dim<"64">
-// CHECK: {iv = "[[BAND]]", {{.*}} upper = #tx.dim<"n">, step = #tx.dim<"64">, kind = "cpu_thread"
+// CHECK: {iv = "[[BAND]]", {{.*}} upper = #tx.dim<"n">, step = #tx.dim<"64">, kind = "cpu_thread", grain = #tx.dim<"max((16384 // (max(1, m*min(64, n)))), 1)">
 func.func @light(%x: !loop.buffer<"f32[m, n] by [n, 1]">, %y: !loop.buffer<"f32[n, m] by [m, 1]">) attributes {tx.symbols = #tx.dims<"n, m">, tx.arena = #tx.dim<"0">,
 tx.thread_arena = #tx.dim<"0">} {
 

@@ -51,3 +51,38 @@ def test_canonical_programs_stay_as_they_are(f: Callable[..., Any]):
     before = str(module)
     CanonicalizePass().apply(context, module)
     assert str(module) == before
+
+
+def stored_then_changed(x: Any) -> Any:
+    out = np.empty(x.shape, x.dtype)
+    out[...] = x
+    out[0] = 7.0
+    return out
+
+
+def stored_in_place(x: Any) -> Any:
+    x[...] = x.T[::-1, ::-1].copy()
+    return x
+
+
+def stored_in_turns(x: Any) -> Any:
+    out = np.zeros(x.shape, x.dtype)
+    for i in range(3):
+        out[...] = out + x * i
+    return out
+
+
+def stored_and_returned(x: Any) -> Any:
+    out = np.empty(x.shape, x.dtype)
+    out[...] = x
+    return out
+
+
+@pytest.mark.parametrize(
+    "f", [stored_then_changed, stored_in_place, stored_in_turns, stored_and_returned], ids=lambda f: f.__name__
+)
+def test_stores_into_all_of_an_array(f: Callable[..., Any]):
+    given, expected = (np.arange(25.0).reshape(5, 5) for _ in range(2))
+    result = np.asarray(txc.jit(f)(given))
+    assert np.array_equal(result, f(expected)) and np.array_equal(given, expected)
+    assert np.shares_memory(result, given) == (f is stored_in_place)
