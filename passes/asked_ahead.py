@@ -3,7 +3,7 @@
 What the processor itself foresees ends with each page, and of a long body only a few rounds are on their way at a time.
 So an innermost loop asks, for each row of memory that it goes along, for a line some way in front of it: together as
 much as memory sends while it answers (`Costs.ahead`).  What the first cache holds is not asked for, and not what goes
-past the caches.
+past the caches.  A tile that is transposed comes back to each row: what comes next there is half a tile away.
 """
 
 from __future__ import annotations
@@ -50,14 +50,27 @@ def _inside(op: Operation) -> Iterator[Operation]:
 def _ask_in(op: Operation, symbol: Sym, costs: Costs) -> None:
     streams, first = _streams(op, symbol, costs), op.regions[0].block.first_op
     assert first is not None
+    row = _row_of_tile(op)
     for access in streams:
         info, where = _info(access), None
-        place = {symbol: sym(symbol.name) + costs.ahead(len(streams)) // info.dtype.bytes}
+        distance = costs.ahead(len(streams)) // info.dtype.bytes if row is None else row // 2
+        place = {symbol: sym(symbol.name) + distance}
         if isinstance(access, loop.StoreOp) and access.streaming is not None:
             where = dim(access.streaming.value.data) - product(info.dims) * info.dtype.bytes
         index = [e.substitute(place) for e in access.index.data]
         asked = loop.PrefetchOp(access.buffer, index, where=where, writes=isinstance(access, loop.StoreOp))
         op.regions[0].block.insert_op_before(asked, first)
+
+
+def _row_of_tile(op: Operation) -> int | None:
+    """The elements of a tile's row that a loop goes along, with as many rows side by side as vectors have lanes."""
+    rows = op.parent_op()
+    if not isinstance(op, loop.ForOp) or not isinstance(rows, loop.ForOp) or rows.unroll.value != op.vector.value:
+        return None
+    outer = rows.parent_op()
+    if not isinstance(outer, loop.ForOp) or op.lower.data is not sym(outer.symbol.name):
+        return None
+    return outer.step.data.const
 
 
 def _streams(op: Operation, symbol: Sym, costs: Costs) -> list[Access]:

@@ -271,8 +271,17 @@ class Costs:
 
     @property
     def tile(self) -> int:
-        """The sides of a tile of a transposition: the first cache holds what is read and what is written."""
+        """The sides of a tile that is staged: the first cache holds what is read and what is written."""
         return 1 << int(math.log2(math.sqrt(self.machine.cache1 / (2 * _ELEMENT))))
+
+    def turned(self, size: int) -> tuple[int, int]:
+        """The sides of a tile of a transposition, of elements of `size` bytes: along what it reads, and what it writes.
+
+        Two lines by four: narrow bands leave the first cache to lines that the next tile goes on with, and short rows
+        let these be asked for in time (`benchmarks/NOTES.md`).
+        """
+        line = max(1, int(self.machine.line) // max(_ELEMENT, size))
+        return 2 * line, 4 * line
 
     @property
     def band(self) -> int:

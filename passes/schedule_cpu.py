@@ -30,7 +30,7 @@ from .schedule_contract import schedule_contraction
 from .schedule_eigenvalues import schedule_eigenvalues, schedule_eigenvectors
 from .schedule_elimination import schedule_cholesky, schedule_elimination
 from .schedule_fft import schedule_fft
-from .schedule_map import Lanes, schedule_map
+from .schedule_map import Lanes, schedule_map, turns
 from .schedule_orthogonal import schedule_eigh, schedule_qr, schedule_svd
 from .schedule_panels import schedule_panels, stands_between
 from .schedule_reduce import schedule_reduction
@@ -65,6 +65,8 @@ FOREIGN: dict[str, Callable[[LoopWriter, kernel.ForeignOp, Block, Lanes], None]]
     "eigenvectors": schedule_eigenvectors,
     **dict.fromkeys(("sort", "argsort", "sort_with_positions"), schedule_sort),
 }
+#: Bits of the shortest elements whose tiles are transposed by vectors as long as a line.
+LEAST_TURNED = 32
 
 
 @dataclass(frozen=True)
@@ -143,7 +145,7 @@ class CpuSchedule(ScheduleWalk):
         if not done:
             drop_unit_iterators(nest)
         if not nest.is_reduction:
-            schedule_map(self.writer, nest, block, self._lanes(nest), done, serial)
+            schedule_map(self.writer, nest, block, self._lanes(nest, turns(nest, len(done))), done, serial)
         elif nest.is_scan:
             schedule_scan(self.writer, nest, block, self._lanes(nest), done, serial)
         elif not done and (factors := factors_of(nest)) is not None:
@@ -152,10 +154,12 @@ class CpuSchedule(ScheduleWalk):
             schedule_reduction(self.writer, nest, block, self._lanes(nest), done, serial)
         carry_loc(nest, block, before)
 
-    def _lanes(self, nest: kernel.GenericOp) -> Lanes:
+    def _lanes(self, nest: kernel.GenericOp, turned: bool = False) -> Lanes:
         """Vectors as long as the nest is worth; where it waits for the divider its roots are marked.
 
         Contractions have the longest, also of a vector: rows that share it fold side by side, in as few registers.
+        Tiles that are `turned` in registers write whole lines by the longest ones; those of short elements would be
+        too many instructions.
         """
         costs, most = self.writer.costs, self.lanes.vector_bits
         if nest.order is not None and nest.order.data.product:
@@ -163,9 +167,11 @@ class CpuSchedule(ScheduleWalk):
         work = work_at_point(nest, costs)
         if not nest.is_reduction and most == ESTIMATED_BITS:
             work = mark_roots(nest, work, costs)
-        bits = costs.vector_bits(work, most)
+        turned = turned and work.bits >= LEAST_TURNED
+        bits = most if turned else costs.vector_bits(work, most)
         if listening() and most > costs.half_line:
             why = "arithmetic decides" if bits == most else "arithmetic does not decide"
+            why = "tiles are turned" if turned else why
             choices = {
                 "arithmetic by half lines": costs.computing(work.arithmetic, work.bits) * most / costs.half_line,
                 "divisions": costs.dividing(work), "caches": costs.moving(work.bytes),

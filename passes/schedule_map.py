@@ -24,7 +24,7 @@ PARTS = 4
 #: Bytes of the smallest vector that has stores past the caches.
 LEAST_STREAMED = 16
 
-__all__ = ["Group", "Lanes", "choose_lanes", "groups_of", "point_of", "schedule_map"]
+__all__ = ["Group", "Lanes", "choose_lanes", "groups_of", "point_of", "schedule_map", "turns"]
 
 
 @dataclass(frozen=True)
@@ -135,13 +135,10 @@ def schedule_map(
 ) -> None:
     """Loops for the iterators of an elementwise nest that `done` has no place for."""
     walks = accesses(nest)
-    groups = groups_of(nest, walks, len(done), nest.n_parallel)
-    if not groups:
+    order = _order(nest, walks, len(done))
+    if not order:
         writer.store(nest, writer.body(nest, done, block), done, block)
         return
-    scores = [unit_score(walks, g) for g in groups]
-    vector = max(range(len(groups)), key=lambda i: (scores[i], i))
-    order = [g for i, g in enumerate(groups) if i != vector] + [groups[vector]]
     moving = [w for w in walks if any((s := w.step(d)) is None or s.terms for d in order[-1].symbols)]
     copies = writer.copies(nest, {*order[-1].symbols})
     width, unroll = choose_lanes(lanes, moving or walks, copies)
@@ -214,6 +211,21 @@ def schedule_map(
     levels = [Level(i, g.extent) for i, g in zip(iterators[:-1], order)]
     body = Block(along(dim(0), extent))
     add_loops(writer, block, levels, body, extent, time_of(nest, writer.costs), serial)
+
+
+def turns(nest: kernel.GenericOp, first: int) -> bool:
+    """Whether the loops for the iterators of an elementwise nest from `first` on go by tiles: a transposition."""
+    walks = accesses(nest)
+    order = _order(nest, walks, first)
+    return len(order) > 1 and _crossing(walks, order) is not None
+
+
+def _order(nest: kernel.GenericOp, walks: Sequence[Access], first: int) -> list[Group]:
+    """The iterators from `first` on in groups, as the loops stand: the last one's goes in vectors."""
+    groups = groups_of(nest, walks, first, nest.n_parallel)
+    scores = [unit_score(walks, g) for g in groups]
+    vector = max(range(len(groups)), key=lambda i: (scores[i], i), default=0)
+    return [g for i, g in enumerate(groups) if i != vector] + groups[vector : vector + 1]
 
 
 def _inside(nest: kernel.GenericOp, group: Group, lower: Dim, upper: Dim) -> tuple[Dim, Dim, frozenset[Dim]] | None:
@@ -292,13 +304,15 @@ def _tiled(
     """Tiles of the crossing and the vector group: every cache line of both is used up while it is there.
 
     As many of the crossing group run side by side as vectors have lanes, so that the emitter can load rows of what
-    crosses and transpose them in registers.  That writes pieces of lines: what is to go past the caches is `staged`, a
-    tile in the first cache, from which it goes on in whole lines.
+    crosses and transpose them in registers.  What is
+    to go past the caches is `staged`, a tile in the first cache, from which it goes on in whole lines.
     """
     across, along = order[cross], order[-1]
     start, band = writer.fresh(), writer.fresh()
-    span = max(2 * width, writer.costs.tile)
-    stop, end = minimum(across.extent, band + span), minimum(along.extent, start + span)
+    info = buffer_info(nest.outs[0])
+    lines = (writer.costs.tile,) * 2 if staged else writer.costs.turned(info.dtype.bytes)
+    span, length = (max(2 * width, side) for side in lines)
+    stop, end = minimum(across.extent, band + span), minimum(along.extent, start + length)
 
     def in_tile(body: Block, side_by_side: int, copies: int) -> loop.ForOp:
         body.add_op(loop.YieldOp())
@@ -308,8 +322,8 @@ def _tiled(
     tile, body = Block(), Block()
     values = writer.body(nest, point, body)
     if staged:
-        info = BufferInfo(buffer_info(nest.outs[0]).dtype, (dim(span), dim(span)), (dim(span), dim(1)))
-        stage, place = writer.allocate(tile, info, "thread"), [iterators[cross] - band, iterators[-1] - start]
+        held = BufferInfo(info.dtype, (dim(span), dim(length)), (dim(length), dim(1)))
+        stage, place = writer.allocate(tile, held, "thread"), [iterators[cross] - band, iterators[-1] - start]
         body.add_op(loop.StoreOp(values[0], stage, place))
         line = Block()
         read = loop.LoadOp(stage, place)
@@ -320,7 +334,7 @@ def _tiled(
         writer.store(nest, values, point, body, in_order=False)
         tile.add_op(in_tile(body, width, 1))
     tile.add_op(loop.YieldOp())
-    row_of_tiles = Block([loop.ForOp(str(start), 0, along.extent, tile, step=span)])
+    row_of_tiles = Block([loop.ForOp(str(start), 0, along.extent, tile, step=length)])
     outer = [Level(iterators[i], order[i].extent) for i in range(len(order) - 1) if i != cross]
     levels = [*outer, Level(band, across.extent, span)]
     work = along.extent * minimum(across.extent, span)

@@ -402,8 +402,9 @@ class LoopWriter(MemoryWriter):
         def body(_: list[Reg]) -> list[Reg]:
             left = self.sub(end, self.symbols[op.symbol][0])
             self.mask, self.rest = self.lanes_below(left, lane.width), left if whole_too else None
+            self.left = left
             self._in_lanes(op, lane)
-            self.mask = self.rest = None
+            self.mask = self.rest = self.left = None
             return []
 
         self.counted(op.symbol, first, end, str(lane.width), body, trips=trips, bound=bound)

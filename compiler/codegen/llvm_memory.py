@@ -161,10 +161,13 @@ class MemoryWriter(RowWriter):
     def _tile_of(self, offset: Dim) -> Lane | None:
         """The lane dim along which memory is contiguous where it is not along the vectors: a tile to transpose.
 
-        It has as many copies as vectors have lanes, a power of two, one after another, and all lanes are inside.
+        It has as many copies as vectors have lanes, a power of two, one after another; a mask of lanes is that of a
+        loop's end.
         """
         parts, vector = self.split(offset), self.vector
-        if parts is None or vector not in parts[0] or self.mask is not None or self.inside is not None:
+        if parts is None or vector not in parts[0] or self.inside is not None:
+            return None
+        if self.mask is not None and self.left is None:
             return None
         assert vector is not None
         if parts[1][vector.symbol].const in (1, -1) or vector.width & (vector.width - 1):
@@ -177,7 +180,10 @@ class MemoryWriter(RowWriter):
         return None
 
     def _load_tile(self, base: str, storage: str, offset: Dim, rows: Lane, result: DType) -> Reg:
-        """Square tiles: a row for each lane of a vector, along the copies of `rows`; of them, their columns."""
+        """Square tiles: a row for each lane of a vector, along the copies of `rows`; of them, their columns.
+
+        The first row stands for those that are not there: lanes that nobody stores.
+        """
         vector, width = self.vector, rows.copies
         assert vector is not None
         lanes = tuple(lane for lane in self.lanes if lane in self.split(offset)[0])  # type: ignore[index]
@@ -198,9 +204,18 @@ class MemoryWriter(RowWriter):
                 continue
             first = self.shifted(offset, lanes, copy)
 
-            def load(row: int, start: int, count: int, first: Dim = first) -> str:
-                here = first.substitute({vector.symbol: sym(vector.symbol.name) + row}) + start
-                pointer = self.pointer(base, storage, here)
+            def place(row: int, first: Dim = first) -> Dim:
+                return first.substitute({vector.symbol: sym(vector.symbol.name) + row})
+
+            there = self._rows_there(base, storage, [place(row) for row in range(width)])
+
+            def load(
+                row: int, start: int, count: int, place: Callable[[int], Dim] = place, there: list[str] = there
+            ) -> str:
+                if there:
+                    pointer = self.pointer(there[row], storage, dim(start))
+                else:
+                    pointer = self.pointer(base, storage, place(row) + start)
                 made = self.ins(f"load {vector_type(count, storage)}, ptr {pointer}, align {align}")
                 lengths[made] = count
                 return made
@@ -208,6 +223,17 @@ class MemoryWriter(RowWriter):
             for number, column in enumerate(transposed(width, bits, load, shuffle)):
                 found[(*copy[:at], number, *copy[at + 1 :])] = column
         return Reg(lanes, [found[copy] for copy in copies(lanes)], result)
+
+    def _rows_there(self, base: str, storage: str, rows: Sequence[Dim]) -> list[str]:
+        """Under a mask, where the rows of a tile begin: the first for each that a loop's end leaves out."""
+        if self.left is None:
+            return []
+        first = self.pointer(base, storage, rows[0])
+        found = [first]
+        for number, row in enumerate(rows[1:], 1):
+            inside = self.ins(f"icmp sgt i64 {self.left}, {number}")
+            found.append(self.ins(f"select i1 {inside}, ptr {self.pointer(base, storage, row)}, ptr {first}"))
+        return found
 
     def _load_slot(self, slot: Slot, storage: str) -> str:
         """One register from memory."""

@@ -51,6 +51,8 @@ class RowWriter(SpreadWriter):
         self.mask: str | None = None
         #: In a loop under a mask some of whose vectors are whole: the elements left from the vector's first on.
         self.rest: str | None = None
+        #: In a loop under a mask that its end alone makes: the elements left, one at least.
+        self.left: str | None = None
 
     def load_row(self, ty: str, pointer: str, mask: str | None, backwards: bool, align: int, each: int = 1) -> str:
         """Adjacent elements of `each` numbers; zeros for the lanes that a mask leaves out."""

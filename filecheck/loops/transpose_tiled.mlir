@@ -1,6 +1,6 @@
 // RUN: tx-opt %s -p tx-schedule-cpu | filecheck %s
 
-// A transposition runs in square tiles: lanes along the stores; as many rows side by side as lanes, for the emitter to
+// A transposition runs in tiles of two lines by four, and asks for the next half of one: lanes along the stores; as many rows side by side as lanes, for the emitter to
 // transpose in registers.  That stores pieces of lines, so what goes past the caches is staged in a tile of a thread's
 // own and copied from there in whole lines, if its rows are.
 
@@ -16,12 +16,13 @@
 // CHECK: loop.store {{.*}} %y {index = #tx.dims<"i0, i1">, streaming = 8388608 : i64}
 // CHECK: vector = 8 : i64, unroll = 4 : i64
 // CHECK: kind = "cpu_thread"
+// CHECK: loop.prefetch %y {index = #tx.dims<"i0, i1 + 32">, cache = 1 : i64, writes}
 // CHECK: loop.load %x {index = #tx.dims<"i1, i0">}
 // CHECK: loop.store {{.*}} %y {index = #tx.dims<"i0, i1">} :
 // CHECK: {iv = "i1", lower = #tx.dim<"[[START:i[0-9]+]]">, upper = #tx.dim<"min([[START]] + 64, m)">, {{.*}} vector = 8 : i64, unroll = 1 : i64}
-// CHECK: {iv = "i0", lower = #tx.dim<"[[BAND:i[0-9]+]]">, upper = #tx.dim<"min([[BAND]] + 64, n)">, {{.*}} unroll = 8 : i64}
+// CHECK: {iv = "i0", lower = #tx.dim<"[[BAND:i[0-9]+]]">, upper = #tx.dim<"min([[BAND]] + 32, n)">, {{.*}} unroll = 8 : i64}
 // CHECK: {iv = "[[START]]", {{.*}} upper = #tx.dim<"m">, step = #tx.dim<"64">
-// CHECK: {iv = "[[BAND]]", {{.*}} upper = #tx.dim<"n">, step = #tx.dim<"64">, kind = "cpu_thread", grain = #tx.dim<"max((16384 // (max(1, m*min(64, n)))), 1)">
+// CHECK: {iv = "[[BAND]]", {{.*}} upper = #tx.dim<"n">, step = #tx.dim<"32">, kind = "cpu_thread", grain = #tx.dim<"max((16384 // (max(1, m*min(32, n)))), 1)">
 func.func @light(%x: !loop.buffer<"f32[m, n] by [n, 1]">, %y: !loop.buffer<"f32[n, m] by [m, 1]">) attributes {tx.symbols = #tx.dims<"n, m">, tx.arena = #tx.dim<"0">,
 tx.thread_arena = #tx.dim<"0">} {
 

@@ -356,6 +356,19 @@ def test_transpositions_past_the_caches_go_through_tiles(n: int, m: int) -> None
     made.check([f32(m, n), f32(n, m)], {"n": n, "m": m}, interpret=False)
 
 
+@pytest.mark.parametrize("lanes", [8, 16])
+def test_ends_of_transposed_tiles_are_transposed_too(lanes: int) -> None:
+    """Rows and columns of every number that vectors leave over."""
+    x, y = "f32[m, n] by [n, 1]", "f32[n, m] by [m, 1]"
+    text = function({"x": x, "y": y}, nest("n, m", [("x", x, "d1, d0")], [("y", y, "d0, d1")], same("f32")), "n, m")
+    made = scheduled(text, lanes=lanes)
+    for left in range(lanes):
+        for n, m in ((lanes + left, 2 * lanes + left), (left, 5 * lanes + 1), (2 * lanes + 1, left)):
+            data = f32(m, n)
+            out = made.check([data, f32(n, m)], {"n": n, "m": m}, interpret=left < 2)[1]
+            assert np.array_equal(out, data.T)
+
+
 MOST = "^bb0(%a: f32, %b: f32):\n%g = arith.cmpf ogt, %a, %b : f32\n"
 MOST += "%c = arith.select %g, %a, %b : f32\nkernel.yield %c : f32"
 
