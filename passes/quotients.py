@@ -13,7 +13,7 @@ from xdsl.ir import Operation, SSAValue
 
 from ..dialects.attributes import scalar_dtype
 from ..dialects.dims import Sym
-from ..dialects.kernel import GenericOp, ReadOp
+from ..dialects.kernel import GenericOp, ReadOp, RowsOp
 from ..dialects.loop import BindOp, IndexOp
 from .costs import Costs, Work
 from .loop_writer import slice_of
@@ -25,7 +25,13 @@ BY_INVERSE = "by_inverse"
 
 
 def mark_quotients(nest: GenericOp, work: Work, costs: Costs) -> Work:
-    """Mark the quotients of a body where that is worth it; what a point takes then."""
+    """Mark the quotients of a body where that is worth it; what a point takes then.
+
+    Memory that a nest goes through for itself, not for a row that is in its cache, may be what it waits for.
+    """
+    alone = not isinstance(nest.parent_op(), RowsOp)
+    if alone and costs.dividing(work) <= costs.moving(work.bytes, near=False):
+        return work
     last = Sym(f"d{len(nest.extents.data) - 1}")
     found = [
         op
