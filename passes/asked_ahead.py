@@ -9,19 +9,24 @@ past the caches.  A tile that is transposed comes back to each row: what comes n
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import TypeGuard
 
 from xdsl.ir import Block, Operation, SSAValue
 
 from ..dialects import loop
 from ..dialects.attributes import BufferInfo, BufferType
 from ..dialects.dim_rules import expand_mods, linear_in
-from ..dialects.dims import Sym, dim, sym
+from ..dialects.dims import Dim, Sym, dim, maximum, minimum, sym
 from ..dialects.index_map import product
 from .costs import Costs, assumed_number
 
 __all__ = ["ask_ahead"]
 
+#: How often a row that is not short has the distance to what it asks for.
+_SHORT = 4
+
 Access = loop.LoadOp | loop.StoreOp
+Loop = loop.ForOp | loop.ReduceOp
 
 
 def ask_ahead(block: Block, before: Operation | None, costs: Costs) -> None:
@@ -29,17 +34,14 @@ def ask_ahead(block: Block, before: Operation | None, costs: Costs) -> None:
     op = block.first_op if before is None else before.next_op
     while op is not None:
         for inner in list(op.walk()):
-            symbol = _innermost(inner)
-            if symbol is not None:
-                _ask_in(inner, symbol, costs)
+            if _is_innermost(inner):
+                _ask_in(inner, costs)
         op = op.next_op
 
 
-def _innermost(op: Operation) -> Sym | None:
-    """The iterator of a loop in vectors that has no loop inside."""
-    if not isinstance(op, loop.ForOp | loop.ReduceOp) or op.vector.value.data == 1 or any(_inside(op)):
-        return None
-    return op.symbol
+def _is_innermost(op: Operation) -> TypeGuard[Loop]:
+    """Whether an operation is a loop in vectors that has no loop inside."""
+    return isinstance(op, loop.ForOp | loop.ReduceOp) and op.vector.value.data != 1 and not any(_inside(op))
 
 
 def _inside(op: Operation) -> Iterator[Operation]:
@@ -47,14 +49,16 @@ def _inside(op: Operation) -> Iterator[Operation]:
     return (inner for inner in op.walk() if inner is not op and inner.regions)
 
 
-def _ask_in(op: Operation, symbol: Sym, costs: Costs) -> None:
-    streams, first = _streams(op, symbol, costs), op.regions[0].block.first_op
+def _ask_in(op: Loop, costs: Costs) -> None:
+    streams, first = _streams(op, op.symbol, costs), op.regions[0].block.first_op
     assert first is not None
     row = _row_of_tile(op)
     for access in streams:
         info, where = _info(access), None
-        distance = costs.ahead(len(streams)) // info.dtype.bytes if row is None else row // 2
-        place = {symbol: sym(symbol.name) + distance}
+        if row is None:
+            place = _in_front(op, access, costs.ahead(len(streams)) // info.dtype.bytes, costs)
+        else:
+            place = {op.symbol: sym(op.symbol.name) + row // 2}
         if isinstance(access, loop.StoreOp) and access.streaming is not None:
             where = dim(access.streaming.value.data) - product(info.dims) * info.dtype.bytes
         index = [e.substitute(place) for e in access.index.data]
@@ -71,6 +75,24 @@ def _row_of_tile(op: Operation) -> int | None:
     if not isinstance(outer, loop.ForOp) or op.lower.data is not sym(outer.symbol.name):
         return None
     return outer.step.data.const
+
+
+def _in_front(op: Loop, access: Access, ahead: int, costs: Costs) -> dict[Sym, Dim]:
+    """Where iterators stand when a loop comes to what it asks for, `ahead` elements in front.
+
+    Behind the end of a row memory may have what the loop does not come to: a short row asks for the next one then.
+    """
+    symbol, info, around, row = op.symbol, _info(access), op.parent_op(), op.upper.data
+    here = sym(symbol.name)
+    if not isinstance(around, loop.ForOp | loop.ParallelOp) or around.symbol in row.symbols():
+        return {symbol: here + ahead}
+    parts = linear_in(expand_mods(info.address(access.index.data)), [around.symbol])
+    step = dim(0) if parts is None else parts[0].get(around.symbol, dim(0))
+    apart = step - row - int(costs.machine.line) // info.dtype.bytes
+    if apart.const is not None and apart.const <= 0:
+        return {symbol: here + ahead}
+    next_row = minimum(1, maximum(0, minimum(apart, _SHORT * ahead - row)))
+    return {symbol: here + ahead * (1 - next_row), around.symbol: sym(around.symbol.name) + next_row}
 
 
 def _streams(op: Operation, symbol: Sym, costs: Costs) -> list[Access]:

@@ -41,6 +41,8 @@ _LOOP = 16
 _DIVIDED = {32: 20, 64: 32}
 #: Operations of a square root by an estimate and steps; by bits of an element.
 _STEPS = {32: 14, 64: 18}
+#: Operations of a quotient by a number's inverse, and of the question whether that may be; by bits of an element.
+_BY_INVERSE = {64: 8}
 #: Femtoseconds of a nanosecond.
 _FEMTO = 1e6
 _ATTRIBUTE = "tx.machine"
@@ -194,19 +196,34 @@ class Costs:
 
         For vectors as long as a line.
         """
-        if work.bits not in _STEPS:
+        return self._without_divider(work, _STEPS, roots)
+
+    def by_inverses(self, work: Work, quotients: int) -> Work:
+        """What a point takes when so many of its divisions go by inverses; `work` where that is no less.
+
+        For vectors as long as a line.
+        """
+        return self._without_divider(work, _BY_INVERSE, quotients)
+
+    def _without_divider(self, work: Work, operations: Mapping[int, int], count: int) -> Work:
+        """What a point takes when so many divisions are as many `operations`; `work` where that is no less."""
+        if work.bits not in operations:
             return work
-        moving = self.moving(work.bytes) / self.computing(1, work.bits)
-        steps = replace(work, arithmetic=work.arithmetic + _STEPS[work.bits] * roots, divisions=work.divisions - roots)
+        moving, more = self.moving(work.bytes) / self.computing(1, work.bits), operations[work.bits] * count
+        without = replace(work, arithmetic=work.arithmetic + more, divisions=work.divisions - count)
 
         def slowest(w: Work) -> float:
             return max(w.arithmetic, _DIVIDED[work.bits] * w.divisions, moving)
 
-        return steps if slowest(steps) < slowest(work) else work
+        return without if slowest(without) < slowest(work) else work
 
     def of_steps(self, bits: int) -> int:
         """Operations that a root of so many bits takes by steps besides itself."""
         return _STEPS[bits] - 1
+
+    def of_inverse(self, bits: int) -> int:
+        """Operations that a quotient of so many bits takes by an inverse besides itself."""
+        return _BY_INVERSE[bits] - 1
 
     def waits_for_memory(self, work: Work) -> bool:
         """Whether a point waits for operands that no cache holds, rather than for arithmetic."""

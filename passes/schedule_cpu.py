@@ -25,6 +25,7 @@ from .kernel_figures import kernel_label
 from .locations import carry_loc
 from .loop_writer import LoopWriter
 from .matrix_units import held_factors
+from .quotients import mark_quotients
 from .remarks import listening, remark
 from .schedule_contract import schedule_contraction
 from .schedule_eigenvalues import schedule_eigenvalues, schedule_eigenvectors
@@ -42,6 +43,7 @@ from .schedule_sort import schedule_sort
 from .schedule_tiles import TileSchedule
 from .schedule_walk import ScheduleWalk
 from .square_roots import mark_roots
+from .steady_loads import lift_loads
 from .unit_iterators import drop_unit_iterators
 from .work import time_of, work_at_point
 
@@ -98,6 +100,7 @@ class CpuSchedule(ScheduleWalk):
     def kernel(self, op: Operation, block: Block) -> None:
         before = block.last_op
         self._loops(op, block)
+        lift_loads(block, before)
         if self.asks_ahead and _streams(op):
             ask_ahead(block, before, self.writer.costs)
 
@@ -155,7 +158,7 @@ class CpuSchedule(ScheduleWalk):
         carry_loc(nest, block, before)
 
     def _lanes(self, nest: kernel.GenericOp, turned: bool = False) -> Lanes:
-        """Vectors as long as the nest is worth; where it waits for the divider its roots are marked.
+        """Vectors as long as the nest is worth; where it waits for the divider roots and quotients are marked.
 
         Contractions have the longest, also of a vector: rows that share it fold side by side, in as few registers.
         Tiles that are `turned` in registers write whole lines by the longest ones; those of short elements would be
@@ -166,7 +169,7 @@ class CpuSchedule(ScheduleWalk):
             return self.lanes
         work = work_at_point(nest, costs)
         if not nest.is_reduction and most == ESTIMATED_BITS:
-            work = mark_roots(nest, work, costs)
+            work = mark_roots(nest, mark_quotients(nest, work, costs), costs)
         turned = turned and work.bits >= LEAST_TURNED
         bits = most if turned else costs.vector_bits(work, most)
         if listening() and most > costs.half_line:

@@ -35,6 +35,7 @@ from ...dialects.types import DTYPES
 from .debug_info import Place
 from .lanes import ComplexReg, Lane, Reg, union
 from .llvm_memory import MemoryWriter
+from .llvm_quotients import inverses_before
 from .writer import EmitError, llvm_type, vector_type
 
 __all__ = ["LoopWriter", "emitted_cost"]
@@ -279,7 +280,9 @@ class LoopWriter(MemoryWriter):
         if op.lanes > 1 and not self._needs_order(op.block, lanes_beside=True):
             vector = op.vector.value.data if self.vector is None else 1
             if vector * op.unroll.value.data > 1:
+                self.inverses = inverses_before(self, op.block)
                 self._lanes_loop(op, vector, op.unroll.value.data, bound)
+                self.inverses = {}
                 return
         extent = (upper - lower).const
         trips = None if extent is None or step.const is None else max(0, -(-extent // step.const))

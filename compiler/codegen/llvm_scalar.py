@@ -13,10 +13,12 @@ from ...dialects.kernel import CallOp
 from ...dialects.registry import OPS, Map, OpError, find_op
 from ...dialects.scalar import ScalarBuilder, Value
 from ...dialects.types import DTYPES, DType
+from ...passes.quotients import BY_INVERSE
 from ...passes.square_roots import BY_STEPS
 from .lanes import Lane, Reg, count_of, positions, union, width_of
 from .llvm_powers import has_scaling, scaled_by_powers
 from .llvm_primitives import Primitives, literal
+from .llvm_quotients import Inverse, quotient_by_inverse
 from .llvm_roots import root_by_steps
 from .writer import EmitError, llvm_type, quoted, vector_type
 
@@ -31,6 +33,8 @@ class ScalarWriter(Primitives):
     def __init__(self, module: Any):
         super().__init__(module)
         self.builder = LlvmScalarBuilder(self)
+        #: Of divisors that were known before the loop around, by their registers.
+        self.inverses: dict[str, Inverse] = {}
         self._types: dict[Attribute, DType] = {}
         self._methods: dict[tuple[str, DType], tuple[Callable[..., str], str, bool]] = {}
 
@@ -174,6 +178,8 @@ class ScalarWriter(Primitives):
         if primitive is not None:
             if BY_STEPS in op.attributes and (root := root_by_steps(self, operands[0])) is not None:
                 return root
+            if BY_INVERSE in op.attributes and (quotient := quotient_by_inverse(self, *operands)) is not None:
+                return quotient
             which, signed = primitive
             if signed is False:
                 operands = [o.typed(DTYPES[f"u{o.dtype.bits}"]) if o.dtype.is_integer else o for o in operands]

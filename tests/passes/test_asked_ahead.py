@@ -23,7 +23,11 @@ def padded(x: Any) -> Any:
     return np.pad(x, 1) * 2.0
 
 
-@pytest.mark.parametrize("program", [neighbours, of_rows, padded])
+def beside(x: Any) -> Any:
+    return np.concatenate([x, x[:, 1:]], axis=1)
+
+
+@pytest.mark.parametrize("program", [neighbours, of_rows, padded, beside])
 @pytest.mark.parametrize("shape", [(3, 5), (40, 33), (300, 517)])
 @pytest.mark.parametrize("dtype", ["f4", "f8"])
 def test_results_have_the_same_bits(program: Callable[..., Any], shape: tuple[int, int], dtype: str):
