@@ -336,9 +336,12 @@ class Costs:
         return 8
 
     def ahead(self, streams: int) -> int:
-        """How far in front of a loop lines are asked for, of each of so many streams: whole ones, four at least."""
+        """How far in front of a loop lines are asked for, of each of so many streams: whole ones, four at least.
+
+        A stream alone takes no more than half of what memory sends: farther ahead costs more than it brings.
+        """
         line = int(self.machine.line)
-        return max(4, int(self.machine.ahead) // max(1, streams) // line) * line
+        return max(4, int(self.machine.ahead) // max(2, streams) // line) * line
 
     def streams(self, operations: float) -> bool:
         """Whether what a body of so many operations writes may go past the caches.
