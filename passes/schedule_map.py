@@ -304,8 +304,8 @@ def _tiled(
     """Tiles of the crossing and the vector group: every cache line of both is used up while it is there.
 
     As many of the crossing group run side by side as vectors have lanes, so that the emitter can load rows of what
-    crosses and transpose them in registers.  What is
-    to go past the caches is `staged`, a tile in the first cache, from which it goes on in whole lines.
+    crosses and transpose them in registers.  What is to go past the caches is `staged`, a tile in the first cache, from
+    which it goes on in whole lines.
     """
     across, along = order[cross], order[-1]
     start, band = writer.fresh(), writer.fresh()

@@ -126,8 +126,11 @@ def _machine(target: Target, opt: int = 2) -> Any:
 
 
 def _parsed(text: str) -> Any:
+    """A module that LLVM's verifier has looked at: of what is not well-formed code generation ends the process."""
     try:
-        return llvm.parse_assembly(text)
+        module = llvm.parse_assembly(text)
+        module.verify()
+        return module
     except RuntimeError as error:
         raise TargetError(f"LLVM rejects the generated IR: {error}") from error
 

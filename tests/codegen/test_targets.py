@@ -102,3 +102,20 @@ def test_a_function_may_have_any_name() -> None:
 def test_rejected_ir_is_an_error() -> None:
     with pytest.raises(TargetError, match="LLVM rejects"):
         compile_llvm("define void @f() { ret i32 0 }", host_target())
+
+
+def test_ill_formed_ir_is_an_error() -> None:
+    """LLVM parses it, but would end the process while it generates code."""
+    text = """
+    define i32 @f(i1 %c) {
+    entry:
+      br i1 %c, label %then, label %end
+    then:
+      %x = add i32 1, 2
+      br label %end
+    end:
+      ret i32 %x
+    }
+    """
+    with pytest.raises(TargetError, match="does not dominate"):
+        compile_llvm(text, host_target())
