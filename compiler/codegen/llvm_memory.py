@@ -233,6 +233,7 @@ class MemoryWriter(RowWriter):
         for number, row in enumerate(rows[1:], 1):
             inside = self.ins(f"icmp sgt i64 {self.left}, {number}")
             found.append(self.ins(f"select i1 {inside}, ptr {self.pointer(base, storage, row)}, ptr {first}"))
+        self.computed_pointers.update(found[1:])
         return found
 
     def _load_slot(self, slot: Slot, storage: str) -> str:
