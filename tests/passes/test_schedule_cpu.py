@@ -356,7 +356,7 @@ def test_transpositions_past_the_caches_go_through_tiles(n: int, m: int) -> None
     made.check([f32(m, n), f32(n, m)], {"n": n, "m": m}, interpret=False)
 
 
-@pytest.mark.parametrize("lanes", [8, 16])
+@pytest.mark.parametrize("lanes", [4, 8, 16])
 def test_ends_of_transposed_tiles_are_transposed_too(lanes: int) -> None:
     """Rows and columns of every number that vectors leave over."""
     x, y = "f32[m, n] by [n, 1]", "f32[n, m] by [m, 1]"
