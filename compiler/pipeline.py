@@ -120,10 +120,16 @@ def run_stages(
         run.watched("graph", "stage", lambda: program)
     if run.reaches("tensor"):
         assert isinstance(program, Graph)
-        run.module = run.watched("tensor", "lower", lambda: with_strides(lower(program, target.has_fma), strides))
+        in_order = run.chosen(FoldOrderPass)
+
+        def lowered() -> ModuleOp:
+            module = with_strides(lower(program, target.has_fma), strides)
+            in_order.apply(run.context, module)
+            return module
+
+        run.module = run.watched("tensor", "lower", lowered)
         machine.mark(run.module)
         verify_distinct(run.module)
-        run.passes("tensor", FoldOrderPass)
     run.passes("canonical", CanonicalizePass)
     run.passes("layout", LayoutSwapPass)
     run.passes("evals", EvalInsertionPass)
@@ -225,18 +231,21 @@ class _Run:
         """Run the pass that makes a stage, with the user's options and, where the user says nothing, these."""
         if not self.reaches(stage):
             return
-        module = self.module_now()
-        spec = self._options.get(kind.name)
-        if spec is not None:
-            chosen = spec.normalize_parameter_names().parameters
-            options = {name: value for name, value in options.items() if name not in chosen}
-        made = self._replaced(replace(kind() if spec is None else kind.from_pass_spec(spec), **options))
+        module, made = self.module_now(), self.chosen(kind, **options)
 
         def work() -> ModuleOp:
             made.apply(self.context, module)
             return module
 
         self.watched(stage, str(made.pipeline_pass_spec()), work)
+
+    def chosen(self, kind: type[ModulePass], **options: Any) -> ModulePass:
+        """A pass with the user's options and, where the user says nothing, these."""
+        spec = self._options.get(kind.name)
+        if spec is not None:
+            chosen = spec.normalize_parameter_names().parameters
+            options = {name: value for name, value in options.items() if name not in chosen}
+        return self._replaced(replace(kind() if spec is None else kind.from_pass_spec(spec), **options))
 
 
 def compile_graph(

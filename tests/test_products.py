@@ -111,11 +111,12 @@ def test_no_rows_columns_or_products(sizes: tuple[int, int, int], form: str) -> 
     np.testing.assert_array_equal(plain(np.ones((m, k), "f4"), np.ones((k, n), "f4")), np.zeros((m, n), "f4"))
 
 
-@pytest.mark.parametrize(("form", "row"), [("nn", 1), ("tn", 2)])
-def test_only_a_left_operand_that_is_strided_along_k_is_packed(form: str, row: int) -> None:
+@pytest.mark.parametrize(("form", "packed"), [("nn", 1), ("tn", 4)])
+def test_only_a_left_operand_that_is_strided_along_k_is_packed(form: str, packed: int) -> None:
+    """Together with the right one; in two ways, for few and for many columns."""
     function = plain if form == "nn" else turned[form]
     loops = function.lower(np.ones((64, 64), "f4"), np.ones((64, 64), "f4")).as_text("loops")
-    assert loops.count("loop.alloc") == row
+    assert loops.count("loop.alloc") == packed
 
 
 @pytest.mark.parametrize(("form", "ways"), [("nn", 2), ("nt", 1)])

@@ -16,6 +16,7 @@ import pytest
 from txc.compiler.bisect import differing
 from txc.compiler.facts import StrideFact, stride_fact
 from txc.compiler.frontend.apply import apply
+from txc.compiler.options import Options
 from txc.dialects.registry import OPS, Op, Reduction, Scan, View
 from txc.dialects.types import DTYPES, dtype, tensor_type
 
@@ -217,7 +218,11 @@ def test_contract(name: str) -> None:
 
 
 def test_every_fact_gives_the_same() -> None:
-    """Code compiled for the very strides of each layout computes the same bits as code for packed arrays."""
+    """Code compiled for the very strides of each layout computes the same bits as code for packed arrays.
+
+    Folds go as the program counts dims here; `tests/passes/test_fold_order.py` has those that go along memory.
+    """
+    counted = Options.of(passes="tx-order-folds{along-memory=false}")
     x = values("f32", SHAPE, 3, (-4, 4), False)
     layouts: dict[str, Callable[[np.ndarray], np.ndarray]] = {
         "packed": lambda a: a, **LAYOUTS, "rows": lambda a: inside(a, (2, 1)),
@@ -235,7 +240,7 @@ def test_every_fact_gives_the_same() -> None:
                 t = program.input(a, stride_fact(a))
                 program.outputs += [apply("exp", t), apply("sum", t, dims=(0,)), apply("sum", t, dims=(1,)),
                                     apply("sum", t), apply("argmax", t)]  # fmt: skip
-            results.append(program.compile()([a]))
+            results.append(program.compile(counted)([a]))
         assert differing(*results) is None, name
 
 
