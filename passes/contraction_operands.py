@@ -235,12 +235,13 @@ class ContractionOperands:
 
     def _rows_at_once(self) -> Dim:
         """Blocks of K of which all rows are packed at a time: as many as half the second cache holds, or one."""
-        return minimum(self._blocks, maximum(1, dim(self.row_tiles) // maximum(1, self.tiles)))
+        return maximum(1, dim(self.row_tiles) // maximum(1, self.tiles))
 
     def _rows_packed(self, block: Block) -> PackedRows:
         """Memory for some blocks of K of all rows, packed across."""
         depth = minimum(self.k, self.depth) + PADDING
-        dims = (dim(1) if self._in_one_block else self._rows_at_once(), self.tiles, depth, dim(self.rows_stored))
+        blocks = minimum(self._blocks, self._rows_at_once())
+        dims = (blocks, self.tiles, depth, dim(self.rows_stored))
         return PackedRows(self._allocate(block, dims), (dim(0),), across=True)
 
     def _pack_rows(self, block: Block, packed: PackedRows, blocks: tuple[Dim, Dim]) -> PackedRows:

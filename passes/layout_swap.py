@@ -3,10 +3,11 @@
 Logical order never changes here; a value's ``layout`` attribute lists its dims from the slowest to the fastest in
 memory, and is absent for row-major.  Orders flow forward: an input has the order of its strides (``tx.strides``), a
 view of the same dims keeps it (a slice) or permutes it, a map takes the order that most bytes of its operands have, a
-scan that of its operand.  So ``x.T + y.T`` reads and writes memory in one sweep and its result is stored transposed, as
-NumPy's ``order="K"`` does; and a permutation that meets its inverse costs nothing, whatever maps lie between.  What
-folds and maps read more than once is marked too, as it may be kept.  Each decision carries the bytes that row-major
-storage would have moved against the grain (``saved``).
+scan that of its operand, a product of operands whose columns lie together has its columns together.  So ``x.T + y.T``
+reads and writes memory in one sweep and its result is stored transposed, as NumPy's ``order="K"`` does; and a
+permutation that meets its inverse costs nothing, whatever maps lie between.  What folds and maps read more than once is
+marked too, as it may be kept.  Each decision carries the bytes that row-major storage would have moved against
+the grain (``saved``).
 """
 
 from __future__ import annotations

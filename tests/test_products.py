@@ -102,13 +102,25 @@ def test_a_computed_left_operand_has_the_bits_of_one_in_memory(k: int, turn: boo
     np.testing.assert_array_equal(got, plain(a / scale, b))
 
 
-@pytest.mark.parametrize("sizes", [(0, 3, 4), (3, 0, 4), (3, 4, 0), (40, 0, 4), (40, 4, 0), (0, 0, 0)])
+@pytest.mark.parametrize("sizes", [(0, 3, 4), (3, 0, 4), (3, 4, 0), (40, 0, 4), (40, 4, 0), (0, 0, 0), (40, 0, 900)])
 @pytest.mark.parametrize("form", ["nt", "tn", "tt"])
 def test_no_rows_columns_or_products(sizes: tuple[int, int, int], form: str) -> None:
     m, k, n = sizes
     a, b = np.ones((k, m) if form[0] == "t" else (m, k), "f4"), np.ones((n, k) if form[1] == "t" else (k, n), "f4")
     np.testing.assert_array_equal(turned[form](a, b), np.zeros((m, n), "f4"))
     np.testing.assert_array_equal(plain(np.ones((m, k), "f4"), np.ones((k, n), "f4")), np.zeros((m, n), "f4"))
+
+
+@pytest.mark.parametrize("dtype", ["f4", "f8"])
+@pytest.mark.parametrize("sizes", [(50, 1100, 450), (7, 600, 1000), (300, 20, 700), (1100, 513, 400)])
+@pytest.mark.parametrize("threads", [1, 2, 3])
+def test_rows_packed_for_many_columns_have_the_bits_of_rows_in_place(
+    sizes: tuple[int, int, int], dtype: str, threads: int
+) -> None:
+    """All rows of some blocks of K are packed by all threads, which then take panels of their own."""
+    a, b = matrices(*sizes, dtype)
+    turned_left = txc.jit(lambda a, b: a.T @ b, threads=threads)
+    np.testing.assert_array_equal(turned_left(np.ascontiguousarray(a.T), b), plain(a, b))
 
 
 @pytest.mark.parametrize(("form", "packed"), [("nn", 1), ("tn", 4)])
