@@ -26,7 +26,8 @@ class Family:
     `shapes` gives the shapes of the arguments at a size, `places` those of arguments behind the first that
     index its first dim; `elements` how many elements one call must move at least (each argument read once, the result
     written once), `flops` how many operations it counts.  `seen` is what of a result is compared, to `tolerance`
-    where that is not the dtype's: random numbers have only their distribution in common.  With `peers`, these alone can
+    where that is not the dtype's: random numbers have only their distribution in common.  Operations of a map that is
+    `counted` are those of txc's machine code (`instructions.py`).  With `peers`, these alone can
     be asked: the others have no word for loops that each element runs for itself, or for stores at data.
     """
 
@@ -36,6 +37,7 @@ class Family:
     shapes: Callable[..., Sequence[Size]]
     elements: Callable[..., float]
     flops: Callable[..., float] = lambda *size: 0.0
+    counted: bool = False
     dtypes: Sequence[str] = ("f4", "f8")
     layouts: Sequence[str] = ("row", "col")
     positive: bool = False
@@ -147,14 +149,14 @@ FAMILIES: dict[str, Family] = dict(
         _family(
             "sum-difference", programs.sum_and_difference, _maps(2), elements=lambda n: 4.0 * n, flops=lambda n: 2 * n
         ),
-        _family("chain", programs.chain, _maps(2), flops=lambda n: 10.0 * n, positive=True),
+        _family("chain", programs.chain, _maps(2), counted=True, positive=True),
         _family(
             "tensure-mutation", programs.tensure_mutation, _FOLDED, shapes=lambda n, m: [(n, m)] * 2,
             elements=lambda n, m: 3.0 * n * m, flops=lambda n, m: 5.0 * n * m, layouts=("row",), positive=True,
         ),
-        _family("exp-chain", programs.exp_chain, _maps(1), flops=lambda n: 60.0 * n),
-        _family("gelu", programs.gelu, _maps(1), flops=lambda n: 40.0 * n),
-        _family("black-scholes", programs.black_scholes, _maps(3), flops=lambda n: 150.0 * n, positive=True),
+        _family("exp-chain", programs.exp_chain, _maps(1), counted=True),
+        _family("gelu", programs.gelu, _maps(1), counted=True),
+        _family("black-scholes", programs.black_scholes, _maps(3), counted=True, positive=True),
         _family("cast-to-double", programs.to_double, _maps(1), dtypes=("f4",), elements=lambda n: 3.0 * n),
         _family("cast-to-single", programs.to_single, _maps(1), dtypes=("f8",), elements=lambda n: 1.5 * n),
         _family(

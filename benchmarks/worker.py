@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import subprocess
 import sys
@@ -73,8 +74,9 @@ def work(request: Request) -> dict[str, Any]:
         print(f"{name}, {request.threads} thread(s) …", file=sys.stderr, flush=True)
         contestants, absent = _contestants(workload, request.contestants)
         timed = measure(contestants, effort)
+        done = _operations(workload)
         records.append(
-            _record(workload.family.name, workload.name, timed, absent, workload.bytes, workload.flops, workload.dtype)
+            _record(workload.family.name, workload.name, timed, absent, workload.bytes, done, workload.dtype)
         )
     for name in request.latencies:
         print(f"{name}, {request.threads} thread(s) …", file=sys.stderr, flush=True)
@@ -106,6 +108,18 @@ def _contestants(workload: Any, names: Sequence[str]) -> tuple[dict[str, Any], d
         check({name: family.seen(call())}, expected, tolerance)
         made[name] = Contestant(call)
     return made, absent
+
+
+def _operations(workload: Any) -> float:
+    """The operations of a call; of a map whose machine code is not read, none."""
+    import txc
+
+    from .instructions import map_operations
+
+    if not workload.family.counted:
+        return workload.flops
+    code = txc.jit(workload.family.program).lower(*workload.arguments).as_text("asm")
+    return map_operations(str(code)) * math.prod(workload.size)
 
 
 def _record(

@@ -16,7 +16,7 @@ from collections.abc import Callable
 
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import FloatAttr, IntegerAttr
-from xdsl.ir import Block, SSAValue
+from xdsl.ir import Block, Operation, SSAValue
 
 from ..dialects import kernel, loop
 from ..dialects.attributes import scalar_dtype
@@ -147,7 +147,7 @@ class Contraction(ContractionOperands):
         """
         sums = None if self._in_one_block else self._sums(block, self.m)
         if sums is not None:
-            self._clear_if_empty(block, sums, dim(0), self.m)
+            self._finish_if_empty(block, dim(0), self.m)
         if self._contiguous_along_k(0):
             self._columns(block, (dim(0), self._blocks), sums, None)
         elif self._in_one_block:
@@ -159,8 +159,6 @@ class Contraction(ContractionOperands):
                 block, self._rows_at_once(),
                 lambda body, blocks: self._columns(body, blocks, sums, self._pack_rows(body, rows, blocks)),
             )  # fmt: skip
-        if sums is not None:
-            self._finish_all(block, sums, dim(0), self.m)
 
     def _columns(self, block: Block, blocks: tuple[Dim, Dim], sums: SSAValue | None, left: PackedRows | None) -> None:
         """The tasks, for some blocks of K."""
@@ -207,14 +205,13 @@ class Contraction(ContractionOperands):
         at_once = self._blocks_at_once()
         packed = self._packed(block, minimum(self._blocks, at_once))
         sums = self._sums(block, self.m)
-        self._clear_if_empty(block, sums, dim(0), self.m)
+        self._finish_if_empty(block, dim(0), self.m)
 
         def some(body: Block, blocks: tuple[Dim, Dim]) -> None:
             self._pack(body, packed, *blocks)
             self._multiply(body, packed, *blocks, sums)
 
         self._by_blocks(block, at_once, some)
-        self._finish_all(block, sums, dim(0), self.m)
 
     def _by_blocks(self, block: Block, at_once: Dim, write: Callable[[Block, tuple[Dim, Dim]], None]) -> None:
         """What `write` adds for some blocks of K, from a first to a last one, for so many after another."""
@@ -235,10 +232,8 @@ class Contraction(ContractionOperands):
         self.alone, self.origin = True, first
         sums = None if self._in_one_block else self._sums(block, dim(most))
         if sums is not None:
-            self._clear_if_empty(block, sums, first, last)
+            self._finish_if_empty(block, first, last)
         self._rows_by_panels(block, packed, (dim(0), self._blocks), sums, (first, last), (dim(0), self.panels))
-        if sums is not None:
-            self._finish_all(block, sums, first, last)
 
     def _blocks_at_once(self) -> Dim:
         """Blocks of K that are packed before the rows are worked on: as many as half the second cache holds, or one.
@@ -334,11 +329,17 @@ class Contraction(ContractionOperands):
         columns = minimum(self.n - panel * self.panel, self.panel)
         here = minimum(height - tile * self.rows, self.rows)
         made = loop.ForOp(str(j), 0, columns, body, vector=self.width, unroll=self.copies)
-        for iterator, lower, upper in ((r, dim(0), here), *loops):
+        one_row = Block()
+        one_row.add_ops([made, loop.YieldOp()])
+        tile_ops: list[Operation] = [loop.ForOp(str(r), 0, here, one_row, unroll=self.rows)]
+        if sums not in (None, self.nest.outs[0]):
+            first = start + tile * self.rows
+            tile_ops.append(self._finish_tile(sums, (first, here), panel, columns, number))
+        for iterator, lower, upper in loops:
             inner = Block()
-            inner.add_ops([made, loop.YieldOp()])
-            made = loop.ForOp(str(iterator), lower, upper, inner, unroll=self.rows if iterator is r else 1)
-        deep.add_ops([made, loop.YieldOp()])
+            inner.add_ops([*tile_ops, loop.YieldOp()])
+            tile_ops = [loop.ForOp(str(iterator), lower, upper, inner)]
+        deep.add_ops([*tile_ops, loop.YieldOp()])
         block.add_op(loop.ForOp(str(number), *blocks, deep))
 
     def _tasks(self, block: Block, tiles: Dim) -> tuple[Dim, Dim]:
@@ -396,27 +397,30 @@ class Contraction(ContractionOperands):
             older = b.select(b.index(number) > 0, older, b.wrap(made.result, element))
         block.add_op(loop.StoreOp((older + b.wrap(total, element)).ref, sums, index))
 
-    def _finish_all(self, block: Block, sums: SSAValue, first: Dim, last: Dim) -> None:
-        """The nest's `finish` over the sums of some rows, row by row, unless they are the results."""
-        if sums is self.nest.outs[0]:
-            return
-        i, j = self.writer.fresh(), self.writer.fresh()
-        body = Block()
-        total = loop.LoadOp(sums, self._sum_index(i, j, sums))
+    def _finish_tile(self, sums: SSAValue, rows: tuple[Dim, Dim], panel: Dim, columns: Dim, number: Dim) -> Operation:
+        """The nest's `finish` over a tile's sums, which the first cache holds, after the last block of K."""
+        once, r, j = (self.writer.fresh() for _ in range(3))
+        row, column, body = rows[0] + r, panel * self.panel + j, Block()
+        total = loop.LoadOp(sums, self._sum_index(row, column, sums))
         body.add_op(total)
-        self.writer.finish(self.nest, [total.result], self._point(i, j, dim(0)), body)
+        self.writer.finish(self.nest, [total.result], self._point(row, column, dim(0)), body)
         body.add_op(loop.YieldOp())
-        row = Block()
-        row.add_ops([loop.ForOp(str(j), 0, self.n, body, vector=self.width, unroll=1), loop.YieldOp()])
-        block.add_op(self.shared(i, last, row, grain=16, lower=first))
+        made = loop.ForOp(str(j), 0, columns, body, vector=self.width, unroll=1)
+        for iterator, lower, upper in ((r, dim(0), rows[1]), (once, self._blocks - 1, number + 1)):
+            inner = Block()
+            inner.add_ops([made, loop.YieldOp()])
+            made = loop.ForOp(str(iterator), lower, upper, inner)
+        return made
 
-    def _clear_if_empty(self, block: Block, sums: SSAValue, first: Dim, last: Dim) -> None:
-        """Where K is 0 no block writes the sums: write the identity for ``k`` iterations below one."""
+    def _finish_if_empty(self, block: Block, first: Dim, last: Dim) -> None:
+        """Where K is 0 there is no last block: finish the identity for ``k`` iterations below one."""
         i, j, once = (self.writer.fresh() for _ in range(3))
         body = Block()
         assert self.nest.identity is not None
         identity = arith.ConstantOp.create(result_types=[self.state], properties={"value": self.nest.identity.data[0]})
-        body.add_ops([identity, loop.StoreOp(identity.result, sums, self._sum_index(i, j, sums)), loop.YieldOp()])
+        body.add_op(identity)
+        self.writer.finish(self.nest, [identity.result], self._point(i, j, dim(0)), body)
+        body.add_op(loop.YieldOp())
         row = Block()
         row.add_ops([loop.ForOp(str(j), 0, self.n, body), loop.YieldOp()])
         rows = Block()

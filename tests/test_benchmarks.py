@@ -9,11 +9,15 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 
+import txc
+from txc.compiler.codegen.machine import host_target
+
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
 from benchmarks.ablation import SWITCHES, ablation  # noqa: E402
 from benchmarks.families import FAMILIES, workloads  # noqa: E402
+from benchmarks.instructions import innermost_loops, map_operations  # noqa: E402
 from benchmarks.measure import Contestant, Effort, check, measure  # noqa: E402
 from benchmarks.ratios import family_mean, ratio_interval  # noqa: E402
 from benchmarks.report import rows_of  # noqa: E402
@@ -115,3 +119,42 @@ def test_intervals_and_means_of_ratios():
     low, high = ratio_interval([1.0, 1.0, 1.0, 2.0, 2.0], [1.0] * 5)
     assert (low, high) == (1.0, 2.0)
     assert family_mean({"one": [4.0, 1.0], "two": [8.0]}) == pytest.approx(4.0)
+
+
+ASSEMBLY = """
+f:
+\tvbroadcastss\t.LC0(%rip), %zmm3
+.LBB0_1:
+\tmovq\t%rax, %rbx
+.LBB0_2:
+\tvmovups\t(%rdi,%rax,4), %zmm0
+\tvaddps\t%zmm0, %zmm0, %zmm1
+\tvfmadd213ps\t(%rcx), %zmm0, %zmm1
+\tvdivps\t%zmm1, %zmm0, %zmm2
+\tkortestw\t%k0, %k0
+\tjne\t.LBB0_4
+\tvmovups\t%zmm2, (%rsi,%rax,4)
+\tvmovups\t%zmm1, 64(%rsi,%rax,4)
+\tjl\t.LBB0_2
+.LBB0_3:
+\tvmulps\t%zmm0, %zmm0, %zmm1
+\tvmovups\t%zmm1, (%rsi) {%k1}
+\tjl\t.LBB0_3
+\tjl\t.LBB0_1
+.LBB0_4:
+\tretq
+"""
+
+
+def test_operations_of_a_map_are_those_of_its_loop_of_whole_vectors():
+    whole, cut = innermost_loops(ASSEMBLY)
+    assert (whole.vector_bits, whole.stores, whole.places) == (512, 2, 1 + 1 + 3)
+    assert (cut.stores, cut.places) == (0, 1)
+    assert map_operations(ASSEMBLY) == 5.0
+    assert map_operations("f:\n\tretq\n") == 0.0
+
+
+@pytest.mark.skipif(not host_target().has("avx2"), reason="instructions are counted by their x86 names")
+def test_operations_of_a_map_of_this_machine():
+    code = txc.jit(lambda x: (x + 1.0) * x - 2.0).lower(np.ones(10_000)).as_text("asm")
+    assert map_operations(str(code)) == 6.0
