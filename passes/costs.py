@@ -381,14 +381,15 @@ class Costs:
         """
         return copies if repeats > self.machine.registers / 2 else max(1, round(copies / repeats)) * repeats
 
-    def accumulators(self, operations: int, width: int, states: int = 1) -> int:
+    def accumulators(self, operations: int, width: int, states: int = 1, shared: bool = False) -> int:
         """Vectors of neighbouring results that fold side by side, each with so many states.
 
         A light fold has as many states as there are registers: the wider the piece of each row, the better rows come
-        from memory.
+        from memory.  An eighth of them is kept for what results have `shared`.
         """
-        if operations <= self.machine.registers / 8:
-            return max(1, int(self.machine.registers) // states)
+        registers = int(self.machine.registers)
+        if operations <= registers / 8:
+            return max(1, (registers - registers // 8 * shared) // states)
         return max(1, min(int(self.machine.registers) // 2, self.side_by_side // width))
 
     def lanes_together(self, operations: int) -> int:

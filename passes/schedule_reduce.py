@@ -20,7 +20,7 @@ from ..dialects.index_map import product
 from ..dialects.order import Order
 from .fold_bands import Band, state_types, step_by_step
 from .kernel_figures import kernel_label
-from .loop_writer import Access, LoopWriter, accesses, body_cost, buffer_info
+from .loop_writer import Access, LoopWriter, accesses, body_cost, bound, buffer_info
 from .overlaps import Overlap, overlap_of
 from .remarks import remark
 from .row_panels import Panels, panels_of
@@ -35,6 +35,10 @@ LONGEST_STEPS = 128
 _MERGED_TOGETHER = 4
 #: Rows that share an operand and fold side by side, at most.
 ROWS_TOGETHER = 4
+#: Pages of results that one thread folds in a sweep.
+LONG_BAND = 4
+#: Shares of a fold in sweeps that each of several threads takes.
+SHARES = 4
 #: Elements of a fold in any order that are copied at a time.
 BLOCK = 1024
 
@@ -129,7 +133,8 @@ class _Folds:
         iterators = [writer.fresh() for _ in self.groups]
         number, start = writer.fresh(), writer.fresh()
         column, columns, point = iterators[-1], self.groups[-1].extent, point_of(self.groups, iterators)
-        side = band_for_all(writer, block, columns, most, product((*outer, blocks)))
+        others = product((*outer, blocks))
+        side = band_for_all(writer, block, columns, most if by_lanes else _sweep(writer, block, columns, others), others)
         *around, plane, step = packed_strides((*outer, blocks, columns))
         done_at_once = by_lanes and blocks.const == 1
         partials = [
@@ -169,13 +174,15 @@ def _side_by_side(writer: LoopWriter, nest: kernel.GenericOp, walks: list[Access
     What is contiguous along the fold comes as tiles, each of which needs all registers.
     """
     k, inner = Sym(f"d{nest.n_parallel}"), group.symbols[-1]
-    if any(_contiguous(w, k) and _strides(w, inner) for w in _entering(nest, walks)):
+    entering = _entering(nest, walks)
+    if any(_contiguous(w, k) and _strides(w, inner) for w in entering):
         return writer.costs.tiles
     steps = _steps(nest)
     if steps:
         return max(1, min(writer.costs.side_by_side // width, _most_together(nest, steps)))
     states = len(state_types(nest))
-    return writer.costs.accumulators(body_cost(nest) * states, width, states)
+    shared = any(_moves(w, k) and not _moves(w, inner) for w in entering)
+    return writer.costs.accumulators(body_cost(nest) * states, width, states, shared)
 
 
 def _rows_together(
@@ -464,10 +471,20 @@ def fold_in_bands(writer: LoopWriter, nest: kernel.GenericOp, block: Block, lane
     folds.in_bands(block)
 
 
+def _sweep(writer: LoopWriter, block: Block, results: Dim, others: Dim) -> Dim:
+    """The most results of a band that is folded in sweeps: longer ones for a thread that is alone.
+
+    As many of them as the first cache holds beside what is read; threads take pages, so that their shares are even.
+    """
+    band, threads = writer.costs.band, writer.threads(block)
+    shares = SHARES * threads * minimum(1, threads - 1)
+    return bound(writer, block, maximum(band, minimum(LONG_BAND * band, results * others // maximum(1, shares))))
+
+
 def goes_in_bands(nest: kernel.GenericOp) -> bool:
     """Whether a fold can go along rows of memory that lie one after another."""
     order, inner, walks = _order(nest), Sym(f"d{nest.n_parallel - 1}"), accesses(nest)
-    in_pieces = order.kind in ("free", "tree") and (order.lanes > 1 or not order.product)
+    in_pieces = order.kind in ("free", "tree")
     in_rows = all((s := w.step(inner)) is not None and s.const in (0, 1) for w in _entering(nest, walks))
     return in_pieces and in_rows and not _steps(nest)
 

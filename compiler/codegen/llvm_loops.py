@@ -366,6 +366,13 @@ class LoopWriter(MemoryWriter):
                 full = fewer * width
         if full == 1 or (extent is not None and max(0, extent) % full == 0):
             return
+        if 1 < width < full and not self.lanes and self._folds(op):
+            left = None if extent is None else max(0, extent) % full
+            if left is None or left >= width:
+                stopped = self._at_once(op, stopped, end, Lane(symbol, width, full // width, depth), left, bound)
+                if left is not None:
+                    return
+            full = width
         if not masked:
             self.counted(symbol, stopped, end, "1", body(None), bound=bound,
                          trips=None if extent is None else extent % full)  # fmt: skip
@@ -423,8 +430,24 @@ class LoopWriter(MemoryWriter):
         """
         if unroll >= MANY_COPIES:
             return unroll // 4
-        folds = any(isinstance(inner, ReduceOp) for inner in op.block.ops)
-        return unroll // 2 if masked and folds and self.lanes and unroll >= WIDE_TILE else 0
+        return unroll // 2 if masked and self._folds(op) and self.lanes and unroll >= WIDE_TILE else 0
+
+    def _folds(self, op: ForOp) -> bool:
+        """Whether each iteration is a fold, whose steps wait for one another."""
+        return any(isinstance(inner, ReduceOp) for inner in op.block.ops)
+
+    def _at_once(self, op: ForOp, first: str, end: str, lane: Lane, left: int | None, bound: Dim | None) -> str:
+        """What is left over of whole vectors and a part of one, in one step; where it ended.
+
+        `left` iterations, if that is known, and fewer than the lanes.  Copies that are left over do the last vector
+        before `end`, in step with the copy before, as in `_one_step`.  Less than a vector is left to others.
+        """
+        width, copies, stop = lane.width, lane.copies if left is None else -(-left // lane.width), end
+        if left is None:
+            enough = self.ins(f"icmp sge i64 {self.sub(end, first)}, {width}")
+            stop = self.ins(f"select i1 {enough}, i64 {end}, i64 {first}")
+        self._in_step(op, first, stop, self.sub(end, str(width)), width, copies, bound)
+        return stop
 
     def goes_in_rows(self, block: Block, symbol: Sym) -> bool:
         """Whether all that a body touches stays where it is along an iterator, or lies one after another."""
@@ -443,27 +466,30 @@ class LoopWriter(MemoryWriter):
         They do so in step with it (each operation is emitted for all copies before the next), so they store what it
         stores, to the same place: no other code is needed for fewer iterations.
         """
-        symbol = op.symbol
         start, end = self.index(op.lower.data), self.index(op.upper.data)
+        self._in_step(op, start, end, self.sub(end, "1"), 1, copies, bound)
+
+    def _in_step(self, op: ForOp, first: str, end: str, last: str, width: int, copies: int, bound: Dim | None) -> None:
+        """One step of so many copies, unless `first` is `end`; copies begin no later than `last`."""
+        symbol = op.symbol
         inside, after = self.label("step"), self.label("done")
-        self.branch_if(self.ins(f"icmp slt i64 {start}, {end}"), inside, after)
+        self.branch_if(self.ins(f"icmp slt i64 {first}, {end}"), inside, after)
         self.start(inside)
 
         def body(_: list[Reg]) -> list[Reg]:
-            first, last = self.symbols[symbol][0], self.sub(end, "1")
-            moved = [self.add(first, str(c)) for c in range(1, copies)]
+            moved = [self.add(self.symbols[symbol][0], str(c * width)) for c in range(1, copies)]
             held = [self.intrinsic("smin", "i64", "i64", [("i64", m), ("i64", last)]) for m in moved]
             starts = [symbol, *(Sym(f"{symbol.name}~{c}") for c in range(1, copies))]
             self.push_scope()
             for name, value in zip(starts[1:], held):
                 self.define(name, value)
             outside = self.lanes
-            self.lanes = (*outside, Lane(symbol, 1, copies, len(outside), starts))
+            self.lanes = (*outside, Lane(symbol, width, copies, len(outside), starts))
             self.region(op.block)
             self.lanes = outside
             return []
 
-        self.counted(symbol, start, end, str(copies), body, trips=1, bound=bound)
+        self.counted(symbol, first, end, str(copies * width), body, trips=1, bound=bound)
         self.branch(after)
         self.start(after)
 
