@@ -85,13 +85,13 @@ class Band:
             body = Block()
             states = step_by_step(writer, nest, body, self.point, row, count, _load(body, partials, place))
             _store(body, states, partials, place)
-            steps = Block([self._across(body, unroll), loop.YieldOp()])
+            steps = Block([self.across(body, unroll), loop.YieldOp()])
             return loop.ForOp(str(row), lower, upper, steps, step=count)
 
         start = Block()
         _store(start, writer.identity(nest, start), partials, place)
         whole = first + (last - first) // rows * rows
-        block.add_ops([self._across(start, unroll), sweeps(first, whole, rows), sweeps(whole, last, 1)])
+        block.add_ops([self.across(start, unroll), sweeps(first, whole, rows), sweeps(whole, last, 1)])
 
     def by_lanes(
         self,
@@ -112,14 +112,14 @@ class Band:
         lane, body = writer.fresh(), Block()
         some = self._some_lanes(body, first + lane, last, together)
         _store(body, some, values, [_backwards(lane, lanes), self.column - start])
-        inner = Block([self._across(body, unroll), loop.YieldOp()])
+        inner = Block([self.across(body, unroll), loop.YieldOp()])
         position, body = writer.fresh(), Block()
         block.add_op(loop.ForOp(str(lane), 0, lanes, inner))
         gather = Block()
         gather.add_op(loop.YieldOp(*_load(gather, values, [position, self.column - start])))
         states = self._reduced(body, position, dim(lanes), gather, Order("tree", 1, 1))
         store(states, body)
-        block.add_op(self._across(body, writer.costs.copies(len(states), 0)))
+        block.add_op(self.across(body, writer.costs.copies(len(states), 0)))
 
     def _some_lanes(self, block: Block, first: Dim, last: Dim, count: int) -> list[SSAValue]:
         """What so many lanes come to, as far apart as can be, which are therefore the first to be combined."""
@@ -152,7 +152,7 @@ class Band:
         block.add_op(made)
         return list(made.outs)
 
-    def _across(self, body: Block, unroll: int) -> loop.ForOp:
+    def across(self, body: Block, unroll: int) -> loop.ForOp:
         """A loop across the band."""
         body.add_op(loop.YieldOp())
         start, stop, _ = self.results

@@ -117,24 +117,72 @@ class _Folds:
                 levels[-1], unroll = replace(levels[-1], together=overlap.rows), overlap.vectors
             unroll = unroll or _side_by_side(writer, nest, self.walks, self.groups[-1], width)
             if not levels and not self.serial:
-                return block.add_op(_lane_chunks(writer, innermost.extent, innermost.iterator, body, width, unroll))
+                least = writer.grain(work, nest)
+                return _lane_chunks(writer, block, innermost.extent, innermost.iterator, body, width, unroll, least)
             body = Block([loop.ForOp(str(innermost.iterator), 0, innermost.extent, body, vector=width, unroll=unroll)])
             work = work * innermost.extent
         return add_loops(writer, block, levels, body, work, time_of(nest, writer.costs), self.serial)
 
     def in_bands(self, block: Block) -> None:
-        """A fold in two stages: blocks of elements by bands of results, then the blocks' values of each result."""
+        """A fold by bands of results: of one block of its order at once, of several in two stages."""
+        order, extent = _order(self.nest), self.nest.extents.data[-1]
+        if order.lanes > 1:
+            return self._in_stages(block)
+        blocks = (extent + (self._block - 1)) // self._block
+        return self.writer.either(block, blocks - 1, self._in_stages, self._in_sweeps)
+
+    @property
+    def _block(self) -> int:
+        """Elements of a block of the order, or of what is folded by itself where that is free."""
+        return _order(self.nest).block or self.writer.costs.band
+
+    def _in_sweeps(self, block: Block) -> None:
+        """Bands of results in sweeps, each finished by the thread that has its sums."""
+        nest, writer, most = self.nest, self.writer, LONG_BAND * self.writer.costs.band
+        iterators, outer, start, task = self._iterators(), [g.extent for g in self.groups[:-1]], writer.fresh(), Block()
+        side = band_for_all(
+            writer, block, self.groups[-1].extent, _sweep(writer, block, self.groups[-1].extent, product(outer)),
+            product(outer),
+        )  # fmt: skip
+        sums = [
+            writer.allocate(block, BufferInfo(scalar_dtype(t), (dim(most),), (dim(1),)), "thread")
+            for t in state_types(nest)
+        ]
+        band, unroll = self._band(iterators, start, side, most)
+        elements, place = (dim(0), nest.extents.data[-1]), [iterators[-1] - start]
+        band.in_sweeps(task, elements, sums, place, unroll)
+        body = Block()
+        loads = [loop.LoadOp(buffer, place) for buffer in sums]
+        body.add_ops(loads)
+        writer.finish(nest, [load.result for load in loads], band.point, body)
+        task.add_op(band.across(body, unroll))
+        levels = [*(Level(i, e) for i, e in zip(iterators, outer)), Level(start, self.groups[-1].extent, side)]
+        add_loops(writer, block, levels, task, elements[1] * side, time_of(nest, writer.costs), serial=False)
+
+    def _iterators(self) -> list[Dim]:
+        return [self.writer.fresh() for _ in self.groups]
+
+    def _band(self, iterators: list[Dim], start: Dim, side: Dim, most: int) -> tuple[Band, int]:
+        """Results from a first one on, and how many vectors of them are unrolled."""
+        copies = self.writer.costs.copies(body_cost(self.nest), 1)
+        width, unroll = choose_lanes(self.lanes, _entering(self.nest, self.walks), copies)
+        results = start, minimum(self.groups[-1].extent, start + side), most
+        return Band(self.writer, self.nest, point_of(self.groups, iterators), iterators[-1], results, width), unroll
+
+    def _in_stages(self, block: Block) -> None:
+        """Blocks of elements by bands of results, then the blocks' values of each result."""
         nest, writer, order = self.nest, self.writer, _order(self.nest)
         extent, by_lanes, states = nest.extents.data[-1], order.lanes > 1, state_types(nest)
         lane_bytes = order.lanes * sum(scalar_dtype(t).bytes for t in states)
         most = writer.costs.lanes_band(lane_bytes) if by_lanes else writer.costs.band
-        size = order.block or most
+        size = (order.block or most) if by_lanes else self._block
         blocks, outer = (extent + (size - 1)) // size, [g.extent for g in self.groups[:-1]]
-        iterators = [writer.fresh() for _ in self.groups]
-        number, start = writer.fresh(), writer.fresh()
-        column, columns, point = iterators[-1], self.groups[-1].extent, point_of(self.groups, iterators)
+        iterators, number, start = self._iterators(), writer.fresh(), writer.fresh()
+        columns, point = self.groups[-1].extent, point_of(self.groups, iterators)
         others = product((*outer, blocks))
-        side = band_for_all(writer, block, columns, most if by_lanes else _sweep(writer, block, columns, others), others)
+        side = band_for_all(
+            writer, block, columns, most if by_lanes else _sweep(writer, block, columns, others), others
+        )
         *around, plane, step = packed_strides((*outer, blocks, columns))
         done_at_once = by_lanes and blocks.const == 1
         partials = [
@@ -149,13 +197,11 @@ class _Folds:
             place = [*iterators, number]
             return inner.add_ops([loop.StoreOp(value, buffer, place) for value, buffer in zip(values, partials)])
 
-        copies = writer.costs.copies(body_cost(nest), 1)
-        width, unroll = choose_lanes(self.lanes, _entering(nest, self.walks), copies)
-        band = Band(writer, nest, point, column, (start, minimum(columns, start + side), most), width)
+        band, unroll = self._band(iterators, start, side, most)
         elements, task = (number * size, minimum(extent, number * size + size)), Block()
         if by_lanes:
             lanes = _lanes_together(writer, nest)
-            beside = _side_by_side(writer, nest, self.walks, self.groups[-1], width) // max(2, lanes)
+            beside = _side_by_side(writer, nest, self.walks, self.groups[-1], band.width) // max(2, lanes)
             band.by_lanes(task, elements, store, self.lanes.unroll or max(1, beside), lanes)
         else:
             band.in_sweeps(task, elements, partials, [*iterators, number], unroll)
@@ -222,15 +268,25 @@ def _most_together(nest: kernel.GenericOp, steps: int) -> int:
 
 
 def _lane_chunks(
-    writer: LoopWriter, extent: Dim, iterator: Dim, body: Block, width: int, unroll: int
-) -> loop.ParallelOp:
-    """Results side by side in lanes, in chunks of a few cache lines each."""
-    chunk = max(width * unroll, writer.costs.side_by_side)
+    writer: LoopWriter, block: Block, extent: Dim, iterator: Dim, body: Block, width: int, unroll: int, least: Dim
+) -> None:
+    """Results side by side in lanes, in chunks of a few cache lines each, of `least` results where that is more.
+
+    Threads get as many of them, of whole lines of f32s.
+    """
+    most, line = max(width * unroll, writer.costs.side_by_side), int(writer.costs.machine.line) // 4
+    threads = bound(writer, block, maximum(1, writer.threads(block)))
+    chunks = (extent + (most - 1)) // most
+    even = bound(writer, block, maximum(1, (chunks + (threads - 1)) // threads * threads))
+    share = (extent + (even * line - 1)) // (even * line) * line
+    several = minimum(1, threads - 1)
+    least = (least + (line - 1)) // line * line
+    chunk = bound(writer, block, maximum(least, minimum(most, maximum(line, most + several * (share - most)))))
     begin = sym(f"{iterator}.b")
     inner = loop.ForOp(str(iterator), begin, minimum(extent, begin + chunk), body, vector=width, unroll=unroll)
     outer = Block()
     outer.add_ops([inner, loop.YieldOp()])
-    return loop.ParallelOp(str(begin), 0, extent, outer, step=chunk)
+    block.add_op(loop.ParallelOp(str(begin), 0, extent, outer, step=chunk))
 
 
 def _order(nest: kernel.GenericOp) -> Order:
@@ -513,7 +569,7 @@ def _better_in_bands(writer: LoopWriter, nest: kernel.GenericOp) -> Dim:
     Where lanes go together already if the second cache holds the operands, as that too is read in long runs.
     """
     machine, together = writer.costs.machine, _lanes_together(writer, nest)
-    return _beyond(writer, nest, machine.cache2 if together == 1 else machine.cache1, together)
+    return _beyond(writer, nest, machine.cache2 // 4 if together == 1 else machine.cache1, together)
 
 
 def _beyond(writer: LoopWriter, nest: kernel.GenericOp, cache: float, together: int) -> Dim:

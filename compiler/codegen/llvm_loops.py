@@ -50,6 +50,8 @@ SHORT_BODY = 25
 MANY_COPIES = 8
 #: So many vectors of sums, of several rows each, have a loop with half of them for what is left over.
 WIDE_TILE = 4
+#: So many vectors of folds go one by one: they wait less for their own sums than copies cost that do nothing.
+ALONE = 2
 
 
 class LoopWriter(MemoryWriter):
@@ -368,11 +370,12 @@ class LoopWriter(MemoryWriter):
             return
         if 1 < width < full and not self.lanes and self._folds(op):
             left = None if extent is None else max(0, extent) % full
-            if left is None or left >= width:
-                stopped = self._at_once(op, stopped, end, Lane(symbol, width, full // width, depth), left, bound)
+            least = ALONE * width + 1 if masked else width
+            if left is None or left >= least:
+                lane = Lane(symbol, width, full // width, depth)
+                stopped = self._at_once(op, stopped, end, lane, left, least, bound)
                 if left is not None:
                     return
-            full = width
         if not masked:
             self.counted(symbol, stopped, end, "1", body(None), bound=bound,
                          trips=None if extent is None else extent % full)  # fmt: skip
@@ -436,15 +439,17 @@ class LoopWriter(MemoryWriter):
         """Whether each iteration is a fold, whose steps wait for one another."""
         return any(isinstance(inner, ReduceOp) for inner in op.block.ops)
 
-    def _at_once(self, op: ForOp, first: str, end: str, lane: Lane, left: int | None, bound: Dim | None) -> str:
+    def _at_once(
+        self, op: ForOp, first: str, end: str, lane: Lane, left: int | None, least: int, bound: Dim | None
+    ) -> str:
         """What is left over of whole vectors and a part of one, in one step; where it ended.
 
-        `left` iterations, if that is known, and fewer than the lanes.  Copies that are left over do the last vector
-        before `end`, in step with the copy before, as in `_one_step`.  Less than a vector is left to others.
+        `left` iterations, if that is known, and fewer than the lanes; fewer than `least` are left to others.  Copies
+        that are left over do the last vector before `end`, in step with the copy before, as in `_one_step`.
         """
         width, copies, stop = lane.width, lane.copies if left is None else -(-left // lane.width), end
         if left is None:
-            enough = self.ins(f"icmp sge i64 {self.sub(end, first)}, {width}")
+            enough = self.ins(f"icmp sge i64 {self.sub(end, first)}, {least}")
             stop = self.ins(f"select i1 {enough}, i64 {end}, i64 {first}")
         self._in_step(op, first, stop, self.sub(end, str(width)), width, copies, bound)
         return stop
