@@ -147,6 +147,8 @@ class ForOp(Ranged):
 
     Without lanes, iterations run in order and may carry values (`inits`, block arguments, yield, results).  With
     ``until`` the body yields an i1 besides, the last value: the loop ends after an iteration where it is true.
+    A loop that is ``apart`` is a function of its own where code has functions: what it keeps in registers takes none
+    from the loops around it.  It carries nothing.
     """
 
     name = "loop.for"
@@ -154,6 +156,7 @@ class ForOp(Ranged):
     vector = attr_def(IntegerAttr)
     unroll = attr_def(IntegerAttr)
     until = opt_attr_def(UnitAttr)
+    apart = opt_attr_def(UnitAttr)
     outs = var_result_def()
     body = region_def("single_block")
 
@@ -169,13 +172,14 @@ class ForOp(Ranged):
         vector: int = 1,
         unroll: int = 1,
         until: bool = False,
+        apart: bool = False,
     ):
         attributes = range_attributes(iv, lower, upper, step) | {
             "vector": integer_attr(vector),
             "unroll": integer_attr(unroll),
         }
-        if until:
-            attributes["until"] = UnitAttr()
+        flags = {"until": until, "apart": apart}
+        attributes.update({name: UnitAttr() for name, is_set in flags.items() if is_set})
         Operation.__init__(
             self,
             operands=list(inits),
@@ -193,6 +197,8 @@ class ForOp(Ranged):
         types = tuple(v.type for v in self.inits)
         if self.lanes > 1 and types:
             raise VerifyException("a loop with lanes carries no values; use loop.reduce")
+        if self.apart is not None and types:
+            raise VerifyException("a loop that is apart carries no values")
         if self.lanes > 1 and self.until is not None:
             raise VerifyException("a loop with lanes has no 'until'")
         if self.lanes > 1 and self.step.data.const != 1:

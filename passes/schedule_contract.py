@@ -398,18 +398,21 @@ class Contraction(ContractionOperands):
         block.add_op(loop.StoreOp((older + b.wrap(total, element)).ref, sums, index))
 
     def _finish_tile(self, sums: SSAValue, rows: tuple[Dim, Dim], panel: Dim, columns: Dim, number: Dim) -> Operation:
-        """The nest's `finish` over a tile's sums, which the first cache holds, after the last block of K."""
+        """The nest's `finish` over a tile's sums, which the first cache holds, after the last block of K.
+
+        Apart from the tile: what a long `finish` keeps in registers would take them from the sums.
+        """
         once, r, j = (self.writer.fresh() for _ in range(3))
         row, column, body = rows[0] + r, panel * self.panel + j, Block()
         total = loop.LoadOp(sums, self._sum_index(row, column, sums))
         body.add_op(total)
         self.writer.finish(self.nest, [total.result], self._point(row, column, dim(0)), body)
         body.add_op(loop.YieldOp())
-        made = loop.ForOp(str(j), 0, columns, body, vector=self.width, unroll=1)
+        made = loop.ForOp(str(j), 0, columns, body, vector=self.width, unroll=self.copies)
         for iterator, lower, upper in ((r, dim(0), rows[1]), (once, self._blocks - 1, number + 1)):
             inner = Block()
             inner.add_ops([made, loop.YieldOp()])
-            made = loop.ForOp(str(iterator), lower, upper, inner)
+            made = loop.ForOp(str(iterator), lower, upper, inner, apart=iterator is r)
         return made
 
     def _finish_if_empty(self, block: Block, first: Dim, last: Dim) -> None:

@@ -2,7 +2,8 @@
 
 A function is ``i32 @f(ptr args, ptr symbols, ptr runtime)``: data pointers, i64 values of `tx.symbols`, and the runtime
 ``{ptr parallel, ptr pool, i64 threads, ptr arena, ptr thread_arena, i64 thread_arena_stride, ptr bounds}``.
-The body of a parallel loop becomes a function ``void(ptr context, i64 chunk, i64 worker)``.  The last field is read by
+The body of a parallel loop becomes a function ``void(ptr context, i64 chunk, i64 worker)``, as does a loop that is
+apart, which is called with chunk 0.  The last field is read by
 functions that check indices: one that finds an index outside returns 1.
 """
 
@@ -16,7 +17,7 @@ from xdsl.ir import Operation, SSAValue
 
 from ...dialects.attributes import BufferType, DimAttr
 from ...dialects.dims import Dim, Sym
-from ...dialects.loop import AllocOp, ClockOp, ParallelOp, ShuffleOp, ThreadsOp, TileFoldOp
+from ...dialects.loop import AllocOp, ClockOp, ForOp, ParallelOp, ShuffleOp, ThreadsOp, TileFoldOp
 from ...dialects.types import DTYPES
 from .cpu_shuffles import shuffle_lanes
 from .cpu_tiles import release_tiles, tile_fold
@@ -32,15 +33,18 @@ __all__ = ["CpuFunction"]
 MONOTONIC, MONOTONIC_APPLE = 1, 6
 #: So many chunks a thread where the grain allows it.
 CHUNKS_PER_THREAD = 8
+#: What the function of a loop takes.
+CHUNK = "ptr noalias readonly %context, i64 %chunk, i64 %worker"
 PARALLEL, POOL, THREADS, ARENA, THREAD_ARENA, THREAD_STRIDE, BOUNDS = (8 * i for i in range(7))
 
 
 class CpuFunction(FunctionWriter):
-    """A function, or the outlined body of a parallel loop of `parent`."""
+    """A function, or the outlined body of a parallel loop of `parent`, or its `loop` that is apart."""
 
     def __init__(self, module: Module, name: str, parent: CpuFunction | None = None):
         super().__init__(module, name)
         self.parent = parent
+        self.loop: ForOp | None = None
         self.function_symbols: dict[Sym, int] = {}
         self.captured: list[tuple[str, str]] = []
         self._capture_of: dict[Any, str] = {}
@@ -167,10 +171,7 @@ class CpuFunction(FunctionWriter):
         each, longer, chunks = self._chunks(trip, self._smax(self.index(op.grain.data), "1"))
 
         child = self._outline(op, start, end, each, longer, bound)
-        context = self.alloca("i64", max(1, len(child.captured)))
-        for i, (type_, value) in enumerate(child.captured):
-            at = self.ins(f"getelementptr i64, ptr {context}, i64 {i}") if i else context
-            self.put(f"store {type_} {value}, ptr {at}, align 8")
+        context = self._context(child)
         many, direct, after = self.label("parallel"), self.label("direct"), self.label("joined")
         self.branch_if(self.ins(f"icmp sgt i64 {chunks}, 1"), many, direct)
         self.start(many)
@@ -185,6 +186,37 @@ class CpuFunction(FunctionWriter):
         self.start(after)
         if child.checks:
             self._leave_where_noted()
+
+    def for_loop(self, op: ForOp) -> None:
+        """A loop; one that is apart is a call."""
+        if op.apart is None or self.lanes or self.loop is op:
+            super().for_loop(op)
+            return
+        child = self._child(op)
+        child.loop = op
+        child.for_loop(op)
+        child.end("ret void")
+        child.finish("internal void", CHUNK)
+        context, worker = self._context(child), "%worker" if self.parent is not None else "0"
+        self.put(f"call void {quoted(child.name)}(ptr {context}, i64 0, i64 {worker})")
+        if child.checks:
+            self._leave_where_noted()
+
+    def _child(self, op: ForOp | ParallelOp) -> CpuFunction:
+        """A function inside this one, for a loop."""
+        child = CpuFunction(self.module, self.module.unique(f"{self.name}.{op.symbol.name}"), self)
+        child.bounds, child.multiples = dict(self.bounds), dict(self.multiples)
+        if self.module.debug is not None:
+            child.place(op)
+        return child
+
+    def _context(self, child: CpuFunction) -> str:
+        """Memory with what a child takes from here."""
+        context = self.alloca("i64", max(1, len(child.captured)))
+        for i, (type_, value) in enumerate(child.captured):
+            at = self.ins(f"getelementptr i64, ptr {context}, i64 {i}") if i else context
+            self.put(f"store {type_} {value}, ptr {at}, align 8")
+        return context
 
     def _chunks(self, trip: str, grain: str) -> tuple[str, str, str]:
         """How many iterations each chunk of a loop has, how many chunks have one more, and how many chunks there are.
@@ -229,10 +261,7 @@ class CpuFunction(FunctionWriter):
         self, op: ParallelOp, start: str, end: str, each: str, longer: str, bound: Dim | None
     ) -> CpuFunction:  # fmt: skip
         """The function of a chunk: `each` iterations, one more of the first `longer` chunks."""
-        child = CpuFunction(self.module, self.module.unique(f"{self.name}.{op.symbol.name}"), self)
-        child.bounds, child.multiples = dict(self.bounds), dict(self.multiples)
-        if self.module.debug is not None:
-            child.place(op)
+        child = self._child(op)
         first = child.capture("start", "i64", lambda: start)
         last = child.capture("end", "i64", lambda: end)
         fewest = child.capture("each", "i64", lambda: each)
@@ -248,7 +277,7 @@ class CpuFunction(FunctionWriter):
             multiple=gcd(self.multiple(op.lower.data), self.multiple(op.step.data)),
         )  # fmt: skip
         child.end("ret void")
-        child.finish("internal void", "ptr noalias readonly %context, i64 %chunk, i64 %worker")
+        child.finish("internal void", CHUNK)
         return child
 
     # Ends
