@@ -29,8 +29,8 @@ ASSUMED = 512
 WORK_UNITS = 1 << 14
 #: The bytes of the elements that tiles and bands are laid out for.
 _ELEMENT = 4
-#: Copies of a body in which every operation waits for the one before; of others the share that does.
-_CHAINS = 6.0
+#: Operations that wait for one another for each copy of a body, of which there are so many at most.
+_CHAINED, _MOST_COPIES = 3.75, 4
 #: Operations of the longest body of which several copies are worth their time to compile.
 _LONGEST_COPIED = 256
 #: Operations of a kernel up to which LLVM's time grows as they do; a kernel several times as long takes it longer.
@@ -357,15 +357,15 @@ class Costs:
         """Copies of a body of so many operations that are unrolled; `chain` of them wait for one another.
 
         What those of a short body hold fits the registers.  In a longer one a chain leaves most ports idle, and the
-        next round's comes too late to fill them all; two of more than `_LONGEST_COPIED` take too long
-        to compile.
+        processor does not look so far ahead as to the next round; what then does not fit the registers costs less
+        (`benchmarks/NOTES.md`).  Copies of more than `_LONGEST_COPIED` take too long to compile.
         """
         registers = self.machine.registers
         if operations <= registers / 2:
             return 4
         if operations <= registers * 3 / 4:
             return 2
-        return 1 if operations > _LONGEST_COPIED else max(1, round(_CHAINS * chain / operations))
+        return 1 if operations > _LONGEST_COPIED else max(1, min(_MOST_COPIES, round(chain / _CHAINED)))
 
     def fits_kernel(self, loops: int, operations: float) -> bool:
         """Whether a kernel may have so many loops with so many operations in all.
