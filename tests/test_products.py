@@ -65,6 +65,19 @@ def test_one_row_and_one_column_have_the_bits_of_those_of_many(m: int, n: int, f
     np.testing.assert_array_equal((turned | {"nn": plain})[form](left, right), plain(a, b)[:m, :n])
 
 
+@pytest.mark.parametrize("dtype", ["f2", "f4", "f8", "i2", "i4", "c8"])
+@pytest.mark.parametrize("columns_first", [False, True])
+def test_one_column_at_the_ends_of_vectors_of_rows(dtype: str, columns_first: bool) -> None:
+    """Rows that are left over are folded side by side, some of them twice: small integers, whose sums are exact."""
+    rng = np.random.default_rng(3)
+    for m in (*range(1, 70, 3), 100, 130, 255, 257, 449, 500):
+        for k in (7, 32, 300):
+            a, b = (rng.integers(-3, 4, size).astype(dtype) for size in ((m, k), (k, 1)))
+            left = np.asfortranarray(a) if columns_first else a
+            wide = "c16" if dtype == "c8" else "f8"
+            np.testing.assert_array_equal(plain(left, b).astype(wide), a.astype(wide) @ b.astype(wide), f"{m, k}")
+
+
 def test_one_column_has_code_of_its_own_from_the_first_call() -> None:
     product = txc.jit(lambda a, b: a @ b)
     for m, n in ((7, 9), (7, 1), (8, 1), (1, 9), (20, 30)):

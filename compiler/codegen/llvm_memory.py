@@ -202,10 +202,10 @@ class MemoryWriter(RowWriter):
         for copy in copies(lanes):
             if copy[at]:
                 continue
-            first = self.shifted(offset, lanes, copy)
 
-            def place(row: int, first: Dim = first) -> Dim:
-                return first.substitute({vector.symbol: sym(vector.symbol.name) + row})
+            def place(row: int, copy: tuple[int, ...] = copy) -> Dim:
+                below = offset.substitute({vector.symbol: sym(vector.symbol.name) + row})
+                return self.shifted(below, lanes, copy)
 
             there = self._rows_there(base, storage, [place(row) for row in range(width)])
 
