@@ -38,8 +38,8 @@ class Loop:
 
     @property
     def stores(self) -> int:
-        """Whole vectors that an iteration stores; 0 where the end of a row may cut one."""
-        found = [i for i in self.instructions if re.match(r"vmov\w+\t%[xyz]mm\d+, [^%]*\(", i)]
+        """Whole vectors that an iteration stores; 0 where the end of a row may cut one.  Registers spilled are none."""
+        found = [i for i in self.instructions if re.match(r"vmov\w+\t%[xyz]mm\d+, [^%]*\((?!%rsp|%rbp)", i)]
         return 0 if any("{%k" in i for i in found) else len(found)
 
     @property
@@ -69,7 +69,7 @@ def map_operations(assembly: str) -> float:
     loops = [loop for loop in innermost_loops(assembly) if loop.stores]
     if not loops:
         return 0.0
-    loop = max(loops, key=lambda x: (x.vector_bits, x.stores))
+    loop = max(loops, key=lambda x: (x.vector_bits, x.places))
     return 2.0 * loop.places / loop.stores
 
 

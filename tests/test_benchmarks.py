@@ -131,6 +131,7 @@ f:
 \tvaddps\t%zmm0, %zmm0, %zmm1
 \tvfmadd213ps\t(%rcx), %zmm0, %zmm1
 \tvdivps\t%zmm1, %zmm0, %zmm2
+\tvmovups\t%zmm2, 64(%rsp)
 \tkortestw\t%k0, %k0
 \tjne\t.LBB0_4
 \tvmovups\t%zmm2, (%rsi,%rax,4)
