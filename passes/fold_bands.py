@@ -13,46 +13,16 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from xdsl.ir import Attribute, Block, SSAValue
+from xdsl.ir import Block, SSAValue
 
 from ..dialects import kernel, loop
 from ..dialects.attributes import BufferInfo, scalar_dtype
-from ..dialects.body_builder import BodyBuilder
 from ..dialects.dims import Dim, Sym, dim
 from ..dialects.order import SERIAL, Order
+from .folds import state_types, step_by_step
 from .loop_writer import LoopWriter, Point
 
-__all__ = ["Band", "state_types", "step_by_step"]
-
-
-def state_types(nest: kernel.GenericOp) -> list[Attribute]:
-    """The types of the states that a nest folds."""
-    args = nest.merge.block.args
-    return [a.type for a in list(args)[: len(args) // 2]]
-
-
-def step_by_step(
-    writer: LoopWriter,
-    nest: kernel.GenericOp,
-    block: Block,
-    point: Point,
-    first: Dim,
-    count: int,
-    states: list[SSAValue],
-) -> list[SSAValue]:
-    """`states` with `count` elements from the `first` on folded in, without a loop."""
-    assert nest.order is not None
-    product = nest.order.data.product
-    b = BodyBuilder(block, has_fma=product == "fma")
-    for number in range(count):
-        element = writer.body(nest, {**point, Sym(f"d{nest.n_parallel}"): first + number}, block)
-        if product:
-            dtype = scalar_dtype(states[0].type)
-            x, y, total = (b.wrap(v, dtype) for v in (*element, *states))
-            states = [b.fma(x, y, total).ref]
-        else:
-            states = writer.combine(nest, [*states, *element], block)
-    return states
+__all__ = ["Band"]
 
 
 @dataclass(frozen=True)

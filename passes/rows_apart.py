@@ -17,8 +17,8 @@ from ..dialects.dims import Dim, Sym, dim, maximum, minimum
 from ..dialects.index_map import product
 from .loop_writer import LoopWriter, accesses, buffer_info
 from .row_staging import handed_on, is_of_row, separated
+from .schedule_bands import fold_in_bands, goes_in_bands, past_caches
 from .schedule_map import Lanes
-from .schedule_reduce import fold_in_bands, goes_in_bands, past_caches
 
 __all__ = ["are_better_apart", "may_stand_apart", "schedule_apart"]
 

@@ -14,7 +14,7 @@ from ..dialects import kernel, loop
 from ..dialects.attributes import BufferInfo, scalar_dtype
 from ..dialects.dims import Dim, Sym, dim, minimum
 from ..dialects.index_map import product
-from .fold_bands import state_types
+from .folds import state_types
 from .loop_writer import LoopWriter, Point, accesses
 from .schedule_map import Group, Lanes, choose_lanes, point_of
 from .shared_loops import Level, add_loops, band_for_all

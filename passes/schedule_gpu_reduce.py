@@ -16,11 +16,11 @@ from ..dialects import kernel, loop
 from ..dialects.attributes import BufferInfo, scalar_dtype
 from ..dialects.dims import Dim, Sym, dim, minimum, packed_strides
 from ..dialects.index_map import product, unravel
+from .folds import fold, fold_partials, lanes_across, state_types
 from .gpu_loops import gpu_block, gpu_threads
 from .loop_writer import Access, LoopWriter, accesses, bound, either
 from .schedule_gpu_map import Grid
 from .schedule_map import Group, groups_of, point_of
-from .schedule_reduce import fold, fold_partials, lanes_across, state_types
 
 __all__ = ["schedule_gpu_reduction", "takes_reduction"]
 

@@ -15,12 +15,12 @@ from ..dialects import kernel, loop
 from ..dialects.attributes import BufferInfo
 from ..dialects.dims import Dim, Sym, dim, maximum, minimum
 from ..dialects.index_map import product, unravel
+from .folds import fold
 from .gpu_loops import gpu_block, gpu_threads, in_lanes
 from .loop_writer import LoopWriter, bound, buffer_info, either
 from .row_staging import in_place, with_rows_loaded_once
 from .schedule_gpu_map import Grid
 from .schedule_gpu_reduce import takes_reduction
-from .schedule_reduce import fold
 
 __all__ = ["WARP", "RowWriter", "is_number", "schedule_gpu_rows", "takes_rows"]
 

@@ -16,10 +16,10 @@ from ..dialects import kernel, loop
 from ..dialects.attributes import BufferInfo, scalar_dtype
 from ..dialects.dims import Dim, Sym, dim, minimum, packed_strides
 from ..dialects.index_map import product, unravel
+from .folds import state_types
 from .gpu_loops import gpu_block, gpu_threads
 from .loop_writer import LoopWriter, accesses, bound, either
 from .schedule_map import groups_of, point_of
-from .schedule_reduce import state_types
 
 __all__ = ["SHORT_ROW", "schedule_gpu_scan", "takes_scan"]
 

@@ -14,16 +14,16 @@ from xdsl.dialects.builtin import ArrayAttr
 from xdsl.ir import Block, Operation, SSAValue
 
 from ..dialects import kernel, loop
-from ..dialects.attributes import BufferInfo, map_attr
+from ..dialects.attributes import BufferInfo, MapAttr, map_attr
 from ..dialects.dims import Dim, Sym, dim, minimum, sym
 from ..dialects.index_map import IndexMap, product
+from .folds import fold
 from .locations import carry_loc
 from .loop_writer import LoopWriter, accesses, buffer_info
 from .row_panels import in_tiles
 from .row_staging import RowUse, uses_of_rows
 from .rows_apart import are_better_apart, may_stand_apart, schedule_apart
 from .schedule_map import Lanes, choose_lanes, groups_of, point_of
-from .schedule_reduce import fold
 from .shared_loops import Level, add_loops
 from .work import time_of
 
@@ -210,7 +210,7 @@ def _place_in_band(nest: kernel.GenericOp, private: dict[SSAValue, SSAValue], la
     """Make a nest use the widened memory: the row's place in the band is a further index."""
     place = Dim.of_terms({(last,): 1}) - start
 
-    def fit(index: IndexMap, value: SSAValue) -> kernel.MapAttr:
+    def fit(index: IndexMap, value: SSAValue) -> MapAttr:
         if value in private:
             index = IndexMap(index.extents, (*index.exprs, place), index.guards)
         return map_attr(index)

@@ -15,7 +15,7 @@ from xdsl.ir import Attribute, Block, Operation, SSAValue
 from ..dialects import kernel, loop
 from ..dialects.attributes import BufferInfo, scalar_dtype
 from ..dialects.dims import Dim, Sym, dim, minimum
-from .fold_bands import state_types
+from .folds import state_types
 from .loop_writer import Access, LoopWriter, accesses
 from .scan_bands import is_exclusive, runs_fit, scan_in_bands
 from .schedule_map import Group, Lanes, groups_of, point_of

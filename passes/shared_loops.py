@@ -46,7 +46,7 @@ class Level:
         return Block([loop.ForOp(str(self.iterator), lower, upper, body, step=self.step, unroll=self.together)])
 
 
-def band_for_all(writer: LoopWriter, block: Block, results: Dim, most: int, others: Dim, least: int = 1) -> Dim:
+def band_for_all(writer: LoopWriter, block: Block, results: Dim, most: int | Dim, others: Dim, least: int = 1) -> Dim:
     """How many of some results go together: at most so many, and fewer where threads would be left without work.
 
     Bands are cut that often by `others` besides.  Each is whole lines of results, but for the last one, and no thread

@@ -167,3 +167,39 @@ def test_blocks_of_a_long_k_have_the_bits_of_those_added_one_by_one(columns: int
         total = total + plain(a[:, first : first + 512], b[first : first + 512])
     got = turned["nt"](a, np.ascontiguousarray(b.T)) if turn else plain(a, b)
     np.testing.assert_array_equal(got, total)
+
+
+def turned_memory(a: np.ndarray[Any, Any], order: str) -> np.ndarray[Any, Any]:
+    return np.asfortranarray(a) if order == "F" else np.ascontiguousarray(a)
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+@pytest.mark.parametrize("orders", ["CC", "CF", "FC", "FF"])
+@pytest.mark.parametrize("k", [0, 7, 513, 2000])
+@pytest.mark.parametrize("dtype", ["f4", "f8"])
+def test_what_is_done_to_sums_has_the_bits_of_maps_of_a_product(dtype: str, k: int, orders: str, threads: int) -> None:
+    """Sums of no block of K, of one and of several; of few rows and of many."""
+    finished = txc.jit(lambda a, b, c: np.tanh(a @ b + c), threads=threads)
+    left_packed = txc.jit(lambda a, b, c: np.tanh(-a @ b + c), threads=threads)
+    mapped = txc.jit(lambda s, c: np.tanh(s + c))
+    for m, n in ((5, 70), (41, 70), (41, 300)):
+        a, b = matrices(m, k, n, dtype)
+        c = np.random.default_rng(n).random(n).astype(dtype)
+        left, right = turned_memory(a, orders[0]), turned_memory(b, orders[1])
+        got = finished(left, right, c)
+        np.testing.assert_array_equal(got, mapped(plain(a, b), c))
+        np.testing.assert_allclose(got, np.tanh(a @ b + c), 1e-3, 1e-4)
+        np.testing.assert_array_equal(left_packed(left, right, c), mapped(plain(-a, b), c))
+
+
+@pytest.mark.parametrize("dtype", ["f8", "i4"])
+@pytest.mark.parametrize("orders", ["CC", "CF", "FC", "FF"])
+@pytest.mark.parametrize("k", [0, 7, 513, 2000])
+def test_results_of_another_type_are_numpys(k: int, orders: str, dtype: str) -> None:
+    """Integers, so that every sum is exact; they cannot wait where the results go."""
+    more = txc.jit(lambda a, b, c: a @ b + c > 3)
+    for m, n in ((5, 70), (41, 300)):
+        a, b = (np.rint(x * 9).astype(dtype) for x in matrices(m, k, n, "f8"))
+        c = np.arange(n, dtype=dtype) - n // 2
+        got = more(turned_memory(a, orders[0]), turned_memory(b, orders[1]), c)
+        np.testing.assert_array_equal(got, a @ b + c > 3)

@@ -352,24 +352,25 @@ class LoopWriter(MemoryWriter):
             symbol, start, main_end, str(full), body(Lane(symbol, width, unroll, depth)), trips=main_trips, bound=bound,
             multiple=multiple,
         )  # fmt: skip
-        if full == 1 or (extent is not None and max(0, extent) % full == 0):
+        left = None if extent is None else max(0, extent) % full
+        if full == 1 or left == 0:
             return
         # What is left over of many copies is long: fewer go through most of it.  Short bodies afford a copy of their
         # own for the whole vectors, and masked stores cost as much as ten others.
         short = emitted_cost(op.block) < SHORT_BODY
         for fewer in [n for n in (self._some(op, unroll, masked), 1 if masked and short else 0) if n]:
             if fewer * width < full:
-                some_end = self.add(stopped, self.whole(self.sub(end, stopped), fewer * width))
-                trips = None if extent is None else max(0, extent) % full // (fewer * width)
-                stopped, _ = self.counted(
-                    symbol, stopped, some_end, str(fewer * width), body(Lane(symbol, width, fewer, depth)),
-                    trips=trips, bound=bound,
-                )  # fmt: skip
                 full = fewer * width
-        if full == 1 or (extent is not None and max(0, extent) % full == 0):
+                some_end = self.add(stopped, self.whole(self.sub(end, stopped), full))
+                trips = None if left is None else left // full
+                stopped, _ = self.counted(
+                    symbol, stopped, some_end, str(full), body(Lane(symbol, width, fewer, depth)), trips=trips,
+                    bound=bound,
+                )  # fmt: skip
+                left = None if left is None else left % full
+        if full == 1 or left == 0:
             return
         if 1 < width < full and not self.lanes and self._folds(op):
-            left = None if extent is None else max(0, extent) % full
             least = ALONE * width + 1 if masked else width
             if left is None or left >= least:
                 lane = Lane(symbol, width, full // width, depth)
@@ -377,10 +378,9 @@ class LoopWriter(MemoryWriter):
                 if left is not None:
                     return
         if not masked:
-            self.counted(symbol, stopped, end, "1", body(None), bound=bound,
-                         trips=None if extent is None else extent % full)  # fmt: skip
+            self.counted(symbol, stopped, end, "1", body(None), bound=bound, trips=left)
             return
-        rest = None if extent is None else -(-(extent % full) // width)
+        rest = None if left is None else -(-left // width)
         lane = Lane(symbol, width, 1, depth)
         if full == width and rest is None:
             # At most one more step: no loop.

@@ -44,7 +44,7 @@ other, compiles where that changes the loops, runs both forms in turns on the ca
 """
 DECIDES = {
     "cache1": "sides of tiles of a transposition",
-    "cache2": "how much of a long scan is passed twice; folds across rows that it does not hold go in sweeps",
+    "cache2": "how much of a long scan is passed twice; folds across rows past a quarter of it go in sweeps",
     "cache3": "from which size on results go past the caches: a quarter of it",
     "line": "how many results fold side by side; vectors as long as one have to be worth it",
     "page": "bands of scans and folds along outer dims",
@@ -241,12 +241,13 @@ SECTIONS = (
         "buffers", "loops", ("vectors",), shown="generic|vector = |math|addf", processor="x86-64-v4",
     ),
     Section(
-        "Folds across rows that no cache holds",
+        "Folds across rows past the caches",
         """
-        Where the second cache holds what is folded, each thread folds a few lines of neighbouring results along
-        all rows, in registers. Where it does not, that would be short runs of many pages: then it goes along a
-        page of results, eight rows at a time, with the results so far in the first cache; of each block of the
-        order there is one, and these are folded last. Only loops stand here.
+        Where a quarter of the second cache holds what is folded, each thread folds a few lines of neighbouring
+        results along all rows, in registers. Where it does not, that would be short runs of many pages: then it
+        goes along some pages of results, eight rows at a time, with the results so far in the first cache. Where
+        rows are one block of the order, the thread finishes the results that it has there; of several blocks
+        each has one, and these are folded last. Only loops stand here.
         """,
         """
         def f(x: f32[n, m]) -> f32[m]:

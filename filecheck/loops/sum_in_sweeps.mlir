@@ -1,16 +1,23 @@
 // RUN: tx-opt %s -p tx-schedule-cpu | filecheck %s
 
-// Sums of columns of what no cache holds: eight rows at a time, along 1024 columns, into what waits for each block of
-// 1024 rows; rows left over one by one; then the blocks' values.  What a cache holds is folded in registers.
+// Sums of columns of what a quarter of the second cache does not hold: eight rows at a time, along a band of columns,
+// into what waits for each block of 1024 rows; rows left over one by one; then the blocks' values.  A band is 4096
+// columns for a thread that is alone, of several a quarter of a thread's share where that is less, and 1024 at least.
+// What the cache holds is folded in registers.
 // CHECK-LABEL: @sums
-// CHECK: loop.index {expr = #tx.dim<"min(4*m*n - 524288, min(4*m - 1024, n - 32))">}
+// CHECK: loop.index {expr = #tx.dim<"min(4*m*n - 131072, min(4*m - 1024, n - 32))">}
 // CHECK: "loop.if"
+// CHECK: loop.index {expr = #tx.dim<"((n + 1023) // 1024) - 1">}
+// CHECK: "loop.if"
+// CHECK: loop.bind %{{[0-9]+}} {symbol = "[[THREADS:[.a-z0-9]+]]"}
+// CHECK-NEXT: loop.index {expr = #tx.dim<"max(1024, min(((((n + 1023) // 1024)*m) // (max(1, 4*[[THREADS]]*min([[THREADS]] - 1, 1)))), 4096))">}
+// CHECK-NEXT: loop.bind %{{[0-9]+}} {symbol = "[[MOST:[.a-z0-9]+]]"}
 // CHECK: loop.bind %{{[0-9]+}} {symbol = "[[THREADS:[.a-z0-9]+]]"}
 // CHECK-NEXT: loop.index {expr = #tx.dim<"((max({{.*}})) // (64*max({{.*}}[[THREADS]]{{.*}}))) + 1">}
 // CHECK-NEXT: loop.bind %{{[0-9]+}} {symbol = "[[LINES:[.a-z0-9]+]]"}
-// CHECK-NEXT: loop.index {expr = #tx.dim<"min({{.*}}64*[[LINES]]{{.*}})">}
+// CHECK-NEXT: loop.index {expr = #tx.dim<"min([[MOST]], 64*[[LINES]])">}
 // CHECK-NEXT: loop.bind %{{[0-9]+}} {symbol = "[[SIDE:[.a-z0-9]+]]"}
-// CHECK: %[[SOFAR:[0-9]+]] = loop.alloc {scope = "arena"
+// CHECK: %[[SOFAR:[0-9]+]] = loop.alloc {scope = "arena", {{.*}}f32[m, ((n + 1023) // 1024)] by [1, m]
 // CHECK: loop.store %{{[0-9]+}}, %[[SOFAR]]
 // CHECK: %[[OLD:[0-9]+]] = loop.load %[[SOFAR]]
 // CHECK-NEXT: %[[A:[0-9]+]] = loop.load %x {index = #tx.dims<"[[ROW:i[0-9]+]], i0">}
@@ -20,13 +27,24 @@
 // CHECK: loop.load %x {index = #tx.dims<"[[ROW]] + 7, i0">}
 // CHECK-NOT: loop.load %x
 // CHECK: loop.store %{{[0-9]+}}, %[[SOFAR]]
-// CHECK: upper = #tx.dim<"min({{.*}}, m)">, {{.*}} vector = 8 : i64, unroll = 4 : i64
+// CHECK: upper = #tx.dim<"min([[SIDE]] + {{i[0-9]+}}, m)">, {{.*}} vector = 8 : i64, unroll = 4 : i64
 // CHECK: step = #tx.dim<"8">
 // CHECK: loop.load %x {index = #tx.dims<"[[ROW]], i0">}
 // CHECK-NOT: loop.load %x
 // CHECK: order = #tx.order<"tree<1, 1>">
+// Of one block nothing waits: sums are a thread's own, and are the results where it has them.
+// CHECK: %[[OWN:[0-9]+]] = loop.alloc {scope = "thread", {{.*}}f32[4096] by [1]
+// CHECK: loop.store %{{[0-9]+}}, %[[OWN]]
+// CHECK: %[[OLD:[0-9]+]] = loop.load %[[OWN]]
+// CHECK-NEXT: %[[A:[0-9]+]] = loop.load %x
+// CHECK-NEXT: arith.addf %[[OLD]], %[[A]] : f32
+// CHECK: step = #tx.dim<"8">
+// CHECK: step = #tx.dim<"1">
+// CHECK: %[[SUM:[0-9]+]] = loop.load %[[OWN]] {index = #tx.dims<"[[COLUMN:i[0-9]+]] - [[BAND:i[0-9]+]]">}
+// CHECK-NEXT: loop.store %[[SUM]], %y {index = #tx.dims<"[[COLUMN]]">}
+// CHECK: iv = "[[BAND]]", {{.*}} kind = "cpu_thread"
 // CHECK: order = #tx.order<"tree<1024, 1>">
-// CHECK: upper = #tx.dim<"min(i{{[0-9]+}}.b + 128, m)">, {{.*}} vector = 8 : i64, unroll = 16 : i64
+// CHECK: upper = #tx.dim<"min({{.*}}, m)">, {{.*}} vector = 8 : i64, unroll = 16 : i64
 func.func @sums(%x: !loop.buffer<"f32[n, m] by [m, 1]">, %y: !loop.buffer<"f32[m] by [1]">) attributes {tx.symbols = #tx.dims<"n, m">, tx.arena = #tx.dim<"0">,
 tx.thread_arena = #tx.dim<"0">} {
 
@@ -41,7 +59,11 @@ func.return }
 
 // An exact fold goes the same way, in blocks of its own.
 // CHECK-LABEL: @most
+// CHECK: loop.alloc {scope = "arena", {{.*}}f32[m, ((n + 1023) // 1024)] by [1, m]
+// CHECK: arith.maximumf
 // CHECK: order = #tx.order<"free">
+// CHECK: loop.alloc {scope = "thread", {{.*}}f32[4096] by [1]
+// CHECK: arith.maximumf
 // CHECK: order = #tx.order<"free">
 func.func @most(%x: !loop.buffer<"f32[n, m] by [m, 1]">, %y: !loop.buffer<"f32[m] by [1]">) attributes {tx.symbols = #tx.dims<"n, m">, tx.arena = #tx.dim<"0">,
 tx.thread_arena = #tx.dim<"0">} {
@@ -127,9 +149,9 @@ parallel = 1 : i64, post = 0 : i64, in_maps = [#tx.map<"(d0: m, d1: n) -> (d1, d
 operandSegmentSizes = array<i32: 2, 1>, order = #tx.order<"tree<1024, 64, fma>">, identity = [0.0 : f32]} : (!loop.buffer<"f32[n, m] by [m, 1]">, !loop.buffer<"f32[n] by [1]">, !loop.buffer<"f32[m] by [1]">) -> ()
 func.return }
 
-// With more operations one lane comes after another, for what no cache holds.
+// With more operations one lane comes after another, for what a quarter of the second cache does not hold.
 // CHECK-LABEL: @lanes_of_more
-// CHECK: loop.index {expr = #tx.dim<"min(4*m*n - 524288, min(4*m - 1024, n - 512))">}
+// CHECK: loop.index {expr = #tx.dim<"min(4*m*n - 131072, min(4*m - 1024, n - 512))">}
 // CHECK: !loop.buffer<"f32[64, 1024] by [1024, 1]">
 func.func @lanes_of_more(%x: !loop.buffer<"f32[n, m] by [m, 1]">, %y: !loop.buffer<"f32[m] by [1]">) attributes {tx.symbols = #tx.dims<"n, m">, tx.arena = #tx.dim<"0">,
 tx.thread_arena = #tx.dim<"0">} {
@@ -161,12 +183,35 @@ parallel = 1 : i64, post = 0 : i64, in_maps = [#tx.map<"(d0: m, d1: n) -> (d1, d
 operandSegmentSizes = array<i32: 1, 1>, order = #tx.order<"tree<1024, 1>">, identity = [-0.0 : f32]} : (!loop.buffer<"f32[n, m] by [1, n]">, !loop.buffer<"f32[m] by [1]">) -> ()
 func.return }
 
-// Of sizes that are known only one way is written.
+// Of sizes that are known only one way is written: in registers,
 // CHECK-LABEL: @small
 // CHECK-NOT: loop.if
 // CHECK-NOT: loop.alloc
-// CHECK: order = #tx.order<"tree<1024, 1>">
-func.func @small(%x: !loop.buffer<"f32[400, 300] by [300, 1]">, %y: !loop.buffer<"f32[300] by [1]">) attributes {tx.symbols = #tx.dims<"n, m">, tx.arena = #tx.dim<"0">,
+// CHECK: arith.addf
+// CHECK-NOT: loop.alloc
+// CHECK: loop.store %{{[0-9]+}}, %y
+// CHECK-NEXT: loop.yield
+// CHECK-NEXT: vector = 8 : i64
+func.func @small(%x: !loop.buffer<"f32[100, 300] by [300, 1]">, %y: !loop.buffer<"f32[300] by [1]">) attributes {tx.symbols = #tx.dims<"n, m">, tx.arena = #tx.dim<"0">,
+tx.thread_arena = #tx.dim<"0">} {
+
+"kernel.generic"(%x, %y) ({ ^bb0(%a: f32):
+kernel.yield %a : f32 }, { ^bb0(%a: f32, %b: f32):
+%c = arith.addf %a, %b : f32
+kernel.yield %c : f32 }, { ^bb0(%a: f32):
+kernel.yield %a : f32 }) {extents = #tx.dims<"300, 100">,
+parallel = 1 : i64, post = 0 : i64, in_maps = [#tx.map<"(d0: 300, d1: 100) -> (d1, d0)">], out_maps = [#tx.map<"(d0: 300, d1: 100) -> (d0)">],
+operandSegmentSizes = array<i32: 1, 1>, order = #tx.order<"tree<1024, 1>">, identity = [-0.0 : f32]} : (!loop.buffer<"f32[100, 300] by [300, 1]">, !loop.buffer<"f32[300] by [1]">) -> ()
+func.return }
+
+// in sweeps by the threads that finish them,
+// CHECK-LABEL: @one_block
+// CHECK-NOT: loop.if
+// CHECK-NOT: scope = "arena"
+// CHECK: loop.alloc {scope = "thread", {{.*}}f32[4096] by [1]
+// CHECK: loop.store %{{[0-9]+}}, %y
+// CHECK-NOT: "loop.reduce"
+func.func @one_block(%x: !loop.buffer<"f32[400, 300] by [300, 1]">, %y: !loop.buffer<"f32[300] by [1]">) attributes {tx.symbols = #tx.dims<"n, m">, tx.arena = #tx.dim<"0">,
 tx.thread_arena = #tx.dim<"0">} {
 
 "kernel.generic"(%x, %y) ({ ^bb0(%a: f32):
@@ -176,4 +221,22 @@ kernel.yield %c : f32 }, { ^bb0(%a: f32):
 kernel.yield %a : f32 }) {extents = #tx.dims<"300, 400">,
 parallel = 1 : i64, post = 0 : i64, in_maps = [#tx.map<"(d0: 300, d1: 400) -> (d1, d0)">], out_maps = [#tx.map<"(d0: 300, d1: 400) -> (d0)">],
 operandSegmentSizes = array<i32: 1, 1>, order = #tx.order<"tree<1024, 1>">, identity = [-0.0 : f32]} : (!loop.buffer<"f32[400, 300] by [300, 1]">, !loop.buffer<"f32[300] by [1]">) -> ()
+func.return }
+
+// or in stages.
+// CHECK-LABEL: @blocks
+// CHECK-NOT: loop.if
+// CHECK-NOT: scope = "thread"
+// CHECK: loop.alloc {scope = "arena", {{.*}}f32[300, 2] by [1, 300]
+// CHECK: upper = #tx.dim<"2">, {{.*}} order = #tx.order<"tree<1, 1>">
+func.func @blocks(%x: !loop.buffer<"f32[1100, 300] by [300, 1]">, %y: !loop.buffer<"f32[300] by [1]">) attributes {tx.symbols = #tx.dims<"n, m">, tx.arena = #tx.dim<"0">,
+tx.thread_arena = #tx.dim<"0">} {
+
+"kernel.generic"(%x, %y) ({ ^bb0(%a: f32):
+kernel.yield %a : f32 }, { ^bb0(%a: f32, %b: f32):
+%c = arith.addf %a, %b : f32
+kernel.yield %c : f32 }, { ^bb0(%a: f32):
+kernel.yield %a : f32 }) {extents = #tx.dims<"300, 1100">,
+parallel = 1 : i64, post = 0 : i64, in_maps = [#tx.map<"(d0: 300, d1: 1100) -> (d1, d0)">], out_maps = [#tx.map<"(d0: 300, d1: 1100) -> (d0)">],
+operandSegmentSizes = array<i32: 1, 1>, order = #tx.order<"tree<1024, 1>">, identity = [-0.0 : f32]} : (!loop.buffer<"f32[1100, 300] by [300, 1]">, !loop.buffer<"f32[300] by [1]">) -> ()
 func.return }

@@ -100,8 +100,10 @@ def test_panels_have_the_bits_of_kernels_apart(shapes: Any, kind: Any, threads: 
         np.testing.assert_array_equal(txc.jit(f, threads=threads)(q, k, v), expected)
 
 
-def test_scores_may_leave_and_products_may_be_finished() -> None:
-    q, k, v = drawn((50, 5), (70, 5), (70, 6))
+@pytest.mark.parametrize(("keys", "depth"), [(70, 5), (1100, 5), (70, 600), (70, 0), (1100, 1100)])
+def test_scores_may_leave_and_products_may_be_finished(keys: int, depth: int) -> None:
+    """Sums of no block, of one and of several, in both products."""
+    q, k, v = drawn((50, depth), (keys, depth), (keys, 6))
     result, scores = txc.jit(with_scores)(q, k, v)
     np.testing.assert_array_equal(scores, txc.jit(scored)(q, k))
     np.testing.assert_array_equal(result, txc.jit(attention)(q, k, v))
