@@ -5,7 +5,7 @@
 // CHECK-LABEL: @across
 // CHECK: loop.threads
 // CHECK: loop.index {expr = #tx.dim<"min({{.*}}n // 512{{.*}})">}
-// CHECK: loop.index {expr = #tx.dim<"min({{.*64.*}})">}
+// CHECK: loop.index {expr = #tx.dim<"min({{.*16.*}})">}
 // CHECK-NEXT: loop.bind %{{[0-9]+}} {symbol = "[[SIDE:[.a-z0-9]+]]"}
 // CHECK-NOT: loop.scan
 // CHECK: loop.load %x {index = #tx.dims<"[[COLUMN:i[0-9]+]], [[K:i[0-9]+]] + 3">}

@@ -13,9 +13,9 @@
 // CHECK-NEXT: loop.index {expr = #tx.dim<"max(1024, min(((((n + 1023) // 1024)*m) // (max(1, 4*[[THREADS]]*min([[THREADS]] - 1, 1)))), 4096))">}
 // CHECK-NEXT: loop.bind %{{[0-9]+}} {symbol = "[[MOST:[.a-z0-9]+]]"}
 // CHECK: loop.bind %{{[0-9]+}} {symbol = "[[THREADS:[.a-z0-9]+]]"}
-// CHECK-NEXT: loop.index {expr = #tx.dim<"((max({{.*}})) // (64*max({{.*}}[[THREADS]]{{.*}}))) + 1">}
+// CHECK-NEXT: loop.index {expr = #tx.dim<"((max({{.*}})) // (16*max({{.*}}[[THREADS]]{{.*}}))) + 1">}
 // CHECK-NEXT: loop.bind %{{[0-9]+}} {symbol = "[[LINES:[.a-z0-9]+]]"}
-// CHECK-NEXT: loop.index {expr = #tx.dim<"min([[MOST]], 64*[[LINES]])">}
+// CHECK-NEXT: loop.index {expr = #tx.dim<"min([[MOST]], 16*[[LINES]])">}
 // CHECK-NEXT: loop.bind %{{[0-9]+}} {symbol = "[[SIDE:[.a-z0-9]+]]"}
 // CHECK: %[[SOFAR:[0-9]+]] = loop.alloc {scope = "arena", {{.*}}f32[m, ((n + 1023) // 1024)] by [1, m]
 // CHECK: loop.store %{{[0-9]+}}, %[[SOFAR]]

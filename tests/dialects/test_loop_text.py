@@ -128,6 +128,7 @@ def replaced(text: str, old: str, new: str) -> str:
         (replaced(LOOPS, "cache = 2", "cache = 3"), "'cache' is 1 or 2, not 3"),
         (LOOPS.replace("f32[m] by [1]", "f64[m] by [1]"), "f32 does not fit a buffer of f64"),
         (replaced(LOOPS, "vector = 1 : i64", "vector = 4 : i64"), "a loop with lanes carries no values"),
+        (replaced(LOOPS, "vector = 1 : i64", "vector = 1 : i64, apart"), "a loop that is apart carries no values"),
         (replaced(LOOPS, 'step = #tx.dim<"1">, vector = 8', 'step = #tx.dim<"3">, vector = 8'), "lanes has step 1"),
         (replaced(LOOPS, "vector = 8 : i64", "vector = 0 : i64"), "at least 1"),
         (replaced(LOOPS, "loop.yield %w : i64", "loop.yield"), r"region 0 of loop.for must yield \(i64\), not \(\)"),
