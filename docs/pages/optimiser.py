@@ -205,7 +205,11 @@ SECTIONS = (
     ),
     Section(
         "A longer body: smaller pieces, fewer copies",
-        "",
+        """
+        Two copies of what just fits the registers; of a longer body as many as its longest chain of operations asks
+        for, four at most: each waits for the one before, and the processor does not look as far ahead as to the
+        next round.
+        """,
         """
         def f(x: f32[n], y: f32[n]) -> f32[n]:
             return exp(x / y) * log(x)
