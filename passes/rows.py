@@ -5,6 +5,7 @@ whose rows stay in cache, so memory is passed over once.  A contraction stands a
 would read the whole right operand for every row, where tiles of several rows read it once for all of them.
 Where schedules take a panel of several rows at a time, a group may begin with a contraction, whose rows the others use,
 and end with one that uses theirs, as attention does (`Panels`).
+Where folds go across memory, whole tensors are passed over along it instead.
 A group has no more nests than make a kernel of reasonable length (`Costs.fits_kernel`); the next ones make another.
 """
 
@@ -210,6 +211,8 @@ def _close(group: list[GenericOp], shared: int, costs: Costs) -> None:
         reason = "no fold along a row"
     elif all(len(nest.extents.data) == shared for nest in group):
         reason = "rows of one element"
+    elif _lie_across(group, shared):
+        reason = "rows lie across memory"
     if listening():
         _remark(
             costs, group, "whole tensors" if reason else "row by row", reason or "what they exchange stays in a cache"
@@ -233,3 +236,13 @@ def _close(group: list[GenericOp], shared: int, costs: Costs) -> None:
     for value, outer in zip(escaping, rows.results):
         value.replace_uses_with_if(outer, lambda use: use.operation not in inside)
     body.add_op(YieldOp(*escaping))
+
+
+def _lie_across(group: list[GenericOp], shared: int) -> bool:
+    """Whether all folds along rows go across memory, which their orders say, and maps would have to go so with them.
+
+    Folds alone, as those of a mean and a variance, go along many rows at a time.
+    """
+    orders = [nest.order.data for nest in group if nest.order is not None and nest.n_parallel == shared]
+    maps = any(nest.order is None and len(nest.extents.data) > shared for nest in group)
+    return maps and all(order.kind == "tree" and order.lanes == 1 and not order.product for order in orders)

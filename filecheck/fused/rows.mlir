@@ -40,3 +40,28 @@ func.func @maps(%x: tensor<?x?xf32, #tx.dims<"n, m">>, %y: tensor<?x?xf32, #tx.d
   %1 = tx.exp %y : (tensor<?x?xf32, #tx.dims<"n, m">>) -> tensor<?x?xf32, #tx.dims<"n, m">>
   func.return %0, %1 : tensor<?x?xf32, #tx.dims<"n, m">>, tensor<?x?xf32, #tx.dims<"n, m">>
 }
+
+// The order says that rows lie across memory: whole tensors are passed over along it.
+// CHECK-LABEL: @across_memory
+// CHECK-NOT: kernel.rows
+// CHECK: func.return
+func.func @across_memory(%x: tensor<?x?xf32, #tx.dims<"n, m">>) -> tensor<?x?xf32, #tx.dims<"n, m">> {
+  %0 = tx.sum %x {dims = [1], order = #tx.order<"tree<1024, 1>">} : (tensor<?x?xf32, #tx.dims<"n, m">>) -> tensor<?xf32, #tx.dims<"n">>
+  %1 = tx.eval %0 : (tensor<?xf32, #tx.dims<"n">>) -> tensor<?xf32, #tx.dims<"n">>
+  %2 = tx.view %1 {map = #tx.map<"(d0: n, d1: m) -> (d0)">} : (tensor<?xf32, #tx.dims<"n">>) -> tensor<?x?xf32, #tx.dims<"n, m">>
+  %3 = tx.div %x, %2 : (tensor<?x?xf32, #tx.dims<"n, m">>, tensor<?x?xf32, #tx.dims<"n, m">>) -> tensor<?x?xf32, #tx.dims<"n, m">>
+  func.return %3 : tensor<?x?xf32, #tx.dims<"n, m">>
+}
+
+// Folds alone go along many such rows at a time, side by side in memory.
+// CHECK-LABEL: @folds_across_memory
+// CHECK: "kernel.rows"
+// CHECK: func.return
+func.func @folds_across_memory(%x: tensor<?x?xf32, #tx.dims<"n, m">>) -> tensor<?xf32, #tx.dims<"n">> {
+  %0 = tx.sum %x {dims = [1], order = #tx.order<"tree<1024, 1>">} : (tensor<?x?xf32, #tx.dims<"n, m">>) -> tensor<?xf32, #tx.dims<"n">>
+  %1 = tx.eval %0 : (tensor<?xf32, #tx.dims<"n">>) -> tensor<?xf32, #tx.dims<"n">>
+  %2 = tx.view %1 {map = #tx.map<"(d0: n, d1: m) -> (d0)">} : (tensor<?xf32, #tx.dims<"n">>) -> tensor<?x?xf32, #tx.dims<"n, m">>
+  %3 = tx.sub %x, %2 : (tensor<?x?xf32, #tx.dims<"n, m">>, tensor<?x?xf32, #tx.dims<"n, m">>) -> tensor<?x?xf32, #tx.dims<"n, m">>
+  %4 = tx.sum %3 {dims = [1], order = #tx.order<"tree<1024, 1>">} : (tensor<?x?xf32, #tx.dims<"n, m">>) -> tensor<?xf32, #tx.dims<"n">>
+  func.return %4 : tensor<?xf32, #tx.dims<"n">>
+}

@@ -128,3 +128,23 @@ def test_stacks_of_products_of_columns() -> None:
     expected = txc.jit(lambda a, b: b @ a)(a, b)
     np.testing.assert_array_equal(found, expected.transpose(0, 2, 1))
     assert found.transpose(0, 2, 1).flags.c_contiguous
+
+
+def test_rows_across_memory_are_those_of_columns() -> None:
+    """The softmax of rows of columns is the softmax of columns: its bits, its order in memory, its kernels."""
+
+    def by_rows(x: Any) -> Any:
+        e = np.exp(x - np.max(x, axis=1, keepdims=True))
+        return e / np.sum(e, axis=1, keepdims=True)
+
+    def by_columns(x: Any) -> Any:
+        e = np.exp(x - np.max(x, axis=0, keepdims=True))
+        return e / np.sum(e, axis=0, keepdims=True)
+
+    x = _elements((130, 61), "f4") / 1e3
+    turned, plain = txc.jit(by_rows)(x.T), txc.jit(by_columns)(x)
+    np.testing.assert_array_equal(turned.T, plain)
+    assert turned.flags.f_contiguous
+    fused = [str(txc.jit(f).lower(given).as_text("fused")) for f, given in ((by_rows, x.T), (by_columns, x))]
+    assert fused[0].count("kernel.generic") == fused[1].count("kernel.generic")
+    assert not any("kernel.rows" in text for text in fused)
