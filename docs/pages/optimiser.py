@@ -169,7 +169,10 @@ SECTIONS = (
     ),
     Section(
         "The same along columns: refused",
-        "",
+        """
+        So are rows of an array whose columns lie together, which the orders of their folds say: folded one by one
+        each would be a chain of operations across memory.
+        """,
         """
         def f(x: f32[n, m]) -> f32[n, m]:
             return x / x.sum([0]).reshape([1, m]).broadcast([n, 1])
