@@ -76,6 +76,25 @@ def test_every_extent_is_whole(vector: int, unroll: int, folds: bool) -> None:
             assert np.array_equal(out[:extent], v @ x if folds else x[0]) and out[extent] == -1, extent
 
 
+@pytest.mark.parametrize("name", ["i16", "f32"])
+@pytest.mark.parametrize(("vector", "unroll"), [(8, 2), (4, 5)])
+def test_tiles_that_are_transposed_in_registers_are_read_from_where_copies_begin(
+    vector: int, unroll: int, name: str
+) -> None:
+    """What lies along the fold; elements of 16 bits have no masks, so that as many copies are left over."""
+    table, out, kind = f"{name}[m, n] by [n, 1]", f"{name}[m] by [1]", "f" if name == "f32" else "i"
+    zero = "0.0 : f32" if name == "f32" else "0 : i16"
+    body = reduce("r", "k", "n", load("x", 0, table, "j, k"), "%x", f"%s = arith.add{kind} %a0, %b0 : {name}", "%s",
+                  types=[name], order="tree<1024, 1>", identity=[zero])  # fmt: skip
+    text = function([table, out], loop("j", "0", "m", body + store("r", 1, out, "j"), vector, unroll), "m, n")
+    assert "shufflevector" in emit_llvm(parse(text), make_target("x86_64-unknown-linux-gnu", "x86-64-v3"))
+    for m in range(1, 2 * vector * unroll + 2):
+        x = some_integers(m, 33).astype("f4" if name == "f32" else "i2")
+        found = np.full(m + 1, -1, x.dtype)
+        run(text, [x, found], [m, 33])
+        assert np.array_equal(found[:m], x.sum(axis=1)) and found[m] == -1, m
+
+
 @pytest.mark.parametrize("threads", [1, 3])
 @pytest.mark.parametrize("dtype", ["f4", "f8"])
 @pytest.mark.parametrize("length", [9, 700])
@@ -106,3 +125,33 @@ def test_sums_in_sweeps_of_any_number_of_columns(rows: int, threads: int) -> Non
     for columns in (255, 257, 511, 512, 1023, 1024, 1025, 1100, 4095, 4100):
         x = some_integers(rows, columns).astype("f4")
         assert np.array_equal(total(x), x.sum(axis=0) * 2 + 1), columns
+
+
+def sums_of_places(x: Any) -> Any:
+    return np.sum(np.where(np.arange(x.shape[1]) % 7 > 3, x, x * 2), axis=0)
+
+
+READ = {
+    "places": sums_of_places,
+    "backwards": lambda x: np.sum(x[:, ::-1], axis=0),
+    "every_other": lambda x: np.sum(x[:, ::2], axis=0),
+    "repeated": lambda x: np.sum(np.repeat(x, 2, axis=1), axis=0),
+    "tiled": lambda x: np.sum(np.tile(x, (1, 3)), axis=0),
+    "padded": lambda x: np.sum(np.pad(x, ((0, 0), (3, 2))), axis=0),
+    "across": lambda x: np.sum(x.T, axis=1),
+    "diagonals": lambda x: np.sum(x[:, 1:] * x[:, :-1], axis=0),
+    "largest": lambda x: np.max(x, axis=0),
+    "where": lambda x: np.argmax(x, axis=0),
+    "any": lambda x: np.any(x > 5, axis=0),
+}
+
+
+@pytest.mark.parametrize("dtype", ["f4", "f8", "i2", "c8"])
+@pytest.mark.parametrize("read", READ)
+def test_what_copies_read_follows_them(read: str, dtype: str) -> None:
+    if dtype == "c8" and read in ("largest", "where", "any"):
+        pytest.skip("complex numbers have no order")
+    compiled = txc.jit(READ[read])
+    for columns in (*range(2, 140, 3), *range(400, 540, 7)):
+        x = some_integers(5, columns).astype(dtype)
+        assert np.array_equal(compiled(x), READ[read](x)), columns
