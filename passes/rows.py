@@ -79,7 +79,8 @@ class _Group:
     """
 
     def __init__(self, costs: Costs, panels: Panels):
-        self.costs, self.panels = costs, panels
+        self.costs = costs
+        self.panels: Panels = panels
         self.nests: list[GenericOp] = []
         self.leading: tuple[Dim, ...] = ()
         self.shared = 0
