@@ -59,9 +59,9 @@ class Bands:
         nest, writer, most = self.nest, self.writer, LONG_BAND * self.writer.costs.band
         iterators, start, task, others = self._iterators(), writer.fresh(), Block(), product(self.outer)
         side = band_for_all(writer, block, self.columns, self._sweep(block, others), others)
+        held = minimum(most, self.columns)
         sums = [
-            writer.allocate(block, BufferInfo(scalar_dtype(t), (dim(most),), (dim(1),)), "thread")
-            for t in state_types(nest)
+            writer.allocate(block, BufferInfo(scalar_dtype(t), (held,), (dim(1),)), "thread") for t in state_types(nest)
         ]
         band, unroll = self._band(iterators, start, side, most)
         elements, place = (dim(0), nest.extents.data[-1]), [iterators[-1] - start]
