@@ -33,7 +33,7 @@
 // CHECK-NOT: loop.load %x
 // CHECK: order = #tx.order<"tree<1, 1>">
 // Of one block nothing waits: sums are a thread's own, and are the results where it has them.
-// CHECK: %[[OWN:[0-9]+]] = loop.alloc {scope = "thread", {{.*}}f32[4096] by [1]
+// CHECK: %[[OWN:[0-9]+]] = loop.alloc {scope = "thread", {{.*}}f32[min(4096, m)] by [1]
 // CHECK: loop.store %{{[0-9]+}}, %[[OWN]]
 // CHECK: %[[OLD:[0-9]+]] = loop.load %[[OWN]]
 // CHECK-NEXT: %[[A:[0-9]+]] = loop.load %x
@@ -62,7 +62,7 @@ func.return }
 // CHECK: loop.alloc {scope = "arena", {{.*}}f32[m, ((n + 1023) // 1024)] by [1, m]
 // CHECK: arith.maximumf
 // CHECK: order = #tx.order<"free">
-// CHECK: loop.alloc {scope = "thread", {{.*}}f32[4096] by [1]
+// CHECK: loop.alloc {scope = "thread", {{.*}}f32[min(4096, m)] by [1]
 // CHECK: arith.maximumf
 // CHECK: order = #tx.order<"free">
 func.func @most(%x: !loop.buffer<"f32[n, m] by [m, 1]">, %y: !loop.buffer<"f32[m] by [1]">) attributes {tx.symbols = #tx.dims<"n, m">, tx.arena = #tx.dim<"0">,
@@ -208,7 +208,7 @@ func.return }
 // CHECK-LABEL: @one_block
 // CHECK-NOT: loop.if
 // CHECK-NOT: scope = "arena"
-// CHECK: loop.alloc {scope = "thread", {{.*}}f32[4096] by [1]
+// CHECK: loop.alloc {scope = "thread", {{.*}}f32[300] by [1]
 // CHECK: loop.store %{{[0-9]+}}, %y
 // CHECK-NOT: "loop.reduce"
 func.func @one_block(%x: !loop.buffer<"f32[400, 300] by [300, 1]">, %y: !loop.buffer<"f32[300] by [1]">) attributes {tx.symbols = #tx.dims<"n, m">, tx.arena = #tx.dim<"0">,

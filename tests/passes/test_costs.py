@@ -44,9 +44,9 @@ def test_the_usual_machine_has_the_sizes_that_were_measured_best():
     assert costs.chunk(costs.point(Work(arithmetic=1, bytes=12))) == 16384  # a + b
     assert [costs.copies(n, 1) for n in (8, 9, 12, 13)] == [4, 2, 2, 1]
     assert [costs.sharing(5, n) for n in (1, 2, 4, 8, 16)] == [5, 4, 4, 8, 5]
-    assert [costs.copies(60, chain) for chain in (60, 48, 30, 15)] == [6, 5, 3, 2]
+    assert [costs.copies(60, chain) for chain in (60, 15, 11, 7, 3)] == [4, 4, 3, 2, 1]
     assert costs.copies(300, 300) == 1
-    assert [costs.accumulators(n, 8) for n in (2, 3)] == [16, 8]
+    assert [costs.accumulators(n, 8) for n in (2, 3)] == [16, 8] and costs.accumulators(2, 8, shared=True) == 14
 
 
 def test_the_slowest_port_decides():
