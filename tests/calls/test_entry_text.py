@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import txc
-from txc.compiler import pipeline
+from txc.compiler import graph_code, pipeline
 from txc.compiler.call_parameters import NotNative
 from txc.compiler.call_plan import CallPlan, packed_order
 from txc.compiler.codegen.machine import undefined_symbols
@@ -22,7 +22,7 @@ X = np.ones((3, 4), np.float32)
 
 
 def made(monkeypatch, function, *args):
-    """The plan, the text and the object of a function compiled for these arguments."""
+    """The plan, the text and the object of a function compiled for these arguments, whatever was compiled before."""
     found = []
     emit, compile_llvm = pipeline.emit_entry, pipeline.compile_llvm
 
@@ -36,6 +36,7 @@ def made(monkeypatch, function, *args):
         return found[-1]
 
     monkeypatch.setenv("TXC_CACHE_DIR", "0")
+    monkeypatch.setattr(graph_code, "_code", {})
     monkeypatch.setattr(pipeline, "emit_entry", noted)
     monkeypatch.setattr(pipeline, "compile_llvm", kept)
     txc.jit(function)(*args)
