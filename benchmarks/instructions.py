@@ -39,7 +39,7 @@ class Loop:
     @property
     def stores(self) -> int:
         """Whole vectors that an iteration stores; 0 where the end of a row may cut one.  Registers spilled are none."""
-        found = [i for i in self.instructions if re.match(r"vmov\w+\t%[xyz]mm\d+, [^%]*\((?!%rsp|%rbp)", i)]
+        found = [i for i in self.instructions if re.match(r"vmov\w+\t%[xyz]mm\d+, [^%]*\((?!%rsp)", i)]
         return 0 if any("{%k" in i for i in found) else len(found)
 
     @property

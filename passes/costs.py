@@ -276,7 +276,12 @@ class Costs:
     @property
     def side_by_side(self) -> int:
         """Neighbouring results that are computed side by side: four lines of them."""
-        return int(4 * self.machine.line) // _ELEMENT
+        return 4 * self.in_line
+
+    @property
+    def in_line(self) -> int:
+        """Neighbouring results of a line."""
+        return int(self.machine.line) // _ELEMENT
 
     @property
     def shared_step(self) -> int:
@@ -284,7 +289,7 @@ class Costs:
 
         Of fewer, lines at the ends of what a thread writes, which go from core to core, take longer than is saved.
         """
-        return int(32 * self.machine.line) // _ELEMENT
+        return 32 * self.in_line
 
     @property
     def tile(self) -> int:
@@ -389,7 +394,8 @@ class Costs:
         """
         registers = int(self.machine.registers)
         if operations <= registers / 8:
-            return max(1, (registers - registers // 8 * shared) // states)
+            kept = registers // 8 if shared else 0
+            return max(1, (registers - kept) // states)
         return max(1, min(int(self.machine.registers) // 2, self.side_by_side // width))
 
     def lanes_together(self, operations: int) -> int:

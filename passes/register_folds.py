@@ -160,7 +160,7 @@ def _lane_chunks(
 
     Threads get as many of them, of whole lines of f32s.
     """
-    most, line = max(width * unroll, writer.costs.side_by_side), int(writer.costs.machine.line) // 4
+    most, line = max(width * unroll, writer.costs.side_by_side), writer.costs.in_line
     threads = bound(writer, block, maximum(1, writer.threads(block)))
     chunks = (extent + (most - 1)) // most
     even = bound(writer, block, maximum(1, (chunks + (threads - 1)) // threads * threads))

@@ -52,7 +52,7 @@ def band_for_all(writer: LoopWriter, block: Block, results: Dim, most: int | Dim
     Bands are cut that often by `others` besides.  Each is whole lines of results, but for the last one, and no thread
     is given fewer results than `least`.
     """
-    unit, total, threads = int(writer.costs.machine.line) // 4, results * others, writer.threads(block)
+    unit, total, threads = writer.costs.in_line, results * others, writer.threads(block)
     if least > 1:
         threads = bound(writer, block, minimum(threads, total // least))
     threads = maximum(1, threads)

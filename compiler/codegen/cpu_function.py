@@ -39,12 +39,11 @@ PARALLEL, POOL, THREADS, ARENA, THREAD_ARENA, THREAD_STRIDE, BOUNDS = (8 * i for
 
 
 class CpuFunction(FunctionWriter):
-    """A function, or the outlined body of a parallel loop of `parent`, or its `loop` that is apart."""
+    """A function, or the outlined body of a parallel loop of `parent`, or a loop of it that is apart."""
 
     def __init__(self, module: Module, name: str, parent: CpuFunction | None = None):
         super().__init__(module, name)
         self.parent = parent
-        self.loop: ForOp | None = None
         self.function_symbols: dict[Sym, int] = {}
         self.captured: list[tuple[str, str]] = []
         self._capture_of: dict[Any, str] = {}
@@ -189,12 +188,11 @@ class CpuFunction(FunctionWriter):
 
     def for_loop(self, op: ForOp) -> None:
         """A loop; one that is apart is a call."""
-        if op.apart is None or self.lanes or self.loop is op:
+        if op.apart is None or self.lanes:
             super().for_loop(op)
             return
         child = self._child(op)
-        child.loop = op
-        child.for_loop(op)
+        super(CpuFunction, child).for_loop(op)
         child.end("ret void")
         child.finish("internal void", CHUNK)
         context, worker = self._context(child), "%worker" if self.parent is not None else "0"
