@@ -10,13 +10,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from xdsl.dialects.builtin import StringAttr
-from xdsl.ir import Operation, SSAValue
-from xdsl.irdl import attr_def, irdl_op_definition, operand_def
+from xdsl.ir import Block, Operation, Region, SSAValue
+from xdsl.irdl import attr_def, irdl_op_definition, operand_def, region_def
 from xdsl.utils.exceptions import VerifyException
 
 from .attributes import BufferInfo, BufferType, DimsAttr, dims_attr, string_attr
 from .dims import Dim, packed_strides
-from .loop_base import Ranged, parallel_around, range_attributes
+from .loop_base import Ranged, expect_yield, parallel_around, range_attributes
 from .matrix_unit import UNITS, MatrixUnit
 
 __all__ = ["ELEMENT", "TILE", "TILES", "TileFoldOp"]
@@ -35,7 +35,8 @@ class TileFoldOp(Ranged):
 
     ``left`` is of elements, ``[…, pieces, row tiles, 16, depth]``, and ``right`` of words that hold two of them each,
     ``[…, pieces, column tiles, 16, 16]``.  ``left_at`` and ``right_at`` say for an iteration where the tiles lie whose
-    products it adds; all lie packed.  ``sums`` is ``[16 * row tiles, 16 * column tiles]``; they begin at zero.
+    products it adds; all lie packed.  ``sums`` is ``[16 * row tiles, 16 * column tiles]``; they begin at zero, and are
+    stored after the last iteration.  The region is what each iteration does besides, for which the unit does not wait.
     """
 
     name = "loop.tile_fold"
@@ -45,17 +46,18 @@ class TileFoldOp(Ranged):
     unit_name = attr_def(StringAttr, attr_name="unit")
     left_at = attr_def(DimsAttr)
     right_at = attr_def(DimsAttr)
+    beside = region_def("single_block")
 
     def __init__(
         self, iv: str, lower: Dim | int, upper: Dim | int, unit: MatrixUnit, left: SSAValue, left_at: Sequence[Dim],
-        right: SSAValue, right_at: Sequence[Dim], sums: SSAValue,
+        right: SSAValue, right_at: Sequence[Dim], sums: SSAValue, beside: Block,
     ):  # fmt: skip
         attributes = range_attributes(iv, lower, upper, 1) | {
             "unit": string_attr(unit.name),
             "left_at": dims_attr(tuple(left_at)),
             "right_at": dims_attr(tuple(right_at)),
         }
-        Operation.__init__(self, operands=[left, right, sums], attributes=attributes)
+        Operation.__init__(self, operands=[left, right, sums], attributes=attributes, regions=[Region(beside)])
 
     @property
     def unit(self) -> MatrixUnit:
@@ -69,6 +71,7 @@ class TileFoldOp(Ranged):
 
     def verify_(self) -> None:
         self.verify_range()
+        expect_yield(self, 0, ())
         if self.step.data.const != 1:
             raise VerifyException(f"a fold of tiles goes on by 1, not by {self.step.data}")
         if parallel_around(self) != "cpu_thread":

@@ -2,7 +2,8 @@
 
 The right operand is packed once, in panels of two tiles beside each other.  The rows go by bands, of which as much is
 packed as the last cache holds; then threads take tasks, a block of a band by a group of panels.  A fold makes two by
-two tiles of sums along all of K, in memory of the worker's own, from where they are finished and stored.
+two tiles of sums along all of K, in memory of the worker's own.  From there they are finished and stored while the next
+fold multiplies, some rows in each of its steps: neither has to wait for the other.
 
 Any transpose, view or map of an operand is absorbed in packing.  Where memory is contiguous along K, rows of the left
 tiles are copies of it, and those of the right ones, whose words hold two neighbours along K, are transposed in
@@ -106,8 +107,9 @@ class TileSchedule:
         self.right = _Side(1, n, ACROSS, along_k(nest, factors.right))
 
     def write(self, block: Block) -> None:
-        """All results: by tiles, or where there are few rows or columns by chains."""
-        self.writer.either(block, minimum(self.left.extent, self.right.extent) - FEW, self._by_tiles, self._by_chains)
+        """All results: by tiles, or where there are few rows or columns, or nothing to add, by chains."""
+        enough = minimum(minimum(self.left.extent, self.right.extent) - FEW, self.k)
+        self.writer.either(block, enough, self._by_tiles, self._by_chains)
 
     def _by_chains(self, block: Block) -> None:
         self.nest.attributes["order"] = order_attr(CHAIN_FMA)
@@ -266,17 +268,38 @@ class TileSchedule:
         blocks, groups = self._tasks(block, rows)
         upper, lower = part_of(self.writer, body, rows, task // groups, blocks)
         before, behind = part_of(self.writer, body, panels, task % groups, groups)
-        panel, row = self.writer.fresh(), self.writer.fresh()
         shape = (dim(self.left.size), dim(self.right.size))
         sums = self.writer.allocate(body, _info(DTYPES[self.unit.sums], shape), "thread")
-        inner, step = Block(), self.writer.fresh()
+        down = bound(self.writer, body, lower - upper)
+        each = bound(self.writer, body, (self.steps + (self.left.size - 1)) // self.steps)
+
+        fold, step, inner, beside = self.writer.fresh(), self.writer.fresh(), Block(), Block()
+        # Folds go panel by panel, row by row.
+        (row, panel), earlier = (
+            (bound(self.writer, inner, n % down + upper), bound(self.writer, inner, n // down + before))
+            for n in (fold, maximum(0, fold - 1))
+        )
+        # The first fold finishes none.
+        end = minimum(step * each + each, fold * self.left.size)
+        self._finish(beside, sums, earlier, first, step * each, end)
+        beside.add_op(loop.YieldOp())
         inner.add_op(
             loop.TileFoldOp(
-                str(step), 0, self.steps, self.unit, left.elements, [row, step], right.words, [panel, step], sums
+                str(step),
+                0,
+                self.steps,
+                self.unit,
+                left.elements,
+                [row, step],
+                right.words,
+                [panel, step],
+                sums,
+                beside,
             )
         )
-        self._finish(inner, sums, (row + first) * self.left.size, panel * self.right.size)
-        body.add_ops([_loop(panel, before, behind, _block(_loop(row, upper, lower, inner))), loop.YieldOp()])
+        body.add_op(_loop(fold, dim(0), down * (behind - before), inner))
+        self._finish(body, sums, (lower - 1, behind - 1), first, dim(0), dim(self.left.size))
+        body.add_op(loop.YieldOp())
         products = rows * panels * (self.left.size * self.right.size) * maximum(1, self.k)
         work = bound(self.writer, block, products // maximum(1, blocks * groups))
         block.add_op(self._shared(task, dim(0), blocks * groups, body, self.writer.costs.grain(work, PRODUCT)))
@@ -292,8 +315,9 @@ class TileSchedule:
         enough = (dim(wanted) + (groups - 1)) // groups
         return bound(self.writer, block, maximum(1, minimum(rows, maximum(blocks, enough)))), groups
 
-    def _finish(self, block: Block, sums: SSAValue, row: Dim, column: Dim) -> None:
-        """The results of a fold, row by row."""
+    def _finish(self, block: Block, sums: SSAValue, place: tuple[Dim, Dim], first: Dim, start: Dim, end: Dim) -> None:
+        """The results of a fold, row by row: those from `start` to `end`."""
+        row, column = (place[0] + first) * self.left.size, place[1] * self.right.size
         r, j, body = self.writer.fresh(), self.writer.fresh(), Block()
         total = loop.LoadOp(sums, [r, j])
         body.add_op(total)
@@ -301,7 +325,8 @@ class TileSchedule:
         self.writer.finish(self.nest, [total.result], point, body)
         columns = minimum(self.right.size, self.right.extent - column)
         made = _loop(j, dim(0), columns, body, vector=TILE, unroll=ACROSS)
-        block.add_op(_loop(r, dim(0), minimum(self.left.size, self.left.extent - row), _block(made)))
+        there = minimum(self.left.size, self.left.extent - row)
+        block.add_op(_loop(r, start, minimum(end, there), _block(made)))
 
     def _shared(self, iterator: Dim, lower: Dim, upper: Dim, body: Block, grain: Dim, step: int = 1) -> Operation:
         """A loop for the threads to share; a plain one where they share those around it."""

@@ -245,3 +245,23 @@ def test_a_fold_of_tiles_is_checked() -> None:
     fold.detach()
     with pytest.raises(VerifyException, match="a fold of tiles stands in a cpu_thread loop"):
         fold.verify_()
+
+
+@on_x86
+@pytest.mark.parametrize(("way", "pieces"), [("reassoc", 0), ("bf16x3", 2), ("bf16x6", 3)])
+def test_tiles_that_meet_several_others_are_asked_for_one_step_ahead(way: str, pieces: int) -> None:
+    """All lines of the next step's tiles; a tile of one piece meets two, which leaves no time for that."""
+    a, b = (drawn((64, 64), WAYS[way][0]) for _ in range(2))
+    text = str(staged(product, a, b, way=way, target=TILES, stop="llvm").llvm)
+    (multiplying,) = (part for part in text.split("\ndefine ") if "tdpbf16ps(" in part.partition("\n}")[0])
+    assert multiplying.partition("\n}")[0].count("call void @llvm.prefetch.p0(ptr") == pieces * (2 + 2) * 16
+
+
+@on_x86
+def test_results_are_stored_while_the_next_fold_multiplies() -> None:
+    a, b = drawn((64, 64), BF16), drawn((64, 64), BF16)
+    module = staged(product, a, b, way="reassoc", target=TILES, stop="loops").module
+    assert module is not None
+    fold = next(op for op in module.walk() if isinstance(op, TileFoldOp))
+    beside = [op.name for op in fold.block.walk()]
+    assert beside.count("loop.store") == beside.count("arith.truncf") == 1

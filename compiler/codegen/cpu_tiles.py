@@ -6,12 +6,13 @@ so that the kernel has no more to save than of other threads.  Tiles have fixed 
 
 from __future__ import annotations
 
+from math import prod
 from typing import TYPE_CHECKING
 
 from xdsl.ir import SSAValue
 
-from ...dialects.attributes import BufferType
-from ...dialects.dims import Dim, dim
+from ...dialects.attributes import BufferInfo, BufferType
+from ...dialects.dims import Dim, dim, sym
 from ...dialects.loop import TileFoldOp
 from ...dialects.loop_tile import TILE, TILES
 from .lanes import Reg
@@ -29,7 +30,11 @@ ROW = 64
 
 
 def tile_fold(writer: CpuFunction, op: TileFoldOp) -> None:
-    """Sums that begin at zero, the products of one iteration after another, and the sums to memory."""
+    """Sums that begin at zero, the products of iterations with what stands beside them, and the sums to memory.
+
+    Where each tile meets several others there is time to have the next iteration's ready, a few lines after each
+    product; asked for at once they would be in the way of the tiles that are needed now.
+    """
     if not writer.target.has(op.unit.feature):
         raise EmitError(f"{op.unit.name} is a matrix unit of processors with {op.unit.feature}")
     _set_up(writer)
@@ -38,9 +43,11 @@ def tile_fold(writer: CpuFunction, op: TileFoldOp) -> None:
     for _, _, number in sums:
         _call(writer, "tilezero", f"i8 {number}")
     left, right = (range(rows * columns + n, rows * columns + n + size) for n, size in ((0, rows), (rows, columns)))
+    each = rows * columns * len(op.unit.products)
 
     def products(_: list[Reg]) -> list[Reg]:
-        held = (-1, -1)
+        held, ahead = (-1, -1), _lines_ahead(writer, op) if op.unit.pieces > 1 else []
+        share = -(-len(ahead) // each)
         for pieces in op.unit.products:
             for r, number in enumerate(left if pieces[0] != held[0] else ()):
                 _load(writer, op, op.left, (*op.left_at.data, dim(pieces[0]), dim(r)), number)
@@ -49,8 +56,11 @@ def tile_fold(writer: CpuFunction, op: TileFoldOp) -> None:
                     _load(writer, op, op.right, (*op.right_at.data, dim(pieces[1]), dim(c)), number)
                 for r in range(rows):
                     _call(writer, "tdpbf16ps", f"i8 {r * columns + c}, i8 {left[r]}, i8 {number}")
+                    for line in ahead[:share]:
+                        writer.ask_for(line)
+                    del ahead[:share]
             held = pieces
-        return []
+        return writer.region(op.block)
 
     lower, upper = op.lower.data, op.upper.data
     bound = upper if lower.nonneg else None
@@ -80,14 +90,33 @@ def _set_up(writer: CpuFunction) -> None:
 
 def _load(writer: CpuFunction, op: TileFoldOp, buffer: SSAValue, at: tuple[Dim, ...], number: int) -> None:
     """A tile of a buffer to the register of a number."""
-    assert isinstance(buffer.type, BufferType)
-    info = buffer.type.data
+    info = _info(buffer)
     index = (*at, *(dim(0) for _ in range(info.rank - len(at))))
     if writer.module.checked:
         check_index(writer, op, buffer, index, None)
-    offset = writer.address(info, index)
-    pointer = writer.pointer(writer.buffer(buffer), storage_type(info.dtype), offset)
-    _call(writer, "tileloadd64", f"i8 {number}, ptr {pointer}, i64 {ROW}")
+    _call(writer, "tileloadd64", f"i8 {number}, ptr {_place(writer, buffer, index)}, i64 {ROW}")
+
+
+def _lines_ahead(writer: CpuFunction, op: TileFoldOp) -> list[str]:
+    """The lines of the next iteration's tiles, which lie behind one another; after the last one, of what follows."""
+    lines = []
+    for buffer, at in ((op.left, op.left_at), (op.right, op.right_at)):
+        info = _info(buffer)
+        index = [e.substitute({op.symbol: sym(op.iv.data) + 1}) for e in at.data]
+        start = _place(writer, buffer, (*index, *(dim(0) for _ in range(info.rank - len(index)))))
+        size = prod(d.const or 0 for d in info.dims[len(index) :]) * info.dtype.bytes
+        lines += [writer.ins(f"getelementptr i8, ptr {start}, i64 {offset}") for offset in range(0, size, ROW)]
+    return lines
+
+
+def _place(writer: CpuFunction, buffer: SSAValue, index: tuple[Dim, ...]) -> str:
+    info = _info(buffer)
+    return writer.pointer(writer.buffer(buffer), storage_type(info.dtype), writer.address(info, index))
+
+
+def _info(buffer: SSAValue) -> BufferInfo:
+    assert isinstance(buffer.type, BufferType)
+    return buffer.type.data
 
 
 def _call(writer: CpuFunction, name: str, arguments: str) -> None:

@@ -115,10 +115,13 @@ class MemoryWriter(RowWriter):
         self.start(after)
 
     def _prefetch_lines(self, op: PrefetchOp, pointers: Sequence[str]) -> None:
-        self.declare("llvm.prefetch.p0", "void", ["ptr", "i32", "i32", "i32"])
-        writes, locality = int(op.writes is not None), 4 - op.cache.value.data
         for pointer in pointers:
-            self.put(f"call void @llvm.prefetch.p0(ptr {pointer}, i32 {writes}, i32 {locality}, i32 1)")
+            self.ask_for(pointer, writes=op.writes is not None, cache=op.cache.value.data)
+
+    def ask_for(self, pointer: str, *, writes: bool = False, cache: int = 1) -> None:
+        """Have the line at an address ready in a cache, to read or to write."""
+        self.declare("llvm.prefetch.p0", "void", ["ptr", "i32", "i32", "i32"])
+        self.put(f"call void @llvm.prefetch.p0(ptr {pointer}, i32 {int(writes)}, i32 {4 - cache}, i32 1)")
 
     def _slots_of(
         self, base: str, storage: str, offset: Dim, guard: Reg | None, value: tuple[Lane, ...]

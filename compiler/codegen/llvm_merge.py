@@ -169,9 +169,7 @@ class MergeWriter(ScanWriter):
 
     def _fetch(self, merge: _Merge, pointer: str, writes: bool) -> None:
         """Have a line that comes later ready to read, or to write."""
-        self.declare("llvm.prefetch.p0", "void", ["ptr", "i32", "i32", "i32"])
-        there = self._pointer_to(pointer, merge.dtype, str(AHEAD // merge.dtype.bytes))
-        self.put(f"call void @llvm.prefetch.p0(ptr {there}, i32 {int(writes)}, i32 3, i32 1)")
+        self.ask_for(self._pointer_to(pointer, merge.dtype, str(AHEAD // merge.dtype.bytes)), writes=writes)
 
     def _permuted(self, merge: _Merge, a: str, b: str, lanes: Sequence[int]) -> str:
         if merge.width == 1:

@@ -16,6 +16,7 @@ from ...dialects.types import DTYPES, DType
 from ...passes.quotients import BY_INVERSE
 from ...passes.square_roots import BY_STEPS
 from .lanes import Lane, Reg, count_of, positions, union, width_of
+from .llvm_bf16 import rounded_to_bf16
 from .llvm_powers import has_scaling, scaled_by_powers
 from .llvm_primitives import Primitives, literal
 from .llvm_quotients import Inverse, quotient_by_inverse
@@ -24,7 +25,7 @@ from .writer import EmitError, llvm_type, quoted, vector_type
 
 __all__ = ["LlvmScalarBuilder", "ScalarWriter"]
 
-BOOL, I32 = DTYPES["bool"], DTYPES["i32"]
+BF16, BOOL, F32, I32 = (DTYPES[name] for name in ("bf16", "bool", "f32", "i32"))
 
 
 class ScalarWriter(Primitives):
@@ -213,6 +214,11 @@ class ScalarWriter(Primitives):
         return self.builder.expand(found, [Value(self.builder, o, o.dtype) for o in operands]).ref
 
     def cast(self, x: Reg, dtype: DType) -> Reg:
+        if dtype is BF16 and x.dtype is F32 and (rounded := rounded_to_bf16(self, x)) is not None:
+            return rounded
+        return self.cast_by_conversion(x, dtype)
+
+    def cast_by_conversion(self, x: Reg, dtype: DType) -> Reg:
         return self.apply((x,), dtype, lambda w, r: self.convert(r, w, x.dtype, dtype))
 
     def _compare_floats(self, predicate: str, operands: Sequence[Reg]) -> Reg:

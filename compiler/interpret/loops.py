@@ -297,6 +297,7 @@ def _tile_fold(frame: Frame, op: TileFoldOp) -> None:
             b = np.stack((low, high), axis=1).reshape(depth, *low.shape[1:])
             a, b = (np.broadcast_to(x, (depth, n, *frame.batch)) for x, n in ((a, rows), (b, columns)))
             total = unit_sum(a[:, :, None], b[:, None], total)
+        _block(frame, op.block)
     inner, row, column = _matrix(frame, rows, columns)
     inner.store(op.sums, (row, column), total)
 
