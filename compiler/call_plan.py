@@ -139,13 +139,13 @@ def stored_inputs(graph: Graph, outputs: Sequence[int]) -> frozenset[int]:
 def _input(source: Input, fact: StrideFact, strides: tuple[Dim, ...], stored: bool) -> InputPlan:
     assert source.value is not None
     type_ = source.value.type
-    if type_.dtype.name == "bf16":
-        raise NotNative(f"{source.name} is bf16, whose number in NumPy differs from process to process")
     if source.layout != "row":
         raise NotNative(f"{source.name} is a column-major tensor")
     kind: Any = "array"
     if source.kind == "scalar":
         kind = source.weak or "scalar"
+        if type_.dtype.name == "bf16":
+            raise NotNative(f"{source.name} is a scalar of bf16, which is no type of NumPy's own")
     return InputPlan(source.name, kind, type_.dtype, type_.dims, fact, strides, stored, source.hidden)
 
 
@@ -155,8 +155,6 @@ def _scalars(inputs: Sequence[InputPlan]) -> set[int]:
 
 
 def _output(element: DType, dims: tuple[Dim, ...], strides: tuple[Dim, ...]) -> OutputPlan:
-    if element.name == "bf16":
-        raise NotNative("a result is bf16, whose number in NumPy differs from process to process")
     return OutputPlan(element, dims, strides, packed_order(dims, strides))
 
 

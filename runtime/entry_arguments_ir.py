@@ -217,7 +217,10 @@ look:
   %descr.at = getelementptr i8, ptr %object, i64 $array_descr
   %descr = load ptr, ptr %descr.at
   %number.at = getelementptr i8, ptr %descr, i64 $descr_number
-  %number = load i32, ptr %number.at
+  %its.number = load i32, ptr %number.at
+  %bf16 = load i32, ptr @txc_bf16_number
+  %is.bf16 = icmp eq i32 %its.number, %bf16
+  %number = select i1 %is.bf16, i32 $bf16_number, i32 %its.number
   %known = icmp ult i32 %number, 64
   %low = and i32 %number, 63
   %shift = zext i32 %low to i64

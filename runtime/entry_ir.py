@@ -19,7 +19,7 @@ from . import native_layout as layout
 from .buffers import RECYCLED_ELEMENTS
 from .call import LIGHT, BoundsStruct, RuntimeStruct
 from .entry_arguments_ir import ARGUMENTS, DISPATCH
-from .entry_layout import CALLABLE_HEAD, EXPORTED, MISS, CapturedStruct, RecordStruct, ThreadsStruct
+from .entry_layout import BF16_NUMBER, CALLABLE_HEAD, EXPORTED, MISS, CapturedStruct, RecordStruct, ThreadsStruct
 from .entry_results_ir import DESTINATIONS, RESULTS, SEQUENCE
 from .entry_run_ir import KEPT_BYTES, RUNNING
 from .failed_checks import CHECKS, INDEX_BITS, LEAST
@@ -47,6 +47,7 @@ _OUTSIDE = """
 @txc_count_threads = external global i8
 @txc_threads_variable = external global i8
 @txc_usual = external global i8
+@txc_bf16_number = external global i32
 
 declare void @Py_IncRef(ptr)
 declare void @Py_DecRef(ptr)
@@ -98,6 +99,7 @@ def source() -> str:
         **_offsets(BoundsStruct, "bounds_"),
         "head": CALLABLE_HEAD,
         "miss": MISS,
+        "bf16_number": BF16_NUMBER,
         "light": LIGHT,
         "kept_bytes": KEPT_BYTES,
         "index_bits": INDEX_BITS,

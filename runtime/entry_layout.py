@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 
 __all__ = [
+    "BF16_NUMBER",
     "CALLABLE_HEAD",
     "CALLABLE_SIZE",
     "CALLABLE_VECTORCALL",
@@ -69,6 +70,9 @@ class ThreadsStruct(ctypes.Structure):
         ("text", ctypes.c_char * TEXT_BYTES),
     ]
 
+
+#: Stands in entries for the type number of bfloat16, which NumPy gives out anew in each process.
+BF16_NUMBER = 62
 
 #: What entries call, with its type.
 EXPORTED = {

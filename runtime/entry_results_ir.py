@@ -78,6 +78,14 @@ yes:
 """
 
 RESULTS = """
+; A type number in this process.
+define i32 @txc_type_number(i32 %type) {
+  %is.bf16 = icmp eq i32 %type, $bf16_number
+  %bf16 = load i32, ptr @txc_bf16_number
+  %number = select i1 %is.bf16, i32 %bf16, i32 %type
+  ret i32 %number
+}
+
 ; The array %given, which has its reference already, or where that is null a new one.
 ; Large arrays come from the lists of `buffers.py`: its handler is NumPy's while this one is made.
 define ptr @txc_empty(ptr %given, i32 %rank, ptr %dims, i32 %type, ptr %strides, i32 %flags) {
@@ -87,6 +95,7 @@ entry:
 there:
   ret ptr %given
 new:
+  %number = call i32 @txc_type_number(i32 %type)
   %handler = load ptr, ptr @txc_buffer_handler
   %recycling = icmp ne ptr %handler, null
   br i1 %recycling, label %count, label %plain
@@ -111,7 +120,7 @@ recycle:
 lost:
   ret ptr null
 make:
-  %recycled = call ptr @PyArray_New(ptr @PyArray_Type, i32 %rank, ptr %dims, i32 %type, ptr %strides, ptr null, i32 0,
+  %recycled = call ptr @PyArray_New(ptr @PyArray_Type, i32 %rank, ptr %dims, i32 %number, ptr %strides, ptr null, i32 0,
                                     i32 %flags, ptr null)
   %ours = call ptr @PyDataMem_SetHandler(ptr %before)
   call void @Py_DecRef(ptr %before)
@@ -123,7 +132,7 @@ drop:
 done:
   ret ptr %recycled
 plain:
-  %made = call ptr @PyArray_New(ptr @PyArray_Type, i32 %rank, ptr %dims, i32 %type, ptr %strides, ptr null, i32 0,
+  %made = call ptr @PyArray_New(ptr @PyArray_Type, i32 %rank, ptr %dims, i32 %number, ptr %strides, ptr null, i32 0,
                                 i32 %flags, ptr null)
   ret ptr %made
 }
@@ -136,7 +145,8 @@ entry:
 there:
   ret ptr %given
 new:
-  %descr = call ptr @PyArray_DescrFromType(i32 %type)
+  %number = call i32 @txc_type_number(i32 %type)
+  %descr = call ptr @PyArray_DescrFromType(i32 %number)
   %none = icmp eq ptr %descr, null
   br i1 %none, label %lost, label %make
 lost:

@@ -191,6 +191,8 @@ def install(target: Any, record: Record) -> None:
     slot = ctypes.c_void_p.from_address(id(target) + CALLABLE_VECTORCALL)
     function = _shared()["txc_vectorcall"]
     buffers.use_setting()
+    if "ml_dtypes" in sys.modules:  # whoever has arrays of bfloat16 has loaded it
+        _bf16_number.value = np.dtype(sys.modules["ml_dtypes"].bfloat16).num
     record.struct.next = head.value
     head.value = ctypes.addressof(record.struct)
     slot.value = function
@@ -222,6 +224,8 @@ _SCALAR_TYPES = ("bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "
                  "float32", "float64", "complex64", "complex128")  # fmt: skip
 
 _usual = ThreadsStruct(threads=0, is_set=-1)
+#: No type's number, until somebody knows it.
+_bf16_number = ctypes.c_int(-1)
 _variable = ctypes.create_string_buffer(ENVIRONMENT_VARIABLE.encode())
 _call_name = sys.intern("__call__")
 
@@ -271,6 +275,7 @@ def _interpreter() -> Mapping[str, int]:
         "txc_count_threads": id(_count_threads),
         "txc_threads_variable": ctypes.addressof(_variable),
         "txc_usual": ctypes.addressof(_usual),
+        "txc_bf16_number": ctypes.addressof(_bf16_number),
         "txc_buffer_handler": buffers.current_handler(),
     }
     return found

@@ -16,7 +16,7 @@ from ...dialects.dims import Call, Dim, Sym, dim
 from ...dialects.types import DType
 from ...runtime import native_layout as layout
 from ...runtime.call import LIGHT
-from ...runtime.entry_layout import MISS, RecordStruct
+from ...runtime.entry_layout import BF16_NUMBER, MISS, RecordStruct
 from ..call_parameters import Form
 from ..call_plan import CallPlan, InputPlan, OutputPlan, Structure
 from .entry_writer import EntryWriter
@@ -385,7 +385,7 @@ class _Entry(EntryWriter):
             flags = layout.F_CONTIGUOUS
         elif output.order != tuple(range(rank)):
             strides = self._output_strides(n, output)
-        number = element.numpy.num
+        number = _type_number(element)
         arguments = (f"i32 {rank}", f"ptr {dims}", f"i32 {number}", f"ptr {strides}", f"i32 {flags}")
         return self.call("txc_empty", f"ptr {given}", *arguments)
 
@@ -432,7 +432,7 @@ class _Entry(EntryWriter):
         for n, output in enumerate(plan.outputs[: len(plan.outputs) - bool(plan.checks)]):
             if not output.dims:
                 given = self.load(held, 8 * n) if self.takes_out else "null"
-                number = output.dtype.numpy.num
+                number = _type_number(output.dtype)
                 arguments = (f"ptr {given}", f"ptr {self.pointers[first + n]}", f"i32 {number}")
                 self._keep(held, n, self.call("txc_scalar", *arguments))
         if plan.structure == ("buffer", first) and self.held_count == 1:
@@ -494,7 +494,13 @@ class _Entry(EntryWriter):
         return [(i, given) for i, given in enumerate(self.plan.inputs) if given.kind != "int"][buffer]
 
 
+def _type_number(element: DType) -> int:
+    return BF16_NUMBER if element.name == "bf16" else element.numpy.num
+
+
 def _numbers(element: DType) -> int:
     """The set of NumPy's type numbers for an element type: on most systems two of C's integers are the same."""
+    if element.name == "bf16":
+        return 1 << BF16_NUMBER
     codes = "?bBhHiIlLqQefdFD"
     return sum(1 << np.dtype(c).num for c in codes if np.dtype(c) == element.numpy)
