@@ -6,7 +6,7 @@ Only how fast a result comes may change here, never the result: orders of arithm
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from xdsl.context import Context
 from xdsl.dialects import func
@@ -41,6 +41,7 @@ from .schedule_scatter import schedule_scatter
 from .schedule_search import schedule_search
 from .schedule_sort import schedule_sort
 from .schedule_tiles import TileSchedule
+from .schedule_updates import schedule_update, update_of
 from .schedule_walk import ScheduleWalk
 from .square_roots import mark_roots
 from .steady_loads import lift_loads
@@ -76,7 +77,8 @@ class ScheduleCpuPass(ModulePass):
     """Kernels to loops.
 
     `lanes` and `unroll` force a vector width and a number of copies (0: chosen by the body).  With ``streaming=false``
-    no store goes past the caches, with ``ahead=false`` no line is asked for before it is needed.
+    no store goes past the caches, with ``ahead=false`` no line is asked for before it is needed; with ``updates=false``
+    what replaces its own neighbours is computed aside, all of it, and copied.
     """
 
     name = "tx-schedule-cpu"
@@ -85,19 +87,42 @@ class ScheduleCpuPass(ModulePass):
     unroll: int = 0
     streaming: bool = True
     ahead: bool = True
+    updates: bool = True
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for function in [f for f in op.body.block.ops if isinstance(f, func.FuncOp)]:
             writer = LoopWriter(function, costs=Costs.of(function), streams=self.streaming)
-            CpuSchedule(writer, Lanes(self.vector_bits, self.lanes, self.unroll), self.ahead).function(function)
+            lanes = Lanes(self.vector_bits, self.lanes, self.unroll)
+            CpuSchedule(writer, lanes, self.ahead, self.updates).function(function)
 
 
 @dataclass
 class CpuSchedule(ScheduleWalk):
     lanes: Lanes
     asks_ahead: bool = True
+    updates: bool = True
+    #: Nests whose loops stand with those of an earlier one.
+    written: set[Operation] = field(default_factory=set)
 
     def kernel(self, op: Operation, block: Block) -> None:
+        if op in self.written:
+            return
+        update = update_of(op) if self.updates else None
+        if update is None:
+            self._kernel(op, block)
+            return
+
+        def in_two_sweeps(inner: Block) -> None:
+            for nest in (update.made, update.kept):
+                self._kernel(nest, inner)
+
+        def row(nest: kernel.GenericOp, inner: Block, done: dict[Sym, Dim]) -> None:
+            self._nest(nest, inner, done, True)
+
+        schedule_update(self.writer, update, block, row, in_two_sweeps)
+        self.written.add(update.kept)
+
+    def _kernel(self, op: Operation, block: Block) -> None:
         before = block.last_op
         self._loops(op, block)
         lift_loads(block, before)

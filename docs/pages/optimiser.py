@@ -234,6 +234,24 @@ SECTIONS = (
         "buffers", "loops", ("threads", "stores"),
     ),
     Section(
+        "Updates in one sweep",
+        """
+        What replaces elements and is computed of their neighbours is computed aside, since others read what it
+        replaces, and copied. Where rows are read by those at most some rows away, a new row goes to a ring of a few
+        (`%` in its place), and from there to its own as soon as nobody reads any more what was there: memory gives
+        each row once and takes it once. Threads share the rows in chunks, of which the first and the last rows wait
+        until all are done. Where the second cache does not hold a ring it is two sweeps. Only loops stand here.
+        """,
+        """
+        def f(x: f32[n, m]) -> f32[n, m]:
+            y = x + x
+            for i in range(10):
+                y[1:n - 1] = (y[0:n - 2] + y[2:n]) * 0.5
+            return y
+        """,
+        "buffers", "loops", ("sweeps",), shown=r'iv = |kernel|loop\.alloc|loop\.if|loop\.store|%',
+    ),
+    Section(
         "How long vectors are",
         """
         With AVX-512 a vector can be as long as a line. Of arrays that are not aligned to lines, as NumPy's need not
