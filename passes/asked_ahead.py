@@ -82,7 +82,7 @@ def _in_front(op: Loop, access: Access, ahead: int, costs: Costs) -> dict[Sym, D
 
     Behind the end of a row memory may have what the loop does not come to: a short row asks for the next one then.
     """
-    symbol, info, around, row = op.symbol, _info(access), op.parent_op(), op.upper.data
+    symbol, info, around, row = op.symbol, _info(access), op.parent_op(), op.upper.data - op.lower.data
     here = sym(symbol.name)
     if not isinstance(around, loop.ForOp | loop.ParallelOp) or around.symbol in row.symbols():
         return {symbol: here + ahead}

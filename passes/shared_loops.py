@@ -49,15 +49,17 @@ class Level:
 def band_for_all(writer: LoopWriter, block: Block, results: Dim, most: int | Dim, others: Dim, least: int = 1) -> Dim:
     """How many of some results go together: at most so many, and fewer where threads would be left without work.
 
-    Bands are cut that often by `others` besides.  Each is whole lines of results, but for the last one, and no thread
-    is given fewer results than `least`.
+    Bands are cut that often by `others` besides.  Each is whole lines of results, but for the last one, all are as long
+    as that allows, and no thread is given fewer results than `least`.
     """
     unit, total, threads = writer.costs.in_line, results * others, writer.threads(block)
     if least > 1:
         threads = bound(writer, block, minimum(threads, total // least))
     threads = maximum(1, threads)
     lines = bound(writer, block, maximum(0, total - 1) // (threads * unit) + 1)
-    return bound(writer, block, minimum(most, lines * unit))
+    band = bound(writer, block, minimum(most, lines * unit))
+    bands = bound(writer, block, maximum(0, results - 1) // band + 1)
+    return bound(writer, block, minimum(band, (maximum(0, results - 1) // (bands * unit) + 1) * unit))
 
 
 def add_loops(

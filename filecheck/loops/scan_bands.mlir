@@ -5,7 +5,9 @@
 // CHECK-LABEL: @across
 // CHECK: loop.threads
 // CHECK: loop.index {expr = #tx.dim<"min({{.*}}n // 512{{.*}})">}
-// CHECK: loop.index {expr = #tx.dim<"min({{.*16.*}})">}
+// CHECK: loop.index {expr = #tx.dim<"min(1024, 16*{{.*}})">}
+// CHECK-NEXT: loop.bind %{{[0-9]+}} {symbol = "[[LONGEST:[.a-z0-9]+]]"}
+// CHECK: loop.index {expr = #tx.dim<"min([[LONGEST]], {{.*}})">}
 // CHECK-NEXT: loop.bind %{{[0-9]+}} {symbol = "[[SIDE:[.a-z0-9]+]]"}
 // CHECK-NOT: loop.scan
 // CHECK: loop.load %x {index = #tx.dims<"[[COLUMN:i[0-9]+]], [[K:i[0-9]+]] + 3">}

@@ -5,7 +5,7 @@
 // CHECK-LABEL: @columns
 // CHECK: loop.index {expr = #tx.dim<"min(-(m % 1024) + 1, n - 64)">}
 // CHECK: "loop.if"
-// CHECK: loop.load %x {index = #tx.dims<"[[ROW:i[0-9]+]], 1024*{{.*}} + [[LANE:i[0-9]+]] + 64*i{{[0-9]+}}">}
+// CHECK: loop.load %x {index = #tx.dims<"[[ROW:i[0-9]+]], 1024*{{.*}} + [[LANE:i[0-9]+]] + 64*i{{[0-9]+}}{{.*}}">}
 // CHECK: order = #tx.order<"serial">
 // CHECK: iv = "[[ROW]]", {{.*}} vector = 8
 // CHECK: %[[FIRST:[0-9]+]] = loop.index

@@ -16,6 +16,10 @@
 // CHECK-NEXT: loop.index {expr = #tx.dim<"((max({{.*}})) // (16*max({{.*}}[[THREADS]]{{.*}}))) + 1">}
 // CHECK-NEXT: loop.bind %{{[0-9]+}} {symbol = "[[LINES:[.a-z0-9]+]]"}
 // CHECK-NEXT: loop.index {expr = #tx.dim<"min([[MOST]], 16*[[LINES]])">}
+// CHECK-NEXT: loop.bind %{{[0-9]+}} {symbol = "[[LONGEST:[.a-z0-9]+]]"}
+// CHECK-NEXT: loop.index {expr = #tx.dim<"((max(0, m - 1)) // [[LONGEST]]) + 1">}
+// CHECK-NEXT: loop.bind %{{[0-9]+}} {symbol = "[[BANDS:[.a-z0-9]+]]"}
+// CHECK-NEXT: loop.index {expr = #tx.dim<"min([[LONGEST]], 16*((max(0, m - 1)) // (16*[[BANDS]])) + 16)">}
 // CHECK-NEXT: loop.bind %{{[0-9]+}} {symbol = "[[SIDE:[.a-z0-9]+]]"}
 // CHECK: %[[SOFAR:[0-9]+]] = loop.alloc {scope = "arena", {{.*}}f32[m, ((n + 1023) // 1024)] by [1, m]
 // CHECK: loop.store %{{[0-9]+}}, %[[SOFAR]]
