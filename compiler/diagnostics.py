@@ -71,28 +71,25 @@ def user_loc(inner: int = 1) -> Loc | None:
             hidden = module.startswith(_HIDDEN) or module in ("txc", "numpy", "contextlib")
             _hidden[module] = hidden
         if not hidden:
-            return _place(frame.f_code, frame.f_lasti)
+            code = frame.f_code
+            there = _places.get(id(code))
+            found = None if there is None else there[1].get(frame.f_lasti)
+            return found or _place(code, frame.f_lasti)
         frame = frame.f_back
     return None
 
 
 def _place(code: CodeType, instruction: int) -> Loc:
-    there = _places.get(id(code))
-    if there is None:
-        there = _places[id(code)] = (code, {})
-    known = there[1]
-    found = known.get(instruction)
-    if found is None:
-        from .frontend.graph import Loc
+    """A place that nobody asked for before."""
+    from .frontend.graph import Loc
 
-        if not _positions or _positions[0][0] is not code:
-            _positions[:] = [(code, list(code.co_positions()))]
-        line, end_line, column, end_column = _positions[0][1][instruction // 2]
-        if end_line != line:
-            end_column = None
-        found = Loc(code.co_filename, line or code.co_firstlineno, column or 0, end_column or 0, code.co_name)
-        known[instruction] = found
-    return found
+    if not _positions or _positions[0][0] is not code:
+        _positions[:] = [(code, list(code.co_positions()))]
+    line, end_line, column, end_column = _positions[0][1][instruction // 2]
+    if end_line != line:
+        end_column = None
+    found = Loc(code.co_filename, line or code.co_firstlineno, column or 0, end_column or 0, code.co_name)
+    return _places.setdefault(id(code), (code, {}))[1].setdefault(instruction, found)
 
 
 @contextmanager

@@ -44,7 +44,8 @@ def as_tensor(x: Any) -> Tensor:
         trace = current()
         if trace is not None:
             return trace.capture(x)
-        return Tensor(Node(None, (), {}, (tensor_type(element, x.shape),), leaf=x).results[0], boxed=True)
+        # An array object of its own: the caller may give theirs another shape.
+        return Tensor(Node(None, (), {}, (tensor_type(element, x.shape),), leaf=x.view()).results[0], boxed=True)
     if isinstance(x, (list, tuple)):
         if any(isinstance(v, (Tensor, SymInt, list, tuple)) for v in x):
             return stack([as_tensor(v) for v in x])
@@ -101,9 +102,13 @@ def apply(op: type[Op] | str, *operands: Any, **params: Any) -> Any:
 
     Parameters are in the user's dims.  Raises TxcError, with the user's line, for what the op does not take.
     """
-    known = recipes.operands_of(op, operands, params) if current() is None else None
-    if known is not None:
-        made = recipes.replayed(known)
+    known = None
+    if current() is None:
+        made = recipes.again(op, operands, params)
+        if made is not None:
+            return made
+        known = recipes.operands_of(op, operands, params)
+        made = None if known is None else recipes.replayed(known)
         if made is not None:
             return made
     since = moment() if known is not None else 0

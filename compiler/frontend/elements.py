@@ -41,7 +41,7 @@ class Elements:
 
     def __array__(self, dtype: Any = None, copy: Any = None) -> np.ndarray:
         with located():
-            return np.array(self._array("np.asarray"), dtype, copy=copy)
+            return np.array(self._array("np.asarray").view(), dtype, copy=copy)
 
     @property
     def __array_struct__(self) -> Any:

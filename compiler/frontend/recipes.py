@@ -9,18 +9,19 @@ an op means.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from ...dialects.registry import OPS, Op
 from ..diagnostics import user_loc
 from .bounded import keep_latest
-from .graph import Node, Value, moment
+from .forms import gather, known_form, new_form
+from .graph import Loc, Node, Value, moment
 from .tensor import Tensor
 from .unmade import Recipe, Step, Unmade, settled
 
-__all__ = ["Operands", "keep", "keep_value", "operands_of", "replayed", "value_of"]
+__all__ = ["Operands", "again", "keep", "keep_value", "operands_of", "replayed", "value_of"]
 
 #: How many recipes are kept; the oldest goes first.
 MOST = 4096
@@ -32,47 +33,75 @@ _FAMILIES = frozenset({"map", "reduction"})
 _PARAMETERS = frozenset({bool, int, str, type(None)})
 
 
-class Operands(NamedTuple):
-    """What selects a recipe, and the values that it is applied to."""
+class Operands:
+    """What `head` asks to be made of values: `key` is that of their types, and of what `more` says of them, `form` that
+    of their expressions (None, and there are no `leaves`, where one of them has no form).
+    """
 
-    key: tuple[Any, ...]
-    values: list[Value]
+    __slots__ = ("form", "key", "leaves", "values")
+
+    def __init__(self, head: Sequence[Any], values: list[Value], more: Sequence[Any] = ()):
+        self.values = values
+        form = list(head)
+        leaves = gather(form, values)
+        self.leaves, self.form = leaves or (), None if leaves is None else tuple(form)
+        key = [*head, *more]
+        for value in values:
+            # An operand that is there twice is one value.
+            key += (value.type.dtype, value.type.dims, values.index(value))
+        self.key = tuple(key)
 
 
 _recipes: dict[tuple[Any, ...], Recipe] = {}
 
 
+def again(op: type[Op] | str, given: Sequence[Any], params: Mapping[str, Any]) -> Tensor | None:
+    """The result of an op, outside a trace, of such expressions as before; None for others.  Called by `apply` alone."""
+    asked = _asked(op, given, params)
+    if asked is None:
+        return None
+    key, values = asked
+    leaves = gather(key, values)
+    if leaves is None:
+        return None
+    form = known_form(tuple(key))
+    if form is None:
+        return None
+    recipe = form.recipe
+    return Tensor.of_value(Unmade(recipe, form, leaves, values, user_loc(2)), recipe.layout, recipe.weak)
+
+
 def operands_of(op: type[Op] | str, given: Sequence[Any], params: Mapping[str, Any]) -> Operands | None:
     """The operands of an op outside a trace; None for what is always worked out: other ops, weak tensors, arrays."""
     meant = OPS.get(op) if isinstance(op, str) else op
-    if meant is None or meant.family not in _FAMILIES:
+    if meant is None or meant.family not in _FAMILIES or (params and meant.family == "map"):
         return None
-    key: list[Any] = [meant]
+    asked = _asked(op, given, params)
+    return Operands(*asked) if asked is not None and asked[1] else None
+
+
+def _asked(op: type[Op] | str, given: Sequence[Any], params: Mapping[str, Any]) -> tuple[list[Any], list[Value]] | None:
+    """What is asked for, without the operands' types, and the operands."""
+    head: list[Any] = [op]
     if params:
-        if meant.family == "map" or not all(_is_plain_parameter(v) for v in params.values()):
+        if not all(_is_plain_parameter(v) for v in params.values()):
             return None
         for name, v in params.items():
-            key += (name, type(v), v)
+            head += (name, type(v), v)
     values: list[Value] = []
     for x in given:
         kind = type(x)
-        if kind is not Tensor:
-            if kind in _NUMBERS:
-                if x != x:  # no NaN equals itself
-                    return None
-                # -0.0 is another number than 0.0.
-                key += (kind, x or repr(x))
-                continue
-            if not isinstance(x, Tensor):
+        if kind in _NUMBERS:
+            if x != x:  # no NaN equals itself
                 return None
-        if x.weak:
+            # -0.0 is another number than 0.0.
+            head += (kind, x or repr(x))
+        elif isinstance(x, Tensor) and not x.weak:
+            head.append(x.layout)
+            values.append(x.latest)
+        else:
             return None
-        value = x.latest
-        made = value.type
-        # An operand that is there twice is one value.
-        key += (made.dtype, made.dims, x.layout, values.index(value) if value in values else -1)
-        values.append(value)
-    return Operands(tuple(key), values) if values else None
+    return head, values
 
 
 def _is_plain_parameter(x: Any) -> bool:
@@ -85,15 +114,31 @@ def replayed(operands: Operands) -> Any:
     if recipe is None:
         return None
     if len(recipe.results) == 1:
-        return Tensor.of_value(Unmade(recipe, operands.values, user_loc(2)), recipe.layout, recipe.weak)
+        return Tensor.of_value(_unmade(recipe, operands, user_loc(2)), recipe.layout, recipe.weak)
     made = recipe.made([settled(v) for v in operands.values], user_loc(2), moment())
     return tuple([Tensor(v, layout=recipe.layout, weak=recipe.weak) for v in made])
+
+
+def value_again(head: Any, values: list[Value]) -> Value | None:
+    """What `keep_value` was given for such expressions, of these; None where there were none."""
+    key = [head]
+    leaves = gather(key, values)
+    form = None if leaves is None else known_form(tuple(key))
+    if leaves is None or form is None:
+        return None
+    return Unmade(form.recipe, form, leaves, values, user_loc(2))
 
 
 def value_of(operands: Operands) -> Value | None:
     """What `keep_value` was given for operands like these, of them; None where there were none."""
     recipe = _recipes.get(operands.key)
-    return None if recipe is None else Unmade(recipe, operands.values, user_loc(2))
+    return None if recipe is None else _unmade(recipe, operands, user_loc(2))
+
+
+def _unmade(recipe: Recipe, operands: Operands, loc: Loc | None, made: Value | None = None) -> Unmade:
+    """The only result of a recipe, of operands of these types."""
+    form = None if operands.form is None else known_form(operands.form) or new_form(operands.form, recipe)
+    return Unmade(recipe, form, operands.leaves, operands.values, loc, made)
 
 
 def keep(operands: Operands, since: int, result: Any) -> None:
@@ -103,13 +148,13 @@ def keep(operands: Operands, since: int, result: Any) -> None:
         values = [r.value for r in results]
         recipe = _kept(operands, since, values, results[0].layout, results[0].weak)
         if recipe is not None and len(values) == 1:
-            results[0].latest = Unmade(recipe, operands.values, values[0].node.loc, values[0])
+            results[0].latest = _unmade(recipe, operands, values[0].node.loc, values[0])
 
 
 def keep_value(operands: Operands, since: int, result: Value) -> Value:
     """Note what anything made of operands, that depends on nothing but their key: the value to go on with."""
     recipe = _kept(operands, since, [result])
-    return result if recipe is None else Unmade(recipe, operands.values, result.node.loc, result)
+    return result if recipe is None else _unmade(recipe, operands, result.node.loc, result)
 
 
 def _kept(

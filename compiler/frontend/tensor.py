@@ -97,9 +97,7 @@ class Tensor(Operators, Elements):
         """Make `made` a view of this tensor."""
         made.layout, made.weak, made.boxed, made.memory = self.layout, "", False, None
         made._value, made._parent, made._op, made._attrs, made._cached = None, self, op, attrs, None
-        if op is None:
-            made._loc, made._type = None, self.type
-        else:
+        if op is not None:
             made._loc, made._type = user_loc(), op.infer([self.type], attrs)[0]
         return made
 
@@ -162,7 +160,7 @@ class Tensor(Operators, Elements):
     @property
     def type(self) -> TensorType:
         """Dtype and dims as the graph has them."""
-        known = self._type if self._parent is not None else _typed(self._value)
+        known = _typed(self)
         dims = table().resolve_all(known.dims)
         return known if dims is known.dims else known.with_dims(dims)
 
@@ -178,7 +176,7 @@ class Tensor(Operators, Elements):
 
     @property
     def element(self) -> DType:
-        return (self._type if self._parent is not None else _typed(self._value)).dtype
+        return _typed(self).dtype
 
     @property
     def dtype(self) -> np.dtype[Any]:
@@ -190,7 +188,7 @@ class Tensor(Operators, Elements):
 
     @property
     def ndim(self) -> int:
-        return len((self._type if self._parent is not None else _typed(self._value)).dims)
+        return len(_typed(self).dims)
 
     rank = ndim
 
@@ -432,9 +430,14 @@ class _Shape(Tensor):
         return self._value
 
 
-def _typed(value: Value | None) -> TensorType:
-    assert value is not None
-    return value.type
+def _typed(t: Tensor) -> TensorType:
+    """Its type as it was made."""
+    while t._parent is not None:
+        if t._op is not None:
+            return t._type
+        t = t._parent
+    assert t._value is not None
+    return t._value.type
 
 
 def _node(t: Tensor) -> Any:

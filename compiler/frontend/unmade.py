@@ -11,7 +11,8 @@ from typing import Any, NamedTuple, final
 
 from ...dialects.registry import Op
 from ...dialects.types import TensorType
-from .graph import Loc, Node, Value, moment
+from .forms import Form
+from .graph import Loc, Node, Single, Value, moment
 
 __all__ = ["Recipe", "Step", "Unmade", "array_of_leaf", "settled"]
 
@@ -56,13 +57,21 @@ class Unmade(Value):
     What a recipe was taken from has one too: so an expression looks the same the first time and later.
     """
 
-    __slots__ = ("_made", "loc", "operands", "recipe", "serial", "type")
+    __slots__ = ("_made", "form", "leaves", "loc", "operands", "recipe", "serial")
 
     index = 0
 
-    def __init__(self, recipe: Recipe, operands: list[Value], loc: Loc | None, made: Value | None = None):
-        self.recipe, self.operands, self.loc, self._made = recipe, operands, loc, made
-        self.type, self.serial = recipe.types[0], moment()
+    def __init__(
+        self, recipe: Recipe, form: Form | None, leaves: tuple[Single, ...], operands: list[Value], loc: Loc | None,
+        made: Value | None = None,
+    ):  # fmt: skip
+        self.recipe, self.form, self.leaves = recipe, form, leaves
+        self.operands, self.loc, self._made = operands, loc, made
+        self.serial = moment()
+
+    @property
+    def type(self) -> TensorType:  # pyright: ignore[reportIncompatibleVariableOverride]
+        return self.recipe.types[0]
 
     @property
     def node(self) -> Node:  # pyright: ignore[reportIncompatibleVariableOverride]

@@ -12,7 +12,7 @@ import pytest
 
 import txc
 from txc.compiler.diagnostics import TxcError
-from txc.compiler.frontend import evaluation, known_calls, recipes
+from txc.compiler.frontend import evaluation, forms, known_calls, recipes
 from txc.compiler.frontend.tensor import Tensor, asarray
 
 
@@ -20,6 +20,7 @@ from txc.compiler.frontend.tensor import Tensor, asarray
 def nothing_known(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(known_calls, "_calls", {})
     monkeypatch.setattr(recipes, "_recipes", {})
+    monkeypatch.setattr(forms, "_forms", {})
 
 
 def numbers(*shape: int, seed: int = 0, dtype: str = "f4") -> np.ndarray:

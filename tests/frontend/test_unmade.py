@@ -11,7 +11,7 @@ import pytest
 import txc
 from txc import tensure
 from txc.compiler.diagnostics import TxcError
-from txc.compiler.frontend import evaluation, known_calls, recipes
+from txc.compiler.frontend import evaluation, forms, known_calls, recipes
 from txc.compiler.frontend.evaluation import lazy_graph
 from txc.compiler.frontend.graph import Node
 from txc.compiler.frontend.tensor import asarray
@@ -24,6 +24,7 @@ X, Y = np.arange(12, dtype=np.float32).reshape(3, 4), np.arange(12, dtype=np.flo
 def nothing_known(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(known_calls, "_calls", {})
     monkeypatch.setattr(recipes, "_recipes", {})
+    monkeypatch.setattr(forms, "_forms", {})
 
 
 def test_what_was_evaluated_before_has_no_nodes(monkeypatch: pytest.MonkeyPatch):

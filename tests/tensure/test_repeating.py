@@ -9,13 +9,14 @@ import pytest
 
 from txc import tensure as m
 from txc.compiler.diagnostics import TxcError
-from txc.compiler.frontend import recipes
+from txc.compiler.frontend import forms, recipes
 from txc.compiler.frontend.tensure import repeating
 
 
 @pytest.fixture(autouse=True)
 def nothing_known(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(recipes, "_recipes", {})
+    monkeypatch.setattr(forms, "_forms", {})
 
 
 def numbers(seed: int, *shape: int) -> np.ndarray:
@@ -23,17 +24,17 @@ def numbers(seed: int, *shape: int) -> np.ndarray:
 
 
 def taken(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
-    """The calls that found their nodes, from now on."""
+    """The functions that were called on such expressions as before, from now on."""
     found: list[Any] = []
-    original = recipes.value_of
+    original = recipes.value_again
 
-    def noted(operands: recipes.Operands) -> Any:
-        made = original(operands)
+    def noted(head: Any, values: Any) -> Any:
+        made = original(head, values)
         if made is not None:
-            found.append(operands.key[0])
+            found.append(head)
         return made
 
-    monkeypatch.setattr(repeating.recipes, "value_of", noted)
+    monkeypatch.setattr(repeating.recipes, "value_again", noted)
     return found
 
 

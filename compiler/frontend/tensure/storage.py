@@ -24,7 +24,7 @@ from ..memory import leaf, strided
 from ..symint import symint
 from ..tensor import Tensor
 from ..trace import current
-from ..unmade import Unmade, array_of_leaf, settled
+from ..unmade import array_of_leaf, settled
 
 __all__ = ["LONGEST", "Storage", "Tensure", "all_of", "holding", "storage_of", "wrapped"]
 
@@ -42,7 +42,9 @@ class Storage(Tensor):
     __slots__ = ("_memory_value", "_shared", "depth")
 
     def __init__(self, value: Value, depth: int = 0):
-        super().__init__(value, boxed=True)
+        # As `Tensor(value, boxed=True)` outside a trace.
+        self.memory = self._parent = self._home = None
+        self._value, self.layout, self.weak, self.boxed, self.was_read = value, "row", "", True, False
         #: The leaf for memory of its own, which later values of this storage may be computed into.
         self._memory_value: Value | None = None
         #: Whether something else may refer to the value, or to that memory.
@@ -65,7 +67,7 @@ class Storage(Tensor):
 
     @property
     def present(self) -> Value:
-        """Its value, for one who says with `share` or `set` what becomes of it."""
+        """Its value, to be noted and not to be read."""
         assert self._value is not None
         return self._value
 
@@ -77,15 +79,18 @@ class Storage(Tensor):
         """Have another value, that what was read inside `updating` went into; so long is its expression."""
         self._value, self.depth = value, depth
 
-    def read(self) -> int:
-        """An expression is about to read it; how long its own is.  What a second one reads is computed first.
+    def read(self) -> Value:
+        """Its value, for an expression that says with `share` or `set` what becomes of it.
 
-        Not a literal: as a part of the program it can simplify what reads it.
+        What a second one reads, or what is long, is computed first.  Not a literal: as a part of the program it can
+        simplify what reads it.
         """
-        assert self._value is not None
-        if (self._shared or self.depth >= LONGEST) and _is_computed(self._value):
+        value = self._value
+        assert value is not None
+        if value.operands and (self._shared or self.depth >= LONGEST):
             self.settle()
-        return self.depth
+            value = self._value
+        return value
 
     def settle(self) -> np.ndarray:
         """Its elements, computed where they are not in memory yet."""
@@ -171,11 +176,6 @@ class Tensure(Tensor):
     __hash__ = Tensor.__hash__
 
 
-def _is_computed(value: Value) -> bool:
-    """Whether it is made of other values: no array, and no literal."""
-    return type(value) is Unmade or bool(value.node.operands)
-
-
 def _text(elements: Any, depth: int) -> str:
     """Nested lists as the document prints them: four decimals in ten places, a zero as 0."""
     if not isinstance(elements, list):
@@ -186,9 +186,10 @@ def _text(elements: Any, depth: int) -> str:
 
 
 def _named(view: Tensor) -> Tensure:
-    made = Tensor.__new__(Tensure)
-    view._viewing(made, None, {})
-    assert isinstance(made, Tensure)
+    made: Tensure = Tensor.__new__(Tensure)
+    made._parent, made.layout = view, view.layout
+    made._value = made._op = made.memory = None
+    made.weak, made.boxed = "", False
     return made
 
 
