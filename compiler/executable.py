@@ -13,7 +13,7 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
-from ..runtime.buffers import empty
+from ..runtime.buffers import empties, empty
 from ..runtime.call import NativeFunction, worth_threads
 from ..runtime.failed_checks import unpacked
 from ..runtime.loader import LoadedObject
@@ -230,20 +230,20 @@ class Executable:
         forms = [(form, self.buffers[b].dtype) for b, form in zip(self.fresh, prepared.outputs)]
         if any(sorted(strides, reverse=True) != list(strides) for (_, strides), _ in forms):
             return None
-        shapes = [(shape, dtype) for (shape, _), dtype in forms]
+        fresh = [empties(shape, dtype) for (shape, _), dtype in forms]
         outputs = self.outputs
-        if len(shapes) == 1 and outputs == (len(self.buffers) - 1,):  # what most expressions are
-            ((shape, dtype),) = shapes
+        if len(fresh) == 1 and outputs == (len(self.buffers) - 1,):  # what most expressions are
+            (new,) = fresh
 
             def call_for_one(arrays: Sequence[np.ndarray]) -> list[np.ndarray]:
-                made = empty(shape, dtype)
+                made = new()
                 alone((*arrays, made))
                 return [made]
 
             return call_for_one
 
         def call(arrays: Sequence[np.ndarray]) -> list[np.ndarray]:
-            held = [*arrays, *[empty(shape, dtype) for shape, dtype in shapes]]
+            held = [*arrays, *[new() for new in fresh]]
             alone(held)
             return [held[o] for o in outputs]
 

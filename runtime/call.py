@@ -88,7 +88,8 @@ class _Memory(_local):
 
 
 _memory = _Memory()
-_PROTOTYPE = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p)
+#: Without the types of its arguments, which are bytes, arrays and references: to convert them takes longer than a call.
+_PROTOTYPE = ctypes.CFUNCTYPE(ctypes.c_int32)
 
 
 @functools.lru_cache(maxsize=8)
@@ -153,7 +154,7 @@ class NativeFunction:
             return None
         function, address = self._function, address_of()
         pointers = struct.Struct(f"{self._pointers._length_}P").pack  # a third of what an array of ctypes takes
-        symbols = self._symbols(*prepared.symbols)
+        symbols = ctypes.byref(self._symbols(*prepared.symbols))
 
         def run(arrays: Sequence[np.ndarray]) -> None:
             if status := function(pointers(*map(address, arrays)), symbols, _ALONE):

@@ -120,6 +120,9 @@ def apply(op: type[Op] | str, *operands: Any, **params: Any) -> Any:
     return result
 
 
+Tensor.apply = staticmethod(apply)
+
+
 def call(op: type[Op], args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
     """The op as a function: operands come first (one, where an op takes any number), then parameters in their order."""
     count = op.arity if op.arity >= 0 else 1

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from .graph import Single, Value
     from .unmade import Recipe
 
-__all__ = ["Form", "form_of", "gather", "known_form", "new_form"]
+__all__ = ["Form", "forget", "form_of", "gather", "known_form", "new_form"]
 
 #: How many forms are kept.
 MOST = 8192
@@ -40,9 +40,8 @@ class Form:
 _forms: dict[tuple[Any, ...], Form] = {}
 
 
-def known_form(key: tuple[Any, ...]) -> Form | None:
-    """The form that has this key."""
-    return _forms.get(key)
+#: The form that has a key; None where there is none.
+known_form = _forms.get
 
 
 def new_form(key: tuple[Any, ...], recipe: Recipe | None = None) -> Form:
@@ -50,6 +49,11 @@ def new_form(key: tuple[Any, ...], recipe: Recipe | None = None) -> Form:
     made = Form(recipe)
     keep_latest(_forms, key, made, MOST)
     return made
+
+
+def forget() -> None:
+    """Know no form any more."""
+    _forms.clear()
 
 
 def gather(key: list[Any], values: Sequence[Value]) -> tuple[Single, ...] | None:

@@ -7,8 +7,8 @@ temporaries are known, so what is left is to take the arrays of its leaves and t
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
@@ -22,26 +22,16 @@ from .graph import Single, Value
 if TYPE_CHECKING:
     from ..graph_code import GraphCall
 
-__all__ = ["Known", "asked", "known", "remember"]
+__all__ = ["asked", "known", "remember"]
+
+#: What evaluates an expression of such leaves.
+Run: TypeAlias = Callable[[Sequence[Single]], np.ndarray]
 
 #: How many calls are kept; the oldest go first.
 MOST = 2048
 #: What of the environment selects code, beside the device.
 _passes, _gdb = variable(PASSES.name), variable(GDB.name)
-
-
-class Known(NamedTuple):
-    """A call of an expression, and the places that its arrays have among the leaves."""
-
-    call: GraphCall
-    places: tuple[int, ...]
-
-    def __call__(self, leaves: Sequence[Single]) -> np.ndarray:
-        """The value of the expression of such leaves."""
-        return self.call([leaves[i].leaf for i in self.places])[0]
-
-
-_calls: dict[tuple[Any, ...], Known] = {}
+_calls: dict[tuple[Any, ...], Run] = {}
 
 
 def asked(value: Value, written: Value | None = None) -> tuple[tuple[Any, ...], tuple[Single, ...]] | None:
@@ -54,14 +44,16 @@ def asked(value: Value, written: Value | None = None) -> tuple[tuple[Any, ...], 
     return None if leaves is None else (tuple(key), leaves)
 
 
-def known(key: tuple[Any, ...]) -> Known | None:
+def known(key: tuple[Any, ...]) -> Run | None:
     """What was remembered for such an expression."""
     return _calls.get(key)
 
 
-def remember(key: tuple[Any, ...], call: GraphCall, places: tuple[int, ...]) -> None:
-    """Keep a call, without the arrays that it was made for."""
+def remember(key: tuple[Any, ...], call: GraphCall, places: Sequence[int]) -> None:
+    """Keep a call, without the arrays that it was made for; `places` has, for each of them, its number as a leaf."""
     executable = call.executable
     lasting = type(executable)(executable.signature.without_sources(), executable.code, executable.native)
-    kept = call._replace(executable=lasting, direct=lasting.repeated(call.prepared))
-    keep_latest(_calls, key, Known(kept, places), MOST)
+    direct = lasting.repeated(call.prepared)
+    kept = call._replace(executable=lasting, direct=direct)
+    run = direct if direct is not None and not executable.written else kept
+    keep_latest(_calls, key, lambda leaves: run([leaves[i].leaf for i in places])[0], MOST)

@@ -56,16 +56,14 @@ _recipes: dict[tuple[Any, ...], Recipe] = {}
 
 
 def again(op: type[Op] | str, given: Sequence[Any], params: Mapping[str, Any]) -> Tensor | None:
-    """The result of an op, outside a trace, of such expressions as before; None for others.  Called by `apply` alone."""
+    """The result of an op outside a trace, of such expressions as before; None for others.  Called by `apply` alone."""
     asked = _asked(op, given, params)
     if asked is None:
         return None
     key, values = asked
     leaves = gather(key, values)
-    if leaves is None:
-        return None
-    form = known_form(tuple(key))
-    if form is None:
+    form = None if leaves is None else known_form(tuple(key))
+    if leaves is None or form is None:
         return None
     recipe = form.recipe
     return Tensor.of_value(Unmade(recipe, form, leaves, values, user_loc(2)), recipe.layout, recipe.weak)
@@ -91,14 +89,16 @@ def _asked(op: type[Op] | str, given: Sequence[Any], params: Mapping[str, Any]) 
     values: list[Value] = []
     for x in given:
         kind = type(x)
-        if kind in _NUMBERS:
+        if kind is Tensor or isinstance(x, Tensor):
+            if x.weak:
+                return None
+            head.append(x.layout)
+            values.append(x._value if kind is Tensor and x._parent is None else x.value)
+        elif kind in _NUMBERS:
             if x != x:  # no NaN equals itself
                 return None
             # -0.0 is another number than 0.0.
             head += (kind, x or repr(x))
-        elif isinstance(x, Tensor) and not x.weak:
-            head.append(x.layout)
-            values.append(x.latest)
         else:
             return None
     return head, values

@@ -8,8 +8,8 @@ alias as NumPy's do although every value in the graph is immutable.
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Sequence
-from typing import Any
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -35,6 +35,9 @@ class Tensor(Operators, Elements):
     ``Tensor("f32", (3, 4), layout="col")`` has memory of its own, whose content is not initialised; stores into it
     happen at once.
     """
+
+    #: The function of that name, which its module puts here.
+    apply: ClassVar[Callable[..., Any]]
 
     __slots__ = (
         "__weakref__",
@@ -119,11 +122,6 @@ class Tensor(Operators, Elements):
     def settle_in(self, array: np.ndarray, known: TensorType | None = None) -> None:
         """Live in `array` (graph dims, of a type that may be known) from now on; it holds the elements already."""
         self._value, self.memory = memory.leaf(array, known), array
-
-    @staticmethod
-    def apply(op: type[Op] | str, *operands: Any, **params: Any) -> Any:
-        """See `apply.apply`."""
-        return applying.apply(op, *operands, **params)
 
     # What it is.
 

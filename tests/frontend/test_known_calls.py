@@ -20,7 +20,7 @@ from txc.compiler.frontend.tensor import Tensor, asarray
 def nothing_known(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(known_calls, "_calls", {})
     monkeypatch.setattr(recipes, "_recipes", {})
-    monkeypatch.setattr(forms, "_forms", {})
+    forms.forget()
 
 
 def numbers(*shape: int, seed: int = 0, dtype: str = "f4") -> np.ndarray:

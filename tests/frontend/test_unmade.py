@@ -24,7 +24,7 @@ X, Y = np.arange(12, dtype=np.float32).reshape(3, 4), np.arange(12, dtype=np.flo
 def nothing_known(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(known_calls, "_calls", {})
     monkeypatch.setattr(recipes, "_recipes", {})
-    monkeypatch.setattr(forms, "_forms", {})
+    forms.forget()
 
 
 def test_what_was_evaluated_before_has_no_nodes(monkeypatch: pytest.MonkeyPatch):

@@ -16,7 +16,7 @@ from txc.compiler.frontend.tensure import repeating
 @pytest.fixture(autouse=True)
 def nothing_known(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(recipes, "_recipes", {})
-    monkeypatch.setattr(forms, "_forms", {})
+    forms.forget()
 
 
 def numbers(seed: int, *shape: int) -> np.ndarray:

@@ -151,17 +151,16 @@ class Tensure(Tensor):
             return super().holding(array, layout)
         return _named(Storage(leaf(array)))
 
-    def _array(self, what: str) -> np.ndarray:
-        self._not_traced(what)
+    def _elements(self) -> np.ndarray:
         owner, index = self.owner()
         assert isinstance(owner, Storage)
         array = owner.export()
         found = array if index is None else strided(array, index)
         found = computed(self.value) if found is None else found.view()
-        found.flags.writeable = False
+        found.setflags(write=False)
         return found
 
-    _memory = _array
+    _memory = Tensor._array
 
     def __repr__(self) -> str:
         if current() is not None:
