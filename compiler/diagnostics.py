@@ -19,8 +19,9 @@ __all__ = ["TxcError", "at", "located", "user_loc"]
 _HIDDEN = ("txc.", "numpy.")
 #: By a module's name whether its frames are txc's or NumPy's, asked for with every node.
 _hidden: dict[str, bool] = {}
-#: Places by code object and instruction.  By identity, because code objects hash all of their instructions; the list
-#: of a code's positions is made once while places in it are asked for, as it is as long as the code.
+#: Places by code object, which is the user's, and instruction.  By identity, because code objects hash all of their
+#: instructions; the list of a code's positions is made once while places in it are asked for, as it is as long as the
+#: code.
 _places: dict[int, tuple[CodeType, dict[int, Loc]]] = {}
 _positions: list[tuple[CodeType, list[tuple[int | None, int | None, int | None, int | None]]]] = []
 _override: list[Loc | None] = []
@@ -65,16 +66,16 @@ def user_loc(inner: int = 1) -> Loc | None:
         return _override[-1]
     frame: FrameType | None = sys._getframe(inner + 1)
     while frame is not None:
+        there = _places.get(id(frame.f_code))
+        if there is not None:
+            return there[1].get(frame.f_lasti) or _place(frame.f_code, frame.f_lasti)
         module = frame.f_globals.get("__name__") or ""
         hidden = _hidden.get(module)
         if hidden is None:
             hidden = module.startswith(_HIDDEN) or module in ("txc", "numpy", "contextlib")
             _hidden[module] = hidden
         if not hidden:
-            code = frame.f_code
-            there = _places.get(id(code))
-            found = None if there is None else there[1].get(frame.f_lasti)
-            return found or _place(code, frame.f_lasti)
+            return _place(frame.f_code, frame.f_lasti)
         frame = frame.f_back
     return None
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from .graph import Single, Value
     from .unmade import Recipe
 
-__all__ = ["Form", "forget", "form_of", "gather", "known_form", "new_form"]
+__all__ = ["Form", "forget", "form_of", "gathered", "known_form", "met", "new_form"]
 
 #: How many forms are kept.
 MOST = 8192
@@ -56,33 +56,38 @@ def forget() -> None:
     _forms.clear()
 
 
-def gather(key: list[Any], values: Sequence[Value]) -> tuple[Single, ...] | None:
-    """Add to a key what values compute, and where their leaves are among all: which it returns.
+def gathered(values: Sequence[Value]) -> tuple[Any, tuple[Single, ...]] | None:
+    """What values compute, with the places that the leaves of each have among those before; and all leaves.
 
     None where one has no form, or where there are too many leaves.
     """
+    parts: Any = None
     leaves: tuple[Single, ...] | None = None
     for value in values:
         form = value.form or form_of(value)
         if form is None:
             return None
-        key.append(form)
-        more = value.leaves
         if leaves is None:
-            leaves = (value,) if more is None else more
-        elif more is None:
-            if value in leaves:
-                key.append(leaves.index(value))
-            else:
-                key.append(-1)
-                leaves = (*leaves, value)
-        elif more is leaves:
-            key.append(None)
+            parts, leaves = form, value.leaves
+            if leaves is None:
+                leaves = (value,)
         else:
-            places = {leaf: place for place, leaf in enumerate(leaves)}
-            key.append(tuple([places.setdefault(leaf, len(places)) for leaf in more]))
-            leaves = tuple(places)
-    return () if leaves is None else leaves if len(leaves) <= MOST_LEAVES else None
+            place, leaves = met(leaves, value)
+            parts = parts, form, place
+            if len(leaves) > MOST_LEAVES:
+                return None
+    return parts, leaves or ()
+
+
+def met(leaves: tuple[Single, ...], value: Value) -> tuple[Any, tuple[Single, ...]]:
+    """Where the leaves of a value are among others, and all of them."""
+    more = value.leaves
+    if more is None:
+        return (leaves.index(value), leaves) if value in leaves else (-1, (*leaves, value))
+    if more is leaves:
+        return None, leaves
+    places = {leaf: number for number, leaf in enumerate(leaves)}
+    return tuple([places.setdefault(leaf, len(places)) for leaf in more]), tuple(places)
 
 
 def form_of(value: Value) -> Form | None:
@@ -111,10 +116,8 @@ def _find(value: Value) -> None:
         key = _of_array(value)
         leaves = () if key is None else None
     else:
-        parts: list[Any] = [node.text, value.index]
-        leaves = gather(parts, node.operands)
-        key = None if leaves is None else tuple(parts)
-        leaves = leaves or ()
+        found = gathered(node.operands)
+        key, leaves = (None, ()) if found is None else ((node.text, value.index, found[0]), found[1])
     # The form last: another thread that finds it finds the leaves.
     value.leaves = leaves
     value.form = None if key is None else known_form(key) or new_form(key)

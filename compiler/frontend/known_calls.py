@@ -16,7 +16,7 @@ from ...runtime.variables import variable
 from ..devices import device_here
 from ..knobs import GDB, PASSES
 from .bounded import keep_latest
-from .forms import gather
+from .forms import gathered
 from .graph import Single, Value
 
 if TYPE_CHECKING:
@@ -39,9 +39,8 @@ def asked(value: Value, written: Value | None = None) -> tuple[tuple[Any, ...], 
 
     None for what is no plain expression of plain arrays.
     """
-    key: list[Any] = [device_here(), _passes(), _gdb()]
-    leaves = gather(key, (value,) if written is None else (value, written))
-    return None if leaves is None else (tuple(key), leaves)
+    found = gathered((value,) if written is None else (value, written))
+    return None if found is None else ((found[0], device_here(), _passes(), _gdb()), found[1])
 
 
 def known(key: tuple[Any, ...]) -> Run | None:

@@ -16,12 +16,13 @@ import numpy as np
 from ...dialects.registry import OPS, Op
 from ..diagnostics import user_loc
 from .bounded import keep_latest
-from .forms import gather, known_form, new_form
+from .forms import form_of, gathered, known_form, met, new_form
 from .graph import Loc, Node, Value, moment
 from .tensor import Tensor
+from .trace import current
 from .unmade import Recipe, Step, Unmade, settled
 
-__all__ = ["Operands", "again", "keep", "keep_value", "operands_of", "replayed", "value_of"]
+__all__ = ["Operands", "again", "keep", "keep_value", "of_two", "operands_of", "replayed", "value_of"]
 
 #: How many recipes are kept; the oldest goes first.
 MOST = 4096
@@ -42,9 +43,8 @@ class Operands:
 
     def __init__(self, head: Sequence[Any], values: list[Value], more: Sequence[Any] = ()):
         self.values = values
-        form = list(head)
-        leaves = gather(form, values)
-        self.leaves, self.form = leaves or (), None if leaves is None else tuple(form)
+        found = gathered(values)
+        self.form, self.leaves = (None, ()) if found is None else ((tuple(head), found[0]), found[1])
         key = [*head, *more]
         for value in values:
             # An operand that is there twice is one value.
@@ -60,13 +60,17 @@ def again(op: type[Op] | str, given: Sequence[Any], params: Mapping[str, Any]) -
     asked = _asked(op, given, params)
     if asked is None:
         return None
-    key, values = asked
-    leaves = gather(key, values)
-    form = None if leaves is None else known_form(tuple(key))
-    if leaves is None or form is None:
+    made = value_again(tuple(asked[0]), asked[1], 3)
+    return None if made is None else Tensor.of_value(made, made.recipe.layout, made.recipe.weak)
+
+
+def of_two(op: str, x: Any, y: Any) -> Tensor | None:
+    """As `again`, of what most operators are between: two tensors.  Called by operators alone."""
+    if type(x) is not Tensor or type(y) is not Tensor or x.weak or y.weak or current() is not None:
         return None
-    recipe = form.recipe
-    return Tensor.of_value(Unmade(recipe, form, leaves, values, user_loc(2)), recipe.layout, recipe.weak)
+    values = [x._value if x._parent is None else x.value, y._value if y._parent is None else y.value]
+    made = value_again((op, x.layout, y.layout), values, 3)
+    return None if made is None else Tensor.of_value(made, made.recipe.layout, made.recipe.weak)
 
 
 def operands_of(op: type[Op] | str, given: Sequence[Any], params: Mapping[str, Any]) -> Operands | None:
@@ -119,14 +123,25 @@ def replayed(operands: Operands) -> Any:
     return tuple([Tensor(v, layout=recipe.layout, weak=recipe.weak) for v in made])
 
 
-def value_again(head: Any, values: list[Value]) -> Value | None:
-    """What `keep_value` was given for such expressions, of these; None where there were none."""
-    key = [head]
-    leaves = gather(key, values)
-    form = None if leaves is None else known_form(tuple(key))
-    if leaves is None or form is None:
-        return None
-    return Unmade(form.recipe, form, leaves, values, user_loc(2))
+def value_again(head: tuple[Any, ...], values: list[Value], inner: int) -> Unmade | None:
+    """What was made of such expressions, of these; None where nothing was.
+
+    `inner` is that of `user_loc`, for this function.
+    """
+    if len(values) == 2:  # most are: as `gathered`, without its loop
+        first, second = values
+        one, other, leaves = first.form or form_of(first), second.form or form_of(second), first.leaves
+        if one is None or other is None:
+            return None
+        place, leaves = met((first,) if leaves is None else leaves, second)
+        parts: Any = one, other, place
+    else:
+        found = gathered(values)
+        if found is None:
+            return None
+        parts, leaves = found
+    form = known_form((head, parts))
+    return None if form is None else Unmade(form.recipe, form, leaves, values, user_loc(inner))
 
 
 def value_of(operands: Operands) -> Value | None:
@@ -200,3 +215,6 @@ def _made(results: Sequence[Value], given: Sequence[Value], since: int) -> list[
         found.add(node)
         stack.extend(node.operands)
     return sorted(found, key=lambda node: node.serial)
+
+
+Tensor.again = staticmethod(of_two)

@@ -36,8 +36,9 @@ class Tensor(Operators, Elements):
     happen at once.
     """
 
-    #: The function of that name, which its module puts here.
+    #: `apply.apply` and `recipes.of_two`, which these modules put here: they need the class.
     apply: ClassVar[Callable[..., Any]]
+    again: ClassVar[Callable[..., Any]]
 
     __slots__ = (
         "__weakref__",

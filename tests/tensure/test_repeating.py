@@ -28,8 +28,8 @@ def taken(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
     found: list[Any] = []
     original = recipes.value_again
 
-    def noted(head: Any, values: Any) -> Any:
-        made = original(head, values)
+    def noted(head: Any, values: Any, inner: int) -> Any:
+        made = original(head, values, inner)
         if made is not None:
             found.append(head)
         return made

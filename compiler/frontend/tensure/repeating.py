@@ -34,6 +34,8 @@ def repeated_in_place(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _repeated(function: Callable[..., Any], mutates: bool) -> Callable[..., Any]:
+    head = (function,)
+
     @functools.wraps(function)
     def call(*operands: Any, **named: Any) -> Any:
         if named or current() is not None:
@@ -45,11 +47,14 @@ def _repeated(function: Callable[..., Any], mutates: bool) -> Callable[..., Any]
             store = x._parent if type(x) is Tensure else None
             if type(store) is not Storage or store.memory is not None:
                 return function(*operands)
+            value = store._value
+            if value.operands:
+                value = store.read()
             stores.append(store)
-            values.append(store.read())
+            values.append(value)
             if store.depth > depth:
                 depth = store.depth
-        made = recipes.value_again(function, values)
+        made = recipes.value_again(head, values, 2)
         if made is None:
             made, result = _worked_out(function, operands, values, mutates)
             if made is None:
@@ -59,11 +64,11 @@ def _repeated(function: Callable[..., Any], mutates: bool) -> Callable[..., Any]
             first = stores[0]
             for store in stores:
                 if store is not first:
-                    store.share()
+                    store._shared = True
             first.set(made, depth)
             return operands[0]
         for store in stores:
-            store.share()
+            store._shared = True
         return holding(made, depth)
 
     return call

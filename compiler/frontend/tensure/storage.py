@@ -105,8 +105,10 @@ class Storage(Tensor):
                 array = own.node.leaf
             else:
                 array = computed(self._value)
-            self._hold(array if array.flags.writeable else array.copy())
-            return self.settle()
+                if not array.flags.writeable:
+                    array = array.copy()
+            self._hold(array)
+            return array
 
     def writable(self) -> np.ndarray:
         """Its elements in memory that nothing else refers to."""
@@ -152,7 +154,7 @@ class Tensure(Tensor):
         return _named(Storage(leaf(array)))
 
     def _elements(self) -> np.ndarray:
-        owner, index = self.owner()
+        owner, index = (self._parent, None) if type(self._parent) is Storage else self.owner()
         assert isinstance(owner, Storage)
         array = owner.export()
         found = array if index is None else strided(array, index)
