@@ -1,7 +1,7 @@
 """Values whose nodes are known, and are made when somebody asks for them.
 
 A *recipe* says which nodes an op makes of operands of known types.  Outside a trace its result waits: an expression
-that was evaluated before is found by its recipes (`known_calls`), and needs no nodes at all.
+that was evaluated before is found by its form (`forms`), and needs no nodes at all.
 """
 
 from __future__ import annotations

@@ -69,6 +69,12 @@ def test_numbers_are_told_apart():
         np.testing.assert_allclose(np.asarray(m.pow(x, m.array(exponent))), before**exponent, rtol=1e-6)
 
 
+def test_zeros_are_told_apart():
+    x = m.array(numbers(0, 4))
+    for zero in (0.0, -0.0, 0.0):
+        assert np.asarray(m.div(x, m.array(zero))).tolist() == [np.copysign(np.inf, zero)] * 4
+
+
 def test_results_keep_their_elements_and_views_see_changes():
     for seed in range(3):
         a, b = numbers(seed, 2, 3), numbers(seed + 5, 2, 3)
