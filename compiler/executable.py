@@ -14,7 +14,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 
 from ..runtime.buffers import empties, empty
-from ..runtime.call import NativeFunction, worth_threads
+from ..runtime.call import NativeFunction, failure, worth_threads
 from ..runtime.failed_checks import unpacked
 from ..runtime.loader import LoadedObject
 from .signature import Signature
@@ -237,14 +237,16 @@ class Executable:
 
             def call_for_one(arrays: Sequence[np.ndarray]) -> list[np.ndarray]:
                 made = new()
-                alone((*arrays, made))
+                if status := alone(*arrays, made):
+                    raise failure(status)
                 return [made]
 
             return call_for_one
 
         def call(arrays: Sequence[np.ndarray]) -> list[np.ndarray]:
             held = [*arrays, *[new() for new in fresh]]
-            alone(held)
+            if status := alone(*held):
+                raise failure(status)
             return [held[o] for o in outputs]
 
         return call

@@ -50,9 +50,19 @@ def known(key: tuple[Any, ...]) -> Run | None:
 
 def remember(key: tuple[Any, ...], call: GraphCall, places: Sequence[int]) -> None:
     """Keep a call, without the arrays that it was made for; `places` has, for each of them, its number as a leaf."""
-    executable = call.executable
+    executable, prepared = call.executable, call.prepared
     lasting = type(executable)(executable.signature.without_sources(), executable.code, executable.native)
-    direct = lasting.repeated(call.prepared)
-    kept = call._replace(executable=lasting, direct=direct)
-    run = direct if direct is not None and not executable.written else kept
-    keep_latest(_calls, key, lambda leaves: run([leaves[i].leaf for i in places])[0], MOST)
+    kept = call._replace(executable=lasting)
+
+    def second(leaves: Sequence[Single]) -> np.ndarray:
+        """Run it; what comes again is worth to be prepared further."""
+        direct = lasting.repeated(prepared)
+        run = direct if direct is not None and not lasting.written else kept._replace(direct=direct)
+        return _keep(key, lambda leaves: run([leaves[i].leaf for i in places])[0])(leaves)
+
+    _keep(key, second)
+
+
+def _keep(key: tuple[Any, ...], run: Run) -> Run:
+    keep_latest(_calls, key, run, MOST)
+    return run
