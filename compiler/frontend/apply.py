@@ -15,7 +15,7 @@ from ...dialects.registry import OPS, Composite, Map, Op, OpError, Reduction, Sc
 from ...dialects.types import DTYPES, DType, TensorType, as_literal, dtype, tensor_type
 from ..diagnostics import located, user_loc
 from . import recipes
-from .graph import Block, Node, Value, moment
+from .graph import Block, Node, Single, Value, moment
 from .mirror import mirrored
 from .symint import SymInt
 from .tensor import Tensor
@@ -45,7 +45,7 @@ def as_tensor(x: Any) -> Tensor:
         if trace is not None:
             return trace.capture(x)
         # An array object of its own: the caller may give theirs another shape.
-        return Tensor(Node(None, (), {}, (tensor_type(element, x.shape),), leaf=x.view()).results[0], boxed=True)
+        return Tensor(Single.of_array(x.view(), tensor_type(element, x.shape), False), boxed=True)
     if isinstance(x, (list, tuple)):
         if any(isinstance(v, (Tensor, SymInt, list, tuple)) for v in x):
             return stack([as_tensor(v) for v in x])
@@ -103,11 +103,12 @@ def apply(op: type[Op] | str, *operands: Any, **params: Any) -> Any:
     Parameters are in the user's dims.  Raises TxcError, with the user's line, for what the op does not take.
     """
     known = None
-    if current() is None:
-        made = recipes.again(op, operands, params)
+    asked = recipes.asked(op, operands, params) if current() is None else None
+    if asked is not None:
+        made = recipes.again(*asked)
         if made is not None:
             return made
-        known = recipes.operands_of(op, operands, params)
+        known = recipes.operands_of(op, params, *asked)
         made = None if known is None else recipes.replayed(known)
         if made is not None:
             return made

@@ -29,6 +29,8 @@ Run: TypeAlias = Callable[[Sequence[Single]], np.ndarray]
 
 #: How many calls are kept; the oldest go first.
 MOST = 2048
+#: How many times a call runs before what depends on its shapes is done once for all: the first of these loads code.
+OFTEN = 16
 #: What of the environment selects code, beside the device.
 _passes, _gdb = variable(PASSES.name), variable(GDB.name)
 _calls: dict[tuple[Any, ...], Run] = {}
@@ -54,13 +56,17 @@ def remember(key: tuple[Any, ...], call: GraphCall, places: Sequence[int]) -> No
     lasting = type(executable)(executable.signature.without_sources(), executable.code, executable.native)
     kept = call._replace(executable=lasting)
 
-    def second(leaves: Sequence[Single]) -> np.ndarray:
-        """Run it; what comes again is worth to be prepared further."""
+    seldom = iter(range(OFTEN))
+
+    def run_for_now(leaves: Sequence[Single]) -> np.ndarray:
+        """Run it; what comes often is prepared further."""
+        if next(seldom, None) is not None:
+            return kept([leaves[i].leaf for i in places])[0]
         direct = lasting.repeated(prepared)
         run = direct if direct is not None and not lasting.written else kept._replace(direct=direct)
         return _keep(key, lambda leaves: run([leaves[i].leaf for i in places])[0])(leaves)
 
-    _keep(key, second)
+    _keep(key, run_for_now)
 
 
 def _keep(key: tuple[Any, ...], run: Run) -> Run:

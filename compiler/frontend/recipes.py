@@ -55,35 +55,13 @@ class Operands:
 _recipes: dict[tuple[Any, ...], Recipe] = {}
 
 
-def again(op: type[Op] | str, given: Sequence[Any], params: Mapping[str, Any]) -> Tensor | None:
-    """The result of an op outside a trace, of such expressions as before; None for others.  Called by `apply` alone."""
-    asked = _asked(op, given, params)
-    if asked is None:
-        return None
-    made = value_again(tuple(asked[0]), asked[1], 3)
-    return None if made is None else Tensor.of_value(made, made.recipe.layout, made.recipe.weak)
+def asked(
+    op: type[Op] | str, given: Sequence[Any], params: Mapping[str, Any]
+) -> tuple[tuple[Any, ...], list[Value]] | None:
+    """What an op is asked for outside a trace, without the types of its operands, and the operands.
 
-
-def of_two(op: str, x: Any, y: Any) -> Tensor | None:
-    """As `again`, of what most operators are between: two tensors.  Called by operators alone."""
-    if type(x) is not Tensor or type(y) is not Tensor or x.weak or y.weak or current() is not None:
-        return None
-    values = [x._value if x._parent is None else x.value, y._value if y._parent is None else y.value]
-    made = value_again((op, x.layout, y.layout), values, 3)
-    return None if made is None else Tensor.of_value(made, made.recipe.layout, made.recipe.weak)
-
-
-def operands_of(op: type[Op] | str, given: Sequence[Any], params: Mapping[str, Any]) -> Operands | None:
-    """The operands of an op outside a trace; None for what is always worked out: other ops, weak tensors, arrays."""
-    meant = OPS.get(op) if isinstance(op, str) else op
-    if meant is None or meant.family not in _FAMILIES or (params and meant.family == "map"):
-        return None
-    asked = _asked(op, given, params)
-    return Operands(*asked) if asked is not None and asked[1] else None
-
-
-def _asked(op: type[Op] | str, given: Sequence[Any], params: Mapping[str, Any]) -> tuple[list[Any], list[Value]] | None:
-    """What is asked for, without the operands' types, and the operands."""
+    None for what is always worked out: of weak tensors, of arrays.
+    """
     head: list[Any] = [op]
     if params:
         if not all(_is_plain_parameter(v) for v in params.values()):
@@ -105,7 +83,32 @@ def _asked(op: type[Op] | str, given: Sequence[Any], params: Mapping[str, Any]) 
             head += (kind, x or repr(x))
         else:
             return None
-    return head, values
+    return tuple(head), values
+
+
+def again(head: tuple[Any, ...], values: list[Value]) -> Tensor | None:
+    """The result of what is asked for of such expressions as before; None for others.  Called by `apply` alone."""
+    made = value_again(head, values, 3)
+    return None if made is None else Tensor.of_value(made, made.recipe.layout, made.recipe.weak)
+
+
+def of_two(op: str, x: Any, y: Any) -> Tensor | None:
+    """As `again`, of what most operators are between: two tensors.  Called by operators alone."""
+    if type(x) is not Tensor or type(y) is not Tensor or x.weak or y.weak or current() is not None:
+        return None
+    values = [x._value if x._parent is None else x.value, y._value if y._parent is None else y.value]
+    made = value_again((op, x.layout, y.layout), values, 3)
+    return None if made is None else Tensor.of_value(made, made.recipe.layout, made.recipe.weak)
+
+
+def operands_of(
+    op: type[Op] | str, params: Mapping[str, Any], head: tuple[Any, ...], values: list[Value]
+) -> Operands | None:
+    """The operands of an op that may have a recipe; None for others."""
+    meant = OPS.get(op) if isinstance(op, str) else op
+    if not values or meant is None or meant.family not in _FAMILIES or (params and meant.family == "map"):
+        return None
+    return Operands(head, values)
 
 
 def _is_plain_parameter(x: Any) -> bool:

@@ -66,8 +66,10 @@ class Unmade(Value):
         made: Value | None = None,
     ):  # fmt: skip
         self.recipe, self.form, self.leaves = recipe, form, leaves
-        self.operands, self.loc, self._made = operands, loc, made
+        self.operands, self.loc, self._made = operands, loc, None
         self.serial = moment()
+        if made is not None:
+            self._is(made)
 
     @property
     def type(self) -> TensorType:  # pyright: ignore[reportIncompatibleVariableOverride]
@@ -90,8 +92,15 @@ class Unmade(Value):
                 waiting.add(value)
                 stack += [v for v in value.operands if type(v) is Unmade and v._made is None]
         for value in sorted(waiting, key=lambda v: v.serial):
-            (value._made,) = value.recipe.made([settled(v) for v in value.operands], value.loc, value.serial)
+            (made,) = value.recipe.made([settled(v) for v in value.operands], value.loc, value.serial)
+            value._is(made)
         return self.made()
+
+    def _is(self, made: Value) -> None:
+        """Note the result of its nodes, which computes what this does."""
+        self._made = made
+        if made.operands and made.form is None:
+            made.leaves, made.form = self.leaves, self.form
 
 
 def settled(value: Value) -> Value:

@@ -14,6 +14,7 @@ import pytest
 import txc
 from txc import tensure
 from txc.compiler.diagnostics import TxcError
+from txc.compiler.executable import Executable
 from txc.compiler.frontend import evaluation, forms, known_calls, recipes
 from txc.compiler.frontend.tensor import Tensor, asarray
 from txc.compiler.frontend.unmade import Unmade
@@ -22,6 +23,7 @@ from txc.compiler.frontend.unmade import Unmade
 @pytest.fixture(autouse=True)
 def nothing_known(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(known_calls, "_calls", {})
+    monkeypatch.setattr(known_calls, "OFTEN", 0)
     monkeypatch.setattr(recipes, "_recipes", {})
     forms.forget()
 
@@ -145,6 +147,16 @@ def test_what_was_evaluated_is_found_without_a_walk(monkeypatch):
     monkeypatch.setattr(forms, "form_of", lambda value: looked.append(value))
     np.testing.assert_array_equal(np.asarray(again), wanted)
     assert not looked
+
+
+def test_what_comes_often_is_prepared_once(monkeypatch):
+    monkeypatch.setattr(known_calls, "OFTEN", 2)
+    prepared: list[Any] = []
+    original = Executable.repeated
+    monkeypatch.setattr(Executable, "repeated", lambda self, given: (prepared.append(given), original(self, given))[1])
+    for i in range(6):
+        np.testing.assert_array_equal(np.asarray(asarray(X + i) * 2), (X + i) * 2)
+        assert len(prepared) == (i > 2)
 
 
 def test_an_expression_of_many_arrays(monkeypatch):

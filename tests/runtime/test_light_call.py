@@ -52,6 +52,7 @@ def test_code_gets_addresses_and_its_status_comes_back(count: int, status: int):
 def test_lazy_expressions_with_it_and_without(monkeypatch: pytest.MonkeyPatch, known: bool):
     forms.forget()
     monkeypatch.setattr(known_calls, "_calls", {})
+    monkeypatch.setattr(known_calls, "OFTEN", 1)
     if not known:
         monkeypatch.setattr(light_call, "problem", lambda: "this is a test")
     x = np.arange(12, dtype=np.float32).reshape(3, 4)
