@@ -22,7 +22,9 @@ from .tensor import Tensor
 from .trace import current
 from .unmade import Recipe, Step, Unmade, settled
 
-__all__ = ["Operands", "again", "keep", "keep_value", "of_two", "operands_of", "replayed", "value_of"]
+__all__ = [
+    "Operands", "again", "asked", "keep", "keep_value", "of_two", "operands_of", "replayed", "value_again", "value_of",
+]  # fmt: skip
 
 #: How many recipes are kept; the oldest goes first.
 MOST = 4096

@@ -64,11 +64,11 @@ def _repeated(function: Callable[..., Any], mutates: bool) -> Callable[..., Any]
             first = stores[0]
             for store in stores:
                 if store is not first:
-                    store._shared = True
+                    store.shared = True
             first.set(made, depth)
             return operands[0]
         for store in stores:
-            store._shared = True
+            store.shared = True
         return holding(made, depth)
 
     return call

@@ -39,7 +39,7 @@ _settling = threading.RLock()
 class Storage(Tensor):
     """The data that tensors view: a value, which stores replace, and the memory it was last computed into."""
 
-    __slots__ = ("_memory_value", "_shared", "depth")
+    __slots__ = ("_memory_value", "depth", "shared")
 
     def __init__(self, value: Value, depth: int = 0):
         # As `Tensor(value, boxed=True)` outside a trace.
@@ -48,22 +48,22 @@ class Storage(Tensor):
         #: The leaf for memory of its own, which later values of this storage may be computed into.
         self._memory_value: Value | None = None
         #: Whether something else may refer to the value, or to that memory.
-        self._shared = array_of_leaf(value) is not None
+        self.shared = array_of_leaf(value) is not None
         #: How many operations there are between memory and its value, at most.
         self.depth = depth
 
     @property
     def value(self) -> Value:
-        self._shared = True
+        self.shared = True
         assert self._value is not None
         return settled(self._value)
 
     @contextmanager
     def updating(self) -> Iterator[None]:
         """What is read of it inside goes into nothing but its own next value."""
-        before = self._shared
+        before = self.shared
         yield
-        self._shared = before
+        self.shared = before
 
     @property
     def present(self) -> Value:
@@ -71,23 +71,19 @@ class Storage(Tensor):
         assert self._value is not None
         return self._value
 
-    def share(self) -> None:
-        """Something else refers to its value."""
-        self._shared = True
-
     def set(self, value: Value, depth: int) -> None:
         """Have another value, that what was read inside `updating` went into; so long is its expression."""
         self._value, self.depth = value, depth
 
     def read(self) -> Value:
-        """Its value, for an expression that says with `share` or `set` what becomes of it.
+        """Its value, for an expression that says with `shared` or `set` what becomes of it.
 
         What a second one reads, or what is long, is computed first.  Not a literal: as a part of the program it can
         simplify what reads it.
         """
         value = self._value
         assert value is not None
-        if value.operands and (self._shared or self.depth >= LONGEST):
+        if value.operands and (self.shared or self.depth >= LONGEST):
             self.settle()
             value = self._value
         return value
@@ -100,7 +96,7 @@ class Storage(Tensor):
             if found is not None:
                 return found
             own = self._memory_value
-            if own is not None and not self._shared:
+            if own is not None and not self.shared:
                 run_in_place(self._value, own)
                 array = own.node.leaf
             else:
@@ -113,7 +109,7 @@ class Storage(Tensor):
     def writable(self) -> np.ndarray:
         """Its elements in memory that nothing else refers to."""
         array = self.settle()
-        if self._shared or self._memory_value is None:
+        if self.shared or self._memory_value is None:
             array = array.copy()
             self._hold(array)
         return array
@@ -121,12 +117,12 @@ class Storage(Tensor):
     def export(self) -> np.ndarray:
         """Its elements, for one who keeps the array: from now on it is not written any more."""
         array = self.settle()
-        self._shared = True
+        self.shared = True
         return array
 
     def _hold(self, array: np.ndarray) -> None:
         self._value = self._memory_value = leaf(array, self._value and self._value.type)
-        self._shared, self.depth = False, 0
+        self.shared, self.depth = False, 0
 
 
 class Tensure(Tensor):
