@@ -17,11 +17,10 @@ if TYPE_CHECKING:
 __all__ = ["TxcError", "at", "located", "user_loc"]
 
 _HIDDEN = ("txc.", "numpy.")
-#: By a module's name whether its frames are txc's or NumPy's, asked for with every node.
-_hidden: dict[str, bool] = {}
-#: Places by code object and instruction.  By identity, because code objects hash all of their instructions; the list
-#: of a code's positions is made once while places in it are asked for, as it is as long as the code.
-_places: dict[int, tuple[CodeType, dict[int, Loc]]] = {}
+#: Places by code object and instruction, asked for with every node; None for code that is txc's or NumPy's.  By
+#: identity, because code objects hash all of their instructions; the list of a code's positions is made once while
+#: places in it are asked for, as it is as long as the code.
+_places: dict[int, tuple[CodeType, dict[int, Loc] | None]] = {}
 _positions: list[tuple[CodeType, list[tuple[int | None, int | None, int | None, int | None]]]] = []
 _override: list[Loc | None] = []
 
@@ -65,34 +64,31 @@ def user_loc(inner: int = 1) -> Loc | None:
         return _override[-1]
     frame: FrameType | None = sys._getframe(inner + 1)
     while frame is not None:
-        module = frame.f_globals.get("__name__") or ""
-        hidden = _hidden.get(module)
-        if hidden is None:
-            hidden = module.startswith(_HIDDEN) or module in ("txc", "numpy", "contextlib")
-            _hidden[module] = hidden
-        if not hidden:
-            return _place(frame.f_code, frame.f_lasti)
+        code = frame.f_code
+        _, places = _places.get(id(code)) or _new_code(code, frame.f_globals.get("__name__") or "")
+        if places is not None:
+            return places.get(frame.f_lasti) or _new_place(code, frame.f_lasti, places)
         frame = frame.f_back
     return None
 
 
-def _place(code: CodeType, instruction: int) -> Loc:
-    there = _places.get(id(code))
-    if there is None:
-        there = _places[id(code)] = (code, {})
-    known = there[1]
-    found = known.get(instruction)
-    if found is None:
-        from .frontend.graph import Loc
+def _new_code(code: CodeType, module: str) -> tuple[CodeType, dict[int, Loc] | None]:
+    """What is known of a module's code that nobody asked for before."""
+    hidden = module.startswith(_HIDDEN) or module in ("txc", "numpy", "contextlib")
+    return _places.setdefault(id(code), (code, None if hidden else {}))
 
-        if not _positions or _positions[0][0] is not code:
-            _positions[:] = [(code, list(code.co_positions()))]
-        line, end_line, column, end_column = _positions[0][1][instruction // 2]
-        if end_line != line:
-            end_column = None
-        found = Loc(code.co_filename, line or code.co_firstlineno, column or 0, end_column or 0, code.co_name)
-        known[instruction] = found
-    return found
+
+def _new_place(code: CodeType, instruction: int, places: dict[int, Loc]) -> Loc:
+    """A place that nobody asked for before."""
+    from .frontend.graph import Loc
+
+    if not _positions or _positions[0][0] is not code:
+        _positions[:] = [(code, list(code.co_positions()))]
+    line, end_line, column, end_column = _positions[0][1][instruction // 2]
+    if end_line != line:
+        end_column = None
+    found = Loc(code.co_filename, line or code.co_firstlineno, column or 0, end_column or 0, code.co_name)
+    return places.setdefault(instruction, found)
 
 
 @contextmanager

@@ -13,8 +13,8 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
-from ..runtime.buffers import empty
-from ..runtime.call import NativeFunction, worth_threads
+from ..runtime.buffers import empties, empty
+from ..runtime.call import NativeFunction, failure, worth_threads
 from ..runtime.failed_checks import unpacked
 from ..runtime.loader import LoadedObject
 from .signature import Signature
@@ -230,21 +230,23 @@ class Executable:
         forms = [(form, self.buffers[b].dtype) for b, form in zip(self.fresh, prepared.outputs)]
         if any(sorted(strides, reverse=True) != list(strides) for (_, strides), _ in forms):
             return None
-        shapes = [(shape, dtype) for (shape, _), dtype in forms]
+        fresh = [empties(shape, dtype) for (shape, _), dtype in forms]
         outputs = self.outputs
-        if len(shapes) == 1 and outputs == (len(self.buffers) - 1,):  # what most expressions are
-            ((shape, dtype),) = shapes
+        if len(fresh) == 1 and outputs == (len(self.buffers) - 1,):  # what most expressions are
+            (new,) = fresh
 
             def call_for_one(arrays: Sequence[np.ndarray]) -> list[np.ndarray]:
-                made = empty(shape, dtype)
-                alone((*arrays, made))
+                made = new()
+                if status := alone(*arrays, made):
+                    raise failure(status)
                 return [made]
 
             return call_for_one
 
         def call(arrays: Sequence[np.ndarray]) -> list[np.ndarray]:
-            held = [*arrays, *[empty(shape, dtype) for shape, dtype in shapes]]
-            alone(held)
+            held = [*arrays, *[new() for new in fresh]]
+            if status := alone(*held):
+                raise failure(status)
             return [held[o] for o in outputs]
 
         return call

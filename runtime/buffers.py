@@ -9,7 +9,9 @@ from __future__ import annotations
 
 import ctypes
 import functools
+import math
 import os
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -25,6 +27,7 @@ __all__ = [
     "SIZE_VARIABLE",
     "BufferHandler",
     "current_handler",
+    "empties",
     "empty",
     "huge_pages_wanted",
     "kept_bytes",
@@ -169,6 +172,12 @@ def use_setting() -> BufferHandler | None:
     _current.value = None if handler is None else id(handler.capsule)
     _adjusted = (*texts, handler)
     return handler
+
+
+def empties(shape: tuple[int, ...], dtype: np.dtype[Any]) -> Callable[[], np.ndarray]:
+    """What makes arrays as `empty` does, one after the other."""
+    small = dtype.itemsize * math.prod(shape) < _SMALLEST
+    return functools.partial(np.empty if small else empty, shape, dtype)
 
 
 def empty(shape: tuple[int, ...] | list[int], dtype: np.dtype[Any]) -> np.ndarray:

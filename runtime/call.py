@@ -9,7 +9,6 @@ from __future__ import annotations
 import ctypes
 import functools
 import os
-import struct
 import sys
 from _thread import _local  # `threading.local`, without the rest of that module
 from collections.abc import Callable, Sequence
@@ -17,7 +16,9 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["LIGHT", "BoundsStruct", "NativeFunction", "RuntimeStruct", "usual_threads", "worth_threads"]
+from .light_call import light_call
+
+__all__ = ["LIGHT", "BoundsStruct", "NativeFunction", "RuntimeStruct", "failure", "usual_threads", "worth_threads"]
 
 #: Units of work up to which a kernel runs on the caller's thread alone: a few microseconds.
 LIGHT = 1 << 14
@@ -100,7 +101,7 @@ def usual_threads(setting: str | None) -> int:
 
 
 #: What code gets that runs on one thread and needs no memory.
-_ALONE = ctypes.byref(RuntimeStruct(None, None, 1, None, None, 0, None))
+_ALONE = RuntimeStruct(None, None, 1, None, None, 0, None)
 
 
 class NativeFunction:
@@ -120,7 +121,7 @@ class NativeFunction:
         checked: bool = False,
     ):
         self._entry = entry
-        self._function = _PROTOTYPE(address)
+        self._address, self._function = address, _PROTOTYPE(address)
         self._pointers = ctypes.c_void_p * max(1, buffers)
         self._symbols = ctypes.c_int64 * max(1, symbols)
         self._keep = keep
@@ -147,19 +148,16 @@ class NativeFunction:
         pointers = [*map(address_of(), arrays)]
         self(pointers, prepared.symbols, prepared.arena, prepared.thread_arena, threads)
 
-    def alone(self, prepared: Any) -> Callable[[Sequence[np.ndarray]], None] | None:
-        """`run` for what was prepared, where that is little work for one thread without temporaries; else None."""
+    def alone(self, prepared: Any) -> Callable[..., int] | None:
+        """A function of arrays that runs it for what was prepared: its status, of which `failure` makes an error.
+
+        None where that is more than a little work for one thread, where it needs temporaries, and where there is no
+        such call.
+        """
         if prepared.work > LIGHT or prepared.arena or prepared.thread_arena or self._checked:
             return None
-        function, address = self._function, address_of()
-        pointers = struct.Struct(f"{self._pointers._length_}P").pack  # a third of what an array of ctypes takes
         symbols = self._symbols(*prepared.symbols)
-
-        def run(arrays: Sequence[np.ndarray]) -> None:
-            if status := function(pointers(*map(address, arrays)), symbols, _ALONE):
-                raise _failure(status)
-
-        return run
+        return light_call(self._address, ctypes.addressof(symbols), ctypes.addressof(_ALONE), (self, symbols))
 
     def __call__(
         self, pointers: Sequence[int], symbols: Sequence[int], arena: int, thread_arena: int, threads: int = 0
@@ -176,7 +174,7 @@ class NativeFunction:
         size = arena + stride * threads
         bounds = BoundsStruct() if self._checked else None
         if threads == 1 and not size and bounds is None:
-            status = self._function(self._pointers(*pointers), self._symbols(*symbols), _ALONE)
+            status = self._function(self._pointers(*pointers), self._symbols(*symbols), ctypes.byref(_ALONE))
         else:
             memory, address = _memory.take(size)
             noted = None if bounds is None else ctypes.addressof(bounds)
@@ -186,10 +184,11 @@ class NativeFunction:
         if bounds is not None and bounds.text:
             raise RuntimeError(bounds.message())
         if status:
-            raise _failure(status)
+            raise failure(status)
 
 
-def _failure(status: int) -> RuntimeError:
+def failure(status: int) -> RuntimeError:
+    """The error of a status that is not 0."""
     return RuntimeError(f"compiled code failed with status {status}")
 
 

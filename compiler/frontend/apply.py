@@ -15,7 +15,7 @@ from ...dialects.registry import OPS, Composite, Map, Op, OpError, Reduction, Sc
 from ...dialects.types import DTYPES, DType, TensorType, as_literal, dtype, tensor_type
 from ..diagnostics import located, user_loc
 from . import recipes
-from .graph import Block, Node, Value, moment
+from .graph import Block, Node, Single, Value, moment
 from .mirror import mirrored
 from .symint import SymInt
 from .tensor import Tensor
@@ -44,7 +44,8 @@ def as_tensor(x: Any) -> Tensor:
         trace = current()
         if trace is not None:
             return trace.capture(x)
-        return Tensor(Node(None, (), {}, (tensor_type(element, x.shape),), leaf=x).results[0], boxed=True)
+        # An array object of its own: the caller may give theirs another shape.
+        return Tensor(Single.of_array(x.view(), tensor_type(element, x.shape), False), boxed=True)
     if isinstance(x, (list, tuple)):
         if any(isinstance(v, (Tensor, SymInt, list, tuple)) for v in x):
             return stack([as_tensor(v) for v in x])
@@ -101,9 +102,14 @@ def apply(op: type[Op] | str, *operands: Any, **params: Any) -> Any:
 
     Parameters are in the user's dims.  Raises TxcError, with the user's line, for what the op does not take.
     """
-    known = recipes.operands_of(op, operands, params) if current() is None else None
-    if known is not None:
-        made = recipes.replayed(known)
+    known = None
+    asked = recipes.asked(op, operands, params) if current() is None else None
+    if asked is not None:
+        made = recipes.again(*asked)
+        if made is not None:
+            return made
+        known = recipes.operands_of(op, params, *asked)
+        made = None if known is None else recipes.replayed(known)
         if made is not None:
             return made
     since = moment() if known is not None else 0
@@ -113,6 +119,9 @@ def apply(op: type[Op] | str, *operands: Any, **params: Any) -> Any:
     if known is not None and not any(result is x for x in operands):
         recipes.keep(known, since, result)
     return result
+
+
+Tensor.apply = staticmethod(apply)
 
 
 def call(op: type[Op], args: Sequence[Any], kwargs: dict[str, Any]) -> Any:

@@ -10,8 +10,8 @@ T = TypeVar("T")
 
 
 def keep_latest(kept: dict[Any, T], key: Any, value: T, most: int) -> None:
-    """Put a value into a dict of `most` at most; the oldest go."""
+    """Put a value into a dict of `most` at most; where it is full the older half goes."""
     kept[key] = value
     if len(kept) > most:
-        for oldest in list(kept)[:-most]:  # a list at once: other threads may add
+        for oldest in list(kept)[: -max(1, most // 2)]:  # a list at once: other threads may add
             kept.pop(oldest, None)

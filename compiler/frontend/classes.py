@@ -99,7 +99,7 @@ def _mapped(buffer: Any, element: Any) -> np.ndarray:
         # One block of memory counts in its own order, which is the reverse of a column-major tensor's dims.
         found = found.T if buffer.layout == "col" else found
     elif isinstance(buffer, np.ndarray):
-        found = buffer
+        found = buffer.view()  # the caller may give theirs another shape
     elif hasattr(buffer, "__array_interface__"):
         found = np.asarray(buffer)
     elif hasattr(buffer, "__dlpack__"):

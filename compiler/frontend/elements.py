@@ -41,14 +41,14 @@ class Elements:
 
     def __array__(self, dtype: Any = None, copy: Any = None) -> np.ndarray:
         with located():
-            return np.array(self._array("np.asarray"), dtype, copy=copy)
+            return np.array(self._array("np.asarray").view(), dtype, copy=copy)
 
     @property
     def __array_struct__(self) -> Any:
         # What NumPy asks for first.  The struct keeps the array that it is of.
         if current() is not None:
             raise AttributeError("a tensor of a function that is being compiled has no array struct")
-        array = self._array("__array_struct__")
+        array = self._elements()
         if array.dtype.kind == "V":  # bfloat16, which the struct cannot name
             raise AttributeError(f"the array struct has no {array.dtype}")
         return array.__array_struct__
@@ -87,6 +87,10 @@ class Elements:
 
     def _array(self, what: str) -> np.ndarray:
         self._not_traced(what)
+        return self._elements()
+
+    def _elements(self) -> np.ndarray:
+        """The elements in the user's dims, outside a trace."""
         return memory.array_of(_tensor(self))
 
     @staticmethod

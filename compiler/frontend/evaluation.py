@@ -9,10 +9,10 @@ import numpy as np
 
 from ...dialects.registry import OpError
 from ..devices import device as on_device
-from ..devices import parse_device
+from ..devices import device_here, parse_device
 from .generic_sizes import generic, leaf_input
-from .graph import DimTable, Graph, Value, schedule
-from .known_calls import Form, form_of, known, remember
+from .graph import DimTable, Graph, Single, Value, schedule
+from .known_calls import asked, known, remember
 from .trace import current, suspended
 from .unmade import array_of_leaf, settled
 
@@ -31,11 +31,7 @@ def lazy_graph(outputs: Sequence[Value], written: Value | None = None) -> Graph:
     shapes find the same code; numbers where the expression relies on them (`generic_sizes`).
     """
     outputs = [settled(v) for v in outputs]
-    leaves: dict[Value, None] = {} if written is None else {written: None}
-    for v in [*outputs, *(o for n in schedule(outputs) for o in n.operands)]:
-        if v.node.op is None:
-            leaves[v] = None
-    ordered = sorted(leaves, key=lambda v: v.node.serial)
+    ordered = _leaves_of(outputs, written)
     try:
         table, inputs, results = generic(outputs, ordered, written)
     except OpError:
@@ -43,6 +39,15 @@ def lazy_graph(outputs: Sequence[Value], written: Value | None = None) -> Graph:
     aliases = {} if written is None else {0: ordered.index(written)}
     structure = 0 if len(outputs) == 1 else tuple(range(len(outputs)))
     return Graph("expression", inputs, results, table, aliases, structure, len(outputs)).settle()
+
+
+def _leaves_of(outputs: Sequence[Value], written: Value | None) -> list[Value]:
+    """The leaves that values need, in the order of the graph's inputs."""
+    leaves: dict[Value, None] = {} if written is None else {written: None}
+    for v in [*outputs, *(o for n in schedule(outputs) for o in n.operands)]:
+        if v.node.op is None:
+            leaves[v] = None
+    return sorted(leaves, key=lambda v: v.node.serial)
 
 
 def computed(value: Value) -> np.ndarray:
@@ -58,26 +63,33 @@ def run_in_place(value: Value, leaf: Value) -> None:
 
 def _run(value: Value, written: Value | None = None) -> np.ndarray:
     """The value of an expression; it goes into the array of the leaf `written`, where one is given."""
-    form = form_of(value, written)
-    call = None if form is None else known(form)
-    if form is None or call is None:
-        return _run_first(value, written, form)
-    return call(form.arrays)[0]
+    given = asked(value, written)
+    if given is not None:
+        key, leaves = given
+        call = known(key)
+        if call is not None:
+            return call(leaves)
+    return _run_first(value, written, given)
 
 
-def _run_first(value: Value, written: Value | None, form: Form | None) -> np.ndarray:
+def _run_first(
+    value: Value, written: Value | None, given: tuple[tuple[Any, ...], tuple[Single, ...]] | None
+) -> np.ndarray:
     """As `_run`, of an expression whose call is not known; it is from now on, where the expression has a form."""
     from ..graph_code import call_of, evaluate_graph, options_here
 
     with suspended():
         graph = lazy_graph([value], written)
-        if form is None:
+        if given is None or device_here().is_gpu:  # whose code knows the user's lines
             return evaluate_graph(graph)[0]
+        key, leaves = given
         options = options_here()
-        call = call_of(graph, options, form.arrays)
+        places = tuple([leaves.index(v) for v in _leaves_of([settled(value)], written)])
+        arrays = [leaves[i].leaf for i in places]
+        call = call_of(graph, options, arrays)
     if not options.lines:
-        remember(form, call)
-    return call(form.arrays)[0]
+        remember(key, call, places)
+    return call(arrays)[0]
 
 
 def evaluated(t: Tensor, device: str | None = None) -> Tensor:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ...dialects.dims import Dim
 from ...dialects.index_map import IndexMap
@@ -21,16 +21,15 @@ from ...runtime.store import sha256
 from ..signature import Literal
 from .dim_table import DimTable, Guard
 
+if TYPE_CHECKING:
+    from .forms import Form
+
 __all__ = [
     "Block", "DimTable", "Graph", "Guard", "Input", "Literal", "Loc", "Node", "Single", "Value", "moment", "schedule",
 ]  # fmt: skip
 
-_serials = itertools.count()
-
-
-def moment() -> int:
-    """A number above those of all nodes made so far, and below those of later ones."""
-    return next(_serials)
+#: A number above those of all nodes made so far, and below those of later ones.
+moment = itertools.count().__next__
 
 
 @dataclass(frozen=True)
@@ -48,13 +47,20 @@ class Loc:
 
 
 class Value:
-    """One result of a node."""
+    """One result of a node.
+
+    `form` is what it computes in a lazy expression, of `leaves`; None while nobody asked for it, and where there is no
+    such (`forms.form_of`).  A leaf does not list itself.
+    """
 
     __slots__ = ()
 
     node: Node
     index: int
     type: TensorType
+    operands: Sequence[Value]
+    form: Form | None
+    leaves: tuple[Single, ...] | None
 
     def __repr__(self) -> str:
         name = self.node.op.name if self.node.op else "argument"
@@ -64,10 +70,15 @@ class Value:
 class Result(Value):
     """A result beside others."""
 
-    __slots__ = ("index", "node", "type")
+    __slots__ = ("form", "index", "leaves", "node", "type")
 
     def __init__(self, node: Any, index: int, type: TensorType):
         self.node, self.index, self.type = node, index, type
+        self.form = self.leaves = None
+
+    @property
+    def operands(self) -> Sequence[Value]:  # pyright: ignore[reportIncompatibleVariableOverride]
+        return self.node.operands
 
 
 class Node:
@@ -98,9 +109,10 @@ class Node:
         self.op, self.operands, self.attrs, self.loc = op, tuple(operands), attrs, loc
         self.regions, self.block, self.leaf, self._text = tuple(regions), block, leaf, text
         #: Its place in time; a fraction where it was made late, in the place of what waited for it (`unmade`).
-        self.serial: float = next(_serials)
+        self.serial: float = moment()
         if isinstance(self, Single):
             self.type = types[0]
+            self.form = self.leaves = None
         else:
             self.results = tuple([Result(self, i, t) for i, t in enumerate(types)])
 
@@ -125,7 +137,7 @@ class Single(Node, Value):
     The memory of arrays that nobody needs any more is free at once then, and the next result's.
     """
 
-    __slots__ = ("type",)
+    __slots__ = ("form", "leaves", "type")
 
     index = 0
 
@@ -135,7 +147,8 @@ class Single(Node, Value):
         made = object.__new__(Single)
         made.op, made.operands, made.regions, made.block, made.loc = None, (), (), None, None
         made.attrs, made.leaf, made._text, made.type = {"fixed": fixed}, array, "", type
-        made.serial = next(_serials)
+        made.serial = moment()
+        made.form = made.leaves = None
         return made
 
     @property

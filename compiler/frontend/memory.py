@@ -111,9 +111,11 @@ def _settled(owner: Tensor) -> np.ndarray:
     """Compute a tensor that is no view, and keep it in memory."""
     value = owner.latest
     made = computed(value)
+    if not made.flags.writeable:
+        made = made.copy()
     with _giving:
         if owner.memory is None:
-            owner.settle_in(made if made.flags.writeable else made.copy(), value.type)
+            owner.settle_in(made, value.type)
     assert owner.memory is not None
     return owner.memory
 
@@ -130,7 +132,7 @@ def array_of(t: Tensor) -> np.ndarray:
             there = readable(t)
             found = _of_view(t) if there is None else there.copy()
     else:
-        found = give_memory(t)
+        found = _settled(t) if t.memory is None else t.memory
     return found.T if t.layout == "col" else found
 
 

@@ -17,7 +17,11 @@ def _operator(name: str) -> tuple[Any, Any, Any]:
     """``a op b``, its reflected form, and ``a op= b``."""
 
     def forward(self: Any, other: Any) -> Any:
-        if not isinstance(other, Operators) and _foreign(other):
+        if isinstance(other, Operators):
+            made = self.again(name, self, other)
+            if made is not None:
+                return made
+        elif _foreign(other):
             return NotImplemented
         return self.apply(name, self, other)
 

@@ -8,8 +8,8 @@ alias as NumPy's do although every value in the graph is immutable.
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Sequence
-from typing import Any
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -35,6 +35,10 @@ class Tensor(Operators, Elements):
     ``Tensor("f32", (3, 4), layout="col")`` has memory of its own, whose content is not initialised; stores into it
     happen at once.
     """
+
+    #: `apply.apply` and `recipes.of_two`, which these modules put here: they need the class.
+    apply: ClassVar[Callable[..., Any]]
+    again: ClassVar[Callable[..., Any]]
 
     __slots__ = (
         "__weakref__",
@@ -97,9 +101,7 @@ class Tensor(Operators, Elements):
         """Make `made` a view of this tensor."""
         made.layout, made.weak, made.boxed, made.memory = self.layout, "", False, None
         made._value, made._parent, made._op, made._attrs, made._cached = None, self, op, attrs, None
-        if op is None:
-            made._loc, made._type = None, self.type
-        else:
+        if op is not None:
             made._loc, made._type = user_loc(), op.infer([self.type], attrs)[0]
         return made
 
@@ -121,11 +123,6 @@ class Tensor(Operators, Elements):
     def settle_in(self, array: np.ndarray, known: TensorType | None = None) -> None:
         """Live in `array` (graph dims, of a type that may be known) from now on; it holds the elements already."""
         self._value, self.memory = memory.leaf(array, known), array
-
-    @staticmethod
-    def apply(op: type[Op] | str, *operands: Any, **params: Any) -> Any:
-        """See `apply.apply`."""
-        return applying.apply(op, *operands, **params)
 
     # What it is.
 
@@ -162,7 +159,7 @@ class Tensor(Operators, Elements):
     @property
     def type(self) -> TensorType:
         """Dtype and dims as the graph has them."""
-        known = self._type if self._parent is not None else _typed(self._value)
+        known = _typed(self)
         dims = table().resolve_all(known.dims)
         return known if dims is known.dims else known.with_dims(dims)
 
@@ -178,7 +175,7 @@ class Tensor(Operators, Elements):
 
     @property
     def element(self) -> DType:
-        return (self._type if self._parent is not None else _typed(self._value)).dtype
+        return _typed(self).dtype
 
     @property
     def dtype(self) -> np.dtype[Any]:
@@ -190,7 +187,7 @@ class Tensor(Operators, Elements):
 
     @property
     def ndim(self) -> int:
-        return len((self._type if self._parent is not None else _typed(self._value)).dims)
+        return len(_typed(self).dims)
 
     rank = ndim
 
@@ -432,9 +429,14 @@ class _Shape(Tensor):
         return self._value
 
 
-def _typed(value: Value | None) -> TensorType:
-    assert value is not None
-    return value.type
+def _typed(t: Tensor) -> TensorType:
+    """Its type as it was made."""
+    while t._parent is not None:
+        if t._op is not None:
+            return t._type
+        t = t._parent
+    assert t._value is not None
+    return t._value.type
 
 
 def _node(t: Tensor) -> Any:

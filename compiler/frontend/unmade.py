@@ -1,7 +1,7 @@
 """Values whose nodes are known, and are made when somebody asks for them.
 
 A *recipe* says which nodes an op makes of operands of known types.  Outside a trace its result waits: an expression
-that was evaluated before is found by its recipes (`known_calls`), and needs no nodes at all.
+that was evaluated before is found by its form (`forms`), and needs no nodes at all.
 """
 
 from __future__ import annotations
@@ -11,7 +11,8 @@ from typing import Any, NamedTuple, final
 
 from ...dialects.registry import Op
 from ...dialects.types import TensorType
-from .graph import Loc, Node, Value, moment
+from .forms import Form
+from .graph import Loc, Node, Single, Value, moment
 
 __all__ = ["Recipe", "Step", "Unmade", "array_of_leaf", "settled"]
 
@@ -56,13 +57,23 @@ class Unmade(Value):
     What a recipe was taken from has one too: so an expression looks the same the first time and later.
     """
 
-    __slots__ = ("_made", "loc", "operands", "recipe", "serial", "type")
+    __slots__ = ("_made", "form", "leaves", "loc", "operands", "recipe", "serial")
 
     index = 0
 
-    def __init__(self, recipe: Recipe, operands: list[Value], loc: Loc | None, made: Value | None = None):
-        self.recipe, self.operands, self.loc, self._made = recipe, operands, loc, made
-        self.type, self.serial = recipe.types[0], moment()
+    def __init__(
+        self, recipe: Recipe, form: Form | None, leaves: tuple[Single, ...], operands: list[Value], loc: Loc | None,
+        made: Value | None = None,
+    ):  # fmt: skip
+        self.recipe, self.form, self.leaves = recipe, form, leaves
+        self.operands, self.loc, self._made = operands, loc, None
+        self.serial = moment()
+        if made is not None:
+            self._is(made)
+
+    @property
+    def type(self) -> TensorType:  # pyright: ignore[reportIncompatibleVariableOverride]
+        return self.recipe.types[0]
 
     @property
     def node(self) -> Node:  # pyright: ignore[reportIncompatibleVariableOverride]
@@ -81,8 +92,15 @@ class Unmade(Value):
                 waiting.add(value)
                 stack += [v for v in value.operands if type(v) is Unmade and v._made is None]
         for value in sorted(waiting, key=lambda v: v.serial):
-            (value._made,) = value.recipe.made([settled(v) for v in value.operands], value.loc, value.serial)
+            (made,) = value.recipe.made([settled(v) for v in value.operands], value.loc, value.serial)
+            value._is(made)
         return self.made()
+
+    def _is(self, made: Value) -> None:
+        """Note the result of its nodes, which computes what this does."""
+        self._made = made
+        if made.operands and made.form is None:
+            made.leaves, made.form = self.leaves, self.form
 
 
 def settled(value: Value) -> Value:

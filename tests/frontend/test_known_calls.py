@@ -5,21 +5,27 @@ from __future__ import annotations
 import gc
 import weakref
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
 import pytest
 
 import txc
+from txc import tensure
 from txc.compiler.diagnostics import TxcError
-from txc.compiler.frontend import evaluation, known_calls, recipes
+from txc.compiler.executable import Executable
+from txc.compiler.frontend import evaluation, forms, known_calls, recipes
 from txc.compiler.frontend.tensor import Tensor, asarray
+from txc.compiler.frontend.unmade import Unmade
 
 
 @pytest.fixture(autouse=True)
 def nothing_known(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(known_calls, "_calls", {})
+    monkeypatch.setattr(known_calls, "OFTEN", 0)
     monkeypatch.setattr(recipes, "_recipes", {})
+    forms.forget()
 
 
 def numbers(*shape: int, seed: int = 0, dtype: str = "f4") -> np.ndarray:
@@ -53,12 +59,25 @@ def test_a_store_in_memory_is_known(monkeypatch):
         no_graphs(monkeypatch)
 
 
-X, Y = numbers(4, 4), numbers(4, 4, seed=1)
+X, Y, Z = numbers(4, 4), numbers(4, 4, seed=1), numbers(4, 4, seed=3)
 ROW, D, WHOLE = numbers(4, seed=2), numbers(4, 4, dtype="f8"), np.arange(16, dtype=np.int32).reshape(4, 4)
 #: In each, expressions that must not be taken for one another.
 APART: dict[str, list[Callable[[Callable[[Any], Any]], Any]]] = {
     "one array or two": [lambda a: a(X) + a(Y), lambda a: (lambda x: x + x)(a(X)), lambda a: a(Y) + a(X)],
     "order of operands": [lambda a: a(X) - a(Y), lambda a: (lambda y, x: x - y)(a(Y), a(X))],
+    "leaves of several": [
+        lambda a: (lambda x, y, z: (x - y) / (z - x))(a(X), a(Y), a(Z)),
+        lambda a: (lambda x, y, z: (x - y) / (y - z))(a(X), a(Y), a(Z)),
+        lambda a: (lambda x, y, z: (x - y) / (z - a(X)))(a(X), a(Y), a(Z)),
+        lambda a: (lambda x, y: (x - y) / (y - x))(a(X), a(Y)),
+        lambda a: (lambda x, y: (x - y) / (x - y))(a(X), a(Y)),
+        lambda a: (lambda x, y: (y - x) / (a(Y) - x))(a(X), a(Y)),
+    ],
+    "diamonds": [
+        lambda a: (lambda d: d * d - d)(a(X) - a(Y)), lambda a: (lambda d, e: d * e - d)(a(X) - a(Y), a(X) - a(Y)),
+        lambda a: (lambda d, e: d * e - d)(a(X) - a(Y), a(Y) - a(X)), lambda a: (lambda x: x / x - x)(a(X)),
+        lambda a: (lambda x, y: x / y - x)(a(X), a(Y)),
+    ],
     "shared operands": [
         lambda a: (lambda x, y: (x * y) + (x * y) * x)(a(X), a(Y)),
         lambda a: (lambda x, y: (x * y) + (y * y) * x)(a(X), a(Y)),
@@ -86,6 +105,80 @@ def test_other_expressions_are_not_taken_for_known_ones(name):
             assert found.dtype == expected.dtype and found.shape == expected.shape
             np.testing.assert_allclose(found, expected, rtol=1e-6)
             np.testing.assert_array_equal(np.signbit(found), np.signbit(expected))
+
+
+def test_an_array_that_gets_another_shape_is_what_it_was():
+    """The caller's array object may change, in place; the tensor's is its own."""
+    for make in (asarray, txc.TensorMap, lambda a: asarray(a) + a):
+        for late in (False, True):
+            array = numbers(6)
+            wanted = make(array) * 2
+            wanted = np.asarray(wanted).copy()
+            t = make(array)
+            found = None if late else t * 2
+            array.shape = (2, 3)
+            np.testing.assert_array_equal(np.asarray(t * 2 if found is None else found), wanted)
+    whole = asarray(X) + 1
+    whole.__array__().shape = (2, 8)
+    np.testing.assert_array_equal(np.asarray(whole * 1), X + 1)
+
+
+def test_arrays_that_code_cannot_walk():
+    memory = np.zeros(8 * 4 + 1, np.uint8)
+    misaligned = memory[1:].view("f4")
+    misaligned[:] = range(8)
+    kinds = [misaligned, np.arange(8, dtype="f4").view(np.recarray), np.arange(16, dtype="f4")[::2]]
+    for _ in range(2):
+        for array in kinds:
+            plain = np.array(array, "f4")
+            x: Any = asarray(array)
+            np.testing.assert_array_equal(np.asarray((x + x) * x - asarray(plain)), (plain + plain) * plain - plain)
+            np.testing.assert_array_equal(np.asarray(asarray(plain) + array), plain + plain)
+
+
+def test_what_was_evaluated_is_found_without_a_walk(monkeypatch):
+    def f(x: Any, y: Any) -> Any:
+        return chain(x, y) + x[1] * y.sum(0)
+
+    x, y = asarray(X), asarray(Y)
+    wanted, _ = np.asarray(f(x, y)), np.asarray(f(x, y))
+    again = f(x, y)
+    looked: list[Any] = []
+    monkeypatch.setattr(forms, "form_of", lambda value: looked.append(value))
+    np.testing.assert_array_equal(np.asarray(again), wanted)
+    assert not looked
+
+
+def test_what_comes_often_is_prepared_once(monkeypatch):
+    monkeypatch.setattr(known_calls, "OFTEN", 2)
+    prepared: list[Any] = []
+    original = Executable.repeated
+    monkeypatch.setattr(Executable, "repeated", lambda self, given: (prepared.append(given), original(self, given))[1])
+    for i in range(6):
+        np.testing.assert_array_equal(np.asarray(asarray(X + i) * 2), (X + i) * 2)
+        assert len(prepared) == (i > 2)
+
+
+def test_an_expression_of_many_arrays(monkeypatch):
+    monkeypatch.setattr(forms, "MOST_LEAVES", 3)
+    arrays = [numbers(4, seed=i) for i in range(6)]
+    for _ in range(2):
+        for count in range(1, 7):
+            t: Any = asarray(arrays[0])
+            for a in arrays[1:count]:
+                t = t + asarray(a)
+            np.testing.assert_allclose(np.asarray(t), np.sum(arrays[:count], 0), rtol=1e-5)
+            assert (t.latest.form is None) == (count > 3) or t.memory is not None
+        assert sum(1 for key in known_calls._calls) == 2
+
+
+def test_threads_that_meet_the_same_arrays():
+    x, y = asarray(X), asarray(Y)
+    wanted = np.asarray(chain(X, Y))
+    with ThreadPoolExecutor(4) as pool:
+        made = list(pool.map(lambda _: np.asarray(chain(x, y)), range(64)))
+    for found in made:
+        np.testing.assert_array_equal(found, wanted)
 
 
 def test_column_major_tensors_are_apart():
@@ -117,9 +210,10 @@ def test_what_the_environment_says_selects_code(monkeypatch):
 def test_calls_and_recipes_are_forgotten_in_the_end(monkeypatch):
     monkeypatch.setattr(known_calls, "MOST", 2)
     monkeypatch.setattr(recipes, "MOST", 3)
-    for i in range(5):
+    monkeypatch.setattr(forms, "MOST", 4)
+    for i in range(9):
         np.testing.assert_array_equal(np.asarray(asarray(X[:, : i % 4 + 1]) * 2), X[:, : i % 4 + 1] * 2)
-        assert len(known_calls._calls) <= 2 and len(recipes._recipes) <= 3
+        assert len(known_calls._calls) <= 2 and len(recipes._recipes) <= 3 and len(forms._forms) <= 4
 
 
 def test_arrays_are_free_when_expressions_are():
@@ -134,6 +228,17 @@ def test_arrays_are_free_when_expressions_are():
         assert given() is not None and computed() is not None
         del array, result
         assert given() is None and computed() is None
+
+        for known in (False, True):
+            array = numbers(4)
+            x, given = asarray(array, copy=None), weakref.ref(array)
+            part = (x - 1) / x
+            whole = abs(part * part + x)
+            np.asarray(whole)
+            del array, x, part
+            if not known:
+                gc.collect()
+            assert given() is None
     finally:
         gc.enable()
 
@@ -149,6 +254,24 @@ def test_nodes_are_made_at_their_own_lines():
         made.append(x + 1)
     lines = [t.value.node.loc.line for t in made]
     assert lines == [lines[0], lines[0] + 1] * 2
+
+
+@pytest.mark.parametrize(
+    "op",
+    [
+        lambda x, y: x + y, lambda x, y: x * 2, lambda x, y: 2 - x, lambda x, y: -x, lambda x, y: np.add(x, y),
+        lambda x, y: x.sum(0), lambda x, y: tensure.add(x, y), lambda x, y: tensure.abs_(tensure.sub(x, y)),
+    ],
+)  # fmt: skip
+def test_each_way_to_an_op_knows_its_line(op: Any):
+    of_tensure = "tensure" in op.__code__.co_names
+    x, y = (tensure.array(a) if of_tensure else asarray(a) for a in (X, Y))
+    for _ in range(3):
+        made = op(x, y)
+        value = made._parent.present if of_tensure else made.latest
+        loc = value.loc if isinstance(value, Unmade) else value.node.loc
+        assert loc is not None and (loc.filename, loc.function) == (__file__, "<lambda>")
+        assert loc.line == op.__code__.co_firstlineno and loc.column > 0
 
 
 def test_what_never_fits_is_an_error_each_time():

@@ -9,13 +9,14 @@ import pytest
 
 from txc import tensure as m
 from txc.compiler.diagnostics import TxcError
-from txc.compiler.frontend import recipes
+from txc.compiler.frontend import forms, recipes
 from txc.compiler.frontend.tensure import repeating
 
 
 @pytest.fixture(autouse=True)
 def nothing_known(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(recipes, "_recipes", {})
+    forms.forget()
 
 
 def numbers(seed: int, *shape: int) -> np.ndarray:
@@ -23,17 +24,17 @@ def numbers(seed: int, *shape: int) -> np.ndarray:
 
 
 def taken(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
-    """The calls that found their nodes, from now on."""
+    """The functions that were called on such expressions as before, from now on."""
     found: list[Any] = []
-    original = recipes.value_of
+    original = recipes.value_again
 
-    def noted(operands: recipes.Operands) -> Any:
-        made = original(operands)
+    def noted(head: Any, values: Any, inner: int) -> Any:
+        made = original(head, values, inner)
         if made is not None:
-            found.append(operands.key[0])
+            found.append(head)
         return made
 
-    monkeypatch.setattr(repeating.recipes, "value_of", noted)
+    monkeypatch.setattr(repeating.recipes, "value_again", noted)
     return found
 
 
@@ -66,6 +67,12 @@ def test_numbers_are_told_apart():
     before = np.asarray(x).astype(np.float64)
     for exponent in (2, 3, 2, 0.5, -1, 3):
         np.testing.assert_allclose(np.asarray(m.pow(x, m.array(exponent))), before**exponent, rtol=1e-6)
+
+
+def test_zeros_are_told_apart():
+    x = m.array(numbers(0, 4))
+    for zero in (0.0, -0.0, 0.0):
+        assert np.asarray(m.div(x, m.array(zero))).tolist() == [np.copysign(np.inf, zero)] * 4
 
 
 def test_results_keep_their_elements_and_views_see_changes():

@@ -132,4 +132,6 @@ def shape_text(shape: Iterable[Any]) -> str:
 def depth_of(*operands: Tensor) -> int:
     """How long an expression of these operands is: see `Storage.read`."""
     stores = {id(s): s for s in map(storage_of, operands) if s is not None}
-    return 1 + max((s.read() for s in stores.values()), default=0)
+    for s in stores.values():
+        s.read()
+    return 1 + max((s.depth for s in stores.values()), default=0)

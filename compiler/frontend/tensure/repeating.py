@@ -16,7 +16,7 @@ from .. import recipes
 from ..graph import Value, moment
 from ..trace import current
 from ..unmade import Unmade, settled
-from .storage import Storage, all_of, holding
+from .storage import Storage, Tensure, all_of, holding
 
 __all__ = ["repeated", "repeated_in_place"]
 
@@ -34,49 +34,64 @@ def repeated_in_place(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _repeated(function: Callable[..., Any], mutates: bool) -> Callable[..., Any]:
+    head = (function,)
+
     @functools.wraps(function)
     def call(*operands: Any, **named: Any) -> Any:
-        stores = None if named or current() is not None else _stores(operands)
-        if stores is None:
+        if named or current() is not None:
             return function(*operands, **named)
-        key: list[Any] = [function]
+        stores: list[Storage] = []
         values: list[Value] = []
         depth = 0
-        for store in stores:
-            depth = max(depth, store.read())
-            value = store.present
+        for x in operands:
+            store = x._parent if type(x) is Tensure else None
+            if type(store) is not Storage or store.memory is not None:
+                return function(*operands)
+            value = store._value
+            if value.operands:
+                value = store.read()
+            stores.append(store)
             values.append(value)
-            key += (value.type.dtype, value.type.dims, values.index(value))
-            if type(value) is not Unmade and value.node.op is _CONSTANT:
-                key.append(value.node.text)
-        depth += max(1, len(stores) - 1)
-        given = recipes.Operands(tuple(key), values)
-        made = recipes.value_of(given)
+            if store.depth > depth:
+                depth = store.depth
+        made = recipes.value_again(head, values, 2)
         if made is None:
-            since = moment()
-            result = function(*operands)
-            data = all_of(result)
-            if data is not None and (mutates or not any(result is x for x in operands)):
-                data.set(recipes.keep_value(given, since, settled(data.present)), data.depth)
-            return result
-        first = stores[0] if mutates else None
+            made, result = _worked_out(function, operands, values, mutates)
+            if made is None:
+                return result
+        depth += len(stores) - 1 or 1
+        if mutates:
+            first = stores[0]
+            for store in stores:
+                if store is not first:
+                    store.shared = True
+            first.set(made, depth)
+            return operands[0]
         for store in stores:
-            if store is not first:
-                store.share()
-        if first is None:
-            return holding(made, depth)
-        first.set(made, depth)
-        return operands[0]
+            store.shared = True
+        return holding(made, depth)
 
     return call
 
 
-def _stores(operands: tuple[Any, ...]) -> list[Storage] | None:
-    """What the operands are all of; None where one is a view of a part, or no tensor of these."""
-    stores = []
-    for x in operands:
-        store = all_of(x)
-        if store is None:
-            return None
-        stores.append(store)
-    return stores or None
+def _worked_out(
+    function: Callable[..., Any], operands: tuple[Any, ...], values: list[Value], mutates: bool
+) -> tuple[Value | None, Any]:
+    """What the function makes of values of which it was not asked for before: a value of known nodes, or its result."""
+    if not values:
+        return None, function()
+    given = recipes.Operands((function,), values, [_literal(v) for v in values])
+    made = recipes.value_of(given)
+    if made is not None:
+        return made, None
+    since = moment()
+    result = function(*operands)
+    data = all_of(result)
+    if data is not None and (mutates or not any(result is x for x in operands)):
+        data.set(recipes.keep_value(given, since, settled(data.present)), data.depth)
+    return None, result
+
+
+def _literal(value: Value) -> str:
+    """The literal that a value is; empty for any other."""
+    return value.node.text if type(value) is not Unmade and value.node.op is _CONSTANT else ""

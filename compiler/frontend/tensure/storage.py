@@ -24,7 +24,7 @@ from ..memory import leaf, strided
 from ..symint import symint
 from ..tensor import Tensor
 from ..trace import current
-from ..unmade import Unmade, array_of_leaf, settled
+from ..unmade import array_of_leaf, settled
 
 __all__ = ["LONGEST", "Storage", "Tensure", "all_of", "holding", "storage_of", "wrapped"]
 
@@ -39,53 +39,54 @@ _settling = threading.RLock()
 class Storage(Tensor):
     """The data that tensors view: a value, which stores replace, and the memory it was last computed into."""
 
-    __slots__ = ("_memory_value", "_shared", "depth")
+    __slots__ = ("_memory_value", "depth", "shared")
 
     def __init__(self, value: Value, depth: int = 0):
-        super().__init__(value, boxed=True)
+        # As `Tensor(value, boxed=True)` outside a trace.
+        self.memory = self._parent = self._home = None
+        self._value, self.layout, self.weak, self.boxed, self.was_read = value, "row", "", True, False
         #: The leaf for memory of its own, which later values of this storage may be computed into.
         self._memory_value: Value | None = None
         #: Whether something else may refer to the value, or to that memory.
-        self._shared = array_of_leaf(value) is not None
+        self.shared = array_of_leaf(value) is not None
         #: How many operations there are between memory and its value, at most.
         self.depth = depth
 
     @property
     def value(self) -> Value:
-        self._shared = True
+        self.shared = True
         assert self._value is not None
         return settled(self._value)
 
     @contextmanager
     def updating(self) -> Iterator[None]:
         """What is read of it inside goes into nothing but its own next value."""
-        before = self._shared
+        before = self.shared
         yield
-        self._shared = before
+        self.shared = before
 
     @property
     def present(self) -> Value:
-        """Its value, for one who says with `share` or `set` what becomes of it."""
+        """Its value, to be noted and not to be read."""
         assert self._value is not None
         return self._value
-
-    def share(self) -> None:
-        """Something else refers to its value."""
-        self._shared = True
 
     def set(self, value: Value, depth: int) -> None:
         """Have another value, that what was read inside `updating` went into; so long is its expression."""
         self._value, self.depth = value, depth
 
-    def read(self) -> int:
-        """An expression is about to read it; how long its own is.  What a second one reads is computed first.
+    def read(self) -> Value:
+        """Its value, for an expression that says with `shared` or `set` what becomes of it.
 
-        Not a literal: as a part of the program it can simplify what reads it.
+        What a second one reads, or what is long, is computed first.  Not a literal: as a part of the program it can
+        simplify what reads it.
         """
-        assert self._value is not None
-        if (self._shared or self.depth >= LONGEST) and _is_computed(self._value):
+        value = self._value
+        assert value is not None
+        if value.operands and (self.shared or self.depth >= LONGEST):
             self.settle()
-        return self.depth
+            value = self._value
+        return value
 
     def settle(self) -> np.ndarray:
         """Its elements, computed where they are not in memory yet."""
@@ -95,18 +96,20 @@ class Storage(Tensor):
             if found is not None:
                 return found
             own = self._memory_value
-            if own is not None and not self._shared:
+            if own is not None and not self.shared:
                 run_in_place(self._value, own)
                 array = own.node.leaf
             else:
                 array = computed(self._value)
-            self._hold(array if array.flags.writeable else array.copy())
-            return self.settle()
+                if not array.flags.writeable:
+                    array = array.copy()
+            self._hold(array)
+            return array
 
     def writable(self) -> np.ndarray:
         """Its elements in memory that nothing else refers to."""
         array = self.settle()
-        if self._shared or self._memory_value is None:
+        if self.shared or self._memory_value is None:
             array = array.copy()
             self._hold(array)
         return array
@@ -114,12 +117,12 @@ class Storage(Tensor):
     def export(self) -> np.ndarray:
         """Its elements, for one who keeps the array: from now on it is not written any more."""
         array = self.settle()
-        self._shared = True
+        self.shared = True
         return array
 
     def _hold(self, array: np.ndarray) -> None:
         self._value = self._memory_value = leaf(array, self._value and self._value.type)
-        self._shared, self.depth = False, 0
+        self.shared, self.depth = False, 0
 
 
 class Tensure(Tensor):
@@ -146,17 +149,16 @@ class Tensure(Tensor):
             return super().holding(array, layout)
         return _named(Storage(leaf(array)))
 
-    def _array(self, what: str) -> np.ndarray:
-        self._not_traced(what)
-        owner, index = self.owner()
+    def _elements(self) -> np.ndarray:
+        owner, index = (self._parent, None) if type(self._parent) is Storage else self.owner()
         assert isinstance(owner, Storage)
         array = owner.export()
         found = array if index is None else strided(array, index)
         found = computed(self.value) if found is None else found.view()
-        found.flags.writeable = False
+        found.setflags(write=False)
         return found
 
-    _memory = _array
+    _memory = Tensor._array
 
     def __repr__(self) -> str:
         if current() is not None:
@@ -171,11 +173,6 @@ class Tensure(Tensor):
     __hash__ = Tensor.__hash__
 
 
-def _is_computed(value: Value) -> bool:
-    """Whether it is made of other values: no array, and no literal."""
-    return type(value) is Unmade or bool(value.node.operands)
-
-
 def _text(elements: Any, depth: int) -> str:
     """Nested lists as the document prints them: four decimals in ten places, a zero as 0."""
     if not isinstance(elements, list):
@@ -186,9 +183,10 @@ def _text(elements: Any, depth: int) -> str:
 
 
 def _named(view: Tensor) -> Tensure:
-    made = Tensor.__new__(Tensure)
-    view._viewing(made, None, {})
-    assert isinstance(made, Tensure)
+    made: Tensure = Tensor.__new__(Tensure)
+    made._parent, made.layout = view, view.layout
+    made._value = made._op = made.memory = None
+    made.weak, made.boxed = "", False
     return made
 
 
