@@ -110,3 +110,17 @@ def test_errors_come_back():
             m.add(x, text)
         with pytest.raises(TxcError, match=r"shapes \[4\] and \[3\] do not broadcast"):
             m.add(x, m.array(numbers(1, 3)))
+
+
+def test_tensors_whose_dims_are_counted_the_other_way_round() -> None:
+    """`swap_layout` is a method of all tensors, not of the document: what is made of its result counts as it does."""
+    x = m.array([[1, 2, 3], [4, 5, 6]])
+    turned, expected = x.swap_layout(), np.array([[1, 4], [2, 5], [3, 6]], np.float32)
+    np.testing.assert_array_equal(np.asarray(turned), expected)
+    for _ in range(2):  # worked out, and known
+        np.testing.assert_array_equal(np.asarray(m.add(turned, turned)), 2 * expected)
+        np.testing.assert_array_equal(np.asarray(m.negate(turned)), -expected)
+        np.testing.assert_array_equal(np.asarray(m.add(x, x)), 2 * expected.T)
+    m.mul_(turned, turned)
+    np.testing.assert_array_equal(np.asarray(x), expected.T**2)
+    np.testing.assert_array_equal(np.asarray(turned), expected**2)

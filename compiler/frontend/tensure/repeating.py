@@ -44,7 +44,7 @@ def _repeated(function: Callable[..., Any], mutates: bool) -> Callable[..., Any]
         values: list[Value] = []
         depth = 0
         for x in operands:
-            store = x._parent if type(x) is Tensure else None
+            store = x._parent if type(x) is Tensure and x.layout == "row" else None
             if type(store) is not Storage or store.memory is not None:
                 return function(*operands)
             value = store._value

@@ -156,7 +156,7 @@ class Tensure(Tensor):
         found = array if index is None else strided(array, index)
         found = computed(self.value) if found is None else found.view()
         found.setflags(write=False)
-        return found
+        return found if self.layout == "row" else found.T
 
     _memory = Tensor._array
 
@@ -193,8 +193,9 @@ def _named(view: Tensor) -> Tensure:
 def wrapped(result: Tensor, depth: int = 0) -> Tensor:
     """A result as these functions give it: new data; inside a traced function a tensor of the trace."""
     if current() is not None:
-        return Tensor(result.value, boxed=True)
-    return holding(result.latest, depth)
+        return Tensor(result.value, layout=result.layout, boxed=True)
+    made = holding(result.latest, depth)
+    return made if result.layout == "row" else made.relabelled()
 
 
 def holding(value: Value, depth: int) -> Tensure:
@@ -204,7 +205,7 @@ def holding(value: Value, depth: int) -> Tensure:
 
 def all_of(x: Any) -> Storage | None:
     """The data that `x` is all of, as it lies there; None for views of a part, or in another order, and all else."""
-    if type(x) is not Tensure or x._op is not None:
+    if type(x) is not Tensure or x._op is not None or x.layout != "row":
         return None
     return x._parent if type(x._parent) is Storage and x._parent.memory is None else None
 
