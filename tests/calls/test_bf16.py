@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from typing import Any
 
 import ml_dtypes
 import numpy as np
@@ -11,8 +12,8 @@ import pytest
 import txc
 from txc.runtime import native_call
 
-BF16 = ml_dtypes.bfloat16
-X = np.arange(12).reshape(3, 4).astype(BF16)
+BF16: Any = ml_dtypes.bfloat16
+X: Any = np.arange(12).reshape(3, 4).astype(BF16)
 
 
 def total_and_more(x, y):
