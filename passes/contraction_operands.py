@@ -25,6 +25,8 @@ from .schedule_map import Lanes
 
 __all__ = ["ContractionOperands"]
 
+#: Units of work of an element of the right operand that is packed, which is read in pieces of some lines.
+PACKING = 4
 #: So many panels are packed side by side, a quarter where there are few: threads have something to share.
 PANELS_PACKED = 16
 #: So many tiles of rows are packed side by side, half as many where there are few.
@@ -138,7 +140,9 @@ class ContractionOperands:
         panels = group, minimum(self.panels, group + beside)
         self._pack_panels(outer, packed, (number - first, dim(0)), number, panels)
         outer.add_op(loop.YieldOp())
-        block.add_op(self.shared(task, (last - first) * groups, outer))
+        elements = minimum(self.k, self.depth) * self.panel * beside
+        grain = self.writer.costs.grain(elements, PACKING * self.writer.costs.unit)
+        block.add_op(self.shared(task, (last - first) * groups, outer, grain=grain))
 
     def _pack_own(self, block: Block, number: Dim, panels: tuple[Dim, Dim]) -> SSAValue:
         """Panels from a first to a last one of the block `number` of K, in the worker's own memory."""

@@ -35,6 +35,8 @@ __all__ = ["Contraction", "part_of", "schedule_contraction"]
 TASKS = 16
 #: Their number is a multiple of it: a task more would be a round in which one of few threads works.
 EVEN_TASKS = 4
+#: Pieces of work that one thread does in the time that threads take to pack together, and then to multiply.
+JOINED = 12
 #: A left operand that is packed serves at least so many panels, where there are as many.
 PANELS_A_PACKING = 64
 #: Packing a panel takes as long as multiplying so many rows by it.
@@ -263,10 +265,16 @@ class Contraction(ContractionOperands):
     def _multiply(self, block: Block, packed: SSAValue, first: Dim, last: Dim, sums: SSAValue | None) -> None:
         """Tasks of a block of rows by a group of panels; each goes through the blocks `first` to `last` of K."""
         task, body = self.writer.fresh(), Block()
-        tiles = bound(self.writer, block, self.tiles)
-        blocks, groups = self._tasks(block, tiles)
+        tiles, are_shared = bound(self.writer, block, self.tiles), self._are_shared(block)
+        blocks, groups = self._tasks(block, tiles, are_shared)
         self._tiles_by_panels(body, packed, (first, last), sums, task, (tiles, blocks), groups)
-        block.add_op(self.shared(task, blocks * groups, body))
+        grain = bound(self.writer, block, maximum(1, (1 - are_shared) * blocks * groups))
+        block.add_op(self.shared(task, blocks * groups, body, grain=grain))
+
+    def _are_shared(self, block: Block) -> Dim:
+        """1 where the product takes longer than threads take to join for what is packed, and again; else 0."""
+        joined = JOINED * self.writer.chunk(self.nest)
+        return bound(self.writer, block, minimum(1, self.m * self.n * maximum(1, self.k) // joined))
 
     def _tiles_by_panels(
         self,
@@ -342,19 +350,20 @@ class Contraction(ContractionOperands):
         deep.add_ops([*tile_ops, loop.YieldOp()])
         block.add_op(loop.ForOp(str(number), *blocks, deep))
 
-    def _tasks(self, block: Block, tiles: Dim) -> tuple[Dim, Dim]:
+    def _tasks(self, block: Block, tiles: Dim, are_shared: Dim) -> tuple[Dim, Dim]:
         """How many blocks of rows by how many groups of panels the tasks are.
 
         As many rows as the second cache holds, so that panels are read for few blocks of them; panels are shared out
         where that makes too few tasks, and then fewer rows.  Their number is one that few threads share evenly.
         """
-        wanted, even = (1, 1) if self.alone else (TASKS, EVEN_TASKS)
+        shared = dim(0) if self.alone else are_shared
+        wanted, even = (bound(self.writer, block, maximum(1, shared * n)) for n in (TASKS, EVEN_TASKS))
         blocks = bound(self.writer, block, maximum(1, (tiles + (self.row_tiles - 1)) // self.row_tiles))
         fewest = 1 if self._contiguous_along_k(0) else PANELS_A_PACKING
         most = maximum(1, self.panels // fewest)
-        groups = bound(self.writer, block, minimum(most, (dim(wanted) + (blocks - 1)) // blocks))
-        blocks = maximum(blocks, (dim(wanted) + (groups - 1)) // groups)
-        multiple = bound(self.writer, block, (dim(even) + (groups - 1)) // groups)
+        groups = bound(self.writer, block, minimum(most, (wanted + (blocks - 1)) // blocks))
+        blocks = maximum(blocks, (wanted + (groups - 1)) // groups)
+        multiple = bound(self.writer, block, (even + (groups - 1)) // groups)
         blocks = (blocks + (multiple - 1)) // multiple * multiple
         return bound(self.writer, block, maximum(1, minimum(blocks, tiles))), groups
 
