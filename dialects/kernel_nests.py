@@ -234,6 +234,10 @@ class GenericOp(IRDLOperation):
     def is_reduction(self) -> bool:
         return self.order is not None
 
+    def reads_at_computed(self, values: Collection[SSAValue]) -> bool:
+        """Whether the nest reads one of the values at computed indices, which needs it whole."""
+        return any(isinstance(op, ReadOp) and op.source in values for op in self.walk())
+
     @property
     def is_scan(self) -> bool:
         return self.scan is not None

@@ -82,10 +82,12 @@ def _in_front(op: Loop, access: Access, ahead: int, costs: Costs) -> dict[Sym, D
 
     Behind the end of a row memory may have what the loop does not come to: a short row asks for the next one then.
     """
-    symbol, info, around, row = op.symbol, _info(access), op.parent_op(), op.upper.data - op.lower.data
+    symbol, info, around, row = op.symbol, _info(access), op.parent_op(), op.upper.data
     here = sym(symbol.name)
     if not isinstance(around, loop.ForOp | loop.ParallelOp) or around.symbol in row.symbols():
         return {symbol: here + ahead}
+    if around.symbol not in op.lower.data.symbols():  # where a row's first whole line begins is no part of its length
+        row = row - op.lower.data
     parts = linear_in(expand_mods(info.address(access.index.data)), [around.symbol])
     step = dim(0) if parts is None else parts[0].get(around.symbol, dim(0))
     apart = step - row - int(costs.machine.line) // info.dtype.bytes

@@ -273,6 +273,8 @@ class Contraction(ContractionOperands):
 
     def _are_shared(self, block: Block) -> Dim:
         """1 where the product takes longer than threads take to join for what is packed, and again; else 0."""
+        if self.alone:
+            return dim(0)
         joined = JOINED * self.writer.chunk(self.nest)
         return bound(self.writer, block, minimum(1, self.m * self.n * maximum(1, self.k) // joined))
 
@@ -356,8 +358,7 @@ class Contraction(ContractionOperands):
         As many rows as the second cache holds, so that panels are read for few blocks of them; panels are shared out
         where that makes too few tasks, and then fewer rows.  Their number is one that few threads share evenly.
         """
-        shared = dim(0) if self.alone else are_shared
-        wanted, even = (bound(self.writer, block, maximum(1, shared * n)) for n in (TASKS, EVEN_TASKS))
+        wanted, even = (bound(self.writer, block, maximum(1, are_shared * n)) for n in (TASKS, EVEN_TASKS))
         blocks = bound(self.writer, block, maximum(1, (tiles + (self.row_tiles - 1)) // self.row_tiles))
         fewest = 1 if self._contiguous_along_k(0) else PANELS_A_PACKING
         most = maximum(1, self.panels // fewest)

@@ -73,7 +73,7 @@ def update_of(made: Operation) -> Update | None:
             if apart is None:
                 return None
             reach = max(reach, abs(apart))
-    return Update(made, kept, reach) if reach and not _reads_at_data(made, target) else None
+    return Update(made, kept, reach) if reach and not made.reads_at_computed({target}) else None
 
 
 def _is_map(op: Operation | None) -> bool:
@@ -99,10 +99,6 @@ def _is_arena(buffer: SSAValue, users: set[Operation]) -> bool:
         and owner.scope.data == "arena"
         and {use.operation for use in buffer.uses} == users
     )
-
-
-def _reads_at_data(nest: kernel.GenericOp, buffer: SSAValue) -> bool:
-    return any(isinstance(op, kernel.ReadOp) and buffer in op.operands for op in nest.body.block.walk())
 
 
 def schedule_update(

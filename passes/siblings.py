@@ -14,7 +14,7 @@ from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from ..dialects.attributes import DimAttr, DimsAttr
 from ..dialects.index_map import IndexMap
-from ..dialects.kernel import GenericOp, ReadOp, YieldOp
+from ..dialects.kernel import GenericOp, YieldOp
 from ..dialects.loop import BindOp
 from ..dialects.order import FREE
 from .contraction import factors_of
@@ -266,7 +266,7 @@ def _reads_elsewhere(group: _Group, second: GenericOp) -> bool:
     """Whether a nest needs results of a group at other points than its own."""
     at = dict(zip(group.results, group.outs))
     reads = zip(second.ins, second.maps_in())
-    return any(v in at and m != at[v] for v, m in reads) or _reads_at_computed(second, set(at))
+    return any(v in at and m != at[v] for v, m in reads) or second.reads_at_computed(set(at))
 
 
 def _folds_apart(group: _Group, second: GenericOp) -> str:
@@ -324,13 +324,7 @@ def _remark(costs: Costs, group: _Group, second: GenericOp, reason: str) -> None
 
 
 def _reads(nest: GenericOp, values: set[SSAValue]) -> bool:
-    return not values.isdisjoint(nest.operands) or _reads_at_computed(nest, values)
-
-
-def _reads_at_computed(nest: GenericOp, values: set[SSAValue]) -> bool:
-    """Whether the body reads one of the values at computed indices, which needs it whole."""
-    blocks = [block for region in nest.regions for block in region.blocks]
-    return any(isinstance(op, ReadOp) and op.source in values for block in blocks for op in block.ops)
+    return not values.isdisjoint(nest.operands) or nest.reads_at_computed(values)
 
 
 def _append(body: Block, more: Block, known: _Known) -> None:

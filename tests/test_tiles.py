@@ -225,12 +225,16 @@ def test_orders_read_back() -> None:
             parse_order(wrong)
 
 
-@on_x86
-def test_a_fold_of_tiles_is_checked() -> None:
+def fold_of_tiles() -> TileFoldOp:
     a, b = drawn((64, 64), BF16), drawn((64, 64), BF16)
     module = staged(product, a, b, way="reassoc", target=TILES, stop="loops").module
     assert module is not None
-    fold = next(op for op in module.walk() if isinstance(op, TileFoldOp))
+    return next(op for op in module.walk() if isinstance(op, TileFoldOp))
+
+
+@on_x86
+def test_a_fold_of_tiles_is_checked() -> None:
+    fold = fold_of_tiles()
     fold.verify_()
     attributes = dict(fold.attributes)
     for name, value, message in (
@@ -259,9 +263,5 @@ def test_tiles_that_meet_several_others_are_asked_for_one_step_ahead(way: str, p
 
 @on_x86
 def test_results_are_stored_while_the_next_fold_multiplies() -> None:
-    a, b = drawn((64, 64), BF16), drawn((64, 64), BF16)
-    module = staged(product, a, b, way="reassoc", target=TILES, stop="loops").module
-    assert module is not None
-    fold = next(op for op in module.walk() if isinstance(op, TileFoldOp))
-    beside = [op.name for op in fold.block.walk()]
+    beside = [op.name for op in fold_of_tiles().block.walk()]
     assert beside.count("loop.store") == beside.count("arith.truncf") == 1

@@ -9,7 +9,6 @@ import ml_dtypes
 import numpy as np
 import pytest
 
-import txc
 from txc.runtime import native_call
 
 BF16: Any = ml_dtypes.bfloat16
@@ -76,9 +75,12 @@ def test_references_to_the_dtype_come_out_even(calls):
     assert abs(sys.getrefcount(X.dtype) - before) < 10  # a call would keep one for each result
 
 
-def test_where_the_number_is_another_one_python_makes_the_call(monkeypatch):
+def test_where_the_number_is_another_one_python_makes_the_call(calls, monkeypatch):
     """As in a process where nobody has loaded the type yet."""
-    jitted = txc.jit(lambda x: x - x)
+    jitted = calls.jit(lambda x: x - x)
     jitted(X)
+    calls.direct(lambda: jitted(X))
     monkeypatch.setattr(native_call._bf16_number, "value", -1)
+    before = calls.by_python
     np.testing.assert_array_equal(jitted(X), X - X)
+    assert calls.by_python == before + 1

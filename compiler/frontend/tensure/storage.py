@@ -183,6 +183,7 @@ def _text(elements: Any, depth: int) -> str:
 
 
 def _named(view: Tensor) -> Tensure:
+    # As `view._viewing(made, None, {})` outside a trace.
     made: Tensure = Tensor.__new__(Tensure)
     made._parent, made.layout = view, view.layout
     made._value = made._op = made.memory = None
