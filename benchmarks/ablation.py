@@ -32,13 +32,15 @@ SWITCHES: dict[str, Switch] = {
     "eval insertion": Switch("tx-insert-evals{maps=false}"),
     "layout swap": Switch("tx-swap-layout{swap=false}"),
     "streaming stores": Switch("tx-schedule-cpu{streaming=false}"),
+    "folds that make rows": Switch("tx-schedule-cpu{joins=false}"),
+    "updates in one sweep": Switch("tx-schedule-cpu{updates=false}"),
     "recycled buffers": Switch(environment={"TXC_BUFFER_CACHE_MB": "0"}),
     "huge pages": Switch(environment={"TXC_HUGE_PAGES": "0"}),
 }
 #: Families in which some part or other matters.
 FAMILIES = (
     "add", "sum-difference", "chain", "exp-chain", "black-scholes", "softmax-rows", "layer-norm", "mean-variance",
-    "broadcast-exp", "transposed-add",
+    "broadcast-exp", "transposed-add", "heat",
 )  # fmt: skip
 
 

@@ -113,11 +113,15 @@ class LoopWriter:
     registers: dict[SSAValue, SSAValue] = field(default_factory=dict)
     #: Buffers that are parts of others: which, and the first indices of the part.
     parts: dict[SSAValue, tuple[SSAValue, tuple[Dim, ...]]] = field(default_factory=dict)
+    #: Folds that make what they read, and the maps that say how (`joined_folds.py`).
+    joined: Mapping[kernel.GenericOp, kernel.GenericOp] = field(default_factory=dict)
     #: Expressions over a nest's iterators that are not negative anywhere in the loops being written.
     holds: frozenset[Dim] = frozenset()
     costs: Costs = field(default_factory=Costs)
     #: Whether stores may go past the caches.
     streams: bool = True
+    #: Whether folds make the rows that they read.
+    joins: bool = True
     #: How many threads of a grid take one iteration each; None: as many as there are take pieces of loops.
     grid: int | None = None
     #: Extents of iterators of the loops being written, by which indices become simpler.
@@ -214,7 +218,12 @@ class LoopWriter:
         self, nest: kernel.GenericOp, point: Point, block: Block, loaded: Mapping[int, SSAValue] | None = None
     ) -> list[SSAValue]:
         """The nest's body at a point, appended to the block; its yielded scalars.  Some inputs may be `loaded`."""
-        have = loaded or {}
+        have = dict(loaded or {})
+        if nest in self.joined:
+            made = self.joined[nest]
+            (value,) = values = self.body(made, point, block)
+            self.store(made, values, point, block)
+            have[list(nest.ins).index(made.outs[0])] = value
         count = len(nest.ins) - nest.n_post
         operands = list(zip(nest.ins, nest.maps_in()))[:count]
         given = [have[i] if i in have else self._load(v, m, point, block) for i, (v, m) in enumerate(operands)]

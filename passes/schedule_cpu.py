@@ -78,7 +78,8 @@ class ScheduleCpuPass(ModulePass):
 
     `lanes` and `unroll` force a vector width and a number of copies (0: chosen by the body).  With ``streaming=false``
     no store goes past the caches, with ``ahead=false`` no line is asked for before it is needed; with ``updates=false``
-    what replaces its own neighbours is computed aside, all of it, and copied.
+    what replaces its own neighbours is computed aside, all of it, and copied; with ``joins=false`` a row is stored
+    before it is folded.
     """
 
     name = "tx-schedule-cpu"
@@ -88,10 +89,11 @@ class ScheduleCpuPass(ModulePass):
     streaming: bool = True
     ahead: bool = True
     updates: bool = True
+    joins: bool = True
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for function in [f for f in op.body.block.ops if isinstance(f, func.FuncOp)]:
-            writer = LoopWriter(function, costs=Costs.of(function), streams=self.streaming)
+            writer = LoopWriter(function, costs=Costs.of(function), streams=self.streaming, joins=self.joins)
             lanes = Lanes(self.vector_bits, self.lanes, self.unroll)
             CpuSchedule(writer, lanes, self.ahead, self.updates).function(function)
 

@@ -18,6 +18,7 @@ from ..dialects.attributes import BufferInfo, MapAttr, map_attr
 from ..dialects.dims import Dim, Sym, dim, minimum, sym
 from ..dialects.index_map import IndexMap, product
 from .folds import fold
+from .joined_folds import folds_that_make
 from .locations import carry_loc
 from .loop_writer import LoopWriter, accesses, buffer_info
 from .row_panels import in_tiles
@@ -66,13 +67,24 @@ def _row_by_row(
         steps[-1] = writer.costs.side_by_side
         _write_panels(writer, nests, body, lanes, done, crossing, write_nest)
     else:
-        for nest in nests:
-            write_nest(nest, body, dict(done))
+        _write_row(writer, nests, body, done, write_nest)
     work = dim(0)
     for nest in nests:
         work = work + product(nest.extents.data[shared:]) * writer.costs.weight(time_of(nest, writer.costs))
     levels = [Level(i, e, s) for i, e, s in zip(iterators, extents, steps)]
     add_loops(writer, block, levels, body, work * steps[-1], writer.costs.unit, serial=False)
+
+
+def _write_row(
+    writer: LoopWriter, nests: list[kernel.GenericOp], block: Block, done: dict[Sym, Dim], write_nest: NestWriter
+) -> None:
+    """The nests of one row, one after another; folds make what the map in front of them made for them."""
+    writer.joined = folds_that_make(nests, len(done), writer.costs) if writer.joins else {}
+    made = {*writer.joined.values()}
+    for nest in nests:
+        if nest not in made:
+            write_nest(nest, block, dict(done))
+    writer.joined = {}
 
 
 def _runs_across(nests: list[kernel.GenericOp], shared: int) -> bool:
@@ -137,7 +149,7 @@ def _write_panels(
     inside = Block()
     for nest in nests:
         _read_panels(nest, panels, crossing, sym(last.name) - start)
-        write_nest(nest, inside, {**done, last: row})
+    _write_row(writer, nests, inside, {**done, last: row}, write_nest)
     inside.add_op(loop.YieldOp())
     block.add_op(loop.ForOp(str(row), start, stop, inside))
 

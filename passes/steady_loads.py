@@ -18,17 +18,17 @@ def lift_loads(block: Block, before: Operation | None) -> None:
     op = block.first_op if before is None else before.next_op
     while op is not None:
         for inner in list(op.walk()):
-            if isinstance(inner, loop.ForOp) and inner.vector.value.data != 1:
+            if isinstance(inner, loop.ForOp | loop.ReduceOp) and inner.vector.value.data != 1:
                 _lift_from(inner)
         op = op.next_op
 
 
-def _lift_from(around: loop.ForOp) -> None:
+def _lift_from(around: loop.ForOp | loop.ReduceOp) -> None:
     """Move loads from a thread's own memory in front of a loop that stores nothing there."""
     parent = around.parent_block()
     assert parent is not None
     stored = {inner.buffer for inner in around.walk() if isinstance(inner, loop.StoreOp)}
-    for op in list(around.block.ops):
+    for op in list(around.body.block.ops):
         if isinstance(op, loop.LoadOp) and op.buffer not in stored and _is_steady(op):
             op.detach()
             parent.insert_op_before(op, around)

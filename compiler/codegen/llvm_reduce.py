@@ -31,7 +31,7 @@ from .writer import EmitError, llvm_type, vector_type
 __all__ = ["ReduceWriter", "number_of"]
 
 #: A body of at most this many instructions, times its copies, keeps its lanes in registers.
-LIGHT_INSTRUCTIONS = 64
+LIGHT_INSTRUCTIONS = 128
 #: A partial result waits for each power of two of blocks.
 LEVELS = 48
 I64 = DTYPES["i64"]
