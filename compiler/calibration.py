@@ -37,7 +37,8 @@ def calibrate(quick: bool = False) -> Machine:
     figures = _measured(quick)
     if not keep_calibration(figures):
         raise CalibrationError("there is no folder to keep the figures in: set TXC_CACHE_DIR to one of your own")
-    return Machine.of_figures(figures)
+    host = host_target()
+    return Machine.of_cpu(host.vector_bits, host.vector_registers, host.cpu).measured(figures)
 
 
 def _measured(quick: bool) -> dict[str, float]:

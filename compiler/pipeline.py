@@ -167,7 +167,7 @@ def machine_of(target: Target) -> Machine:
     """What the cost model takes a target to be: what is usual of its kind; of this machine, what was measured."""
     if target.is_gpu:
         return Machine.of_gpu(target.capability)
-    usual = Machine.of_cpu(target.vector_bits, target.vector_registers)
+    usual = Machine.of_cpu(target.vector_bits, target.vector_registers, target.cpu)
     return usual.measured(calibrated()) if target.without_tiles == host_target().without_tiles else usual
 
 

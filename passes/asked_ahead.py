@@ -4,11 +4,12 @@ What the processor itself foresees ends with each page, and of a long body only 
 So an innermost loop asks, for each row of memory that it goes along, for a line some way in front of it: together as
 much as memory sends while it answers (`Costs.ahead`).  What the first cache holds is not asked for, and not what goes
 past the caches.  A tile that is transposed comes back to each row: what comes next there is half a tile away.
+Processors that foresee more are asked for less (`Costs.foresees`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TypeGuard
 
 from xdsl.ir import Block, Operation, SSAValue
@@ -52,18 +53,35 @@ def _inside(op: Operation) -> Iterator[Operation]:
 def _ask_in(op: Loop, costs: Costs) -> None:
     streams, first = _streams(op, op.symbol, costs), op.regions[0].block.first_op
     assert first is not None
-    row = _row_of_tile(op)
+    row, asks, reads_only = _row_of_tile(op), dim(1), costs.foresees
+    if reads_only:
+        asks = _asked(streams, costs)
+    if asks.const == 0:
+        return
     for access in streams:
         info, where = _info(access), None
+        if reads_only and isinstance(access, loop.StoreOp):
+            continue
         if row is None:
-            place = _in_front(op, access, costs.ahead(len(streams)) // info.dtype.bytes, costs)
+            place = _in_front(op, access, costs.ahead(len(streams)) // info.dtype.bytes, asks, costs)
         else:
-            place = {op.symbol: sym(op.symbol.name) + row // 2}
+            place = {op.symbol: sym(op.symbol.name) + row // 2 * asks}
         if isinstance(access, loop.StoreOp) and access.streaming is not None:
             where = dim(access.streaming.value.data) - product(info.dims) * info.dtype.bytes
         index = [e.substitute(place) for e in access.index.data]
         asked = loop.PrefetchOp(access.buffer, index, where=where, writes=isinstance(access, loop.StoreOp))
         op.regions[0].block.insert_op_before(asked, first)
+
+
+def _asked(streams: Sequence[Access], costs: Costs) -> Dim:
+    """1 where a loop asks a processor that foresees most of what it comes to, else 0."""
+    stores = [access for access in streams if isinstance(access, loop.StoreOp)]
+    if len(streams) - len(stores) != 1 or not any(access.streaming is not None for access in stores):
+        return dim(0)
+    total = dim(0)
+    for info in map(_info, streams):
+        total = total + product(info.dims) * info.dtype.bytes
+    return costs.asks_beside(total)
 
 
 def _row_of_tile(op: Operation) -> int | None:
@@ -77,24 +95,25 @@ def _row_of_tile(op: Operation) -> int | None:
     return outer.step.data.const
 
 
-def _in_front(op: Loop, access: Access, ahead: int, costs: Costs) -> dict[Sym, Dim]:
-    """Where iterators stand when a loop comes to what it asks for, `ahead` elements in front.
+def _in_front(op: Loop, access: Access, ahead: int, asks: Dim, costs: Costs) -> dict[Sym, Dim]:
+    """Where iterators stand when a loop comes to what it asks for, `ahead` elements in front where it `asks`.
 
-    Behind the end of a row memory may have what the loop does not come to: a short row asks for the next one then.
+    Where it does not it asks for what it is at, which costs less than a branch.  Behind the end of a row memory may
+    have what the loop does not come to: a short row asks for the next one then.
     """
     symbol, info, around, row = op.symbol, _info(access), op.parent_op(), op.upper.data
     here = sym(symbol.name)
     if not isinstance(around, loop.ForOp | loop.ParallelOp) or around.symbol in row.symbols():
-        return {symbol: here + ahead}
+        return {symbol: here + ahead * asks}
     if around.symbol not in op.lower.data.symbols():  # where a row's first whole line begins is no part of its length
         row = row - op.lower.data
     parts = linear_in(expand_mods(info.address(access.index.data)), [around.symbol])
     step = dim(0) if parts is None else parts[0].get(around.symbol, dim(0))
     apart = step - row - int(costs.machine.line) // info.dtype.bytes
     if apart.const is not None and apart.const <= 0:
-        return {symbol: here + ahead}
-    next_row = minimum(1, maximum(0, minimum(apart, _SHORT * ahead - row)))
-    return {symbol: here + ahead * (1 - next_row), around.symbol: sym(around.symbol.name) + next_row}
+        return {symbol: here + ahead * asks}
+    next_row = minimum(1, maximum(0, minimum(apart, _SHORT * ahead - row))) * asks
+    return {symbol: here + ahead * (asks - next_row), around.symbol: sym(around.symbol.name) + next_row}
 
 
 def _streams(op: Operation, symbol: Sym, costs: Costs) -> list[Access]:

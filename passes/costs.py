@@ -19,7 +19,7 @@ from functools import lru_cache
 from xdsl.dialects.builtin import DictionaryAttr, FloatAttr, ModuleOp, f64
 from xdsl.ir import Operation
 
-from ..dialects.dims import Dim, dim, maximum
+from ..dialects.dims import Dim, dim, maximum, minimum
 from ..dialects.types import DType, TensorType
 
 __all__ = ["ASSUMED", "WORK_UNITS", "Costs", "Machine", "Work", "assumed_number", "assumed_size"]
@@ -46,6 +46,8 @@ _BY_INVERSE = {64: 8}
 #: Femtoseconds of a nanosecond.
 _FEMTO = 1e6
 _ATTRIBUTE = "tx.machine"
+#: Figures of processors that differ from those of their kind, as they were measured (`benchmarks/NOTES.md`).
+_PROCESSORS: Mapping[str, Mapping[str, float]] = {"znver4": {"ahead_from": 32 << 20}}
 
 
 @dataclass(frozen=True)
@@ -59,6 +61,8 @@ class Machine:
     * `near_rate`, `far_rate`: bytes that a copy reads and writes where the second cache holds them (block memory does),
       where none does; `shared_rate`: bytes that are read of what many read at the same time (of the second cache).
     * `ahead`: bytes that memory sends while it answers.
+    * `ahead_from`: 0 where a processor gains from being asked for lines ahead of it; else it foresees them, but for one
+      operand beside stores past the caches, of so many bytes together.
     * `arithmetic`: f32 additions and multiplications; `division`: f32 divisions and square roots, on a port of theirs.
     * `handover`: nanoseconds until another thread works and is done, so often asleep as awake (a launch).
     * `block_memory`: bytes that threads can share (of a GPU, those of a block).
@@ -74,6 +78,7 @@ class Machine:
     far_rate: float = 16.0
     shared_rate: float = 80.0
     ahead: float = 4 << 10
+    ahead_from: float = 0
     arithmetic: float = 40.0
     division: float = 5.0
     handover: float = 2048.0
@@ -97,16 +102,18 @@ class Machine:
         )  # fmt: skip
 
     @staticmethod
-    def of_cpu(vector_bits: int, registers: int) -> Machine:
+    def of_cpu(vector_bits: int, registers: int, name: str = "") -> Machine:
         """A CPU with so many registers of vectors; arithmetic is by whole ones, two at a time.
 
-        Those that have vectors as long as a line have a second cache of a megabyte or more.
+        Those that have vectors as long as a line have a second cache of a megabyte or more.  Of some more is known by
+        their `name`, LLVM's.
         """
         usual = Machine()
-        return replace(
+        kind = replace(
             usual, registers=float(registers), arithmetic=usual.arithmetic * max(1, vector_bits // 256),
             cache2=float(1 << 20) if vector_bits >= 512 else usual.cache2,
         )  # fmt: skip
+        return kind.measured(_PROCESSORS.get(name, {}))
 
     def attribute(self) -> DictionaryAttr:
         """What differs from the defaults."""
@@ -347,6 +354,15 @@ class Costs:
         """
         line = int(self.machine.line)
         return max(4, int(self.machine.ahead) // max(2, streams) // line) * line
+
+    @property
+    def foresees(self) -> bool:
+        """Whether the processor has the lines that loops go along in time without being asked."""
+        return self.machine.ahead_from > 0
+
+    def asks_beside(self, moved: Dim) -> Dim:
+        """1 where one operand beside stores past the caches is worth asking for nevertheless, of so many bytes."""
+        return minimum(1, maximum(0, moved - int(self.machine.ahead_from)))
 
     def streams(self, operations: float) -> bool:
         """Whether what a body of so many operations writes may go past the caches.

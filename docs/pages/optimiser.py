@@ -53,6 +53,7 @@ DECIDES = {
     "far_rate": "what whole tensors cost, bytes a ns",
     "shared_rate": "what blocks of a GPU read that others read too, bytes a ns",
     "ahead": "how far in front of a loop lines are asked for",
+    "ahead_from": "whether they are: 0, or from how many bytes on for an operand beside stores past the caches",
     "arithmetic": "what computing again costs, f32 operations a ns",
     "division": "the same of divisions and square roots, which have a port of their own",
     "handover": "pieces of parallel work: each takes as many ns as giving it to another thread",

@@ -437,7 +437,7 @@ def test_vectors_of_any_length_sort_blocks_on_two_threads(bits, dtype):
 def test_grids_of_few_rows_where_registers_are_few(monkeypatch: pytest.MonkeyPatch, name: str):
     """Vectors of a line on a machine with 16 registers: networks of eight rows, lanes that need sixteen."""
     usual = Machine.of_cpu
-    monkeypatch.setattr(Machine, "of_cpu", staticmethod(lambda bits, _: usual(bits, 16)))
+    monkeypatch.setattr(Machine, "of_cpu", staticmethod(lambda bits, _, name: usual(bits, 16, name)))
     f = txc.jit(lambda x: (np.sort(x), np.argsort(x), x + 16), passes="tx-schedule-cpu{vector_bits=512}")
     for n in (5, 40, 64, 65, 129, 257, 3000):
         x = numbers(name, (n,))

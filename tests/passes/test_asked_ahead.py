@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import txc
+from txc.passes.costs import Costs, Machine
 
 
 def neighbours(x: Any) -> Any:
@@ -27,19 +28,46 @@ def beside(x: Any) -> Any:
     return np.concatenate([x, x[:, 1:]], axis=1)
 
 
+def asked_lines(lowered: Any) -> list[str]:
+    return [line for line in str(lowered.as_text("loops")).splitlines() if "loop.prefetch" in line]
+
+
+@pytest.fixture(params=["", "znver4"], ids=["usual", "foreseeing"])
+def processor(request: Any, monkeypatch: pytest.MonkeyPatch) -> str:
+    """What this machine is taken to be, whatever it is."""
+    of_cpu = Machine.of_cpu
+    monkeypatch.setattr(Machine, "of_cpu", staticmethod(lambda bits, count, _: of_cpu(bits, count, request.param)))
+    return request.param
+
+
 @pytest.mark.parametrize("program", [neighbours, of_rows, padded, beside])
 @pytest.mark.parametrize("shape", [(3, 5), (40, 33), (300, 517)])
 @pytest.mark.parametrize("dtype", ["f4", "f8"])
-def test_results_have_the_same_bits(program: Callable[..., Any], shape: tuple[int, int], dtype: str):
+def test_results_have_the_same_bits(program: Callable[..., Any], shape: tuple[int, int], dtype: str, processor: str):
     x = np.random.default_rng(3).standard_normal(shape).astype(dtype)
     asking, without = txc.jit(program), txc.jit(program, passes="tx-schedule-cpu{ahead=false}")
     assert asking(x).tobytes() == without(x).tobytes()
-    assert "loop.prefetch" in str(asking.lower(x).as_text("loops"))
-    assert "loop.prefetch" not in str(without.lower(x).as_text("loops"))
+    assert bool(asked_lines(asking.lower(x))) == (not processor or program in (neighbours, beside))
+    assert not asked_lines(without.lower(x))
 
 
-def test_places_that_are_data_are_not_asked_for():
+@pytest.mark.parametrize("processor", ["znver4"], indirect=True)
+def test_of_one_operand_beside_stores_past_the_caches_a_foreseeing_processor_is_asked(processor: str):
+    machine = Machine.of_cpu(512, 32, processor)
+    assert Costs(machine).foresees
+
+    def asked(program: Callable[..., Any], operands: int = 1) -> list[str]:
+        return asked_lines(txc.jit(program).lower(*[np.ones(10, "f4")] * operands))
+
+    (line,) = asked(lambda x: x.copy())
+    assert "loop.prefetch %x" in line and f"8*x.0 - {machine.ahead_from:.0f}" in line
+    assert not asked(lambda x, y: x + y, 2)
+    assert not asked(lambda x: np.sum(x))  # no stores
+    assert not asked(lambda x: np.exp(x) * np.tanh(x))  # through the caches
+
+
+@pytest.mark.parametrize("processor", [""], indirect=True)
+def test_places_that_are_data_are_not_asked_for(processor: str):
     x, places = np.arange(40.0), np.array([3, 1, 39, 0])
-    lowered = txc.jit(lambda x, i: x[i] * 2).lower(x, places)
-    asked = [line for line in lowered.as_text("loops").splitlines() if "loop.prefetch" in line]
+    asked = asked_lines(txc.jit(lambda x, i: x[i] * 2).lower(x, places))
     assert asked and not any("loop.prefetch %x" in line for line in asked)

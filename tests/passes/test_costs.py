@@ -218,7 +218,7 @@ def test_what_is_measured_is_kept_and_is_part_of_the_keys(tmp_path: Path, monkey
 
     before, usual = key(), compile_graph(graph).executable([X], (), 1)
     machine = calibration.calibrate(quick=True)
-    assert all(getattr(machine, f.name) > 0 for f in fields(Machine))
+    assert all(getattr(machine, f.name) > 0 for f in fields(Machine) if f.default)
     assert machine != Machine() and key() != before
     module = run_stages(graph, stop_after="tensor").module
     assert module is not None and Machine.of(module) == machine
