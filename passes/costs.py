@@ -37,8 +37,10 @@ _LONGEST_COPIED = 256
 _LONGEST_KERNEL = 1024
 #: The operations that a loop takes besides those of its body.
 _LOOP = 16
-#: Operations that two ports do on vectors as long as a line while one of these is divided; by bits of an element.
-_DIVIDED = {32: 20, 64: 32}
+#: How much longer a vector as long as a line keeps the divider busy than the rates say; by bits of an element.
+_DIVIDED = {32: 1.25, 64: 2.0}
+#: Of how many copies of a body one may have its roots by steps: of all, or of every other one.
+_STEPPED = (1, 2)
 #: Operations of a square root by an estimate and steps; by bits of an element.
 _STEPS = {32: 14, 64: 18}
 #: Operations of a quotient by a number's inverse, and of the question whether that may be; by bits of an element.
@@ -47,7 +49,7 @@ _BY_INVERSE = {64: 8}
 _FEMTO = 1e6
 _ATTRIBUTE = "tx.machine"
 #: Figures of processors that differ from those of their kind, as they were measured (`benchmarks/NOTES.md`).
-_PROCESSORS: Mapping[str, Mapping[str, float]] = {"znver4": {"ahead_from": 32 << 20}}
+_PROCESSORS: Mapping[str, Mapping[str, float]] = {"znver4": {"ahead_from": 32 << 20, "division": 8.6}}
 
 
 @dataclass(frozen=True)
@@ -198,12 +200,17 @@ class Costs:
         """Bits of half a line."""
         return int(self.machine.line) * 4
 
-    def by_steps(self, work: Work, roots: int) -> Work:
-        """What a point takes when so many of its divisions are roots found by steps; `work` where that is no less.
+    def by_steps(self, work: Work, roots: int) -> tuple[Work, int]:
+        """What a point takes when so many of its divisions are roots found by steps, in one of how many copies.
 
-        For vectors as long as a line.
+        `work` and 0 where that is no less.  For vectors as long as a line.
         """
-        return self._without_divider(work, _STEPS, roots)
+        best, chosen = work, 0
+        for every in _STEPPED:
+            less = self._without_divider(work, _STEPS, roots / every)
+            if less is not work and (not chosen or self._slowest(less) < self._slowest(best)):
+                best, chosen = less, every
+        return best, chosen
 
     def by_inverses(self, work: Work, quotients: int) -> Work:
         """What a point takes when so many of its divisions go by inverses; `work` where that is no less.
@@ -212,17 +219,18 @@ class Costs:
         """
         return self._without_divider(work, _BY_INVERSE, quotients)
 
-    def _without_divider(self, work: Work, operations: Mapping[int, int], count: int) -> Work:
+    def _without_divider(self, work: Work, operations: Mapping[int, int], count: float) -> Work:
         """What a point takes when so many divisions are as many `operations`; `work` where that is no less."""
         if work.bits not in operations:
             return work
-        moving, more = self.moving(work.bytes) / self.computing(1, work.bits), operations[work.bits] * count
+        more = operations[work.bits] * count
         without = replace(work, arithmetic=work.arithmetic + more, divisions=work.divisions - count)
+        return without if self._slowest(without) < self._slowest(work) else work
 
-        def slowest(w: Work) -> float:
-            return max(w.arithmetic, _DIVIDED[work.bits] * w.divisions, moving)
-
-        return without if slowest(without) < slowest(work) else work
+    def _slowest(self, work: Work) -> float:
+        """Operations that take as long as a point by the longest vectors: its own, its divisions, or its bytes."""
+        divided = self.machine.arithmetic / self.machine.division * _DIVIDED[work.bits] * work.divisions
+        return max(work.arithmetic, divided, self.moving(work.bytes) / self.computing(1, work.bits))
 
     def of_steps(self, bits: int) -> int:
         """Operations that a root of so many bits takes by steps besides itself."""

@@ -157,8 +157,10 @@ class LoopWriter:
         """Copies of a nest's body, unrolled in the loop over `along`; what does not change there runs before it."""
         ops = _changing(nest, along)
         operations, chain = operations_and_chain(ops)
-        by_steps = (scalar_dtype(op.results[0].type).bits for op in ops if BY_STEPS in op.attributes)
-        return self.costs.copies(operations + sum(map(self.costs.of_steps, by_steps)), chain)
+        for op in ops:
+            if isinstance(every := op.attributes.get(BY_STEPS), IntegerAttr):
+                operations += self.costs.of_steps(scalar_dtype(op.results[0].type).bits) / every.value.data
+        return self.costs.copies(operations, chain)
 
     @contextmanager
     def only_where(self, excess: Dim) -> Iterator[None]:

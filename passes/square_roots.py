@@ -8,15 +8,14 @@ in another way (`compiler/codegen/llvm_roots.py`).
 from __future__ import annotations
 
 from xdsl.dialects import math
-from xdsl.dialects.builtin import UnitAttr
 
-from ..dialects.attributes import scalar_dtype
+from ..dialects.attributes import integer_attr, scalar_dtype
 from ..dialects.kernel import GenericOp
 from .costs import Costs, Work
 
 __all__ = ["BY_STEPS", "mark_roots"]
 
-#: What a marked `math.sqrt` has.
+#: What a marked `math.sqrt` has: of how many copies of the body one goes by steps.  The divider does the others.
 BY_STEPS = "by_steps"
 
 
@@ -27,8 +26,8 @@ def mark_roots(nest: GenericOp, work: Work, costs: Costs) -> Work:
         for op in nest.body.block.ops
         if isinstance(op, math.SqrtOp) and scalar_dtype(op.result.type).bits == work.bits
     ]
-    changed = costs.by_steps(work, len(roots))
-    if changed is not work:
+    changed, every = costs.by_steps(work, len(roots))
+    if every:
         for op in roots:
-            op.attributes[BY_STEPS] = UnitAttr()
+            op.attributes[BY_STEPS] = integer_attr(every)
     return changed

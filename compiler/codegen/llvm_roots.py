@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from ...dialects.float_format import format_of
 from ...dialects.scalar import ScalarBuilder, Value
-from .lanes import Reg
+from .lanes import Lane, Reg
 from .writer import llvm_type
 
 if TYPE_CHECKING:
@@ -30,10 +30,28 @@ _STEPS = {32: 1, 64: 2}
 _LEAST = {32: -96, 64: -960}
 
 
-def root_by_steps(writer: ScalarWriter, x: Reg) -> Reg | None:
-    """The roots of f32s or f64s; None where the target or the vectors have no estimate."""
+def root_by_steps(writer: ScalarWriter, x: Reg, every: int) -> Reg:
+    """The roots of f32s or f64s: one of `every` registers by steps where the target and the vectors have estimates.
+
+    What neither the divider nor the other ports have time for alone they do together.
+    """
     if x.width * x.dtype.bits != _BITS or not writer.target.has("avx512f"):
-        return None
+        return writer.primitive("sqrt", [x], x.dtype)
+    if every == 1 or len(x.lanes) != 1 or len(x.regs) < every:
+        return _stepped(writer, x)
+    (lane,), found = x.lanes, [""] * len(x.regs)
+    for numbers, find in (
+        (range(0, len(found), every), lambda part: _stepped(writer, part)),
+        ([n for n in range(len(found)) if n % every], lambda part: writer.primitive("sqrt", [part], part.dtype)),
+    ):
+        some = Lane(lane.symbol, lane.width, len(numbers), lane.depth)
+        roots = find(Reg((some,), [x.regs[n] for n in numbers], x.dtype))
+        for number, root in zip(numbers, roots.regs, strict=True):
+            found[number] = root
+    return Reg(x.lanes, found, x.dtype)
+
+
+def _stepped(writer: ScalarWriter, x: Reg) -> Reg:
     b, value = writer.builder, Value(writer.builder, x, x.dtype)
     return b.rare(_is_apart(b, value), lambda: b.sqrt(value), stepped_root(b, value, _estimate(writer, value))).ref
 

@@ -177,8 +177,8 @@ class ScalarWriter(Primitives):
         name = op.name
         primitive = _ARITH.get(name)
         if primitive is not None:
-            if BY_STEPS in op.attributes and (root := root_by_steps(self, operands[0])) is not None:
-                return root
+            if isinstance(every := op.attributes.get(BY_STEPS), IntegerAttr):
+                return root_by_steps(self, operands[0], every.value.data)
             if BY_INVERSE in op.attributes and (quotient := quotient_by_inverse(self, *operands)) is not None:
                 return quotient
             which, signed = primitive

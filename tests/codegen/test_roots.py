@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ from txc.compiler.codegen.machine import host_target
 from txc.compiler.interpret.scalar import NumpyScalarBuilder
 from txc.compiler.options import Options
 from txc.compiler.pipeline import run_stages
+from txc.passes.costs import Machine
 
 
 def root(x: Any) -> Any:
@@ -34,6 +36,25 @@ def assert_same_bits(x: np.ndarray) -> None:
 def test_this_machine_goes_by_steps(dtype: str, estimate: str):
     graph = txc.jit(root).graph(np.ones(1000, dtype))
     assert f"llvm.x86.avx512.{estimate}" in str(run_stages(graph, Options.of(), stop_after="llvm").llvm)
+
+
+@pytest.mark.parametrize("division", [5.0, 8.6, 100.0])
+@pytest.mark.parametrize("dtype", ["f4", "f8"])
+def test_shares_of_the_divider_are_the_same_roots(dtype: str, division: float, monkeypatch: pytest.MonkeyPatch):
+    """By steps all of them, every other register's, or none: by what the processor is taken to be."""
+    of_cpu = Machine.of_cpu
+    monkeypatch.setattr(Machine, "of_cpu", staticmethod(lambda *given: replace(of_cpu(*given), division=division)))
+
+    def program(x: Any, y: Any) -> Any:
+        return np.sqrt(np.abs(((x * y + 1.5) * x - y) * 0.5 + x)) / (y + 2.0)
+
+    for n in (1, 15, 31, 33, 64, 100, 1000):
+        x, y = np.random.default_rng(n).integers(0, 64, (2, n)).astype(dtype)
+        assert np.array_equal(txc.jit(program)(x, y), program(x, y))
+    share = {5.0: "{by_steps = 1", 8.6: "{by_steps = 2" if dtype == "f4" else "{by_steps = 1", 100.0: ""}[division]
+    asked = str(txc.jit(program).lower(x, y).as_text("loops"))
+    if host_target().vector_bits == 512:
+        assert (share in asked) if share else "by_steps" not in asked
 
 
 def test_every_f32_significand_has_its_root():

@@ -141,18 +141,24 @@ def test_the_length_of_vectors_is_told():
 def test_roots_go_by_steps_where_the_divider_is_what_takes_longest():
     costs = Costs(Machine.of_cpu(512, 32))
     waits = Work(arithmetic=8, divisions=2, bytes=12)
-    assert costs.by_steps(waits, 1) == Work(arithmetic=22, divisions=1, bytes=12)
-    assert costs.vector_bits(costs.by_steps(waits, 1), 512) == 512
-    assert costs.by_steps(waits, 0) is waits
+    assert costs.by_steps(waits, 1) == (Work(arithmetic=22, divisions=1, bytes=12), 1)
+    assert costs.vector_bits(costs.by_steps(waits, 1)[0], 512) == 512
+    assert costs.by_steps(waits, 0) == (waits, 0)
     doubles = Work(arithmetic=8, divisions=2, bytes=24, bits=64)
-    assert costs.by_steps(doubles, 1) == Work(arithmetic=26, divisions=1, bytes=24, bits=64)
+    assert costs.by_steps(doubles, 1) == (Work(arithmetic=26, divisions=1, bytes=24, bits=64), 1)
     for other in (
         Work(arithmetic=150, divisions=3, bytes=16),
         Work(8, 2, 60),
         Work(8, 2, 160, bits=64),
         Work(8, 2, 6, bits=16),
     ):
-        assert costs.by_steps(other, 1) is other
+        assert costs.by_steps(other, 1) == (other, 0)
+
+
+def test_a_divider_with_time_to_spare_has_half_of_the_roots():
+    waits, fast = Work(arithmetic=8, divisions=2, bytes=12), Costs(Machine(arithmetic=80.0, division=10.0))
+    assert fast.by_steps(waits, 1) == (Work(arithmetic=15, divisions=1.5, bytes=12), 2)
+    assert Costs(Machine(arithmetic=80.0, division=40.0)).by_steps(waits, 1) == (waits, 0)
 
 
 def test_light_arithmetic_waits_for_memory():
