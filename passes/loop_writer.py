@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import reduce
@@ -155,12 +155,16 @@ class LoopWriter:
 
     def copies(self, nest: kernel.GenericOp, along: set[Sym]) -> int:
         """Copies of a nest's body, unrolled in the loop over `along`; what does not change there runs before it."""
-        ops = _changing(nest, along)
-        operations, chain = operations_and_chain(ops)
-        for op in ops:
+        return self.costs.copies(*self._operations_and_chain(_changing(nest, along)))
+
+    def _operations_and_chain(self, ops: Iterable[Operation]) -> tuple[float, float]:
+        """The operations of a body, with those of roots by steps, and how many of its ops wait for one another."""
+        listed = list(ops)
+        operations, chain = operations_and_chain(listed)
+        for op in listed:
             if isinstance(every := op.attributes.get(BY_STEPS), IntegerAttr):
                 operations += self.costs.of_steps(scalar_dtype(op.results[0].type).bits) / every.value.data
-        return self.costs.copies(operations, chain)
+        return operations, chain
 
     @contextmanager
     def only_where(self, excess: Dim) -> Iterator[None]:
@@ -276,7 +280,7 @@ class LoopWriter:
             self.streams
             and not nest.is_reduction
             and len(nest.outs) == 1
-            and self.costs.streams(operations_and_chain(nest.body.block.ops)[0])
+            and self.costs.streams(self._operations_and_chain(nest.body.block.ops)[0])
             and self.only_written(nest.outs[0], nest)
         )
 

@@ -42,8 +42,8 @@ def test_this_machine_goes_by_steps(dtype: str, estimate: str):
 @pytest.mark.parametrize("dtype", ["f4", "f8"])
 def test_shares_of_the_divider_are_the_same_roots(dtype: str, division: float, monkeypatch: pytest.MonkeyPatch):
     """By steps all of them, every other register's, or none: by what the processor is taken to be."""
-    of_cpu = Machine.of_cpu
-    monkeypatch.setattr(Machine, "of_cpu", staticmethod(lambda *given: replace(of_cpu(*given), division=division)))
+    usual = Machine.of_cpu(512, 32)
+    monkeypatch.setattr(Machine, "of_cpu", staticmethod(lambda *_: replace(usual, division=division)))
 
     def program(x: Any, y: Any) -> Any:
         return np.sqrt(np.abs(((x * y + 1.5) * x - y) * 0.5 + x)) / (y + 2.0)
