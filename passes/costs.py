@@ -157,6 +157,11 @@ class Work:
     bytes: float = 0.0
     bits: int = 32
 
+    def beside(self, other: Work) -> Work:
+        """Both, at the same points."""
+        arithmetic, divisions = self.arithmetic + other.arithmetic, self.divisions + other.divisions
+        return Work(arithmetic, divisions, self.bytes + other.bytes, max(self.bits, other.bits))
+
 
 @dataclass(frozen=True)
 class Costs:

@@ -195,6 +195,8 @@ class CpuSchedule(ScheduleWalk):
         if nest.order is not None and nest.order.data.product:
             return self.lanes
         work = work_at_point(nest, costs)
+        if nest in self.writer.joined:
+            work = work.beside(work_at_point(self.writer.joined[nest], costs))
         if not nest.is_reduction and most == ESTIMATED_BITS:
             work = mark_roots(nest, mark_quotients(nest, work, costs), costs)
         turned = turned and work.bits >= LEAST_TURNED

@@ -253,6 +253,49 @@ SECTIONS = (
         "buffers", "loops", ("sweeps",), shown=r'iv = |kernel|loop\.alloc|loop\.if|loop\.store|%',
     ),
     Section(
+        "Folds that make the rows they read",
+        """
+        A map of a row and the fold of what it makes are one loop where the fold goes through these elements in the
+        order in which they are stored: it folds them while they are in registers, and stores them for the nests
+        behind it. Maps with divisions stay apart, which have vectors of their own.
+        Off: `tx-schedule-cpu{joins=false}`. Only loops and what they do to the row stand here.
+        """,
+        """
+        def f(x: f32[n, m]) -> f32[n, m]:
+            e = exp(x - x.maximum([1]).reshape([n, 1]))
+            return e / e.sum([1]).reshape([n, 1])
+        """,
+        "loops", "loops", (), shown=r"iv = |math|loop\.store|loop\.yield|addf|divf",
+        instead="tx-schedule-cpu{joins=false}",
+    ),
+    Section(
+        "Lines asked for ahead",
+        """
+        An innermost loop asks for a line of each row that it goes along, so far in front of it that all of them
+        together are what memory sends while it answers; not for what the first cache holds, and not for what goes
+        past the caches. Processors that are known to foresee lines (`ahead_from`) are asked for one operand beside
+        stores past the caches only. Off: `tx-schedule-cpu{ahead=false}`.
+        """,
+        """
+        def f(x: f32[n], y: f32[n]) -> f32[n]:
+            return x * y
+        """,
+        "loops", "loops", (), shown=r"iv = |prefetch|loop\.load|loop\.store", instead="tx-schedule-cpu{ahead=false}",
+    ),
+    Section(
+        "Square roots by steps",
+        """
+        A root and a quotient wait for one divider. With AVX-512 roots go by an estimate and Newton's steps, with the
+        same bits, where the model finds that to take less: in all copies of a body (`by_steps = 1`), or in every other
+        one (`2`), so that ports and divider share them.
+        """,
+        """
+        def f(x: f32[n], y: f32[n], z: f32[m]) -> (f32[n], f32[m]):
+            return sqrt(x * y + 1.5) / (y + 2.0), sqrt(z)
+        """,
+        "buffers", "loops", (), shown=r"iv = |math|divf", processor="x86-64-v4",
+    ),
+    Section(
         "How long vectors are",
         """
         With AVX-512 a vector can be as long as a line. Of arrays that are not aligned to lines, as NumPy's need not
