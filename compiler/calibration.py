@@ -20,6 +20,7 @@ from ..runtime.pool import get_pool
 from .ceilings import copy_bandwidth, division_peak, fma_peak, loaded
 from .codegen.llvm import attributes
 from .codegen.machine import host_target
+from .pipeline import machine_of
 
 __all__ = ["CalibrationError", "calibrate"]
 
@@ -37,8 +38,7 @@ def calibrate(quick: bool = False) -> Machine:
     figures = _measured(quick)
     if not keep_calibration(figures):
         raise CalibrationError("there is no folder to keep the figures in: set TXC_CACHE_DIR to one of your own")
-    host = host_target()
-    return Machine.of_cpu(host.vector_bits, host.vector_registers, host.cpu).measured(figures)
+    return machine_of(host_target())
 
 
 def _measured(quick: bool) -> dict[str, float]:

@@ -10,6 +10,7 @@ underflow, and for what has no root or is not finite, the divider is asked as al
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from ...dialects.float_format import format_of
@@ -33,22 +34,29 @@ _LEAST = {32: -96, 64: -960}
 def root_by_steps(writer: ScalarWriter, x: Reg, every: int) -> Reg:
     """The roots of f32s or f64s: one of `every` registers by steps where the target and the vectors have estimates.
 
-    What neither the divider nor the other ports have time for alone they do together.
+    What neither the divider nor the other ports have time for alone they do together.  Of several lane dims, and of
+    fewer registers, all go by steps.
     """
     if x.width * x.dtype.bits != _BITS or not writer.target.has("avx512f"):
-        return writer.primitive("sqrt", [x], x.dtype)
+        return _divided(writer, x)
     if every == 1 or len(x.lanes) != 1 or len(x.regs) < every:
         return _stepped(writer, x)
-    (lane,), found = x.lanes, [""] * len(x.regs)
-    for numbers, find in (
-        (range(0, len(found), every), lambda part: _stepped(writer, part)),
-        ([n for n in range(len(found)) if n % every], lambda part: writer.primitive("sqrt", [part], part.dtype)),
-    ):
-        some = Lane(lane.symbol, lane.width, len(numbers), lane.depth)
-        roots = find(Reg((some,), [x.regs[n] for n in numbers], x.dtype))
-        for number, root in zip(numbers, roots.regs, strict=True):
-            found[number] = root
-    return Reg(x.lanes, found, x.dtype)
+    numbers = range(len(x.regs))
+    stepped, divided = numbers[::every], [n for n in numbers if n % every]
+    found = dict(zip(stepped, _stepped(writer, _some(x, stepped)).regs, strict=True))
+    found.update(zip(divided, _divided(writer, _some(x, divided)).regs, strict=True))
+    return Reg(x.lanes, [found[n] for n in numbers], x.dtype)
+
+
+def _some(x: Reg, numbers: Sequence[int]) -> Reg:
+    """Some of the registers along one lane dim."""
+    (lane,) = x.lanes
+    part = Lane(lane.symbol, lane.width, len(numbers), lane.depth)
+    return Reg((part,), [x.regs[n] for n in numbers], x.dtype)
+
+
+def _divided(writer: ScalarWriter, x: Reg) -> Reg:
+    return writer.primitive("sqrt", [x], x.dtype)
 
 
 def _stepped(writer: ScalarWriter, x: Reg) -> Reg:
