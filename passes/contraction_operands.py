@@ -10,6 +10,8 @@ window).
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from ..dialects import kernel, loop
@@ -71,9 +73,6 @@ class ContractionOperands:
         tile = register_tile(self.m, self.n, self.width, int(writer.costs.machine.registers))
         self.rows, self.copies = tile.rows, tile.vectors
         self.panel = self.width * self.copies
-        # Vectors of rows, where these are packed across: no longer than a tile has rows.
-        self.lanes_across = min(self.width, 1 << (self.rows - 1).bit_length())
-        self.rows_stored = -(-self.rows // self.lanes_across) * self.lanes_across
         self.row_tiles = self._tiles_held(writer.costs.machine.cache2, self.depth)
         self.panels = (self.n + (self.panel - 1)) // self.panel
         panel = self.depth * self.panel * scalar_dtype(self.state).bits // 8
@@ -82,7 +81,7 @@ class ContractionOperands:
 
     def _tiles_held(self, cache: float, depth: int) -> int:
         """Tiles of packed rows, of so many places of K, that half of a cache holds."""
-        return max(1, int(cache) // 2 // (depth * self.rows_stored * scalar_dtype(self.state).bits // 8))
+        return max(1, int(cache) // 2 // (depth * self.rows * scalar_dtype(self.state).bits // 8))
 
     def keep_rows_near(self) -> None:
         """Where the second cache holds all panels of a block of K, packed rows need no more than the first one: panels
@@ -222,7 +221,7 @@ class ContractionOperands:
 
     def _pack_left(self, block: Block, start: Dim, height: Dim, number: Dim) -> PackedRows:
         """The block `number` of K of the `height` rows from `start`, in the worker's own memory."""
-        tile = (self.depth + PADDING, self.rows_stored) if self.run is None else (self.rows, self.depth)
+        tile = (self.depth + PADDING, self.rows) if self.run is None else (self.rows, self.depth)
         dims = (dim(self.row_tiles), *map(dim, tile))
         memory = self.writer.allocate(block, BufferInfo(scalar_dtype(self.state), dims, packed_strides(dims)), "thread")
         packed = PackedRows(memory, across=self.run is None)
@@ -245,7 +244,7 @@ class ContractionOperands:
         """Memory for some blocks of K of all rows, packed across."""
         depth = minimum(self.k, self.depth) + PADDING
         blocks = minimum(self._blocks, self._rows_at_once())
-        dims = (blocks, self.tiles, depth, dim(self.rows_stored))
+        dims = (blocks, self.tiles, depth, dim(self.rows))
         return PackedRows(self._allocate(block, dims), (dim(0),), across=True)
 
     def _pack_rows(self, block: Block, packed: PackedRows, blocks: tuple[Dim, Dim]) -> PackedRows:
@@ -288,9 +287,9 @@ class ContractionOperands:
         """``packed[t, kk, r] = left[start + t * rows + r, number * depth + kk]``.
 
         A few places of K of all tiles at a time: their lines stay in the first cache however far they are apart.
-        Where the left operand is contiguous across rows, whole vectors, which copy the first rows of the next tile
-        along with each tile.  Where it is just an element of memory all tiles but the last ones need no masks, whose
-        places of K are copied side by side.
+        Where the left operand is contiguous across rows, by vectors that make up a tile's rows: gaps between places of
+        K would make a tile too large for the first cache.  Where it is just an element of memory, places of K of whole
+        tiles are copied side by side.
         """
         run, tiles = self.writer.fresh(), (height + (self.rows - 1)) // self.rows
         depth = minimum(self.k - number * self.depth, self.depth)
@@ -298,10 +297,9 @@ class ContractionOperands:
         if len(self.factors.left) == 1 and self._computed_along(self.factors.left[0]):
             whole = dim(0)
             if self._contiguous(0, self.factors.left):
-                with_all = maximum(0, (self.m - start - self.rows_stored + self.rows) // self.rows)
-                whole = bound(self.writer, block, minimum(tiles, with_all))
-                inner.add_op(self._tiles_across(packed, start, number, (dim(0), whole), places, dim(self.rows_stored)))
-            inner.add_op(self._tiles_across(packed, start, number, (whole, tiles), places, None))
+                whole = bound(self.writer, block, height // self.rows)
+                inner.add_op(self._tiles_across(packed, start, number, (dim(0), whole), places, dim(self.rows)))
+            inner.add_op(self._tiles_across(packed, start, number, (whole, tiles), places, height))
         else:
             tile, kk, r = (self.writer.fresh() for _ in range(3))
             body = self._element_across(packed, start, number, tile, kk, r)
@@ -318,16 +316,19 @@ class ContractionOperands:
         number: Dim,
         tiles: tuple[Dim, Dim],
         places: tuple[Dim, Dim],
-        rows: Dim | None,
+        height: Dim,
     ) -> Operation:
-        """Loops that copy some tiles by vectors across rows, of which there are so many; None: what the matrix has."""
-        tile, kk, r = (self.writer.fresh() for _ in range(3))
-        body = self._element_across(packed, start, number, tile, kk, r)
-        present = minimum(self.m - start - tile * self.rows, self.rows_stored) if rows is None else rows
-        copies = self.rows_stored // self.lanes_across
-        across = loop.ForOp(str(r), 0, present, body, vector=self.lanes_across, unroll=copies)
-        together = 1 if rows is None else WAYS
-        along = loop.ForOp(str(kk), *places, Block([across, loop.YieldOp()]), unroll=together)
+        """Loops that copy some tiles by vectors across rows; together, or each, they have `height` rows."""
+        tile, kk = self.writer.fresh(), self.writer.fresh()
+        is_whole = height.const == self.rows
+        present = height if is_whole else height - tile * self.rows
+        across = Block()
+        for first, lanes in _vectors(self.rows, self.width):
+            r = self.writer.fresh()
+            body = self._element_across(packed, start, number, tile, kk, r)
+            across.add_op(loop.ForOp(str(r), first, minimum(present, first + lanes), body, vector=lanes))
+        across.add_op(loop.YieldOp())
+        along = loop.ForOp(str(kk), *places, across, unroll=WAYS if is_whole else 1)
         return loop.ForOp(str(tile), *tiles, Block([along, loop.YieldOp()]))
 
     def _element_across(self, packed: PackedRows, start: Dim, number: Dim, tile: Dim, kk: Dim, r: Dim) -> Block:
@@ -337,6 +338,15 @@ class ContractionOperands:
         value = self.writer.factor(self.nest, self.factors.values[0], point, body)
         body.add_ops([loop.StoreOp(value, packed.memory, packed.place(tile, r, kk)), loop.YieldOp()])
         return body
+
+
+def _vectors(rows: int, width: int) -> Iterator[tuple[int, int]]:
+    """First rows and lanes of the fewest vectors, of `width` lanes at most, that make up so many rows."""
+    first = 0
+    while first < rows:
+        lanes = min(width, 1 << (rows - first).bit_length() - 1)
+        yield first, lanes
+        first += lanes
 
 
 def _extents(ranges: dict[Dim, Dim]) -> dict[Sym, Dim]:

@@ -253,8 +253,8 @@ def test_blocks_of_a_contraction_start_from_its_identity() -> None:
 
 
 def test_threads_share_tiles_of_a_contraction_evenly() -> None:
-    """41 blocks of at most 12 tiles, which the first cache holds, would be a round more for one of two threads; 44 have
-    11 tiles or 12."""
+    """31 blocks of at most 16 tiles, which the first cache holds, would be a round more for one of four threads; 32
+    have 15 tiles or 16."""
     a, b = ("f32[40, 2916] by [2916, 1]", "d2, d0"), ("f32[40, 64] by [64, 1]", "d2, d1")
     made = scheduled(contraction("f32", a, b, k="40", m="2916", n="64"), lanes=8)
     body = next(op for op in made.module.body.block.ops if isinstance(op, FuncOp)).body.block
@@ -267,7 +267,7 @@ def test_threads_share_tiles_of_a_contraction_evenly() -> None:
                 assert isinstance(op.value.owner, IndexOp)
                 values[Sym(op.symbol.data)] = op.value.owner.expr.data.evaluate(values)
         firsts.append(list(values.values())[-1])
-    assert len(firsts) == 44 and set(np.diff([*firsts, 2916])) == {66, 72}
+    assert len(firsts) == 32 and set(np.diff([*firsts, 2916])) == {90, 96}
     made.check([f32(40, 2916), f32(40, 64), f32(2916, 64)], {}, interpret=False)
 
 
