@@ -186,9 +186,10 @@ class Contraction(ContractionOperands):
         # Rows that threads must share where there are fewer panels, and threads beside each other then.
         least = bound(self.writer, block, (threads + (self.panels - 1)) // maximum(1, self.panels))
         across = bound(self.writer, block, (threads + (least - 1)) // least)
-        # What all threads together take, in rows of a panel, with those that wait for the last one.
-        by_columns = (self.panels + (across - 1)) // across * across * (self.m + PACKED_ROWS * least)
-        by_rows = self.panels * (self.m + PACKED_ROWS * threads)
+        # What all threads together take, in elements, with those that wait for the last one.
+        most_columns = bound(self.writer, block, (self.panels + (across - 1)) // across * self.panel)
+        by_columns = most_columns * across * (self.m + PACKED_ROWS * least)
+        by_rows = self.n * (self.m + PACKED_ROWS * threads)
         rows = minimum(1, maximum(0, by_columns - by_rows)) if self._contiguous_along_k(0) else dim(1)
         rows = bound(self.writer, block, rows)
         parts = bound(self.writer, block, maximum(1, minimum(tiles, least + rows * (threads - least))))

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 from xdsl.dialects.func import FuncOp
+from xdsl.ir import Block
 
 from txc.dialects.dims import Sym
 from txc.dialects.loop import AllocOp, BindOp, IndexOp, ParallelOp
@@ -259,16 +260,37 @@ def test_threads_share_tiles_of_a_contraction_evenly() -> None:
     made = scheduled(contraction("f32", a, b, k="40", m="2916", n="64"), lanes=8)
     body = next(op for op in made.module.body.block.ops if isinstance(op, FuncOp)).body.block
     *_, multiply = (op for op in body.ops if isinstance(op, ParallelOp))
-    firsts: list[int] = []
-    for task in range(multiply.upper.data.evaluate({})):
-        values = {multiply.symbol: task}
-        for op in multiply.block.ops:
-            if isinstance(op, BindOp):
-                assert isinstance(op.value.owner, IndexOp)
-                values[Sym(op.symbol.data)] = op.value.owner.expr.data.evaluate(values)
-        firsts.append(list(values.values())[-1])
+    tasks = range(multiply.upper.data.evaluate({}))
+    firsts = [list(_bound(multiply.block, {multiply.symbol: task}).values())[-1] for task in tasks]
     assert len(firsts) == 32 and set(np.diff([*firsts, 2916])) == {90, 96}
     made.check([f32(40, 2916), f32(40, 64), f32(2916, 64)], {}, interpret=False)
+
+
+@pytest.mark.parametrize(("columns", "rows_shared"), [(128, False), (100, True)])
+def test_threads_share_rows_where_the_last_panel_is_narrow(columns: int, rows_shared: bool) -> None:
+    """Four panels are two for each of two threads; of three and an eighth one thread would have two, so each has half
+    of the rows by all panels, which both pack."""
+    n = str(columns)
+    a, b = ("f32[200, 200] by [200, 1]", "d0, d2"), (f"f32[200, {n}] by [{n}, 1]", "d2, d1")
+    made = scheduled(contraction("f32", a, b, k="200", m="200", n=n), lanes=8)
+    multiply = next(op for op in made.module.walk() if isinstance(op, ParallelOp))
+    firsts: set[int] = set()
+    assert multiply.parent is not None
+    around = _bound(multiply.parent, {})
+    for task in range(multiply.upper.data.evaluate(around)):
+        inside = _bound(multiply.block, {**around, multiply.symbol: task})
+        firsts.add(list(inside.values())[-1])
+    assert (len(firsts) == 2) is rows_shared
+    made.check([f32(200, 200), f32(200, columns), f32(200, columns)], {}, interpret=False)
+
+
+def _bound(block: Block, values: dict[Sym, int]) -> dict[Sym, int]:
+    """What a block binds, where two threads are there."""
+    for op in block.ops:
+        if isinstance(op, BindOp):
+            made = op.value.owner
+            values[Sym(op.symbol.data)] = made.expr.data.evaluate(values) if isinstance(made, IndexOp) else 2
+    return values
 
 
 @pytest.mark.parametrize("lanes", WIDTHS)
