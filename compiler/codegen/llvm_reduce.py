@@ -175,7 +175,17 @@ class ReduceWriter(LoopWriter):
             here = self.symbols[first][0]
             limit = self.add(here, str(POSITIONS))
             stop = self.intrinsic("smin", "i64", "i64", [("i64", limit), ("i64", end)])
-            return self.merge(wide, totals, block(here, stop, None))
+            made = [Reg(fold.outer, self.spread(r, fold.outer), r.dtype) for r in block(here, stop, None)]
+            # Nothing is in front of the first block, which nearly always is the only one.
+            some, after, before = self.label("again"), self.label("first"), self.block
+            self.branch_if(self.ins(f"icmp eq i64 {here}, {start}"), after, some)
+            self.start(some)
+            merged = self.merge(wide, totals, made)
+            merged = [Reg(fold.outer, self.spread(r, fold.outer), r.dtype) for r in merged]
+            last = self.block
+            self.branch(after)
+            self.start(after)
+            return self.join(made, before, merged, last)
 
         bound = op.upper.data if op.lower.data.nonneg else None
         _, totals = self.counted(first, start, end, str(POSITIONS), one, self._start(wide, fold.outer), bound=bound)
