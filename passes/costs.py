@@ -397,9 +397,10 @@ class Costs:
         registers = self.machine.registers
         if operations <= registers / 2:
             return 4
-        if operations <= registers * 3 / 4:
-            return 2
-        return 1 if operations > _LONGEST_COPIED else max(1, min(_MOST_COPIES, round(chain / _CHAINED)))
+        if operations > _LONGEST_COPIED:
+            return 1
+        fitting = 2 if operations <= registers * 3 / 4 else 1
+        return max(fitting, min(_MOST_COPIES, round(chain / _CHAINED)))
 
     def fits_kernel(self, loops: int, operations: float) -> bool:
         """Whether a kernel may have so many loops with so many operations in all.

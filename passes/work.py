@@ -23,6 +23,8 @@ _MOST_TERMS = 6
 FOREIGN_WORK = 16
 #: Operations of an elementary function for each one that waits for another.
 _SIDE_BY_SIDE = 3
+#: Operations that take as long as a division or a root until its result is there.
+_DIVISION_WAITS = 4
 
 
 def work_of(function: func.FuncOp) -> Dim | None:
@@ -152,14 +154,15 @@ def operations_of(nest: GenericOp) -> float:
 
 
 def operations_and_chain(ops: Iterable[Operation]) -> tuple[float, float]:
-    """How many operations these are, and the most of them that wait for one another."""
+    """How many operations these are, and how many of them wait for one another, in the longest chain."""
     operations = longest = 0.0
     waits: dict[SSAValue, float] = {}
     for op in ops:
         arithmetic, divisions = _operations([op])
         own = arithmetic + divisions
         before = max((waits.get(o, 0.0) for inner in op.walk() for o in inner.operands), default=0.0)
-        after = before + (own if own <= 1 else own / _SIDE_BY_SIDE)
+        waiting = arithmetic if arithmetic <= 1 else arithmetic / _SIDE_BY_SIDE
+        after = before + waiting + divisions * _DIVISION_WAITS
         waits.update(dict.fromkeys(op.results, after))
         operations, longest = operations + own, max(longest, after)
     return operations, longest

@@ -210,9 +210,9 @@ SECTIONS = (
     Section(
         "A longer body: smaller pieces, fewer copies",
         """
-        Two copies of what just fits the registers; of a longer body as many as its longest chain of operations asks
-        for, four at most: each waits for the one before, and the processor does not look as far ahead as to the
-        next round.
+        As many copies as its longest chain of operations asks for, four at most: each waits for the one before, for a
+        quotient or a root as long as for four others, and the processor does not look as far ahead as to the next
+        round. Of what just fits the registers there are two at least.
         """,
         """
         def f(x: f32[n], y: f32[n]) -> f32[n]:

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from xdsl.ir import Operation
 
 import txc
 from txc.compiler import calibration
@@ -20,7 +21,7 @@ from txc.dialects.dims import dim, sym
 from txc.dialects.kernel import GenericOp
 from txc.passes.costs import WORK_UNITS, Costs, Machine, Work
 from txc.passes.remarks import recorded
-from txc.passes.work import work_at_point
+from txc.passes.work import operations_and_chain, work_at_point
 from txc.runtime.call import LIGHT
 from txc.runtime.loader import can_load
 
@@ -46,8 +47,19 @@ def test_the_usual_machine_has_the_sizes_that_were_measured_best():
     assert [costs.copies(n, 1) for n in (8, 9, 12, 13)] == [4, 2, 2, 1]
     assert [costs.sharing(5, n) for n in (1, 2, 4, 8, 16)] == [5, 4, 4, 8, 5]
     assert [costs.copies(60, chain) for chain in (60, 15, 11, 7, 3)] == [4, 4, 3, 2, 1]
+    assert [costs.copies(12, chain) for chain in (15, 11, 7)] == [4, 3, 2]
     assert costs.copies(300, 300) == 1
     assert [costs.accumulators(n, 8) for n in (2, 3)] == [16, 8] and costs.accumulators(2, 8, shared=True) == 14
+
+
+def test_a_quotient_is_waited_for_as_long_as_four_operations():
+    def body(function: Any) -> list[Operation]:
+        module = run_stages(txc.jit(function).graph(X), Options.of(), stop_after="fused").module
+        assert module is not None
+        return [*next(op for op in module.walk() if isinstance(op, GenericOp)).body.block.ops]
+
+    assert operations_and_chain(body(lambda x: (x + 1.5) * (x - 0.5))) == (3, 2)
+    assert operations_and_chain(body(lambda x: np.sqrt(x + 1.5) / (x - 0.5))) == (4, 9)
 
 
 def test_the_slowest_port_decides():
