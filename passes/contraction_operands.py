@@ -298,7 +298,7 @@ class ContractionOperands:
             whole = dim(0)
             if self._contiguous(0, self.factors.left):
                 whole = bound(self.writer, block, height // self.rows)
-                inner.add_op(self._tiles_across(packed, start, number, (dim(0), whole), places, dim(self.rows)))
+                inner.add_op(self._tiles_across(packed, start, number, (dim(0), whole), places, None))
             inner.add_op(self._tiles_across(packed, start, number, (whole, tiles), places, height))
         else:
             tile, kk, r = (self.writer.fresh() for _ in range(3))
@@ -316,19 +316,18 @@ class ContractionOperands:
         number: Dim,
         tiles: tuple[Dim, Dim],
         places: tuple[Dim, Dim],
-        height: Dim,
+        height: Dim | None,
     ) -> Operation:
-        """Loops that copy some tiles by vectors across rows; together, or each, they have `height` rows."""
+        """Loops that copy some tiles by vectors across rows: of `height` rows in all, or whole ones (None)."""
         tile, kk = self.writer.fresh(), self.writer.fresh()
-        is_whole = height.const == self.rows
-        present = height if is_whole else height - tile * self.rows
+        present = dim(self.rows) if height is None else height - tile * self.rows
         across = Block()
         for first, lanes in _vectors(self.rows, self.width):
             r = self.writer.fresh()
             body = self._element_across(packed, start, number, tile, kk, r)
             across.add_op(loop.ForOp(str(r), first, minimum(present, first + lanes), body, vector=lanes))
         across.add_op(loop.YieldOp())
-        along = loop.ForOp(str(kk), *places, across, unroll=WAYS if is_whole else 1)
+        along = loop.ForOp(str(kk), *places, across, unroll=WAYS if height is None else 1)
         return loop.ForOp(str(tile), *tiles, Block([along, loop.YieldOp()]))
 
     def _element_across(self, packed: PackedRows, start: Dim, number: Dim, tile: Dim, kk: Dim, r: Dim) -> Block:
