@@ -75,7 +75,7 @@ class BinaryCounter:
         left = w.fresh()
         carried = [Reg(v.lanes, [w.fresh() for _ in v.regs], v.dtype) for v in value]
         level = w.intrinsic("cttz", "i64", "i64", [("i64", left), ("i1", "true")])
-        merged = [Reg(outer, w.spread(m, outer), m.dtype) for m in w.merge(self.fold, self.get(level), carried)]
+        merged = w.spread_all(w.merge(self.fold, self.get(level), carried), outer)
         rest, latch = self._without_lowest(left), w.block
         w.branch_if(w.ins(f"icmp ne i64 {rest}, 0"), loop, after)
         w.frames.pop()

@@ -155,7 +155,7 @@ class LoopWriter(MemoryWriter):
     def _while_in_lanes(self, op: scf.WhileOp) -> None:
         first = [self.value(v) for v in op.operands]
         lanes = union([*(r.lanes for r in first), *self._lanes_within(op)])
-        wide = [Reg(lanes, self.spread(r, lanes), r.dtype) for r in first]
+        wide = self.spread_all(first, lanes)
 
         def before(carried: list[Reg]) -> tuple[Reg, list[Reg]]:
             more, *passed = self.region(op.before_region.block, carried)
@@ -288,7 +288,7 @@ class LoopWriter(MemoryWriter):
                 return
         extent = (upper - lower).const
         trips = None if extent is None or step.const is None else max(0, -(-extent // step.const))
-        inits = [Reg(self.lanes, self.spread(r, self.lanes), r.dtype) for r in map(self.value, op.inits)]
+        inits = self.spread_all(map(self.value, op.inits), self.lanes)
         _, outs = self.counted(
             op.symbol, self.index(lower), self.index(upper), self.index(step),
             lambda carried: self.region(op.block, carried), inits, trips=trips if op.until is None else None,

@@ -175,13 +175,14 @@ class ReduceWriter(LoopWriter):
             here = self.symbols[first][0]
             limit = self.add(here, str(POSITIONS))
             stop = self.intrinsic("smin", "i64", "i64", [("i64", limit), ("i64", end)])
-            made = [Reg(fold.outer, self.spread(r, fold.outer), r.dtype) for r in block(here, stop, None)]
+            made = block(here, stop, None)
             # Nothing is in front of the first block, which nearly always is the only one.
             some, after, before = self.label("again"), self.label("first"), self.block
             self.branch_if(self.ins(f"icmp eq i64 {here}, {start}"), after, some)
             self.start(some)
-            merged = self.merge(wide, totals, made)
-            merged = [Reg(fold.outer, self.spread(r, fold.outer), r.dtype) for r in merged]
+            self.frames.append({})
+            merged = self.spread_all(self.merge(wide, totals, made), fold.outer)
+            self.frames.pop()
             last = self.block
             self.branch(after)
             self.start(after)
@@ -218,8 +219,7 @@ class ReduceWriter(LoopWriter):
                 element = [self.primitive("mul", element, fold.dtypes[0])]
             forward = fold.op.merge.block if fold.position is None else fold.position.forward
             new = self.region(forward, [*totals, *element])
-        lanes = totals[0].lanes
-        return [Reg(lanes, self.spread(n, lanes), n.dtype) for n in new]
+        return self.spread_all(new, totals[0].lanes)
 
     _tail_mask: str | None = None
 
@@ -481,7 +481,7 @@ class ReduceWriter(LoopWriter):
             [Reg(lanes, r, d) for r, d in zip(older, fold.dtypes)],
             [Reg(lanes, r, d) for r, d in zip(newer, fold.dtypes)],
         )
-        merged = [Reg(lanes, self.spread(m, lanes), m.dtype) for m in merged]
+        merged = self.spread_all(merged, lanes)
         self.lanes = around
         return merged
 
@@ -530,7 +530,7 @@ class ReduceWriter(LoopWriter):
         else:
             count = str(trips)
         total = [Reg(r.lanes, self.constants(r), r.dtype) for r in self.merge(fold, youngest, initial)]
-        total = [Reg(fold.outer, self.spread(r, fold.outer), r.dtype) for r in total]
+        total = self.spread_all(total, fold.outer)
         return waiting.drain(count, total)
 
 

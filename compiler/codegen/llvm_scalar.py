@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from xdsl.dialects.builtin import FloatAttr, IntegerAttr
@@ -56,6 +56,10 @@ class ScalarWriter(Primitives):
         if len(regs) == 1 and not value.lanes:
             return [regs[0]] * count_of(lanes)
         return regs if value.lanes == lanes else [regs[i] for i in positions(value.lanes, lanes)]
+
+    def spread_all(self, regs: Iterable[Reg], lanes: tuple[Lane, ...]) -> list[Reg]:
+        """Values over `lanes`, along which some of theirs may be missing."""
+        return [Reg(lanes, self.spread(r, lanes), r.dtype) for r in regs]
 
     def apply(self, operands: Sequence[Reg], dtype: DType, one: Callable[..., str]) -> Reg:
         """``one(width, *registers)`` for each register over the lane dims of any operand, once where they are equal."""
@@ -331,7 +335,7 @@ class LlvmScalarBuilder(ScalarBuilder):
         skipped = 1 + len(counter)
         first = [v.ref for v in (active, *counter, *states)]
         lanes = union([r.lanes for r in first])
-        wide = [Reg(lanes, w.spread(r, lanes), r.dtype) for r in first]
+        wide = w.spread_all(first, lanes)
 
         def values(regs: Sequence[Reg]) -> list[Value]:
             return [Value(self, r, r.dtype) for r in regs]
