@@ -428,6 +428,18 @@ class Costs:
             return max(1, (registers - kept) // states)
         return max(1, min(int(self.machine.registers) // 2, self.side_by_side // width))
 
+    def rows_in_tiles(self, merge: float, states: int, turned: int, along: int, across: int) -> int:
+        """Elements of the longest rows that are folded by vectors of `across` rows instead of `along` each.
+
+        At a row's end its lanes, of four vectors, come together by halves: each moves the states and merges them, with
+        so many operations.  A tile's operands that are `turned` move once for each halving of its rows, on one of the
+        two ports that operations have.
+        """
+        if min(along, across) < 2:
+            return 0
+        ends = (math.log2(along) + 2) * (merge + states)
+        return int(ends * across / (2 * math.log2(across) * turned))
+
     def lanes_together(self, operations: int) -> int:
         """Lanes of an order that fold together across a band of results: four of a light fold.
 

@@ -2,10 +2,14 @@
 
 Vectors run along the reduced iterator or across results.  Across results there are two ways.  In registers
 (`register_folds.py`): a few lines of neighbouring results at a time, along all rows.  In bands (`schedule_bands.py`),
-where the operands are past the caches: pages of results at a time, so that memory is read in long runs.
+where the operands are past the caches: pages of results at a time, so that memory is read in long runs.  Short rows of
+memory that fold in any order go across as well, in tiles that are turned in registers: lanes of a row need not come
+together at its end.
 """
 
 from __future__ import annotations
+
+from dataclasses import replace
 
 from xdsl.ir import Block
 
@@ -24,12 +28,16 @@ from .folds import (
     order_of,
     runs_of,
     state_types,
+    strides,
 )
+from .kernel_figures import kernel_label
 from .loop_writer import Access, LoopWriter, accesses
 from .register_folds import RegisterFolds
+from .remarks import remark
 from .row_panels import Panels, panels_of
 from .schedule_bands import Bands, better_in_bands, fold_in_bands, gains_from_bands
 from .schedule_map import Lanes, choose_lanes, groups_of
+from .work import operations_and_chain
 
 __all__ = ["schedule_reduction"]
 
@@ -47,6 +55,8 @@ def schedule_reduction(
     folds = RegisterFolds(writer, nest, lanes, walks, groups, done, across, serial)
     if across and not serial and not done and gains_from_bands(writer, nest):
         writer.either(block, better_in_bands(writer, nest), Bands(folds).write, folds.write)
+    elif groups and not across and (turned := _tiles_turned(nest, walks, groups[-1].symbols[-1])):
+        writer.either(block, _better_in_tiles(folds, turned), replace(folds, across=True).write, folds.write)
     else:
         folds.write(block)
 
@@ -60,6 +70,32 @@ def _across(nest: kernel.GenericOp, walks: list[Access], k: Sym, inner: Sym) -> 
     along = sum(contiguous(w, k) and moves(w, inner) for w in entering(nest, walks))
     beside = sum(contiguous(w, inner) for w in entering(nest, walks))
     return beside > along or (order.kind != "free" and lanes_across(order))
+
+
+def _tiles_turned(nest: kernel.GenericOp, walks: list[Access], inner: Sym) -> int:
+    """How many operands come as tiles, turned in registers, where lanes run across rows that lie along memory.
+
+    0 where the order does not allow that, or where an operand would come element by element.
+    """
+    k, operands = Sym(f"d{nest.n_parallel}"), entering(nest, walks)
+    turned = [w for w in operands if contiguous(w, k) and strides(w, inner)]
+    beside = [w for w in operands if contiguous(w, inner) or not moves(w, inner)]
+    reads = any(isinstance(op, kernel.ReadOp) for op in nest.body.block.ops)
+    if order_of(nest).kind != "free" or reads or any(w.guarded for w in operands):
+        return 0
+    return len(turned) if len(turned) + len(beside) == len(operands) else 0
+
+
+def _better_in_tiles(folds: RegisterFolds, turned: int) -> Dim:
+    """Positive where rows are many, and so short that what is at their ends takes longer than to turn tiles of them."""
+    nest, lanes, walks = folds.nest, folds.lanes, folds.walks
+    along = choose_lanes(lanes, entering(nest, walks), 1)[0]
+    across = choose_lanes(lanes, walks, 1)[0]
+    merge = operations_and_chain(nest.merge.block.ops)[0]
+    longest = folds.writer.costs.rows_in_tiles(merge, len(state_types(nest)), turned, along, across)
+    why = f"at the end of a row {merge:.0f} operations bring two lanes together"
+    remark("folds", kernel_label(nest), f"rows of up to {longest} in tiles of {across}", why, op=nest)
+    return minimum(longest + 1 - nest.extents.data[-1], folds.groups[-1].extent - (across - 1))
 
 
 def _is_long(writer: LoopWriter, nest: kernel.GenericOp) -> bool:

@@ -325,6 +325,20 @@ SECTIONS = (
         "buffers", "loops", ("threads",), shown=r'iv = |loop\.if|kernel',
     ),
     Section(
+        "Short rows that fold in any order",
+        """
+        A row along memory is folded by lanes that lie along it, and at its end these come together by halves. Where
+        rows are short that takes longer than to turn tiles of some rows in registers, so that a vector has an element
+        of each and nothing is left to bring together. Only folds in any order may go so: places, largest integers,
+        sums of integers. Only loops stand here.
+        """,
+        """
+        def f(x: f32[n, m]) -> i64[n]:
+            return argmax(x, 1)
+        """,
+        "buffers", "loops", ("folds",), shown=r"iv = |loop\.if|in_maps|min\(-m",
+    ),
+    Section(
         "Rows whose windows overlap",
         """
         Rows of windows above each other read the same elements. So many of them are computed together (`unroll` of
