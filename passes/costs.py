@@ -45,6 +45,8 @@ _STEPPED = (1, 2)
 _STEPS = {32: 14, 64: 18}
 #: Operations of a quotient by a number's inverse, and of the question whether that may be; by bits of an element.
 _BY_INVERSE = {64: 8}
+#: Tiles of rows that are worth a form of their own.
+_FEW_TILES = 8
 #: Femtoseconds of a nanosecond.
 _FEMTO = 1e6
 _ATTRIBUTE = "tx.machine"
@@ -433,12 +435,14 @@ class Costs:
 
         At a row's end its lanes, of four vectors, come together by halves: each moves the states and merges them, with
         so many operations.  A tile's operands that are `turned` move once for each halving of its rows, on one of the
-        two ports that operations have.
+        two ports that operations have.  0 where only rows of a few tiles would gain: less than a second form of the
+        loops takes to compile.
         """
         if min(along, across) < 2:
             return 0
         ends = (math.log2(along) + 2) * (merge + states)
-        return int(ends * across / (2 * math.log2(across) * turned))
+        longest = int(ends * across / (2 * math.log2(across) * turned))
+        return longest if longest >= _FEW_TILES * across else 0
 
     def lanes_together(self, operations: int) -> int:
         """Lanes of an order that fold together across a band of results: four of a light fold.

@@ -43,7 +43,10 @@ ROWS_TOGETHER = 4
 
 @dataclass(frozen=True)
 class RegisterFolds:
-    """The folds of one nest, a result each; with `across` the innermost loop over results has lanes."""
+    """The folds of one nest, a result each; with `across` the innermost loop over results has lanes.
+
+    They run only where a fold has no more elements than `most`, if that is given.
+    """
 
     writer: LoopWriter
     nest: kernel.GenericOp
@@ -53,6 +56,7 @@ class RegisterFolds:
     done: dict[Sym, Dim]
     across: bool
     serial: bool
+    most: int = 0
 
     def write(self, block: Block) -> None:
         """Each result's fold in registers, from its first element to its last."""
@@ -62,12 +66,14 @@ class RegisterFolds:
         body = Block()
         width = 1 if self.across else choose_lanes(self.lanes, entering(nest, self.walks), 1)[0]
         together = 1
-        if self.across and (count := steps_of(nest)):
+        if self.across and not self.most and (count := steps_of(nest)):
             states = step_by_step(writer, nest, body, point, dim(0), count, writer.identity(nest, body))
         elif not self.across and (self.groups or self.done) and (runs := runs_of(nest, self.lanes)):
             states = blocks_by_runs(writer, nest, body, point, runs, self.lanes)
         else:
-            states = fold(writer, nest, body, point, dim(0), nest.extents.data[-1], width)
+            extent = nest.extents.data[-1]
+            extent = minimum(extent, self.most) if self.most else extent
+            states = fold(writer, nest, body, point, dim(0), extent, width)
             if not self.across and not self.lanes.unroll:
                 together = _rows_together(writer, nest, self.walks, self.groups, width)
         writer.finish(nest, states, point, body)
@@ -89,7 +95,7 @@ class RegisterFolds:
             width = choose_lanes(self.lanes, self.walks, body_cost(nest))[0]
             innermost = levels.pop()
             unroll = self.lanes.unroll or most
-            if not unroll and levels and (overlap := _overlap(writer, nest, self.groups, width)):
+            if not unroll and levels and not self.most and (overlap := _overlap(writer, nest, self.groups, width)):
                 levels[-1], unroll = replace(levels[-1], together=overlap.rows), overlap.vectors
             unroll = unroll or side_by_side(writer, nest, self.walks, self.groups[-1], width)
             if not levels and not self.serial:

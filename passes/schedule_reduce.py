@@ -55,8 +55,8 @@ def schedule_reduction(
     folds = RegisterFolds(writer, nest, lanes, walks, groups, done, across, serial)
     if across and not serial and not done and gains_from_bands(writer, nest):
         writer.either(block, better_in_bands(writer, nest), Bands(folds).write, folds.write)
-    elif groups and not across and (turned := _tiles_turned(nest, walks, groups[-1].symbols[-1])):
-        writer.either(block, _better_in_tiles(folds, turned), replace(folds, across=True).write, folds.write)
+    elif groups and not across and (tiles := _in_tiles(folds)) is not None:
+        writer.either(block, _fit_tiles(tiles), tiles.write, folds.write)
     else:
         folds.write(block)
 
@@ -86,16 +86,32 @@ def _tiles_turned(nest: kernel.GenericOp, walks: list[Access], inner: Sym) -> in
     return len(turned) if len(turned) + len(beside) == len(operands) else 0
 
 
-def _better_in_tiles(folds: RegisterFolds, turned: int) -> Dim:
-    """Positive where rows are many, and so short that what is at their ends takes longer than to turn tiles of them."""
-    nest, lanes, walks = folds.nest, folds.lanes, folds.walks
-    along = choose_lanes(lanes, entering(nest, walks), 1)[0]
-    across = choose_lanes(lanes, walks, 1)[0]
+def _in_tiles(folds: RegisterFolds) -> RegisterFolds | None:
+    """The folds by vectors across rows, for rows so short that what is at their ends takes longer than to turn tiles.
+
+    A tile has as many steps as rows: longer ones of narrow elements would take too long to compile.
+    """
+    nest, walks, costs = folds.nest, folds.walks, folds.writer.costs
+    if not (turned := _tiles_turned(nest, walks, folds.groups[-1].symbols[-1])):
+        return None
+    tiles = replace(folds, across=True, lanes=folds.lanes.at_most(costs.in_line * max(w.bits for w in walks)))
+    along, rows = choose_lanes(folds.lanes, entering(nest, walks), 1)[0], _rows_of_tile(tiles)
     merge = operations_and_chain(nest.merge.block.ops)[0]
-    longest = folds.writer.costs.rows_in_tiles(merge, len(state_types(nest)), turned, along, across)
+    longest = costs.rows_in_tiles(merge, len(state_types(nest)), turned, along, rows)
+    if not longest:
+        return None
     why = f"at the end of a row {merge:.0f} operations bring two lanes together"
-    remark("folds", kernel_label(nest), f"rows of up to {longest} in tiles of {across}", why, op=nest)
-    return minimum(longest + 1 - nest.extents.data[-1], folds.groups[-1].extent - (across - 1))
+    remark("folds", kernel_label(nest), f"rows of up to {longest} in tiles of {rows}", why, op=nest)
+    return replace(tiles, most=longest)
+
+
+def _fit_tiles(tiles: RegisterFolds) -> Dim:
+    """Positive where rows are no longer than tiles are for, and enough for one."""
+    return minimum(tiles.most + 1 - tiles.nest.extents.data[-1], tiles.groups[-1].extent - (_rows_of_tile(tiles) - 1))
+
+
+def _rows_of_tile(tiles: RegisterFolds) -> int:
+    return choose_lanes(tiles.lanes, tiles.walks, 1)[0]
 
 
 def _is_long(writer: LoopWriter, nest: kernel.GenericOp) -> bool:

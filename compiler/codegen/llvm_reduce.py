@@ -158,7 +158,7 @@ class ReduceWriter(LoopWriter):
         """The fold of a reduction that says where, in blocks in which positions fit their type."""
         op, wide = fold.op, Fold(fold.op, [*fold.dtypes], fold.identity, fold.outer, 1, 1)
         wide.dtypes[position.number] = I64
-        extent = (op.upper.data - op.lower.data).const
+        most = constant_bound(op.upper.data - op.lower.data)
 
         def block(start: str, end: str, extent: int | None) -> list[Reg]:
             totals = self._block(fold, start, end, extent)
@@ -167,8 +167,8 @@ class ReduceWriter(LoopWriter):
             return [Reg(t.lanes, self.constants(t), t.dtype) for t in totals]
 
         start, end = self.index(op.lower.data), self.index(op.upper.data)
-        if position.dtype is I64 or (extent is not None and extent <= POSITIONS):
-            return block(start, end, extent)
+        if position.dtype is I64 or (most is not None and most <= POSITIONS):
+            return block(start, end, (op.upper.data - op.lower.data).const)
         first = Sym(f"{op.symbol.name}.block")
 
         def one(totals: list[Reg]) -> list[Reg]:

@@ -329,8 +329,8 @@ SECTIONS = (
         """
         A row along memory is folded by lanes that lie along it, and at its end these come together by halves. Where
         rows are short that takes longer than to turn tiles of some rows in registers, so that a vector has an element
-        of each and nothing is left to bring together. Only folds in any order may go so: places, largest integers,
-        sums of integers. Only loops stand here.
+        of each and nothing is left to bring together. Only folds in any order may go so, and those are worth it that
+        say where: of a largest integer or a sum alone little is to be done. Only loops stand here.
         """,
         """
         def f(x: f32[n, m]) -> i64[n]:

@@ -16,7 +16,7 @@ FOLDS: dict[str, Callable[[np.ndarray], object]] = {
     "sum": lambda x: x.sum(axis=1),
     "any": lambda x: x.any(axis=1),
     "both": lambda x: (x.min(axis=1), x.max(axis=1)),
-    "farthest": lambda x: (x != x[0]).argmax(axis=1),
+    "differing": lambda x: (x != x[0]).argmax(axis=1),
 }
 
 
