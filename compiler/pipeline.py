@@ -136,7 +136,7 @@ def run_stages(
     units = allowed_units(target.capability, options.fastmath, target.features.split(","))
     run.passes(
         "fused", FusionPass, has_fma=target.has_fma, locations=options.debug, matrix_units=units,
-        panels="either" if target.is_gpu else "both",
+        panels="either" if target.is_gpu else "both", across=not target.is_gpu,
     )  # fmt: skip
     run.passes("buffers", BufferizePass)
     work = work_of(function_of(run.module_now())) if run.reaches("obj") and run.reaches("buffers") else None

@@ -23,7 +23,6 @@ from ..dialects.attributes import (
     BufferInfo,
     BufferType,
     DimsAttr,
-    MapAttr,
     buffer_type,
     dim_attr,
     from_attr,
@@ -32,11 +31,12 @@ from ..dialects.attributes import (
     scalar_type,
     tensor_of,
 )
-from ..dialects.dims import Dim, dim, maximum, packed_strides
+from ..dialects.dims import Dim, dim, iterators, maximum, packed_strides
 from ..dialects.index_map import IndexMap, identity_map
 from .liveness import is_live_after, uses_inside
 from .locations import carry_loc
 from .memory import Arena, LoopRange, aligned_bytes
+from .memory_of_rows import drop_shared, inside, overwrites, reads
 
 __all__ = ["BufferizePass", "bufferize"]
 
@@ -110,6 +110,8 @@ def _aliases(function: func.FuncOp, results: int) -> list[int]:
 
 def _layout(value: SSAValue) -> Sequence[int] | None:
     owner = value.owner
+    if isinstance(owner, kernel.RowsOp):
+        return _layout(inside(owner, value))
     given = owner.attributes.get("layout") if isinstance(owner, Operation) else None
     return from_attr(given) if given is not None else None
 
@@ -206,7 +208,7 @@ class _Walk:
     def _result_buffer(self, value: SSAValue, op: Operation) -> SSAValue:
         """Memory for a fresh result: where it is wished for, if that is free, else a temporary."""
         target = self.state.wishes.get(value)
-        if target is not None and not self._conflicts(target, op):
+        if target is not None and not self._conflicts(target, value, op):
             return target
         info = _packed(value, _layout(value))
         for operand in _replaced(op):
@@ -216,15 +218,17 @@ class _Walk:
                 return buffer
         return self._allocate(info, op)
 
-    def _conflicts(self, target: SSAValue, op: Operation) -> bool:
-        """Whether computing `op` straight into the target would destroy something that it, or a later op, reads."""
+    def _conflicts(self, target: SSAValue, value: SSAValue, op: Operation) -> bool:
+        """Whether a result of `op` straight in the target would destroy something that it, or a later op, reads."""
         held = self.state.holds.get(target, ())
         if self.state.is_busy(target, op):
             return True
+        if isinstance(op, kernel.RowsOp):
+            return overwrites(op, value, held)
         if not isinstance(op, kernel.GenericOp) or op.is_reduction:
             used = uses_inside(op) - set(_replaced(op) if self.state.in_place else ())
             return any(v in used for v in held)
-        return any(index is None or not index.is_identity for v, index in _reads(op) if v in held)
+        return any(index is None or not index.is_identity for v, index in reads(op) if v in held)
 
     def _visit_empty(self, op: kernel.EmptyOp) -> None:
         self.state.bind(op.result, self._result_buffer(op.result, op))
@@ -276,7 +280,7 @@ class _Walk:
             return
         held = self.state.holds[buffer]
         (store,) = op.maps_out()
-        if any(v in held and index != store and not _apart(index, store) for v, index in _reads(op)):
+        if any(v in held and index != store and not _apart(index, store) for v, index in reads(op)):
             self._emit_staged(op, buffer)
         else:
             self._emit_nest(op, [buffer])
@@ -333,25 +337,28 @@ class _Walk:
         body = Block()
         inside = _Walk(self.state, body, self.ranges)
         offset = dim(0)
+        of_row: dict[SSAValue, list[int]] = {}
         for nest in op.nests:
             before = self.block.last_op
             targets: list[SSAValue] = []
-            for value in nest.results:
+            for value, written in zip(nest.results, nest.maps_out()):
                 if value in outer:
                     targets.append(outer[value])
                     continue
-                tensor = tensor_of(value.type)
-                row = tensor.dims[op.n_shared :]
+                tensor, shared = tensor_of(value.type), set(iterators(op.n_shared))
+                own = [i for i, e in enumerate(written.exprs) if e not in shared]
+                row = tuple(tensor.dims[i] for i in own)
                 info = BufferInfo(tensor.dtype, row, packed_strides(row))
                 made = loop.AllocOp(info, offset, "thread")
                 self.block.add_op(made)
                 offset = offset + aligned_bytes(info, self.ranges)
+                of_row[made.result] = own
                 targets.append(made.result)
             carry_loc(nest, self.block, before)
             made_nest = inside._emit_nest(nest, targets)
             for value, target in zip(nest.results, targets):
                 self.state.bind(value, target)
-            _drop_shared(made_nest, op.n_shared)
+            drop_shared(made_nest, of_row)
         body.add_op(kernel.YieldOp())
         rows = kernel.RowsOp(op.n_shared, body, [])
         self.block.add_op(rows)
@@ -501,15 +508,6 @@ def _replaced(op: Operation) -> Sequence[SSAValue]:
     return op.ins if isinstance(op, kernel.ForeignOp) and op.in_place is not None else ()
 
 
-def _reads(op: kernel.GenericOp) -> list[tuple[SSAValue, IndexMap | None]]:
-    """What a nest reads: each input with its map, and None for what its body reads at computed indices."""
-    found: list[tuple[SSAValue, IndexMap | None]] = list(zip(op.ins, op.maps_in()))
-    for region in op.regions:
-        for block in region.blocks:
-            found += [(inner.source, None) for inner in block.ops if isinstance(inner, kernel.ReadOp)]
-    return found
-
-
 def _apart(one: IndexMap | None, other: IndexMap) -> bool:
     """Whether no point of either map meets one of the other: in some dim they are at different places throughout."""
     if one is None:
@@ -518,16 +516,3 @@ def _apart(one: IndexMap | None, other: IndexMap) -> bool:
     pairs = zip(one.exprs, other.exprs)
     fixed = [(a, b) for a, b in pairs if not iterators & (a.symbols() | b.symbols())]
     return any((a - b).const not in (None, 0) for a, b in fixed)
-
-
-def _drop_shared(nest: kernel.GenericOp, shared: int) -> None:
-    """Values that live within one row have no shared dims: leave those out of their index maps."""
-
-    def fit(index: IndexMap, value: SSAValue) -> MapAttr:
-        assert isinstance(value.type, BufferType)
-        if len(index.exprs) == value.type.data.rank:
-            return map_attr(index)
-        return map_attr(IndexMap(index.extents, index.exprs[shared:], index.guards))
-
-    nest.attributes["in_maps"] = ArrayAttr([fit(m, v) for m, v in zip(nest.maps_in(), nest.ins)])
-    nest.attributes["out_maps"] = ArrayAttr([fit(m, v) for m, v in zip(nest.maps_out(), nest.outs)])

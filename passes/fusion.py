@@ -48,7 +48,8 @@ class FusionPass(ModulePass):
     `has_fma` says whether scalar bodies may hold fused multiply-adds: a fact of the target.  With `locations` their ops
     say which of the user's lines they come from, as debug information needs; a nest has but one line.  `matrix_units`
     names the matrix units (`dialects.matrix_unit`) whose order contractions may have.  `panels` says where
-    rows may have contractions (`rows.Panels`), which a schedule then takes several rows at a time.
+    rows may have contractions (`rows.Panels`), which a schedule then takes several rows at a time; `across` whether
+    rows may lie across memory, of which it takes many side by side.
     """
 
     name = "tx-fuse"
@@ -59,6 +60,7 @@ class FusionPass(ModulePass):
     locations: bool = False
     matrix_units: tuple[str, ...] = ()
     panels: Panels = "both"
+    across: bool = True
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for function in [f for f in op.body.block.ops if isinstance(f, func.FuncOp)]:
@@ -93,7 +95,7 @@ class _Scope:
         if self.options.matrix_units:
             use_matrix_units(self.block, self.options.matrix_units)
         if self.options.rows:
-            group_rows(self.block, self.costs, self.options.panels)
+            group_rows(self.block, self.costs, self.options.panels, self.options.across)
 
     def inner(self, old: Block) -> Block:
         """The kernel form of a region's block, which may use outer values."""

@@ -96,18 +96,23 @@ def are_separable(rows: kernel.RowsOp) -> bool:
 
 
 def separated(
-    runs: Sequence[Sequence[kernel.GenericOp]], shared: int, allocate: Callable[[BufferInfo], SSAValue]
+    runs: Sequence[Sequence[kernel.GenericOp]],
+    shared: int,
+    allocate: Callable[[BufferInfo], SSAValue],
+    across: bool = False,
 ) -> list[list[kernel.GenericOp]]:
     """Copies of the nests of rows that `are_separable`, in runs that can stand apart.
 
-    What one run hands another is memory for all rows; the rest stays with its row.
+    What one run hands another is memory for all rows, which lie along it, or `across`; the rest stays with its row.
     """
     outer = runs[0][0].extents.data[:shared]
     whole: dict[SSAValue, SSAValue] = {}
     for value in handed_on(runs):
         info = buffer_info(value)
         dims = (*outer, *info.dims)
-        whole[value] = allocate(BufferInfo(info.dtype, dims, packed_strides(dims)))
+        numbers = list(range(len(dims)))
+        order = [*numbers[: shared - 1], *numbers[shared:], shared - 1] if across else numbers
+        whole[value] = allocate(BufferInfo(info.dtype, dims, packed_strides(dims, order)))
     iterators = tuple(sym(f"d{i}") for i in range(shared))
     return [[placed(nest, whole, iterators) for nest in run] for run in runs]
 

@@ -5,7 +5,9 @@ whose rows stay in cache, so memory is passed over once.  A contraction stands a
 would read the whole right operand for every row, where tiles of several rows read it once for all of them.
 Where schedules take a panel of several rows at a time, a group may begin with a contraction, whose rows the others use,
 and end with one that uses theirs, as attention does (`Panels`).
-Where folds go across memory, whole tensors are passed over along it instead.
+Where folds go across memory, so that maps would have to go so with them, bands of rows go side by side, by a schedule
+that has such (`across`); else whole tensors are passed over along memory instead.
+Maps are turned (`turned_nests.py`) where only the order of their iterators keeps them from going by rows.
 A group has no more nests than make a kernel of reasonable length (`Costs.fits_kernel`); the next ones make another.
 """
 
@@ -17,13 +19,14 @@ from typing import Literal
 
 from xdsl.ir import Block, Operation, SSAValue
 
-from ..dialects.dims import Dim, iterators
+from ..dialects.dims import Dim
 from ..dialects.index_map import IndexMap
-from ..dialects.kernel import GenericOp, RowsOp, YieldOp
+from ..dialects.kernel import GenericOp, ReadOp, RowsOp, YieldOp
 from .contraction import Factors, factors_of
 from .costs import Costs
 from .kernel_figures import kernel_label
 from .remarks import listening, remark
+from .turned_nests import inverse, of_one_row, order_to_read, turn
 from .work import bytes_of, operations_of
 
 __all__ = ["Panels", "group_rows"]
@@ -32,26 +35,28 @@ __all__ = ["Panels", "group_rows"]
 Panels = Literal["none", "either", "both"]
 
 
-def group_rows(block: Block, costs: Costs, panels: Panels = "none") -> None:
+def group_rows(block: Block, costs: Costs, panels: Panels = "none", across: bool = False) -> None:
     """Group runs of adjacent nests of a block into rows, in place."""
-    group = _Group(costs, panels)
+    group = _Group(costs, panels, across)
     for op in list(block.ops):
         factors = factors_of(op) if isinstance(op, GenericOp) else None
         if not isinstance(op, GenericOp) or op.outs or _is_chain(op) or (factors is not None and panels == "none"):
             group.close()
-            group = _Group(costs, panels)
+            group = _Group(costs, panels, across)
             continue
         if factors is not None:
             ends = group.ends_with(op, factors)
             if ends:
                 group.add(op, factors)
             group.close()
-            group = _Group(costs, panels)
+            group = _Group(costs, panels, across)
             if not ends:
                 group.add(op, factors)
             continue
         if group.is_half and not group.takes(op):
             group = group.without_first()
+        if group.nests and not group.takes(op):
+            group = group.turned_to_take(op) or group
         if group.nests and not group.takes(op):
             if not group.gives_to(op) and group.folds:
                 op.detach()  # nothing to do with the group: out of its way, so that the group can go on
@@ -60,12 +65,12 @@ def group_rows(block: Block, costs: Costs, panels: Panels = "none") -> None:
             if listening():
                 _remark(costs, [*group.nests, op], "whole tensors", "a value is needed beyond its row")
             group.close()
-            group = _Group(costs, panels)
+            group = _Group(costs, panels, across)
         elif group.nests and not group.has_room_for(op):
             if listening():
                 _remark(costs, [group.nests[-1], op], "whole tensors", "the kernel would become too long")
             group.close()
-            group = _Group(costs, panels)
+            group = _Group(costs, panels, across)
         group.add(op)
     group.close()
 
@@ -78,9 +83,10 @@ class _Group:
     `first` has the factors of a contraction that makes the rows, `last` those of one that uses them.
     """
 
-    def __init__(self, costs: Costs, panels: Panels):
+    def __init__(self, costs: Costs, panels: Panels, across: bool):
         self.costs = costs
         self.panels: Panels = panels
+        self.across = across
         self.nests: list[GenericOp] = []
         self.leading: tuple[Dim, ...] = ()
         self.shared = 0
@@ -89,6 +95,8 @@ class _Group:
         self.operations = 0.0
         self.first: Factors | None = None
         self.last: Factors | None = None
+        #: What turns nests back, the last one first.
+        self.turned: list[tuple[GenericOp, tuple[int, ...]]] = []
 
     @property
     def is_half(self) -> bool:
@@ -104,6 +112,40 @@ class _Group:
         """Whether a nest has to do with the others, and only row by row."""
         related = self.given.intersection(op.ins) if self.folds else self.gives_to(op)
         return bool(related) and self.shared_with(op) > 0
+
+    def turned_to_take(self, op: GenericOp) -> _Group | None:
+        """The group that takes a nest where maps are turned: itself, the nest turned, or that of its maps turned."""
+        if not self.across or self.first is not None or not self.has_room_for(op):
+            return None
+        maps_only = not any(nest.is_reduction for nest in self.nests)
+        for value, index in zip(op.ins, op.maps_in()):
+            if value not in self.written:
+                continue
+            if not op.is_reduction:
+                order, turning = order_to_read(index, self.written[value]), [op]
+            elif maps_only and len({nest.extents for nest in self.nests}) == 1:
+                order, turning = order_to_read(self.written[value], index), self.nests
+            else:
+                continue
+            if order is None:
+                continue
+            for nest in turning:
+                turn(nest, order)
+            group = self if turning[0] is op else self._again()
+            if group.takes(op):
+                group.turned += [(nest, inverse(order)) for nest in turning]
+                return group
+            for nest in turning:
+                turn(nest, inverse(order))
+        return None
+
+    def _again(self) -> _Group:
+        """The same group, its nests turned."""
+        made = _Group(self.costs, self.panels, self.across)
+        for nest in self.nests:
+            made.add(nest)
+        made.turned = list(self.turned)
+        return made
 
     def ends_with(self, op: GenericOp, factors: Factors) -> bool:
         """Whether a contraction uses the rows that others have made, row by row."""
@@ -133,7 +175,7 @@ class _Group:
         count = len(self._leading_with(op))
         for value, index in zip(op.ins, op.maps_in()):
             if value in self.written:
-                count = min(count, _leading_identity(index), _leading_identity(self.written[value]))
+                count = min(count, of_one_row(index, self.written[value]))
         if self.first is not None and not _goes_along_rows(self.nests[0], self.first, count):
             return 0
         return 0 if any(v in self.written for v in _read_inside(op)) else count
@@ -148,7 +190,7 @@ class _Group:
 
     def without_first(self) -> _Group:
         """The group of the other nests."""
-        rest = _Group(self.costs, self.panels)
+        rest = _Group(self.costs, self.panels, self.across)
         for nest in self.nests[1:]:
             rest.add(nest)
         return rest
@@ -157,7 +199,9 @@ class _Group:
         """Make a rows op of the nests where that is worth it."""
         if self.is_half:
             return self.without_first().close()
-        return _close(self.nests, self.shared, self.costs)
+        if not _close(self.nests, self.shared, self.costs, self.across):
+            for nest, back in reversed(self.turned):
+                turn(nest, back)
 
 
 def _is_chain(op: GenericOp) -> bool:
@@ -183,16 +227,6 @@ def _read_inside(op: GenericOp) -> Iterator[SSAValue]:
     return (v for region in op.regions for b in region.blocks for inner in b.ops for v in inner.operands)
 
 
-def _leading_identity(index: IndexMap) -> int:
-    """How many leading dims of the operand are indexed by just the iterator of the same number."""
-    count = 0
-    for expr, it in zip(index.exprs, iterators(len(index.exprs))):
-        if expr is not it or any(it.symbol in e.symbols() for e in index.exprs[count + 1 :]):
-            break
-        count += 1
-    return count
-
-
 def _remark(costs: Costs, group: list[GenericOp], chosen: str, why: str) -> None:
     """What the values that nests exchange, and inputs of several, take: moved once, or by each nest."""
     produced = {r for nest in group for r in nest.results}
@@ -203,23 +237,23 @@ def _remark(costs: Costs, group: list[GenericOp], chosen: str, why: str) -> None
     remark("rows", "; ".join(kernel_label(nest) for nest in group), chosen, why, choices, group[-1])
 
 
-def _close(group: list[GenericOp], shared: int, costs: Costs) -> None:
-    """Make a rows op of the group where a row holds a reduction and every nest is at most one row."""
+def _close(group: list[GenericOp], shared: int, costs: Costs, across: bool) -> bool:
+    """Make a rows op of the group where a row holds a reduction and every nest is at most one row; whether it is."""
     if len(group) < 2 or shared < 1:
-        return
+        return False
     reason = ""
     if not any(nest.is_reduction and nest.n_parallel == shared for nest in group):
         reason = "no fold along a row"
     elif all(len(nest.extents.data) == shared for nest in group):
         reason = "rows of one element"
-    elif _lie_across(group, shared):
+    elif _lie_across(group, shared) and not (across and _go_side_by_side(group)):
         reason = "rows lie across memory"
     if listening():
         _remark(
             costs, group, "whole tensors" if reason else "row by row", reason or "what they exchange stays in a cache"
         )
     if reason:
-        return
+        return False
     parent = group[0].parent
     assert parent is not None
     inside: set[Operation] = set(group)
@@ -237,6 +271,7 @@ def _close(group: list[GenericOp], shared: int, costs: Costs) -> None:
     for value, outer in zip(escaping, rows.results):
         value.replace_uses_with_if(outer, lambda use: use.operation not in inside)
     body.add_op(YieldOp(*escaping))
+    return True
 
 
 def _lie_across(group: list[GenericOp], shared: int) -> bool:
@@ -247,3 +282,9 @@ def _lie_across(group: list[GenericOp], shared: int) -> bool:
     orders = [nest.order.data for nest in group if nest.order is not None and nest.n_parallel == shared]
     maps = any(nest.order is None and len(nest.extents.data) > shared for nest in group)
     return maps and all(order.kind == "tree" and order.lanes == 1 and not order.product for order in orders)
+
+
+def _go_side_by_side(group: list[GenericOp]) -> bool:
+    """Whether many rows that lie across memory can go at once: of folds and maps that compute no index."""
+    plain = all(not nest.is_scan and factors_of(nest) is None for nest in group)
+    return plain and not any(isinstance(op, ReadOp) for nest in group for op in nest.walk())

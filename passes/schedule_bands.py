@@ -1,8 +1,7 @@
 """Folds across rows of memory past the caches: pages of neighbouring results at a time, so that rows come in long runs.
 
-How a band of results is folded says `fold_bands.py`; here are the bands of all results, which threads share.  Of one
-block of the order the thread that has a band's sums finishes them.  Several blocks are folded by themselves, which is
-more to share, and their values after them, in registers.
+How a band of results is folded says `fold_bands.py`; here are the bands of all results, which threads share.  Blocks of
+the order are folded by themselves, which is more to share, and their values after them, in registers.
 """
 
 from __future__ import annotations
@@ -14,7 +13,7 @@ from xdsl.ir import Block, SSAValue
 
 from ..dialects import kernel, loop
 from ..dialects.attributes import BufferInfo, scalar_dtype
-from ..dialects.dims import Dim, Sym, dim, maximum, minimum, packed_strides
+from ..dialects.dims import Dim, Sym, maximum, minimum, packed_strides
 from ..dialects.index_map import product
 from .fold_bands import Band
 from .folds import entering, fold_partials, order_of, state_types, steps_of
@@ -42,68 +41,14 @@ class Bands:
         self.outer, self.columns = [g.extent for g in self.groups[:-1]], self.groups[-1].extent
 
     def write(self, block: Block) -> None:
-        """The folds: of one block of their order at once, of several in two stages."""
-        order, extent = order_of(self.nest), self.nest.extents.data[-1]
-        if order.lanes > 1:
-            return self._in_stages(block)
-        blocks = (extent + (self._block - 1)) // self._block
-        return self.writer.either(block, blocks - 1, self._in_stages, self._in_sweeps)
-
-    @property
-    def _block(self) -> int:
-        """Elements of a block of the order, or of what is folded by itself where that is free."""
-        return order_of(self.nest).block or self.writer.costs.band
-
-    def _in_sweeps(self, block: Block) -> None:
-        """Bands of results in sweeps, each finished by the thread that has its sums."""
-        nest, writer, most = self.nest, self.writer, LONG_BAND * self.writer.costs.band
-        iterators, start, task, others = self._iterators(), writer.fresh(), Block(), product(self.outer)
-        side = band_for_all(writer, block, self.columns, self._sweep(block, others), others)
-        held = minimum(most, self.columns)
-        sums = [
-            writer.allocate(block, BufferInfo(scalar_dtype(t), (held,), (dim(1),)), "thread") for t in state_types(nest)
-        ]
-        band, unroll = self._band(iterators, start, side, most)
-        elements, place = (dim(0), nest.extents.data[-1]), [iterators[-1] - start]
-        band.in_sweeps(task, elements, sums, place, unroll)
-        body = Block()
-        loads = [loop.LoadOp(buffer, place) for buffer in sums]
-        body.add_ops(loads)
-        writer.finish(nest, [load.result for load in loads], band.point, body)
-        task.add_op(band.across(body, unroll))
-        levels = [*(Level(i, e) for i, e in zip(iterators, self.outer)), Level(start, self.columns, side)]
-        add_loops(writer, block, levels, task, elements[1] * side, time_of(nest, writer.costs), serial=False)
-
-    def _iterators(self) -> list[Dim]:
-        return [self.writer.fresh() for _ in self.groups]
-
-    def _band(self, iterators: list[Dim], start: Dim, side: Dim, most: int) -> tuple[Band, int]:
-        """Results from a first one on, and how many vectors of them are unrolled."""
-        copies = self.writer.costs.copies(body_cost(self.nest), 1)
-        width, unroll = choose_lanes(self.folds.lanes, entering(self.nest, self.folds.walks), copies)
-        results = start, minimum(self.columns, start + side), most
-        return Band(self.writer, self.nest, point_of(self.groups, iterators), iterators[-1], results, width), unroll
-
-    def _sweep(self, block: Block, others: Dim) -> Dim:
-        """The most results of a band that is folded in sweeps: longer ones for a thread that is alone.
-
-        As many of them as the first cache holds beside what is read; threads take pages, so that their shares are even.
-        """
-        writer, band = self.writer, self.writer.costs.band
-        threads = writer.threads(block)
-        shares = SHARES * threads * minimum(1, threads - 1)
-        most = minimum(LONG_BAND * band, self.columns * others // maximum(1, shares))
-        return bound(writer, block, maximum(band, most))
-
-    def _in_stages(self, block: Block) -> None:
-        """Blocks of elements by bands of results, then the blocks' values of each result."""
+        """The folds: blocks of elements by bands of results, then the blocks' values of each result."""
         nest, writer, order = self.nest, self.writer, order_of(self.nest)
         extent, by_lanes, states = nest.extents.data[-1], order.lanes > 1, state_types(nest)
         lane_bytes = order.lanes * sum(scalar_dtype(t).bytes for t in states)
         most = writer.costs.lanes_band(lane_bytes) if by_lanes else writer.costs.band
         size = (order.block or most) if by_lanes else self._block
         blocks, outer, columns = (extent + (size - 1)) // size, self.outer, self.columns
-        iterators, number, start = self._iterators(), writer.fresh(), writer.fresh()
+        iterators, number, start = [writer.fresh() for _ in self.groups], writer.fresh(), writer.fresh()
         point, others = point_of(self.groups, iterators), product((*outer, blocks))
         side = band_for_all(writer, block, columns, most if by_lanes else self._sweep(block, others), others)
         *around, plane, step = packed_strides((*outer, blocks, columns))
@@ -135,6 +80,29 @@ class Bands:
         body = Block()
         writer.finish(nest, fold_partials(writer, nest, body, partials, iterators, blocks), point, body)
         self.folds.around(block, iterators, body, blocks, _MERGED_TOGETHER)
+
+    @property
+    def _block(self) -> int:
+        """Elements of a block of the order, or of what is folded by itself where that is free."""
+        return order_of(self.nest).block or self.writer.costs.band
+
+    def _band(self, iterators: list[Dim], start: Dim, side: Dim, most: int) -> tuple[Band, int]:
+        """Results from a first one on, and how many vectors of them are unrolled."""
+        copies = self.writer.costs.copies(body_cost(self.nest), 1)
+        width, unroll = choose_lanes(self.folds.lanes, entering(self.nest, self.folds.walks), copies)
+        results = start, minimum(self.columns, start + side), most
+        return Band(self.writer, self.nest, point_of(self.groups, iterators), iterators[-1], results, width), unroll
+
+    def _sweep(self, block: Block, others: Dim) -> Dim:
+        """The most results of a band that is folded in sweeps: longer ones for a thread that is alone.
+
+        As many of them as the first cache holds beside what is read; threads take pages, so that their shares are even.
+        """
+        writer, band = self.writer, self.writer.costs.band
+        threads = writer.threads(block)
+        shares = SHARES * threads * minimum(1, threads - 1)
+        most = minimum(LONG_BAND * band, self.columns * others // maximum(1, shares))
+        return bound(writer, block, maximum(band, most))
 
 
 def fold_in_bands(writer: LoopWriter, nest: kernel.GenericOp, block: Block, lanes: Lanes) -> None:

@@ -155,8 +155,8 @@ SECTIONS = (
         "Rows: what nests exchange stays in a cache",
         """
         Nests that hand each other one row at a time run row by row: the sum of a row is used in that row only,
-        so `x` is read from memory once. With the sum of columns every row needs all the rest, and the nests
-        stay whole tensors. As LLVM's time grows faster than a long kernel, a group ends where the next nest would
+        so `x` is read from memory once. A sum of all elements needs all rows, and what comes behind it goes over
+        whole tensors. As LLVM's time grows faster than a long kernel, a group ends where the next nest would
         make it too long (`Costs.fits_kernel`). Off: `tx-fuse{rows=false}`. Rows that one contraction makes and
         another uses, attention's, take both along, unless `tx-fuse{panels="none"}`, and go by panels of several rows
         (`passes/schedule_panels.py`); next to one contraction only, reading its other operand for so few rows at a
@@ -169,16 +169,21 @@ SECTIONS = (
         "fused", "fused", ("rows",), shown="kernel|extents|func", instead="tx-fuse{rows=false}",
     ),
     Section(
-        "The same along columns: refused",
+        "The same along columns: many of them side by side",
         """
-        So are rows of an array whose columns lie together, which the orders of their folds say: folded one by one
-        each would be a chain of operations across memory.
+        The map counts columns first then, as their sums do: the order of its iterators means nothing. Columns lie
+        across memory, so a chain of operations for one of them would read a line for each element. Code takes
+        four lines of neighbouring columns at a time; what nests hand each other of these is in memory of the
+        thread's own. So threads wait for one another once, and nothing that one wrote is read by another. Where the
+        second cache does not hold what is handed on of a band, or there are fewer columns than a line for each
+        thread, each nest goes over all of them after all (`passes/rows_apart.py`); that is decided when the loops
+        run. Off: `tx-fuse{across=false}`.
         """,
         """
         def f(x: f32[n, m]) -> f32[n, m]:
             return x / x.sum([0]).reshape([1, m]).broadcast([n, 1])
         """,
-        "fused", "fused", ("rows",), shown="kernel|extents|func", instead="tx-fuse{rows=false}",
+        "fused", "fused", ("rows",), shown="kernel|extents|func", instead="tx-fuse{across=false}",
     ),
     Section(
         "Memory: results are written where they go",
@@ -314,9 +319,8 @@ SECTIONS = (
         """
         Where a quarter of the second cache holds what is folded, each thread folds a few lines of neighbouring
         results along all rows, in registers. Where it does not, that would be short runs of many pages: then it
-        goes along some pages of results, eight rows at a time, with the results so far in the first cache. Where
-        rows are one block of the order, the thread finishes the results that it has there; of several blocks
-        each has one, and these are folded last. Only loops stand here.
+        goes along some pages of results, eight rows at a time, with the results so far in the first cache. Each
+        block of the order has its own, and these are folded last. Only loops stand here.
         """,
         """
         def f(x: f32[n, m]) -> f32[m]:

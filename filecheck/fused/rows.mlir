@@ -1,5 +1,6 @@
 // RUN: tx-opt %s -p tx-fuse | filecheck %s
 // RUN: tx-opt %s -p 'tx-fuse{rows=false}' | filecheck %s --check-prefix=APART
+// RUN: tx-opt %s -p 'tx-fuse{across=false}' | filecheck %s --check-prefix=ALONG
 
 // A row's sum is used in that row only: both nests go row by row.
 // CHECK-LABEL: @normalise
@@ -19,14 +20,49 @@ func.func @normalise(%x: tensor<?x?xf32, #tx.dims<"n, m">>) -> tensor<?x?xf32, #
   func.return %3 : tensor<?x?xf32, #tx.dims<"n, m">>
 }
 
-// Every row needs the sums of all columns: nothing goes row by row.
+// The map counts columns first, as the sums of columns do, and both go column by column.
 // CHECK-LABEL: @columns
-// CHECK-NOT: kernel.rows
-// CHECK: func.return
+// CHECK: "kernel.rows"() ({
+// CHECK: %[[S:.*]] = "kernel.generic"(%x)
+// CHECK: "kernel.generic"(%x, %[[S]])
+// CHECK: extents = #tx.dims<"m, n">, {{.*}} in_maps = [#tx.map<"(d0: m, d1: n) -> (d1, d0)">, #tx.map<"(d0: m, d1: n) -> (d0)">], out_maps = [#tx.map<"(d0: m, d1: n) -> (d1, d0)">]
+// CHECK: {shared = 1 : i64
+// ALONG-LABEL: @columns
+// ALONG-NOT: kernel.rows
+// ALONG: extents = #tx.dims<"n, m">, {{.*}} in_maps = [#tx.map<"(d0: n, d1: m) -> (d0, d1)">, #tx.map<"(d0: n, d1: m) -> (d1)">]
+// ALONG: func.return
 func.func @columns(%x: tensor<?x?xf32, #tx.dims<"n, m">>) -> tensor<?x?xf32, #tx.dims<"n, m">> {
-  %0 = tx.sum %x {dims = [0], order = #tx.order<"chain<512>">} : (tensor<?x?xf32, #tx.dims<"n, m">>) -> tensor<?xf32, #tx.dims<"m">>
+  %0 = tx.sum %x {dims = [0], order = #tx.order<"tree<1024, 1>">} : (tensor<?x?xf32, #tx.dims<"n, m">>) -> tensor<?xf32, #tx.dims<"m">>
   %1 = tx.eval %0 : (tensor<?xf32, #tx.dims<"m">>) -> tensor<?xf32, #tx.dims<"m">>
   %2 = tx.view %1 {map = #tx.map<"(d0: n, d1: m) -> (d1)">} : (tensor<?xf32, #tx.dims<"m">>) -> tensor<?x?xf32, #tx.dims<"n, m">>
+  %3 = tx.div %x, %2 : (tensor<?x?xf32, #tx.dims<"n, m">>, tensor<?x?xf32, #tx.dims<"n, m">>) -> tensor<?x?xf32, #tx.dims<"n, m">>
+  func.return %3 : tensor<?x?xf32, #tx.dims<"n, m">>
+}
+
+// A map that is there before its columns' fold is turned too.
+// CHECK-LABEL: @made_first
+// CHECK: "kernel.rows"() ({
+// CHECK: math.exp
+// CHECK: extents = #tx.dims<"m, n">, parallel = 2 : i64
+// CHECK: {shared = 1 : i64
+func.func @made_first(%x: tensor<?x?xf32, #tx.dims<"n, m">>) -> tensor<?x?xf32, #tx.dims<"n, m">> {
+  %e = tx.exp %x : (tensor<?x?xf32, #tx.dims<"n, m">>) -> tensor<?x?xf32, #tx.dims<"n, m">>
+  %k = tx.eval %e : (tensor<?x?xf32, #tx.dims<"n, m">>) -> tensor<?x?xf32, #tx.dims<"n, m">>
+  %0 = tx.sum %k {dims = [0], order = #tx.order<"tree<1024, 1>">} : (tensor<?x?xf32, #tx.dims<"n, m">>) -> tensor<?xf32, #tx.dims<"m">>
+  %1 = tx.eval %0 : (tensor<?xf32, #tx.dims<"m">>) -> tensor<?xf32, #tx.dims<"m">>
+  %2 = tx.view %1 {map = #tx.map<"(d0: n, d1: m) -> (d1)">} : (tensor<?xf32, #tx.dims<"m">>) -> tensor<?x?xf32, #tx.dims<"n, m">>
+  %3 = tx.div %k, %2 : (tensor<?x?xf32, #tx.dims<"n, m">>, tensor<?x?xf32, #tx.dims<"n, m">>) -> tensor<?x?xf32, #tx.dims<"n, m">>
+  func.return %3 : tensor<?x?xf32, #tx.dims<"n, m">>
+}
+
+// Every row needs the sum of all elements: nothing goes row by row.
+// CHECK-LABEL: @all
+// CHECK-NOT: kernel.rows
+// CHECK: func.return
+func.func @all(%x: tensor<?x?xf32, #tx.dims<"n, m">>) -> tensor<?x?xf32, #tx.dims<"n, m">> {
+  %0 = tx.sum %x {dims = [0, 1], order = #tx.order<"tree<1024, 64>">} : (tensor<?x?xf32, #tx.dims<"n, m">>) -> tensor<f32, #tx.dims<"">>
+  %1 = tx.eval %0 : (tensor<f32, #tx.dims<"">>) -> tensor<f32, #tx.dims<"">>
+  %2 = tx.view %1 {map = #tx.map<"(d0: n, d1: m) -> ()">} : (tensor<f32, #tx.dims<"">>) -> tensor<?x?xf32, #tx.dims<"n, m">>
   %3 = tx.div %x, %2 : (tensor<?x?xf32, #tx.dims<"n, m">>, tensor<?x?xf32, #tx.dims<"n, m">>) -> tensor<?x?xf32, #tx.dims<"n, m">>
   func.return %3 : tensor<?x?xf32, #tx.dims<"n, m">>
 }
@@ -41,10 +77,14 @@ func.func @maps(%x: tensor<?x?xf32, #tx.dims<"n, m">>, %y: tensor<?x?xf32, #tx.d
   func.return %0, %1 : tensor<?x?xf32, #tx.dims<"n, m">>, tensor<?x?xf32, #tx.dims<"n, m">>
 }
 
-// The order says that rows lie across memory: whole tensors are passed over along it.
+// The order says that rows lie across memory: a schedule takes many of them side by side, or whole tensors are passed
+// over along memory.
 // CHECK-LABEL: @across_memory
-// CHECK-NOT: kernel.rows
+// CHECK: "kernel.rows"
 // CHECK: func.return
+// ALONG-LABEL: @across_memory
+// ALONG-NOT: kernel.rows
+// ALONG: func.return
 func.func @across_memory(%x: tensor<?x?xf32, #tx.dims<"n, m">>) -> tensor<?x?xf32, #tx.dims<"n, m">> {
   %0 = tx.sum %x {dims = [1], order = #tx.order<"tree<1024, 1>">} : (tensor<?x?xf32, #tx.dims<"n, m">>) -> tensor<?xf32, #tx.dims<"n">>
   %1 = tx.eval %0 : (tensor<?xf32, #tx.dims<"n">>) -> tensor<?xf32, #tx.dims<"n">>

@@ -1,6 +1,6 @@
 // RUN: tx-opt %s -p tx-schedule-cpu | filecheck %s
 
-// Rows across memory that hand each other a number: where a cache does not hold a band of them (columns of whole pages
+// Rows across memory that hand each other a number: where there are fewer than a line for each thread, or a cache does not hold a band of them (columns of whole pages
 // take one each), the first fold goes over all of them, and what it gives is memory for all; else both go band by band.
 // CHECK-LABEL: @apart
 // CHECK: loop.index {expr = #tx.dim<"{{.*4096.*}} - 262144, {{.*}}m - 512{{.*}}">}
@@ -11,7 +11,7 @@
 // CHECK: "loop.parallel"
 // CHECK: order = #tx.order<"serial">
 // CHECK: loop.load {{.*}}f32[64] by [1]
-// CHECK: upper = #tx.dim<"min({{i[0-9]+}} + 64, n)">
+// CHECK: upper = #tx.dim<"min({{[.a-z0-9]+}}, {{i[0-9]+}} + 64)">
 func.func @apart(%x: !loop.buffer<"f32[n, m] by [1, n]">, %y: !loop.buffer<"f32[n] by [1]">) attributes {tx.symbols = #tx.dims<"n, m">, tx.arena = #tx.dim<"0">,
 tx.thread_arena = #tx.dim<"64">} {
 %s = loop.alloc {scope = "thread", offset = #tx.dim<"0">} : !loop.buffer<"f32[] by []">
@@ -34,11 +34,18 @@ operandSegmentSizes = array<i32: 2, 1>, order = #tx.order<"tree<1024, 64>">, ide
 kernel.yield }) {shared = 1 : i64} : () -> ()
 func.return }
 
-// What is made of a row is a row again: every element would be read once more.
-// CHECK-LABEL: @together
-// CHECK-NOT: scope = "arena"
-// CHECK-NOT: "loop.if"
-func.func @together(%x: !loop.buffer<"f32[n, m] by [1, n]">, %y: !loop.buffer<"f32[n, m] by [1, n]">) attributes {tx.symbols = #tx.dims<"n, m">, tx.arena = #tx.dim<"0">,
+// What is made of a row may be a row: the map goes over all of them too then, in the order of memory.
+// CHECK-LABEL: @made
+// CHECK: "loop.if"
+// CHECK: %[[SUMS:[0-9]+]] = loop.alloc {scope = "arena", {{.*}}f32[n] by [1]
+// CHECK: loop.load %x {index = #tx.dims<"[[ROW:i[0-9]+]], [[COLUMN:i[0-9]+]]">}
+// CHECK-NEXT: loop.load %[[SUMS]] {index = #tx.dims<"[[ROW]]">}
+// CHECK-NEXT: arith.divf
+// CHECK: iv = "[[ROW]]", {{.*}} vector = 8
+// CHECK: iv = "[[COLUMN]]", {{.*}} kind = "cpu_thread"
+// CHECK: }, {
+// CHECK: loop.alloc {scope = "thread", {{.*}}f32[64] by [1]
+func.func @made(%x: !loop.buffer<"f32[n, m] by [1, n]">, %y: !loop.buffer<"f32[n, m] by [1, n]">) attributes {tx.symbols = #tx.dims<"n, m">, tx.arena = #tx.dim<"0">,
 tx.thread_arena = #tx.dim<"64">} {
 %s = loop.alloc {scope = "thread", offset = #tx.dim<"0">} : !loop.buffer<"f32[] by []">
 "kernel.rows"() ({
@@ -54,5 +61,46 @@ operandSegmentSizes = array<i32: 1, 1>, order = #tx.order<"tree<1024, 64>">, ide
 kernel.yield %c : f32 }, {  }, {  }) {extents = #tx.dims<"n, m">,
 parallel = 2 : i64, post = 0 : i64, in_maps = [#tx.map<"(d0: n, d1: m) -> (d0, d1)">, #tx.map<"(d0: n, d1: m) -> ()">], out_maps = [#tx.map<"(d0: n, d1: m) -> (d0, d1)">],
 operandSegmentSizes = array<i32: 2, 1>} : (!loop.buffer<"f32[n, m] by [1, n]">, !loop.buffer<"f32[] by []">, !loop.buffer<"f32[n, m] by [1, n]">) -> ()
+kernel.yield }) {shared = 1 : i64} : () -> ()
+func.return }
+
+// Rows that are handed on have memory of the thread's own, a place for each row of a band, and where a cache does not
+// hold that, or there are few rows, memory for all, in which they lie across as well.
+// CHECK-LABEL: @handed_on
+// CHECK-SAME: {{.*}}tx.thread_arena = {{.*}}256*m*min(1, max(-256*m + 524289, 0))
+// CHECK: loop.index {expr = #tx.dim<"max({{.*}} - n, 256*m - 524288)">}
+// CHECK: "loop.if"
+// CHECK: loop.alloc {scope = "arena", {{.*}}f32[n, m] by [1, n]
+// CHECK: }, {
+// CHECK: %[[E:[0-9]+]] = loop.alloc {scope = "thread", {{.*}}f32[m, 64] by [64, 1]
+// CHECK: math.exp
+// CHECK: loop.store %{{[0-9]+}}, %[[E]]
+// CHECK-NEXT: loop.yield
+// CHECK: order = #tx.order<"tree<1024, 1>">
+// CHECK: loop.load %[[E]]
+// CHECK: arith.divf
+// CHECK: kind = "cpu_thread"
+func.func @handed_on(%x: !loop.buffer<"f32[n, m] by [1, n]">, %y: !loop.buffer<"f32[n, m] by [1, n]">) attributes {tx.symbols = #tx.dims<"n, m">, tx.arena = #tx.dim<"0">,
+tx.thread_arena = #tx.dim<"64*((4*m + 63) // 64) + 64">} {
+%e = loop.alloc {scope = "thread", offset = #tx.dim<"0">} : !loop.buffer<"f32[m] by [1]">
+%s = loop.alloc {scope = "thread", offset = #tx.dim<"64*((4*m + 63) // 64)">} : !loop.buffer<"f32[] by []">
+"kernel.rows"() ({
+"kernel.generic"(%x, %e) ({ ^bb0(%a: f32):
+%c = math.exp %a : f32
+kernel.yield %c : f32 }, {  }, {  }) {extents = #tx.dims<"n, m">,
+parallel = 2 : i64, post = 0 : i64, in_maps = [#tx.map<"(d0: n, d1: m) -> (d0, d1)">], out_maps = [#tx.map<"(d0: n, d1: m) -> (d1)">],
+operandSegmentSizes = array<i32: 1, 1>} : (!loop.buffer<"f32[n, m] by [1, n]">, !loop.buffer<"f32[m] by [1]">) -> ()
+"kernel.generic"(%e, %s) ({ ^bb0(%a: f32):
+kernel.yield %a : f32 }, { ^bb0(%a: f32, %b: f32):
+%c = arith.addf %a, %b : f32
+kernel.yield %c : f32 }, { ^bb0(%a: f32):
+kernel.yield %a : f32 }) {extents = #tx.dims<"n, m">,
+parallel = 1 : i64, post = 0 : i64, in_maps = [#tx.map<"(d0: n, d1: m) -> (d1)">], out_maps = [#tx.map<"(d0: n, d1: m) -> ()">],
+operandSegmentSizes = array<i32: 1, 1>, order = #tx.order<"tree<1024, 1>">, identity = [-0.0 : f32]} : (!loop.buffer<"f32[m] by [1]">, !loop.buffer<"f32[] by []">) -> ()
+"kernel.generic"(%e, %s, %y) ({ ^bb0(%a: f32, %b: f32):
+%c = arith.divf %a, %b : f32
+kernel.yield %c : f32 }, {  }, {  }) {extents = #tx.dims<"n, m">,
+parallel = 2 : i64, post = 0 : i64, in_maps = [#tx.map<"(d0: n, d1: m) -> (d1)">, #tx.map<"(d0: n, d1: m) -> ()">], out_maps = [#tx.map<"(d0: n, d1: m) -> (d0, d1)">],
+operandSegmentSizes = array<i32: 2, 1>} : (!loop.buffer<"f32[m] by [1]">, !loop.buffer<"f32[] by []">, !loop.buffer<"f32[n, m] by [1, n]">) -> ()
 kernel.yield }) {shared = 1 : i64} : () -> ()
 func.return }

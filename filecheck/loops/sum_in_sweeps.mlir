@@ -7,8 +7,6 @@
 // CHECK-LABEL: @sums
 // CHECK: loop.index {expr = #tx.dim<"min(4*m*n - 131072, min(4*m - 1024, n - 32))">}
 // CHECK: "loop.if"
-// CHECK: loop.index {expr = #tx.dim<"((n + 1023) // 1024) - 1">}
-// CHECK: "loop.if"
 // CHECK: loop.bind %{{[0-9]+}} {symbol = "[[THREADS:[.a-z0-9]+]]"}
 // CHECK-NEXT: loop.index {expr = #tx.dim<"max(1024, min(((((n + 1023) // 1024)*m) // (max(1, 4*[[THREADS]]*min([[THREADS]] - 1, 1)))), 4096))">}
 // CHECK-NEXT: loop.bind %{{[0-9]+}} {symbol = "[[MOST:[.a-z0-9]+]]"}
@@ -36,17 +34,6 @@
 // CHECK: loop.load %x {index = #tx.dims<"[[ROW]], i0">}
 // CHECK-NOT: loop.load %x
 // CHECK: order = #tx.order<"tree<1, 1>">
-// Of one block nothing waits: sums are a thread's own, and are the results where it has them.
-// CHECK: %[[OWN:[0-9]+]] = loop.alloc {scope = "thread", {{.*}}f32[min(4096, m)] by [1]
-// CHECK: loop.store %{{[0-9]+}}, %[[OWN]]
-// CHECK: %[[OLD:[0-9]+]] = loop.load %[[OWN]]
-// CHECK-NEXT: %[[A:[0-9]+]] = loop.load %x
-// CHECK-NEXT: arith.addf %[[OLD]], %[[A]] : f32
-// CHECK: step = #tx.dim<"8">
-// CHECK: step = #tx.dim<"1">
-// CHECK: %[[SUM:[0-9]+]] = loop.load %[[OWN]] {index = #tx.dims<"[[COLUMN:i[0-9]+]] - [[BAND:i[0-9]+]]">}
-// CHECK-NEXT: loop.store %[[SUM]], %y {index = #tx.dims<"[[COLUMN]]">}
-// CHECK: iv = "[[BAND]]", {{.*}} kind = "cpu_thread"
 // CHECK: order = #tx.order<"tree<1024, 1>">
 // CHECK: upper = #tx.dim<"min({{.*}}, m)">, {{.*}} vector = 8 : i64, unroll = 16 : i64
 func.func @sums(%x: !loop.buffer<"f32[n, m] by [m, 1]">, %y: !loop.buffer<"f32[m] by [1]">) attributes {tx.symbols = #tx.dims<"n, m">, tx.arena = #tx.dim<"0">,
@@ -66,7 +53,6 @@ func.return }
 // CHECK: loop.alloc {scope = "arena", {{.*}}f32[m, ((n + 1023) // 1024)] by [1, m]
 // CHECK: arith.maximumf
 // CHECK: order = #tx.order<"free">
-// CHECK: loop.alloc {scope = "thread", {{.*}}f32[min(4096, m)] by [1]
 // CHECK: arith.maximumf
 // CHECK: order = #tx.order<"free">
 func.func @most(%x: !loop.buffer<"f32[n, m] by [m, 1]">, %y: !loop.buffer<"f32[m] by [1]">) attributes {tx.symbols = #tx.dims<"n, m">, tx.arena = #tx.dim<"0">,
@@ -208,13 +194,12 @@ parallel = 1 : i64, post = 0 : i64, in_maps = [#tx.map<"(d0: 300, d1: 100) -> (d
 operandSegmentSizes = array<i32: 1, 1>, order = #tx.order<"tree<1024, 1>">, identity = [-0.0 : f32]} : (!loop.buffer<"f32[100, 300] by [300, 1]">, !loop.buffer<"f32[300] by [1]">) -> ()
 func.return }
 
-// in sweeps by the threads that finish them,
+// in sweeps, of one block,
 // CHECK-LABEL: @one_block
 // CHECK-NOT: loop.if
-// CHECK-NOT: scope = "arena"
-// CHECK: loop.alloc {scope = "thread", {{.*}}f32[300] by [1]
+// CHECK-NOT: scope = "thread"
+// CHECK: loop.alloc {scope = "arena", {{.*}}f32[300, 1] by [1, 300]
 // CHECK: loop.store %{{[0-9]+}}, %y
-// CHECK-NOT: "loop.reduce"
 func.func @one_block(%x: !loop.buffer<"f32[400, 300] by [300, 1]">, %y: !loop.buffer<"f32[300] by [1]">) attributes {tx.symbols = #tx.dims<"n, m">, tx.arena = #tx.dim<"0">,
 tx.thread_arena = #tx.dim<"0">} {
 
@@ -227,7 +212,7 @@ parallel = 1 : i64, post = 0 : i64, in_maps = [#tx.map<"(d0: 300, d1: 400) -> (d
 operandSegmentSizes = array<i32: 1, 1>, order = #tx.order<"tree<1024, 1>">, identity = [-0.0 : f32]} : (!loop.buffer<"f32[400, 300] by [300, 1]">, !loop.buffer<"f32[300] by [1]">) -> ()
 func.return }
 
-// or in stages.
+// or of several.
 // CHECK-LABEL: @blocks
 // CHECK-NOT: loop.if
 // CHECK-NOT: scope = "thread"
