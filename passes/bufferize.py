@@ -335,7 +335,7 @@ class _Walk:
         for inner, result in leaving.items():
             outer[inner] = self._result_buffer(result, op)
         body = Block()
-        inside = _Walk(self.state, body, self.ranges)
+        walk = _Walk(self.state, body, self.ranges)
         offset = dim(0)
         of_row: dict[SSAValue, list[int]] = {}
         for nest in op.nests:
@@ -355,7 +355,7 @@ class _Walk:
                 of_row[made.result] = own
                 targets.append(made.result)
             carry_loc(nest, self.block, before)
-            made_nest = inside._emit_nest(nest, targets)
+            made_nest = walk._emit_nest(nest, targets)
             for value, target in zip(nest.results, targets):
                 self.state.bind(value, target)
             drop_shared(made_nest, of_row)
@@ -512,7 +512,7 @@ def _apart(one: IndexMap | None, other: IndexMap) -> bool:
     """Whether no point of either map meets one of the other: in some dim they are at different places throughout."""
     if one is None:
         return False
-    iterators = set(one.bounds)
+    moving = set(one.bounds)
     pairs = zip(one.exprs, other.exprs)
-    fixed = [(a, b) for a, b in pairs if not iterators & (a.symbols() | b.symbols())]
+    fixed = [(a, b) for a, b in pairs if not moving & (a.symbols() | b.symbols())]
     return any((a - b).const not in (None, 0) for a, b in fixed)

@@ -13,7 +13,7 @@ A group has no more nests than make a kernel of reasonable length (`Costs.fits_k
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import takewhile
 from typing import Literal
 
@@ -29,7 +29,7 @@ from .remarks import listening, remark
 from .turned_nests import inverse, of_one_row, order_to_read, turn
 from .work import bytes_of, operations_of
 
-__all__ = ["Panels", "group_rows"]
+__all__ = ["Panels", "group_rows", "lie_across"]
 
 #: Where contractions may stand in rows: nowhere, at either end, or at both ends and not at one alone.
 Panels = Literal["none", "either", "both"]
@@ -246,7 +246,7 @@ def _close(group: list[GenericOp], shared: int, costs: Costs, across: bool) -> b
         reason = "no fold along a row"
     elif all(len(nest.extents.data) == shared for nest in group):
         reason = "rows of one element"
-    elif _lie_across(group, shared) and not (across and _go_side_by_side(group)):
+    elif lie_across(group, shared) and not (across and _go_side_by_side(group)):
         reason = "rows lie across memory"
     if listening():
         _remark(
@@ -274,7 +274,7 @@ def _close(group: list[GenericOp], shared: int, costs: Costs, across: bool) -> b
     return True
 
 
-def _lie_across(group: list[GenericOp], shared: int) -> bool:
+def lie_across(group: Sequence[GenericOp], shared: int) -> bool:
     """Whether all folds along rows go across memory, which their orders say, and maps would have to go so with them.
 
     Folds alone, as those of a mean and a variance, go along many rows at a time.

@@ -77,8 +77,10 @@ def schedule_apart(
     alone = [[nest] for nest in nests]
     for run in separated(alone, shared, lambda info: writer.allocate(block, info), across=True):
         (nest,) = run
-        if nest.is_reduction:
+        if nest.is_reduction and goes_in_bands(nest):
             fold_in_bands(writer, nest, block, lanes)
+        elif nest.is_reduction:
+            write_nest(nest, block, {})
         else:
             # As memory has it: what is the same along rows changes from place to place then.
             turn(nest, [*(i for i in range(nest.n_parallel) if i != shared - 1), shared - 1])

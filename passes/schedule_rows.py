@@ -20,6 +20,7 @@ from .joined_folds import folds_that_make
 from .loop_writer import LoopWriter, buffer_info
 from .row_panels import in_tiles
 from .row_staging import RowUse, uses_of_rows
+from .rows import lie_across
 from .rows_across import runs_across, schedule_across
 from .rows_apart import few_rows, long_rows, may_stand_apart, schedule_apart
 from .schedule_map import Lanes
@@ -43,13 +44,17 @@ def schedule_rows(writer: LoopWriter, rows: kernel.RowsOp, block: Block, lanes: 
         with writer.only_where(1 - long):
             schedule_across(writer, nests, shared, block, lanes)
 
-    if not runs_across(nests, shared):
-        _row_by_row(writer, rows, block, lanes, write_nest)
-    elif may_stand_apart(rows):
-        long = long_rows(writer, nests, shared)
-        writer.either(block, maximum(long, few_rows(writer, nests, shared, block)), apart, in_bands)
+    if runs_across(nests, shared):
+        if may_stand_apart(rows):
+            long = long_rows(writer, nests, shared)
+            writer.either(block, maximum(long, few_rows(writer, nests, shared, block)), apart, in_bands)
+        else:
+            schedule_across(writer, nests, shared, block, lanes)
+    elif lie_across(nests, shared):
+        # What else they read or make lies along them: neither a row nor a band is near in memory.
+        apart(block)
     else:
-        schedule_across(writer, nests, shared, block, lanes)
+        _row_by_row(writer, rows, block, lanes, write_nest)
 
 
 def _row_by_row(

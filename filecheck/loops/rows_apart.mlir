@@ -64,6 +64,31 @@ operandSegmentSizes = array<i32: 2, 1>} : (!loop.buffer<"f32[n, m] by [1, n]">, 
 kernel.yield }) {shared = 1 : i64} : () -> ()
 func.return }
 
+// What is made lies along rows, and the fold across them: neither a row nor a band is near in memory.
+// CHECK-LABEL: @made_along
+// CHECK-NOT: scope = "thread", {{.*}}f32[64]
+// CHECK: loop.alloc {scope = "arena", {{.*}}f32[n] by [1]
+// CHECK-NOT: scope = "thread", {{.*}}f32[64]
+// CHECK: func.return
+func.func @made_along(%x: !loop.buffer<"f32[n, m] by [1, n]">, %y: !loop.buffer<"f32[n, m] by [m, 1]">) attributes {tx.symbols = #tx.dims<"n, m">, tx.arena = #tx.dim<"0">,
+tx.thread_arena = #tx.dim<"64">} {
+%s = loop.alloc {scope = "thread", offset = #tx.dim<"0">} : !loop.buffer<"f32[] by []">
+"kernel.rows"() ({
+"kernel.generic"(%x, %s) ({ ^bb0(%a: f32):
+kernel.yield %a : f32 }, { ^bb0(%a: f32, %b: f32):
+%c = arith.addf %a, %b : f32
+kernel.yield %c : f32 }, { ^bb0(%a: f32):
+kernel.yield %a : f32 }) {extents = #tx.dims<"n, m">,
+parallel = 1 : i64, post = 0 : i64, in_maps = [#tx.map<"(d0: n, d1: m) -> (d0, d1)">], out_maps = [#tx.map<"(d0: n, d1: m) -> ()">],
+operandSegmentSizes = array<i32: 1, 1>, order = #tx.order<"tree<1024, 1>">, identity = [-0.0 : f32]} : (!loop.buffer<"f32[n, m] by [1, n]">, !loop.buffer<"f32[] by []">) -> ()
+"kernel.generic"(%x, %s, %y) ({ ^bb0(%a: f32, %b: f32):
+%c = arith.divf %a, %b : f32
+kernel.yield %c : f32 }, {  }, {  }) {extents = #tx.dims<"n, m">,
+parallel = 2 : i64, post = 0 : i64, in_maps = [#tx.map<"(d0: n, d1: m) -> (d0, d1)">, #tx.map<"(d0: n, d1: m) -> ()">], out_maps = [#tx.map<"(d0: n, d1: m) -> (d0, d1)">],
+operandSegmentSizes = array<i32: 2, 1>} : (!loop.buffer<"f32[n, m] by [1, n]">, !loop.buffer<"f32[] by []">, !loop.buffer<"f32[n, m] by [m, 1]">) -> ()
+kernel.yield }) {shared = 1 : i64} : () -> ()
+func.return }
+
 // Rows that are handed on have memory of the thread's own, a place for each row of a band, and where a cache does not
 // hold that, or there are few rows, memory for all, in which they lie across as well.
 // CHECK-LABEL: @handed_on
