@@ -8,28 +8,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from xdsl.dialects.builtin import ArrayAttr
-
-from ..dialects.attributes import dims_attr, map_attr
-from ..dialects.dims import Sym, iterators, sym
+from ..dialects.dims import iterator, iterators
 from ..dialects.index_map import IndexMap
 from ..dialects.kernel import GenericOp
+from .new_iterators import count_by
 
 __all__ = ["inverse", "of_one_row", "order_to_read", "turn"]
 
 
 def turn(nest: GenericOp, order: Sequence[int]) -> None:
     """Count the iterators of a nest in another order: the new one of number `i` is what ``order[i]`` was."""
-    renamed = {Sym(f"d{old}"): sym(f"d{new}") for new, old in enumerate(order)}
     extents = tuple(nest.extents.data[old] for old in order)
-
-    def turned(index: IndexMap) -> IndexMap:
-        exprs, guards = ([e.substitute(renamed) for e in part] for part in (index.exprs, index.guards))
-        return IndexMap(extents, tuple(exprs), tuple(guards))
-
-    nest.attributes["extents"] = dims_attr(extents)
-    nest.attributes["in_maps"] = ArrayAttr([map_attr(turned(m)) for m in nest.maps_in()])
-    nest.attributes["out_maps"] = ArrayAttr([map_attr(turned(m)) for m in nest.maps_out()])
+    count_by(nest, IndexMap(extents, tuple(iterator(new) for new in inverse(order))))
 
 
 def inverse(order: Sequence[int]) -> tuple[int, ...]:

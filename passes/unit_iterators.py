@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from xdsl.dialects.builtin import ArrayAttr
-
-from ..dialects import kernel, loop
-from ..dialects.attributes import dim_attr, dims_attr, integer_attr, map_attr
+from ..dialects import kernel
+from ..dialects.attributes import integer_attr
 from ..dialects.dims import dim, iterator
 from ..dialects.index_map import IndexMap
+from .new_iterators import count_by
 
 __all__ = ["drop_unit_iterators"]
 
@@ -21,15 +20,5 @@ def drop_unit_iterators(nest: kernel.GenericOp) -> None:
     places = {old: iterator(new) for new, old in enumerate(kept)}
     left = tuple(extents[i] for i in kept)
     here = IndexMap(left, tuple(places.get(i, dim(0)) for i in range(len(extents))))
-    values = dict(zip(nest.maps_out()[0].bounds, here.exprs))
-    for name, maps in (("in_maps", nest.maps_in()), ("out_maps", nest.maps_out())):
-        nest.attributes[name] = ArrayAttr([map_attr(m.after(here)) for m in maps])
-    for op in nest.walk():
-        if isinstance(op, loop.IndexOp):
-            op.attributes["expr"] = dim_attr(op.expr.data.substitute(values))
-        elif isinstance(op, kernel.ReadOp):
-            op.attributes["index"] = dims_attr(tuple(e.substitute(values) for e in op.index.data))
-            if op.guards is not None:
-                op.attributes["guards"] = dims_attr(tuple(g.substitute(values) for g in op.guards.data))
-    nest.attributes["extents"] = dims_attr(left)
+    count_by(nest, here)
     nest.attributes["parallel"] = integer_attr(sum(i < parallel for i in kept))
