@@ -55,7 +55,7 @@ def group_rows(block: Block, costs: Costs, panels: Panels = "none", across: bool
             continue
         if group.is_half and not group.takes(op):
             group = group.without_first()
-        if group.nests and not group.takes(op):
+        if group.nests:
             group = group.turned_to_take(op) or group
         if group.nests and not group.takes(op):
             if not group.gives_to(op) and group.folds:
@@ -114,8 +114,13 @@ class _Group:
         return bool(related) and self.shared_with(op) > 0
 
     def turned_to_take(self, op: GenericOp) -> _Group | None:
-        """The group that takes a nest where maps are turned: itself, the nest turned, or that of its maps turned."""
-        if not self.across or self.first is not None or not self.has_room_for(op):
+        """The group that takes a nest where maps are turned: itself, the nest turned, or that of its maps, turned.
+
+        None where there is nothing to gain: where all iterators that can be shared are.
+        """
+        before = self.shared_with(op) if self.takes(op) else 0
+        most = min(self.shared, op.n_parallel)
+        if before == most or not self.across or self.first is not None or not self.has_room_for(op):
             return None
         maps_only = not any(nest.is_reduction for nest in self.nests)
         for value, index in zip(op.ins, op.maps_in()):
@@ -132,7 +137,7 @@ class _Group:
             for nest in turning:
                 turn(nest, order)
             group = self if turning[0] is op else self._again()
-            if group.takes(op):
+            if group.takes(op) and group.shared_with(op) > before:
                 group.turned += [(nest, inverse(order)) for nest in turning]
                 return group
             for nest in turning:
