@@ -25,8 +25,6 @@ from .work import time_of, work_at_point
 
 __all__ = ["Bands", "better_in_bands", "fold_in_bands", "gains_from_bands", "goes_in_bands", "past_caches"]
 
-#: Vectors of results whose blocks' values are merged side by side: few instructions, as it is a thousandth of the work.
-_MERGED_TOGETHER = 4
 #: Pages of results that one thread folds in a sweep.
 LONG_BAND = 4
 #: Shares of a fold in sweeps that each of several threads takes.
@@ -79,7 +77,7 @@ class Bands:
             return
         body = Block()
         writer.finish(nest, fold_partials(writer, nest, body, partials, iterators, blocks), point, body)
-        self.folds.around(block, iterators, body, blocks, _MERGED_TOGETHER)
+        self.folds.around(block, iterators, body, blocks, most=1)  # a thousandth of the work: little code
 
     @property
     def _block(self) -> int:
