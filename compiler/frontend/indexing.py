@@ -12,6 +12,7 @@ from ...dialects.registry import OpError
 from .advanced_indexing import Places, gather, is_array, is_mask, scatter
 from .apply import apply, as_tensor
 from .masked import Masked, mask_of, put_masked
+from .memory import give_memory, leaf, readable
 from .symint import as_dim, is_integer
 from .tensor import Tensor
 from .trace import current, table
@@ -35,7 +36,28 @@ def get(x: Tensor, key: Any) -> Any:
         return Masked(x, mask_of(x, items))
     if any(is_array(k) for k in items):
         return gather(places(x, items))
-    return view(x, items)
+    made = view(x, items)
+    return _read_now(made) if _names_an_element(key, items) else made
+
+
+def _names_an_element(key: Any, items: list[Any]) -> bool:
+    """Whether a key is an integer for each dim: NumPy gives a number for it, but a view where it has an Ellipsis."""
+    dots = any(k is Ellipsis for k in key) if isinstance(key, tuple) else key is Ellipsis
+    return not dots and not any(k is None or isinstance(k, slice) for k in items)
+
+
+def _read_now(place: Tensor) -> Tensor:
+    """The number at a place as it is now: a later store there is not seen."""
+    trace = current()
+    if trace is not None:
+        return (trace.adopt(place) if place.is_lazy else place).snapshot()
+    there = readable(place)
+    if there is None and not place.reads_only:
+        owner, _ = place.owner()
+        if owner.was_read:  # a loop over the elements of an expression computes it once
+            there = give_memory(place)
+        owner.was_read = True
+    return place.snapshot() if there is None else Tensor(leaf(there.copy()))
 
 
 def put(x: Tensor, key: Any, new: Any) -> None:
@@ -205,8 +227,9 @@ def _bound(v: Any, extent: Dim, low: Dim, high: Dim, why: str) -> Dim:
     facts = table()
     v = facts.resolve(as_dim(v))
     nonneg = facts.settle(dim(0), "<=", v, why)
-    if nonneg is None:
-        return maximum(low, minimum(high, v))
+    if nonneg is None:  # it counts from the end in some iterations of a loop: -1 there, and 0 in the others
+        from_end = minimum(dim(0), maximum(dim(-1), v))
+        return maximum(low, minimum(high, v - from_end * extent))
     if nonneg:
         fits = facts.settle(v, "<=", high, why)
         return minimum(v, high) if fits is None else v if fits else high
