@@ -14,7 +14,7 @@ from ..dialects.registry import OpError
 if TYPE_CHECKING:
     from .frontend.graph import Loc
 
-__all__ = ["TxcError", "at", "located", "user_loc"]
+__all__ = ["TxcError", "at", "error_loc", "located", "user_loc"]
 
 _HIDDEN = ("txc.", "numpy.")
 #: Places by code object and instruction, asked for with every node; None for code that is txc's or NumPy's.  By
@@ -70,6 +70,18 @@ def user_loc(inner: int = 1) -> Loc | None:
             return places.get(frame.f_lasti) or _new_place(code, frame.f_lasti, places)
         frame = frame.f_back
     return None
+
+
+def error_loc(error: BaseException) -> Loc | None:
+    """Where the user's code raised an error: the innermost frame of its traceback that is neither txc's nor NumPy's."""
+    found, step = None, error.__traceback__
+    while step is not None:
+        code = step.tb_frame.f_code
+        _, places = _places.get(id(code)) or _new_code(code, step.tb_frame.f_globals.get("__name__") or "")
+        if places is not None:
+            found = places.get(step.tb_lasti) or _new_place(code, step.tb_lasti, places)
+        step = step.tb_next
+    return found
 
 
 def _new_code(code: CodeType, module: str) -> tuple[CodeType, dict[int, Loc] | None]:

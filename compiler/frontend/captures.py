@@ -18,6 +18,7 @@ from ..captured import CONTAINERS, MISSING, PLAIN, Captured, Place, snapshot
 from .staging_builtins import staging_error
 from .symint import SymInt
 from .tensor import Tensor
+from .undefined import Undefined
 
 __all__ = ["Captures", "Root", "is_library"]
 
@@ -53,6 +54,18 @@ class Captures:
     def __init__(self) -> None:
         self.facts: dict[Any, Captured] = {}
         self._outside: dict[int, Root] = {}
+        #: Variables that hold nothing, where compiled code decides whether they do: what reading them says.
+        self.unset: dict[str, Undefined] = {}
+
+    def is_outside(self, value: Any) -> bool:
+        """Whether an object is not the function's own, so that it cannot change."""
+        return id(value) in self._outside
+
+    def of_caller(self, value: Any, name: str) -> Any:
+        """A container that stands for an argument: a change of it would be lost to the caller."""
+        if isinstance(value, (list, dict, set)):
+            self._outside[id(value)] = Root(value, name, lambda: value)
+        return value
 
     def take(self, root: Root, key: Any) -> None:
         """A value from outside is used: it is a fact, and what hangs on it is outside too."""

@@ -12,7 +12,7 @@ from typing import Any
 
 from ..diagnostics import TxcError
 from .graph import Graph
-from .staging import Runtime, refuse_undefined, stage
+from .staging import Runtime, run_staged
 from .trace import Trace
 from .tx_language import Parameter, read_parameters
 
@@ -44,9 +44,7 @@ def declared_graph(function: Callable[..., Any], declaration: str) -> Graph:
         sizes: dict[str, Any] = {}
         values = {p.name: p.declare(trace, sizes) for p in parameters.values()}
         bound = inspect.BoundArguments(inspect.signature(function), values)  # pyright: ignore[reportArgumentType]
-        result = stage(function, Runtime())(*bound.args, **bound.kwargs)
-        refuse_undefined(result, function)
-        return trace.finish(result)
+        return trace.finish(run_staged(function, Runtime(), bound))
 
 
 def _read(declaration: str) -> list[Parameter]:

@@ -1,4 +1,7 @@
-"""Tensors that follow from others at any time, and whose stores reach these: concatenations, parts of complex ones."""
+"""Tensors that follow from others at any time, and whose stores reach these.
+
+Parts of complex tensors, concatenations, and what integers select that only the compiled function knows.
+"""
 
 from __future__ import annotations
 
@@ -9,6 +12,7 @@ import numpy as np
 from ...dialects.dims import dim
 from ...dialects.registry import OPS, OpError
 from ...dialects.types import TensorType
+from .advanced_indexing import Places, gather, scatter
 from .apply import apply, emit
 from .evaluation import computed
 from .graph import Value
@@ -16,7 +20,7 @@ from .memory import leaf
 from .symint import is_integer
 from .tensor import Tensor
 
-__all__ = ["Joined", "Part", "concatenate"]
+__all__ = ["Derived", "IndexedView", "Joined", "Part", "concatenate"]
 
 
 def concatenate(x: Tensor, *others: Any, axis: int = 0) -> Tensor:
@@ -28,7 +32,7 @@ def concatenate(x: Tensor, *others: Any, axis: int = 0) -> Tensor:
     return Joined(value, parts, axis % x.ndim) if len(parts) == 1 + len(others) else value
 
 
-class _Derived(Tensor):
+class Derived(Tensor):
     """A tensor without storage: subclasses say what its value is, and where a new one goes."""
 
     __slots__ = ()
@@ -42,7 +46,7 @@ class _Derived(Tensor):
         raise OpError(text, "copy() it first", "TX0709")
 
 
-class Part(_Derived):
+class Part(Derived):
     """The real or the imaginary part of a complex tensor; a store replaces that part."""
 
     __slots__ = ("_which", "_whole")
@@ -61,7 +65,7 @@ class Part(_Derived):
         self._whole.store(apply("complex", *parts))
 
 
-class Joined(_Derived):
+class Joined(Derived):
     """The parts one after another along `axis` (the user's dims): what it is follows from them at any time."""
 
     __slots__ = ("_along", "_of", "_parts")
@@ -91,3 +95,21 @@ class Joined(_Derived):
             (piece,) = emit(OPS["slice"], (after,), {"offsets": offsets, "extents": extents})
             part.store(Tensor(piece, layout=self.layout))
             start = start + size
+
+
+class IndexedView(Derived):
+    """What integers known at run time select of a tensor, as ``x[k]`` and ``x[k, 1:]`` do: a view, where `k` was then."""
+
+    __slots__ = ("_places",)
+
+    def __init__(self, places: Places):
+        made = gather(places)
+        super().__init__(made.value, layout=made.layout, boxed=True)
+        self._places = places
+
+    @property
+    def value(self) -> Value:
+        return gather(self._places).value
+
+    def replace(self, after: Value, before: Value, through: Tensor) -> None:
+        scatter(self._places, Tensor(after, layout=self.layout))

@@ -11,6 +11,7 @@ from ...dialects.dims import Dim, dim, maximum, minimum
 from ...dialects.registry import OpError
 from .advanced_indexing import Places, gather, is_array, is_mask, scatter
 from .apply import apply, as_tensor
+from .derived import IndexedView
 from .masked import Masked, mask_of, put_masked
 from .memory import give_memory, leaf, readable
 from .symint import as_dim, is_integer
@@ -34,10 +35,17 @@ def get(x: Tensor, key: Any) -> Any:
     x, items = _counted_masks(x, complete(x, key))
     if any(is_mask(k) for k in items):
         return Masked(x, mask_of(x, items))
+    element = _names_an_element(key, items)
     if any(is_array(k) for k in items):
-        return gather(places(x, items))
+        found = places(x, items)
+        return gather(found) if element or any(map(_is_array_object, items)) else IndexedView(found)
     made = view(x, items)
-    return _read_now(made) if _names_an_element(key, items) else made
+    return _read_now(made) if element or any(map(_is_array_object, items)) else made
+
+
+def _is_array_object(k: Any) -> bool:
+    """Whether an item is an array, of rank 0 too, for which NumPy copies; a number gives a view."""
+    return bool(k.ndim or k.boxed) if isinstance(k, Tensor) else isinstance(k, np.ndarray)
 
 
 def _names_an_element(key: Any, items: list[Any]) -> bool:
@@ -47,7 +55,7 @@ def _names_an_element(key: Any, items: list[Any]) -> bool:
 
 
 def _read_now(place: Tensor) -> Tensor:
-    """The number at a place as it is now: a later store there is not seen."""
+    """What is at a place now, as a number or copy: a later store there is not seen."""
     trace = current()
     if trace is not None:
         return (trace.adopt(place) if place.is_lazy else place).snapshot()

@@ -25,7 +25,7 @@ from .undefined import Undefined
 if TYPE_CHECKING:
     from .trace import Trace
 
-__all__ = ["for_", "if_", "region", "while_"]
+__all__ = ["Fork", "Unsettled", "for_", "if_", "not_one_bool", "region", "while_"]
 
 _ROUNDS = 12
 
@@ -34,11 +34,19 @@ class _Again(Exception):
     """The plan was wrong and has been corrected: trace the body once more."""
 
 
+class Unsettled(OpError):
+    """A variable has another type after an iteration than before it: number `index` of those `carried`."""
+
+    def __init__(self, carried: Sequence[Any], index: int, message: str, hint: str):
+        super().__init__(message, hint, "TX0292")
+        self.carried, self.index = carried, index
+
+
 class _Carried:
     """The plan of a loop: which variables are rebound, with which initial tensors, and which tensors are written."""
 
     def __init__(self, trace: Trace, carried: Sequence[Any], names: Sequence[str]):
-        self.trace = trace
+        self.trace, self.carried = trace, carried
         #: A variable without a value yet is not carried until the body gives it one.
         self.given: list[Any] = [x if isinstance(x, (Tensor, Undefined)) else as_tensor(x) for x in carried]
         self.names = [spoken(names[i]) if i < len(names) else f"carried value {i}" for i in range(len(carried))]
@@ -124,19 +132,19 @@ class _Carried:
         if new.weak and new.element is not have.dtype:
             new = cast(new, have.dtype)
         if new.element is not have.dtype or new.ndim != have.rank:
-            raise OpError(
+            raise Unsettled(
+                self.carried, i,
                 f"{name} is {Tensor(arg).user_type} before an iteration of the loop and {new.user_type} after it",
                 f"give {name} its final dtype and shape before the loop",
-                "TX0292",
             )
         for a, b in zip(have.dims, new.type.dims):
             try:
                 self.trace.table.equate(a, b, f"{name} keeps its shape in a loop")
             except OpError as error:
-                raise OpError(
+                raise Unsettled(
+                    self.carried, i,
                     f"{name} is {Tensor(arg).user_type} before an iteration of the loop and {new.user_type} after it",
                     f"a carried value keeps its shape; {error.message}",
-                    "TX0292",
                 ) from error
         return new.value
 
@@ -300,6 +308,109 @@ def while_(
         raise OpError("the types of the loop's variables do not settle", code="TX0292")
 
 
+class Fork:
+    """An ``if`` node while it is made: two regions, of which each runs from the state before, and what they join to."""
+
+    def __init__(self, trace: Trace, cond: Tensor):
+        self.trace, self.cond, self.loc = trace, truth(cond), user_loc()
+        self.blocks: list[Block] = []
+        #: For each side: the owners of storage that it wrote, with what it left them.
+        self.written: list[dict[Tensor, Value]] = []
+
+    @contextmanager
+    def side(self) -> Iterator[Block]:
+        """The region of the next side, first where the condition is true."""
+        with region(self.trace, ()) as block:
+            yield block
+            _own_writes(self.trace, block)
+            self.written.append({t: t.value for t in self.trace.writes[-1]})
+        self.blocks.append(block)
+
+    @contextmanager
+    def at_end(self, side: int) -> Iterator[None]:
+        """The end of a side again: its region open, storages as it left them."""
+        with _values_kept(list(self.written[side])), _reopened(self.trace, self.blocks[side]):
+            for owner, value in self.written[side].items():
+                owner._value = value
+            yield
+
+    def is_fresh(self, t: Tensor, side: int) -> bool:
+        """Whether the storage of a tensor came to be inside that side."""
+        while t._parent is not None:
+            t = t._parent
+        return _inside(t._home, self.blocks[side])
+
+    def join(self, pairs: Sequence[tuple[Any, Any, str]]) -> list[Tensor | OpError]:
+        """The values of places after the node, from those on both sides and a name; what cannot be one is an error."""
+        sides: list[tuple[Tensor, Tensor] | OpError] = []
+        for a, b, name in pairs:
+            try:
+                sides.append(self._as_one_type(a, b, name))
+            except OpError as error:
+                sides.append(error)
+        joined = [pair for pair in sides if not isinstance(pair, OpError)]
+        written = list(dict.fromkeys(owner for side in self.written for owner in side))
+        for i, block in enumerate(self.blocks):
+            block.outputs = [pair[i].value for pair in joined]
+            block.outputs += [self.written[i].get(t, t.value) for t in written]
+        types = [resolved(v) for v in self.blocks[0].outputs]
+        results = emit(OPS["if"], (self.cond.value,), {}, types, self.blocks, self.loc) if types else ()
+        for t, r in zip(written, results[len(joined) :]):
+            self.trace.note_write(t, t.value, t)
+            t._value = r
+        rest = iter(results)
+        return [pair if isinstance(pair, OpError) else _like_both(next(rest), *pair) for pair in sides]
+
+    def _as_one_type(self, a: Any, b: Any, name: str) -> tuple[Tensor, Tensor]:
+        """Two values of one place, each as at the end of its side, at one dtype and shape."""
+        if name.startswith(MADE) and isinstance(a, Undefined) is not isinstance(b, Undefined):
+            # A flag says that it has no value here: it may be anything.
+            side = 0 if isinstance(a, Undefined) else 1
+            with self.at_end(side):
+                zeros = _zeros_like(as_tensor(b if side == 0 else a))
+            a, b = (zeros, b) if side == 0 else (a, zeros)
+        name = spoken(name)
+        ends: list[Tensor] = []
+        for side, x in enumerate((a, b)):
+            if not isinstance(x, (Tensor, SymInt, bool, int, float, complex)) and not hasattr(x, "dtype"):
+                raise OpError(
+                    f"{name} is set in only one branch of an if, or is no number or tensor",
+                    f"give {name} a value before the if",
+                    "TX0295",
+                )
+            with self.at_end(side):
+                ends.append(_as_it_is(as_tensor(x)))
+        return self._of_one_dtype(*self._of_one_shape(*ends, name))
+
+    def _of_one_shape(self, first: Tensor, second: Tensor, name: str) -> tuple[Tensor, Tensor]:
+        text = f"{name} is {first.user_type} in one branch of an if and {second.user_type} in the other"
+        if first.ndim != second.ndim:
+            raise OpError(text, "give it one shape", "TX0295")
+        for m, n in zip(first.type.dims, second.type.dims):
+            try:
+                self.trace.table.equate(m, n, f"{name} has one shape after an if")
+            except OpError as error:
+                raise OpError(text, error.message, "TX0295") from error
+        return first, second
+
+    def _of_one_dtype(self, *ends: Tensor) -> tuple[Tensor, Tensor]:
+        element, weak = common_dtype(ends), all(t.weak for t in ends)
+        made: list[Tensor] = []
+        for side, t in enumerate(ends):
+            if t.element is not element:
+                with _reopened(self.trace, self.blocks[side]):
+                    was = t.weak
+                    t = cast(t, element)
+                    t.weak = was if weak else ""
+            made.append(t)
+        return made[0], made[1]
+
+
+def _like_both(value: Value, a: Tensor, b: Tensor) -> Tensor:
+    """The result of an `if` whose sides gave two tensors of one type."""
+    return Tensor(value, layout=a.layout, weak=a.weak if a.weak == b.weak else "", boxed=a.boxed and b.boxed)
+
+
 def if_(
     trace: Trace, cond: Any, then: Callable[[], Any], otherwise: Callable[[], Any], names: Sequence[str] = ()
 ) -> tuple[Any, ...]:
@@ -308,56 +419,34 @@ def if_(
         chosen = then() if cond else otherwise()
         return tuple(chosen) if isinstance(chosen, (tuple, list)) else (chosen,)
     with located():
-        loc = user_loc()
         if cond.ndim:
-            raise OpError(
-                f"the condition of if is {cond.user_type}, not one bool",
-                "use np.where for a choice element by element, or .any() / .all()",
-                "TX0294",
-            )
-        test = truth(cond).value
-        blocks, returned, ends, finals = [], [], [], []
+            raise not_one_bool("if", cond)
+        fork, returned = Fork(trace, cond), []
         for branch in (then, otherwise):
-            with region(trace, ()) as block:
+            with fork.side():
                 result = branch()
-                _own_writes(trace, block)
                 returned.append(list(result) if isinstance(result, (tuple, list)) else [result])
-                # What was stored into is as before once the branch is left.
-                ends.append([_as_it_is(r) for r in returned[-1]])
-                finals.append({t: t.value for t in trace.writes[-1]})
-            blocks.append(block)
         if len(returned[0]) != len(returned[1]):
             raise OpError("the branches of an if give different numbers of values", code="TX0295")
-        written = list(dict.fromkeys([*finals[0], *finals[1]]))
-        kept: dict[int, Any] = {}
-        pairs: list[tuple[Any, Any]] = []
-        for i, (a, b) in enumerate(zip(*returned)):
-            if a is b or (not isinstance(a, (Tensor, SymInt)) and type(a) is type(b) and a == b):
-                kept[i] = a
-            else:
-                pairs.append((ends[0][i], ends[1][i]))
-        labels = [names[i] if i < len(names) else f"value {i}" for i in range(len(returned[0])) if i not in kept]
-        joined = [_joined(trace, blocks, a, b, label) for (a, b), label in zip(pairs, labels)]
-        for block, final, side in zip(blocks, finals, (0, 1)):
-            block.outputs = [_value_in(trace, block, pair[side]) for pair in joined]
-            block.outputs += [final.get(t, t.value) for t in written]
-        types = [resolved(v) for v in blocks[0].outputs]
-        if not types:
-            return tuple(kept[i] for i in range(len(returned[0])))
-        results = emit(OPS["if"], (test,), {}, types, blocks, loc)
-        made = iter(
-            Tensor(r, layout=pair[0].layout, weak=pair[0].weak if pair[0].weak == pair[1].weak else "")
-            for r, pair in zip(results, joined)
-        )
-        for t, r in zip(written, results[len(joined) :]):
-            trace.note_write(t, t.value, t)
-            t._value = r
-        return tuple(kept[i] if i in kept else next(made) for i in range(len(returned[0])))
+        labels = [names[i] if i < len(names) else f"value {i}" for i in range(len(returned[0]))]
+        found = fork.join(list(zip(*returned, labels)))
+        for one in found:
+            if isinstance(one, OpError):
+                raise one
+        return tuple(found)
 
 
-def _as_it_is(x: Any) -> Any:
+def not_one_bool(what: str, condition: Tensor) -> OpError:
+    return OpError(
+        f"the condition of {what} is {condition.user_type}, not one bool",
+        "use np.where for a choice element by element, or .any() / .all()",
+        "TX0294",
+    )
+
+
+def _as_it_is(x: Tensor) -> Tensor:
     """A tensor of its own with the present value of a tensor."""
-    return Tensor(x.value, layout=x.layout, weak=x.weak, boxed=x.boxed) if isinstance(x, Tensor) else x
+    return Tensor(x.value, layout=x.layout, weak=x.weak, boxed=x.boxed)
 
 
 @contextmanager
@@ -367,48 +456,3 @@ def _reopened(trace: Trace, block: Block) -> Iterator[None]:
         yield
     finally:
         trace.blocks.pop()
-
-
-def _value_in(trace: Trace, block: Block, t: Tensor) -> Value:
-    with _reopened(trace, block):
-        return t.value
-
-
-def _joined(trace: Trace, blocks: Sequence[Block], a: Any, b: Any, name: str) -> tuple[Tensor, Tensor]:
-    """The two values of one variable at the same dtype and shape."""
-    sides: list[Tensor] = []
-    if name.startswith(MADE) and isinstance(a, Undefined) is not isinstance(b, Undefined):
-        # A flag says that it has no value here: it may be anything.
-        with _reopened(trace, blocks[0] if isinstance(a, Undefined) else blocks[1]):
-            a, b = (_zeros_like(as_tensor(b)), b) if isinstance(a, Undefined) else (a, _zeros_like(as_tensor(a)))
-    name = spoken(name)
-    for block, x in zip(blocks, (a, b)):
-        if not isinstance(x, (Tensor, SymInt, bool, int, float)) and not hasattr(x, "dtype"):
-            raise OpError(
-                f"{name} is set in only one branch of an if, or is no number or tensor",
-                f"give {name} a value before the if",
-                "TX0295",
-            )
-        with _reopened(trace, block):
-            sides.append(as_tensor(x))
-    first, second = sides
-    if first.ndim != second.ndim:
-        raise OpError(
-            f"{name} is {first.user_type} in one branch of an if and {second.user_type} in the other",
-            "give it one shape",
-            "TX0295",
-        )
-    for m, n in zip(first.type.dims, second.type.dims):
-        try:
-            trace.table.equate(m, n, f"{name} has one shape after an if")
-        except OpError as error:
-            text = f"{name} is {first.user_type} in one branch of an if and {second.user_type} in the other"
-            raise OpError(text, error.message, "TX0295") from error
-    element = common_dtype(sides)
-    for i, block in enumerate(blocks):
-        if sides[i].element is not element:
-            with _reopened(trace, block):
-                weak = sides[1 - i].weak and sides[i].weak
-                sides[i] = cast(sides[i], element)
-                sides[i].weak = weak
-    return sides[0], sides[1]

@@ -18,7 +18,7 @@ import numpy as np
 from ...dialects.dims import sym
 from ..argument import Argument
 from ..captured import MISSING, Captured, cell_content
-from ..diagnostics import TxcError
+from ..diagnostics import TxcError, error_loc
 from ..signature import like
 from .captures import Captures, Root, is_library
 from .functional import FUNCTIONAL
@@ -34,7 +34,7 @@ from .staging_iteration import StagedRange
 from .tensor import Tensor
 from .trace import Trace, require
 from .traced_plainly import note_traced_plainly
-from .undefined import Undefined
+from .undefined import Undefined, unset_name
 
 __all__ = [
     "Argument",
@@ -42,7 +42,7 @@ __all__ = [
     "StagedRange",
     "Traced",
     "is_staged",
-    "refuse_undefined",
+    "run_staged",
     "stage",
     "trace_function",
 ]
@@ -69,13 +69,24 @@ def trace_function(
         for symbol, size in fixed.items():
             trace.table.equate(sym(symbol), size, "calls kept having it")
         bound = inspect.BoundArguments(inspect.signature(function), values)  # pyright: ignore[reportArgumentType]
-        try:
-            result = stage(function, runtime)(*bound.args, **bound.kwargs)
-        except RecursionError:
-            text = "calls are nested too deeply while the function is staged: both branches of an `if` on a tensor are"
-            raise TxcError(text, _head_of(function), "write a loop instead of a recursion", "TX0322") from None
-        refuse_undefined(result, function)
+        result = run_staged(function, runtime, bound)
         return Traced(trace.finish(result), list(runtime.captures.facts.values()))
+
+
+def run_staged(function: Callable[..., Any], runtime: Runtime, bound: inspect.BoundArguments) -> Any:
+    """The result of the staged function; errors that staging itself causes carry the user's line."""
+    try:
+        result = stage(function, runtime)(*bound.args, **bound.kwargs)
+    except RecursionError:
+        text = "calls are nested too deeply while the function is staged: both branches of an `if` on a tensor are"
+        raise TxcError(text, _head_of(function), "write a loop instead of a recursion", "TX0322") from None
+    except NameError as error:
+        why = runtime.captures.unset.get(unset_name(error))
+        if why is None:
+            raise
+        raise why.error(error_loc(error)) from error
+    refuse_undefined(result, function)
+    return result
 
 
 def refuse_undefined(result: Any, function: Callable[..., Any]) -> None:
@@ -103,9 +114,10 @@ def _symbolic(trace: Trace, argument: Argument, captures: Captures) -> Any:
     if argument.kind == "int":
         return trace.int_input(name, value)
     if argument.kind == "dict":
-        return {k: _symbolic(trace, v, captures) for k, v in value.items()}
+        return captures.of_caller({k: _symbolic(trace, v, captures) for k, v in value.items()}, name)
     if argument.kind in ("tuple", "list"):
-        return like(argument.original, [_symbolic(trace, v, captures) for v in value])
+        made = like(argument.original, [_symbolic(trace, v, captures) for v in value])
+        return captures.of_caller(made, name)
     captures.take(Root(value, name, lambda: value, (types.CellType(value), None, ())), ("argument", name))
     return value
 
@@ -142,12 +154,11 @@ class Runtime(ControlFlow):
 
     # Names
 
-    def read(self, value: Callable[[], Any], name: str) -> Any:
-        """The value of a local variable, or a mark that it has none yet."""
-        try:
-            return value()
-        except NameError:
-            return Undefined(name)
+    def bind(self, variable: Callable[[], Any], value: Any) -> Any:
+        """``variable := value``, of a variable that the function `variable` reads."""
+        (cell,) = variable.__closure__ or ()
+        cell.cell_contents = value
+        return value
 
     def captured(self, name: str, value: Any) -> Any:
         """A global or closure variable: a fact; arrays become hidden arguments."""
@@ -169,6 +180,12 @@ class Runtime(ControlFlow):
         if isinstance(owner, Tensor) and what.startswith("the attribute ") and what.split()[-1] not in ("real", "imag"):
             hint = "x = x.reshape(…)" if what.endswith(" shape") else "keep it in a variable of its own"
             raise staging_error(f"{what} of a tensor is not assigned", hint, "TX0322")
+        return self.captures.refuse_change(owner, what)
+
+    def deleting(self, owner: Any, what: str) -> Any:
+        """The object of which an element is deleted."""
+        if isinstance(owner, Tensor):
+            raise staging_error("del of an element is not staged", "make a new value without it", "TX0322")
         return self.captures.refuse_change(owner, what)
 
     def take_all(self) -> None:

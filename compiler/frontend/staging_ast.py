@@ -1,13 +1,16 @@
 """The rewriting half of staging: an ordinary Python function becomes one whose control flow calls the front end.
 
-Each construct turns into a call of the runtime object (`staging.Runtime`, bound to the name ``__txc``), with its parts
-as small functions, so that the decision between plain Python and a structured op falls when the values are known:
+Each construct turns into a call of the runtime object (`staging.Runtime`, bound to the name ``__txc``).  Its parts
+become functions inside the function, which declare what they bind ``nonlocal``, so that all variables are cells which
+the runtime can read and set (`state.py`), and the decision between plain Python and a structured op falls when the
+values are known:
 
-    for i in it: body        ->  a, b = __txc.for_(it, lambda i, a, b: …, stop, names, state)
-    while c: body            ->  a, b = __txc.while_(lambda a, b: c, lambda a, b: …, names, state)
-    while i < n: …; i += k   ->  a, i = __txc.count_(…, "i", "<", lambda: n, lambda: k, names, state)
-    if c: x else: y          ->  a, b = __txc.if_(c, lambda a, b: …, lambda a, b: …, names, state)
-    p if c else q, and, or   ->  __txc.if_exp(c, lambda: p, lambda: q), __txc.and_(lambda: p, lambda: q), …
+    for i in it: body        ->  __txc.for_(it, part(item), stop, carries)
+    while c: body            ->  __txc.while_(test, body, carries)
+    while i < n: …; i += k   ->  __txc.count_(test, body, counter, "<", lambda: n, lambda: k, stop, carries)
+    if c: … else: …          ->  __txc.if_(c, then, otherwise)
+    p if c else q            ->  __txc.if_exp(c, lambda: p, lambda: q)
+    p and q                  ->  __txc.and_(lambda: p, lambda: q), or .all_(…) where only its truth is asked
     f(x)                     ->  __txc.fn(f)(x)       (creation calls and the user's functions are replaced)
     W (global or closure)    ->  __txc.captured("W", W)
 
@@ -18,65 +21,49 @@ knows tensors.
 from __future__ import annotations
 
 import ast
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from .counting import counting_of
 from .jumps import NotStaged, stop_of, structured
+from .liveness import annotate, live_after, live_at_head
 
-__all__ = ["RUNTIME", "assigned_names", "raises", "returns", "rewrite"]
+__all__ = ["RUNTIME", "bound_names", "raises", "returns", "rewrite"]
 
 RUNTIME = "__txc"
 _SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)
 _COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 
 
-def assigned_names(body: Sequence[ast.stmt]) -> list[str]:
-    """The local names that the statements bind or store into, in order; inner functions are not entered."""
+def bound_names(body: Sequence[ast.AST]) -> list[str]:
+    """The names that statements bind in the scope they stand in, each once, in order."""
     found: dict[str, None] = {}
-
-    def root(node: ast.expr) -> None:
-        while isinstance(node, (ast.Subscript, ast.Attribute, ast.Starred)):
-            node = node.value
-        if isinstance(node, (ast.Tuple, ast.List)):
-            for e in node.elts:
-                root(e)
-        elif isinstance(node, ast.Name):
-            found[node.id] = None
-
-    def visit(node: ast.AST) -> None:
-        match node:
-            case ast.FunctionDef(name=name) | ast.ClassDef(name=name):
-                found[name] = None
-                return
-            case ast.Lambda():
-                return
-            case ast.Assign(targets=targets):
-                for t in targets:
-                    root(t)
-            case ast.AugAssign(target=t) | ast.AnnAssign(target=t) | ast.For(target=t) | ast.NamedExpr(target=t):
-                root(t)
-            case ast.withitem(optional_vars=ast.expr() as t):
-                root(t)
-            case ast.ExceptHandler(name=str(name)):
-                found[name] = None
-            case ast.Call(func=ast.Attribute(value=ast.Name(id=name), attr=attr)) if attr in _MUTATORS:
-                found[name] = None
-        if isinstance(node, _COMPREHENSIONS):
-            return
-        for child in ast.iter_child_nodes(node):
-            visit(child)
-
-    for statement in body:
-        visit(statement)
+    for node in body:
+        for name in _bindings(node):
+            found[name] = None
     return list(found)
 
 
-#: Methods that write into their object, so that it is carried through a staged loop.
-_MUTATORS = {
-    "fill", "set_constant", "set_zero", "set_values", "sort", "append", "extend", "insert", "pop", "remove", "clear",
-    "update", "setdefault", "add", "discard",
-}  # fmt: skip
+def _bindings(node: ast.AST) -> Iterator[str]:
+    match node:
+        case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name) | ast.ClassDef(name=name):
+            yield name
+            return
+        case ast.Lambda():
+            return
+        case ast.Name(id=name, ctx=ast.Store() | ast.Del()):
+            yield name
+        case ast.alias(name=name, asname=asname):
+            yield asname or name.partition(".")[0]
+        case ast.MatchAs(name=str(name)) | ast.MatchStar(name=str(name)) | ast.ExceptHandler(name=str(name)):
+            yield name
+        case ast.MatchMapping(rest=str(name)):
+            yield name
+    children = ast.iter_child_nodes(node)
+    if isinstance(node, _COMPREHENSIONS):  # its targets are its own; what := binds in it is not
+        children = (n for n in ast.walk(node) if isinstance(n, ast.NamedExpr))
+    for child in children:
+        yield from _bindings(child)
 
 
 def raises(body: Sequence[ast.stmt]) -> bool:
@@ -98,7 +85,7 @@ def rewrite(function: ast.FunctionDef, free: set[str]) -> ast.FunctionDef:
 
     NotStaged where it holds a construct that has no staged form.
     """
-    return _Stager(function, free).function(function)
+    return _Stager(free).function(function)
 
 
 def _load(name: str) -> ast.expr:
@@ -106,27 +93,61 @@ def _load(name: str) -> ast.expr:
 
 
 def _lambda(body: ast.expr) -> ast.Lambda:
-    return ast.Lambda(ast.arguments([], [], None, [], [], None, []), body)
+    return ast.Lambda(_arguments(), body)
 
 
-def _tuple(names: Sequence[str], store: bool = False) -> ast.expr:
-    if store:
-        return ast.Tuple([ast.Name(n, ast.Store()) for n in names], ast.Store())
-    return ast.Tuple([_load(n) for n in names], ast.Load())
+def _arguments(*names: str) -> ast.arguments:
+    return ast.arguments([], [ast.arg(n) for n in names], None, [], [], None, [])
+
+
+def _texts(names: Sequence[str]) -> ast.expr:
+    return ast.Tuple([ast.Constant(n) for n in names], ast.Load())
+
+
+def _nonlocals(node: ast.AST) -> Iterator[str]:
+    """The names that a statement declares to be variables of a function around its own."""
+    if isinstance(node, ast.Nonlocal):
+        yield from node.names
+    elif not isinstance(node, _SCOPES):
+        for child in ast.iter_child_nodes(node):
+            yield from _nonlocals(child)
+
+
+def _parameters(args: ast.arguments) -> set[str]:
+    every = [*args.posonlyargs, *args.args, *args.kwonlyargs, args.vararg, args.kwarg]
+    return {a.arg for a in every if a is not None}
 
 
 class _Stager(ast.NodeTransformer):
-    def __init__(self, function: ast.FunctionDef, free: set[str]):
+    def __init__(self, free: set[str]):
         self.free = free
         self.count = 0
+        #: The names that are their own of the scopes around, the innermost last.
+        self.bound: list[set[str]] = []
 
     def function(self, node: ast.FunctionDef) -> ast.FunctionDef:
         node.decorator_list = []
+        self.scope(node)
+        return ast.fix_missing_locations(node)
+
+    def scope(self, node: ast.FunctionDef) -> None:
+        """Rewrite a function's body.  Every variable is bound in it once, where nothing runs: parts declare them."""
         node.returns = None
         for arg in [*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs]:
             arg.annotation = None
-        node.body = self.block(structured(node))
-        return ast.fix_missing_locations(node)
+        body = structured(node)
+        declared = [n for s in body for n in _nonlocals(s)]
+        parameters = _parameters(node.args)
+        own = [n for n in bound_names(body) if n not in declared]
+        self.bound.append({*own, *parameters})
+        annotate(body, set(declared))
+        rewritten = self.block(body)
+        self.bound.pop()
+        head: list[ast.stmt] = [ast.Nonlocal(sorted(set(declared)))] if declared else []
+        made = [ast.Name(n, ast.Store()) for n in own if n not in parameters]
+        if made:
+            head.append(ast.If(ast.Constant(False), [ast.Assign([*made], ast.Constant(None))], []))
+        node.body = [ast.copy_location(s, node) for s in head] + rewritten
 
     def block(self, body: Sequence[ast.stmt]) -> list[ast.stmt]:
         done: list[ast.stmt] = []
@@ -142,88 +163,55 @@ class _Stager(ast.NodeTransformer):
         at = getattr(at, "iter", getattr(at, "test", at)) if isinstance(at, ast.stmt) else at
         return ast.copy_location(ast.Call(ast.Attribute(_load(RUNTIME), method, ast.Load()), list(args), []), at)
 
-    def part(
-        self,
-        kind: str,
-        at: ast.stmt,
-        names: list[str],
-        body: list[ast.stmt],
-        extra: Sequence[str] = (),
-        result: Any = None,
-    ) -> tuple[str, ast.stmt]:
-        """``def kind(extra…, names…): body; return names`` (or `result`)."""
+    def part(self, kind: str, at: ast.stmt, body: Sequence[ast.stmt], *args: str) -> tuple[ast.expr, ast.stmt]:
+        """``def part(args…): nonlocal …; body``, for what the body binds: how it is named, and its definition."""
         self.count += 1
         name = f"__txc_{kind}_{self.count}"
-        args = ast.arguments([], [ast.arg(a) for a in (*extra, *names)], None, [], [], None, [])
-        ending = [] if result is False else [ast.Return(_tuple(names) if result is None else result)]
-        made = ast.FunctionDef(name, args, body + ending or [ast.Pass()], [], None)
-        return name, ast.copy_location(made, at)
+        names = [n for n in bound_names(body) if n not in args]
+        declared: list[ast.stmt] = [ast.Nonlocal(names)] if names else []
+        made = ast.FunctionDef(name, _arguments(*args), declared + self.block(body), [], None)
+        return _load(name), ast.copy_location(made, at)
 
-    def state(self, at: ast.stmt, names: list[str]) -> list[ast.expr]:
-        """The names as text and their values now, `UNDEFINED` where they have none."""
-        now = [self.call("read", at, _lambda(_load(n)), ast.Constant(n)) for n in names]
-        return [ast.Tuple([ast.Constant(n) for n in names], ast.Load()), ast.Tuple(list(now), ast.Load())]
-
-    def assign(self, at: ast.stmt, names: list[str], value: ast.expr) -> ast.stmt:
-        made: ast.stmt = ast.Assign([_tuple(names, store=True)], value) if names else ast.Expr(value)
-        return ast.copy_location(made, at)
-
-    def assigned(self, body: Sequence[ast.stmt]) -> list[str]:
-        """`assigned_names` that are the function's own: ``np.sort(x)`` changes no `np`."""
-        return [n for n in assigned_names(body) if n not in self.free]
+    def carries(self, loop: ast.For | ast.While) -> ast.expr:
+        """The names that a loop binds; of these, what its iterations may read from before, and what is read behind."""
+        bound = bound_names([loop])
+        live = [[n for n in bound if n in names] for names in (live_at_head(loop), live_after(loop))]
+        return ast.Tuple([_texts(names) for names in (bound, *live)], ast.Load())
 
     def visit_For(self, node: ast.For) -> Any:
-        iterable = self.visit(node.iter)
-        targets = [n.id for n in ast.walk(node.target) if isinstance(n, ast.Name)]
-        names = self.assigned(node.body)
-        names += [t for t in targets if t not in names]
-        item = "__txc_item"
+        iterable, carries, item = self.visit(node.iter), self.carries(node), "__txc_item"
         bind = ast.copy_location(ast.Assign([node.target], _load(item)), node)
-        name, made = self.part("for", node, names, [bind, *self.block(node.body)], [item])
-        targets_text = ast.Tuple([ast.Constant(t) for t in targets], ast.Load())
-        stop = ast.Constant(stop_of(node))
-        value = self.call("for_", node, iterable, _load(name), targets_text, stop, *self.state(node, names))
-        return [made, self.assign(node, names, value)]
+        name, made = self.part("for", node, [bind, *node.body], item)
+        value = self.call("for_", node, iterable, name, ast.Constant(stop_of(node)), carries)
+        return [made, ast.copy_location(ast.Expr(value), node)]
 
     def visit_While(self, node: ast.While) -> Any:
-        names, counts = self.assigned(node.body), counting_of(node)
-        test_name, test = self.part("test", node, names, [], result=self.visit(node.test))
-        body_name, body = self.part("while", node, names, self.block(node.body))
-        parts: list[ast.expr] = [_load(test_name), _load(body_name)]
+        counts, carries = counting_of(node), self.carries(node)
+        self.count += 1
+        asked = ast.FunctionDef(f"__txc_test_{self.count}", _arguments(), [ast.Return(self.truth(node.test))], [], None)
+        name, body = self.part("while", node, node.body)
+        parts = [_load(asked.name), name]
         if counts is not None:
             ends = (_lambda(self.visit(counts.bound)), _lambda(self.visit(counts.step)))
             parts += [ast.Constant(counts.name), ast.Constant(counts.relation), *ends, ast.Constant(stop_of(node))]
-        method = "while_" if counts is None else "count_"
-        value = self.call(method, node, *parts, *self.state(node, names))
-        return [test, body, self.assign(node, names, value)]
+        value = self.call("while_" if counts is None else "count_", node, *parts, carries)
+        return [ast.copy_location(asked, node.test), body, ast.copy_location(ast.Expr(value), node)]
 
     def visit_If(self, node: ast.If) -> Any:
         if raises(node.body) or raises(node.orelse):
-            test = self.call("python_bool", node.test, self.visit(node.test), ast.Constant("if … raise"))
+            test = self.call("python_bool", node.test, self.truth(node.test), ast.Constant("if … raise"))
             return ast.copy_location(
                 ast.If(test, self.block(node.body), self.block(node.orelse) if node.orelse else []), node
             )
-        if returns(node.body) and returns(node.orelse):
-            return self.returning_if(node)
-        test = self.visit(node.test)
-        names = self.assigned([*node.body, *node.orelse])
-        then_name, then = self.part("then", node, names, self.block(node.body))
-        else_name, other = self.part("else", node, names, self.block(node.orelse) if node.orelse else [])
-        both = set(assigned_names(node.body)) & set(assigned_names(node.orelse))
-        certain = ast.Tuple([ast.Constant(n) for n in names if n in both], ast.Load())
-        value = self.call("if_", node, test, _load(then_name), _load(else_name), certain, *self.state(node, names))
-        return [then, other, self.assign(node, names, value)]
-
-    def returning_if(self, node: ast.If) -> list[ast.stmt]:
-        test = self.visit(node.test)
-        names = self.assigned([*node.body, *node.orelse])
-        then_name, then = self.part("then", node, names, self.block(node.body), result=False)
-        else_name, other = self.part("else", node, names, self.block(node.orelse), result=False)
-        value = self.call("if_return", node, test, _load(then_name), _load(else_name), *self.state(node, names))
-        return [then, other, ast.copy_location(ast.Return(value), node)]
+        both = returns(node.body) and returns(node.orelse)
+        test = self.truth(node.test)
+        then_name, then = self.part("then", node, node.body)
+        else_name, other = self.part("else", node, node.orelse)
+        value = self.call("if_return" if both else "if_", node, test, then_name, else_name)
+        return [then, other, ast.copy_location(ast.Return(value) if both else ast.Expr(value), node)]
 
     def visit_Assert(self, node: ast.Assert) -> Any:
-        node.test = self.call("python_bool", node.test, self.visit(node.test), ast.Constant("assert"))
+        node.test = self.call("python_bool", node.test, self.truth(node.test), ast.Constant("assert"))
         return node
 
     def visit_With(self, node: ast.With) -> Any:
@@ -237,15 +225,6 @@ class _Stager(ast.NodeTransformer):
         for case in node.cases:
             case.body = self.block(case.body)
         return node
-
-    def visit_Delete(self, node: ast.Delete) -> Any:
-        """A variable without a value from here on."""
-        for target in node.targets:
-            if not isinstance(target, ast.Name):
-                raise NotStaged(node, "del of an element is not staged", "make a new value without it")
-        names = [t.id for t in node.targets if isinstance(t, ast.Name)]
-        values = [self.call("deleted", node, ast.Constant(n)) for n in names]
-        return self.assign(node, names, ast.Tuple(list(values), ast.Load()))
 
     def visit_Try(self, node: ast.Try | ast.TryStar) -> Any:
         hint = "catch errors outside the compiled function; for values use np.where"
@@ -266,23 +245,45 @@ class _Stager(ast.NodeTransformer):
     def visit_FunctionDef(self, node: ast.FunctionDef) -> Any:
         # A local function is rewritten in place: what it reads from outside it already holds in staged form.
         node.decorator_list = [self.visit(d) for d in node.decorator_list]
-        node.body = self.block(structured(node))
+        node.args = self.defaults(node.args)
+        self.scope(node)
         return node
 
-    def visit_Global(self, node: ast.Global) -> Any:
-        text = (
-            f"global {', '.join(node.names)} is not staged: it would be assigned once, while the function is compiled"
-        )
+    def visit_ClassDef(self, node: ast.ClassDef) -> Any:
+        """Its methods are staged where they are called."""
+        return node
+
+    def visit_Global(self, node: ast.Global | ast.Nonlocal) -> Any:
+        kind = "global" if isinstance(node, ast.Global) else "nonlocal"
+        names = ", ".join(node.names)
+        text = f"{kind} {names} is not staged: it would be assigned once, while the function is compiled"
         raise NotStaged(node, text, "return the new value")
+
+    def visit_Nonlocal(self, node: ast.Nonlocal) -> Any:
+        """Variables of a function around a local one; `scope` has declared them."""
+        return self.visit_Global(node) if any(n in self.free for n in node.names) else []
 
     # Expressions
 
+    def truth(self, node: ast.expr) -> ast.expr:
+        """An expression of which only the truth is asked."""
+        match node:
+            case ast.BoolOp(op=op, values=values):
+                method = "all_" if isinstance(op, ast.And) else "any_"
+                return self.call(method, node, *(_lambda(self.truth(v)) for v in values))
+            case ast.IfExp(test=test, body=body, orelse=orelse):
+                parts = [_lambda(self.truth(body)), _lambda(self.truth(orelse))]
+                return self.call("if_exp", node, self.truth(test), *parts)
+        return self.visit(node)
+
     def visit_FormattedValue(self, node: ast.FormattedValue) -> Any:
         node.value = self.call("text", node.value, self.visit(node.value))
+        if node.format_spec is not None:
+            node.format_spec = self.visit(node.format_spec)
         return node
 
     def visit_IfExp(self, node: ast.IfExp) -> Any:
-        parts = [self.visit(node.test), _lambda(self.visit(node.body)), _lambda(self.visit(node.orelse))]
+        parts = [self.truth(node.test), _lambda(self.visit(node.body)), _lambda(self.visit(node.orelse))]
         return self.call("if_exp", node, *parts)
 
     def visit_BoolOp(self, node: ast.BoolOp) -> Any:
@@ -290,8 +291,10 @@ class _Stager(ast.NodeTransformer):
         return self.call(method, node, *(_lambda(self.visit(v)) for v in node.values))
 
     def visit_UnaryOp(self, node: ast.UnaryOp) -> Any:
+        if isinstance(node.op, ast.Not):
+            return self.call("not_", node, self.truth(node.operand))
         node.operand = self.visit(node.operand)
-        return self.call("not_", node, node.operand) if isinstance(node.op, ast.Not) else node
+        return node
 
     def visit_Compare(self, node: ast.Compare) -> Any:
         if len(node.ops) == 1:
@@ -303,8 +306,37 @@ class _Stager(ast.NodeTransformer):
             _lambda(ast.copy_location(ast.Compare(_load(a), [op], [_load(b)]), node))
             for a, op, b in zip(names, node.ops, names[1:])
         ]
-        args = ast.arguments([], [ast.arg(n) for n in names], None, [], [], None, [])
-        return ast.copy_location(ast.Call(ast.Lambda(args, self.call("and_", node, *pairs)), terms, []), node)
+        return ast.copy_location(ast.Call(ast.Lambda(_arguments(*names), self.call("all_", node, *pairs)), terms, []), node)
+
+    def visit_NamedExpr(self, node: ast.NamedExpr) -> Any:
+        """``:=`` in what has become a function of its own still binds the variable of the function around it."""
+        return self.call("bind", node, _lambda(_load(node.target.id)), self.visit(node.value))
+
+    def visit_Lambda(self, node: ast.Lambda) -> Any:
+        node.args = self.defaults(node.args)
+        self.bound.append(_parameters(node.args))
+        node.body = self.visit(node.body)
+        self.bound.pop()
+        return node
+
+    def defaults(self, args: ast.arguments) -> ast.arguments:
+        args.defaults = [self.visit(d) for d in args.defaults]
+        args.kw_defaults = [None if d is None else self.visit(d) for d in args.kw_defaults]
+        return args
+
+    def comprehension(self, node: Any) -> Any:
+        targets = {n for g in node.generators for n in bound_names([g.target])}
+        self.bound.append(targets)
+        node = self.generic_visit(node)
+        self.bound.pop()
+        return node
+
+    visit_ListComp = visit_SetComp = visit_DictComp = visit_GeneratorExp = comprehension
+
+    def visit_comprehension(self, node: ast.comprehension) -> Any:
+        node.iter, node.target = self.visit(node.iter), self.visit(node.target)
+        node.ifs = [self.truth(test) for test in node.ifs]
+        return node
 
     def visit_Call(self, node: ast.Call) -> Any:
         called = node.func
@@ -321,7 +353,8 @@ class _Stager(ast.NodeTransformer):
         return node
 
     def visit_Name(self, node: ast.Name) -> Any:
-        if isinstance(node.ctx, ast.Load) and node.id in self.free:
+        outside = node.id in self.free and not any(node.id in names for names in self.bound)
+        if isinstance(node.ctx, ast.Load) and outside:
             return self.call("captured", node, ast.Constant(node.id), node)
         return node
 
@@ -335,5 +368,6 @@ class _Stager(ast.NodeTransformer):
     def visit_Subscript(self, node: ast.Subscript) -> Any:
         node.value, node.slice = self.visit(node.value), self.visit(node.slice)
         if not isinstance(node.ctx, ast.Load):
-            node.value = self.call("changed", node, node.value, ast.Constant("an element"))
+            method = "changed" if isinstance(node.ctx, ast.Store) else "deleting"
+            node.value = self.call(method, node, node.value, ast.Constant("an element"))
         return node

@@ -1,23 +1,34 @@
 """Staging: what control flow means, by the values at hand.
 
-Where Python's values decide, it is Python's; where tensors and run-time ints do, it is a structured op.  A loop that
-Python's values bound is written out where it is short, and a loop of compiled code where it is long.
+Where Python's values decide, it is Python's; where tensors and run-time ints do, it is a structured op, around which
+the state forks and merges (`merging`) or is carried (`loop_state`).  A loop that Python's values bound is written out
+where it is short, and a loop of compiled code where it is long.
 """
 
 from __future__ import annotations
 
-import functools
+import types
 from collections.abc import Callable, Iterable, Sequence, Sized
 from typing import Any
 
 import numpy as np
 
+from ...dialects.dims import Dim, Sym
+from ...dialects.registry import OpError
+from ..diagnostics import TxcError, located, user_loc
+from .apply import truth
+from .captures import Captures
 from .graph import moment
 from .jumps import MADE
+from .loop_state import Carries, LoopState, NeverRuns, Periodic, Unrepeatable
+from .merging import Merge
+from .pure_regions import merged_into_one
+from .regions import Fork, not_one_bool
 from .staging_builtins import staging_error
-from .staging_iteration import Elements, StagedIterable, StagedRange
+from .staging_iteration import Elements, Some, StagedIterable, StagedRange
 from .staging_rounds import LIMIT, REFUSALS, Refused, endless, paying
-from .symint import SymInt, is_integer
+from .state import UNSET, Location, Roots, State, assign, roots_of
+from .symint import SymInt, as_dim, is_integer
 from .tensor import Tensor
 from .trace import require
 from .undefined import Undefined
@@ -26,15 +37,26 @@ __all__ = ["ControlFlow"]
 
 #: A range known while staging is written out up to this length; a longer one becomes a loop.
 UNROLL = 8
+_NO_CARRIES: tuple[Sequence[str], ...] = ((), (), ())
 
 
 class ControlFlow:
     """The part of `Runtime` that conditions and statements call."""
 
+    captures: Captures
+
+    def roots(self, *parts: Callable[..., Any]) -> Roots:
+        """The variables that parts of a statement share with the function around them."""
+        return roots_of(*parts)
+
+    def state(self, roots: Roots, earlier: State | None = None) -> State:
+        return State(roots, self.captures.is_outside, earlier)
+
     # Conditions
 
     def python_bool(self, value: Any, what: str) -> Any:
         """A condition that has to be known while staging."""
+        value = self.truth(value)
         if isinstance(value, Tensor):
             raise staging_error(
                 f"{what} depends on a tensor, whose value is not known while the function is staged",
@@ -43,33 +65,54 @@ class ControlFlow:
             )
         return value
 
+    def truth(self, value: Any, what: str = "if") -> Any:
+        """The truth of a value: Python's, or a bool tensor of rank 0 where only the compiled function knows it."""
+        if isinstance(value, SymInt):
+            return value != 0
+        if isinstance(value, Tensor) and value.ndim:
+            with located():
+                raise not_one_bool(what, value)
+        return value
+
     def if_exp(self, test: Any, then: Callable[[], Any], otherwise: Callable[[], Any]) -> Any:
-        if isinstance(test, Tensor):
-            return np.where(test, then(), otherwise())  # pyright: ignore[reportCallIssue, reportArgumentType]
-        return then() if test else otherwise()
+        test = self.truth(test)
+        if not isinstance(test, Tensor):
+            return then() if test else otherwise()
+        return self._fork(test, then, otherwise, "the value")
 
     def and_(self, *terms: Callable[[], Any]) -> Any:
-        return self._logic(terms, np.logical_and, False)
+        """``a and b``: the first operand that is false, or the last one."""
+        return self._logic(terms, False, whole=True)
 
     def or_(self, *terms: Callable[[], Any]) -> Any:
-        return self._logic(terms, np.logical_or, True)
+        """``a or b``: the first operand that is true, or the last one."""
+        return self._logic(terms, True, whole=True)
 
-    def _logic(self, terms: Sequence[Callable[[], Any]], combine: Any, decides: bool) -> Any:
-        """Python's short circuit while values are Python's; all of the rest, combined, from the first tensor on."""
-        value: Any = not decides
-        for i, term in enumerate(terms):
-            value = term()
-            if isinstance(value, Tensor):
-                for other in terms[i + 1 :]:
-                    value = combine(value, other())
-                return value
-            if bool(value) is decides:
-                return value
-        return value
+    def all_(self, *terms: Callable[[], Any]) -> Any:
+        """The truth of ``a and b``."""
+        return self._logic(terms, False, whole=False)
+
+    def any_(self, *terms: Callable[[], Any]) -> Any:
+        """The truth of ``a or b``."""
+        return self._logic(terms, True, whole=False)
+
+    def _logic(self, terms: Sequence[Callable[[], Any]], decides: bool, whole: bool) -> Any:
+        """Python's short circuit: what follows an operand runs where that does not decide."""
+        first, *rest = terms
+        value = first()
+        if not rest:
+            return value if whole else self.truth(value)
+        test = self.truth(value)
+        if not isinstance(test, Tensor):
+            return (value if whole else test) if bool(test) is decides else self._logic(rest, decides, whole)
+        decided = value if whole else decides
+        sides = [lambda: decided, lambda: self._logic(rest, decides, whole)]
+        return self._fork(test, *(sides if decides else sides[::-1]), "the value")
 
     def not_(self, value: Any) -> Any:
         if isinstance(value, SymInt):
             return value == 0
+        value = self.truth(value, "not")
         return np.logical_not(value) if isinstance(value, Tensor) else not value  # pyright: ignore[reportArgumentType]
 
     # Statements
@@ -85,74 +128,76 @@ class ControlFlow:
             "TX0322",
         )
 
-    def deleted(self, name: str) -> Any:
-        return Undefined(name)
-
-    def if_(
-        self, test: Any, then: Callable[..., Any], otherwise: Callable[..., Any], certain: tuple[str, ...],
-        names: tuple[str, ...], state: tuple[Any, ...],
-    ) -> tuple[Any, ...]:  # fmt: skip
-        """An `if` statement: the values of its variables afterwards."""
+    def if_(self, test: Any, then: Callable[[], Any], otherwise: Callable[[], Any]) -> None:
+        """An `if` statement."""
+        test = self.truth(test)
         if not isinstance(test, Tensor):
-            return then(*state) if test else otherwise(*state)
-        kept = [
-            i for i, v in enumerate(state)
-            if _numeric(v) or (isinstance(v, Undefined) and (names[i] in certain or names[i].startswith(MADE)))
-        ]  # fmt: skip
+            (then if test else otherwise)()
+            return
+        self._fork(test, then, otherwise, None)
 
-        def branch(body: Callable[..., Any]) -> Callable[[], tuple[Any, ...]]:
-            return lambda: self._unchanged(names, state, body(*state), kept)
-
-        found = require().if_(test, branch(then), branch(otherwise), [names[i] for i in kept])
-        return self._merged(names, state, kept, found)
-
-    def if_return(
-        self,
-        test: Any,
-        then: Callable[..., Any],
-        otherwise: Callable[..., Any],
-        names: tuple[str, ...],
-        state: tuple[Any, ...],
-    ) -> Any:
+    def if_return(self, test: Any, then: Callable[[], Any], otherwise: Callable[[], Any]) -> Any:
         """An `if` both of whose branches return."""
+        test = self.truth(test)
         if not isinstance(test, Tensor):
-            return then(*state) if test else otherwise(*state)
-        single: list[bool] = []
+            return (then if test else otherwise)()
+        return self._fork(test, then, otherwise, "the result")
 
-        def branch(body: Callable[..., Any]) -> Callable[[], tuple[Any, ...]]:
-            def run() -> tuple[Any, ...]:
-                result = body(*state)
-                single.append(not isinstance(result, tuple))
-                if len(set(single)) > 1:
-                    raise staging_error(
-                        "one branch returns a tuple, the other does not", "return the same kind of value", "TX0312"
-                    )
-                return result if isinstance(result, tuple) else (result,)
+    def _fork(self, test: Tensor, then: Callable[[], Any], otherwise: Callable[[], Any], name: str | None) -> Any:
+        """Run two parts, each from the state as it is, and merge what they leave.
 
-            return run
+        Their values are merged as well where these have a `name`.
+        """
+        with located():
+            roots = self.roots(then, otherwise)
+            fork, before = Fork(require(), test), self.state(roots)
+            sides: list[State] = []
+            values: list[Any] = []
+            for part in (then, otherwise):
+                try:
+                    with fork.side():
+                        values.append(part())
+                        sides.append(self.state(roots, before))
+                finally:
+                    before.restore()
+            merge = Merge(fork, before, sides)
+            if name == "the value" and all(side.is_as(before) for side in sides):
+                chosen = merged_into_one(fork, values)
+                if chosen is not None:
+                    return merge.result(*values, chosen)
+            merge.locations()
+            value = None if name is None else merge.value(*values, name)
+            found = merge.finish(self.unset, value)
+            if isinstance(found, Undefined):
+                raise OpError(found.reason, found.hint, "TX0312")
+            return found
 
-        found = require().if_(test, branch(then), branch(otherwise), ["the result"])
-        return found[0] if single[0] else tuple(found)
+    def unset(self, why: Undefined) -> None:
+        """A variable has no value from here on: what reading it says."""
+        self.captures.unset[why.name] = why
+
+    # Loops
 
     def while_(
-        self, test: Callable[..., Any], body: Callable[..., Any], names: tuple[str, ...], state: tuple[Any, ...]
-    ) -> tuple[Any, ...]:
+        self, test: Callable[[], Any], body: Callable[[], Any], carries: Sequence[Sequence[str]] = _NO_CARRIES
+    ) -> None:
         """A `while` statement: a loop from where its condition differs between calls, or of many rounds."""
 
-        def going(*values: Any) -> Any:
-            if not isinstance(found := test(*values), (Tensor, SymInt)):
+        def going() -> Any:
+            if not isinstance(found := test(), (Tensor, SymInt)):
                 raise Refused("nothing that its condition depends on changes")
             return found
 
-        def many(body: Callable[..., Any], state: tuple[Any, ...]) -> tuple[tuple[Any, ...], bool]:
-            return self._while(going, body, names, state), True
+        def many() -> bool:
+            self._while(going, body, carries, paying)
+            return True
 
-        return self._rounds(test, body, names, state, many)
+        self._rounds(test, body, carries, many)
 
     def _rounds(
-        self, test: Callable[..., Any], body: Callable[..., Any], names: tuple[str, ...], state: tuple[Any, ...],
-        many: Callable[..., tuple[tuple[Any, ...], bool]], at_once: bool = False,
-    ) -> tuple[Any, ...]:  # fmt: skip
+        self, test: Callable[[], Any], body: Callable[[], Any], carries: Sequence[Sequence[str]],
+        many: Callable[[], bool], at_once: bool = False,
+    ) -> None:  # fmt: skip
         """A `while` run while staging as long as its condition is the same in every call.
 
         `many` makes a loop of the rounds that are left, all or some of them: `at_once` or after `UNROLL` rounds.
@@ -161,98 +206,116 @@ class ControlFlow:
         refusal: Exception | None = None
         rounds = adding = 0
         while True:
-            if isinstance(truth := self._deferred(test, *state), Tensor):
-                return self._while(test, body, names, state)
-            if not truth:
-                return state
+            if isinstance(going := self._deferred(test), Tensor):
+                self._while(test, body, carries)
+                return
+            if not going:
+                return
             rounds += 1
             if rounds == (1 if at_once else UNROLL + 1):
+                before = self.state(self.roots(test, body))
                 try:
-                    state, done = many(paying(names, state, body), state)
+                    done = many()
                 except REFUSALS as error:
                     refusal = error
+                    before.restore()
                 else:
                     if done:
-                        return state
+                        return
                     continue
-            before = moment()
-            state = body(*state)
-            adding += moment() > before + 1
+            since = moment()
+            body()
+            adding += moment() > since + 1
             if adding > LIMIT:
                 raise endless(LIMIT, refusal)
 
     def _while(
-        self, test: Callable[..., Any], body: Callable[..., Any], names: tuple[str, ...], state: tuple[Any, ...]
-    ) -> tuple[Any, ...]:
+        self, test: Callable[[], Any], body: Callable[[], Any], carries: Sequence[Sequence[str]], check: Any = None,
+        roots: Roots | None = None,
+    ) -> None:  # fmt: skip
         """A `while` as a loop whose variables are tensors."""
-        kept = [i for i, v in enumerate(state) if _carries(v, names[i])]
+        roots = self.roots(test, body) if roots is None else roots
+        plan = LoopState(roots, self.captures.is_outside, Carries(*carries), self.unset, runs=lambda: None)
 
-        def full(values: Sequence[Any]) -> list[Any]:
-            return list(self._merged(names, state, kept, values))
+        def loop(initial: list[Any], names: list[str]) -> Sequence[Any]:
+            checked = None if check is None else check(names, initial)
 
-        def step(*values: Any) -> tuple[Any, ...]:
-            return self._unchanged(names, state, body(*full(_flat(values))), kept)
+            def condition(*values: Any) -> Any:
+                plan.enter(_flat(values))
+                return self._deferred(test)
 
-        found = require().while_(
-            lambda *values: self._deferred(test, *full(_flat(values))),
-            step,
-            [state[i] for i in kept],
-            [names[i] for i in kept],
-        )
-        return self._merged(names, state, kept, found)
+            def iteration(*values: Any) -> tuple[Any, ...]:
+                arguments = _flat(values)
+                plan.enter(arguments)
+                body()
+                results = plan.results(arguments)
+                if checked is not None:
+                    checked(arguments, results)
+                return results
 
-    @staticmethod
-    def _deferred(test: Callable[..., Any], *values: Any) -> Any:
+            return require().while_(condition, iteration, initial, names)
+
+        plan.run(loop)
+
+    def _deferred(self, test: Callable[[], Any]) -> Any:
         """The condition of a loop: a tensor where calls may differ in it."""
         with require().deferred():
-            found = test(*values)
-            return found != 0 if isinstance(found, SymInt) else found
+            return self.truth(test(), "while")
 
     def count_(
-        self, test: Callable[..., Any], body: Callable[..., Any], counter: str, relation: str,
-        bound: Callable[[], Any], step: Callable[[], Any], stop: str | None, names: tuple[str, ...],
-        state: tuple[Any, ...],
-    ) -> tuple[Any, ...]:  # fmt: skip
+        self, test: Callable[[], Any], body: Callable[[], Any], counter: str, relation: str,
+        bound: Callable[[], Any], step: Callable[[], Any], stop: str | None,
+        carries: Sequence[Sequence[str]] = _NO_CARRIES,
+    ) -> None:  # fmt: skip
         """A `while` that counts (`counting`): a `for` where its ends are ints known at run time.
 
         So its counter stays an int, which may be an index and a size; that of another `while` is a tensor.
         """
-        at = names.index(counter)
-        start, by = state[at], step()
-        end = bound()
+        location = self.variable(counter, test, body)
+        state = self.state(self.roots(test, body))
+        start, by, end = state.at(location), step(), bound()
         upwards = relation in ("<", "<=")
         counts = is_integer(start) and is_integer(end) and isinstance(by, int) and (by > 0 if upwards else by < 0)
         if not counts:
-            return self.while_(test, body, names, state)
+            self.while_(test, body, carries)
+            return
         if relation in ("<=", ">="):
             end = end + (1 if upwards else -1)
 
-        def loop(body: Callable[..., Any], end: Any, state: tuple[Any, ...]) -> tuple[Any, ...]:
-            def iteration(item: Any, *values: Any) -> tuple[Any, ...]:
-                return body(*values[:at], item, *values[at + 1 :])
+        def loop(start: Any, end: Any, check: Any = None) -> None:
+            counted = StagedRange(start, end, by)
 
-            counted = StagedRange(state[at], end, by)
-            found = self.for_(counted, iteration, (counter,), stop, names, state)
-            return (*found[:at], counted.start + counted.length * by, *found[at + 1 :])
+            def iteration(item: Any) -> None:
+                assign(location, item)
+                body()
+
+            self._for(counted, iteration, stop, Carries(*carries), self.roots(test, body), (counter,), check)
+            assign(location, counted.start + counted.length * by)
 
         if isinstance(start, SymInt) or isinstance(end, SymInt):
-            return loop(body, end, state)
+            loop(start, end)
+            return
 
-        def many(body: Callable[..., Any], state: tuple[Any, ...]) -> tuple[tuple[Any, ...], bool]:
+        def many() -> bool:
             # What gets its first value in a round has one behind the loop by the last round, which is written out.
-            whole = not any(isinstance(v, Undefined) and not n.startswith(MADE) for v, n in zip(state, names))
-            rest = range(state[at], end, by)
+            now = self.state(self.roots(test, body))
+            whole = not any(now.at(self.variable(n, test, body)) is UNSET for n in carries[2])
+            rest = range(now.at(location), end, by)
             looped = rest if whole else rest[:-1]
             if len(looped) <= UNROLL:
                 raise Refused("it is short")
-            return loop(body, looped.stop, state), whole
+            loop(looped.start, looped.stop, paying)
+            return whole
 
-        return self._rounds(test, body, names, state, many, at_once=len(range(start, end, by)) > UNROLL)
+        self._rounds(test, body, carries, many, at_once=len(range(start, end, by)) > UNROLL)
+
+    def variable(self, name: str, *parts: Callable[..., Any]) -> Location:
+        return Location(self.roots(*parts)[name], "", name)
 
     def for_(
-        self, iterable: Any, body: Callable[..., Any], targets: tuple[str, ...], stop: str | None,
-        names: tuple[str, ...], state: tuple[Any, ...],
-    ) -> tuple[Any, ...]:  # fmt: skip
+        self, iterable: Any, body: Callable[[Any], Any], stop: str | None,
+        carries: Sequence[Sequence[str]] = _NO_CARRIES,
+    ) -> None:  # fmt: skip
         """A `for` statement: over what Python iterates over, or few items, written out; else a loop.
 
         It ends after an iteration that sets the variable `stop`.
@@ -263,100 +326,138 @@ class ControlFlow:
                 raise staging_error(text, "loop over range(…)", "TX0313")
             iterable = Elements(iterable)
         if isinstance(iterable, StagedRange) and iterable.of_tensors:
-            return self._for_of_tensors(iterable, body, stop, names, state)
-        if not isinstance(iterable, StagedIterable):
-            return self._written_out(iterable, body, stop, names, state)
-        known = iterable.known()
-        if known is not None and len(known) <= UNROLL:
-            return self._written_out(known, body, stop, names, state)
-        kept = [i for i, v in enumerate(state) if _carries(v, names[i]) and names[i] not in targets]
-        plain = isinstance(iterable, StagedRange)
-        ends = (iterable.start, iterable.stop, iterable.step) if plain else (0, iterable.length, 1)
+            self._for_of_tensors(iterable, body, stop, carries)
+            return
+        known = iterable.known() if isinstance(iterable, StagedIterable) else iterable
+        if known is not None and not (isinstance(iterable, StagedIterable) and len(known) > UNROLL):
+            self._written_out(known, body, stop)
+            return
+        self._for(iterable, body, stop, Carries(*carries), self.roots(body))
 
-        def step(i: Any, values: Sequence[Any]) -> tuple[Any, ...]:
-            item = i if plain else iterable.at(i)
-            return self._unchanged(names, state, body(item, *self._merged(names, state, kept, values)), kept, targets)
+    def _for(
+        self, items: StagedIterable, body: Callable[[Any], Any], stop: str | None, carries: Carries, roots: Roots,
+        own: Sequence[str] = (), check: Any = None,
+    ) -> None:  # fmt: skip
+        """A `for` as a loop of compiled code: of whole periods of references, and perhaps without its ends."""
+        with located():
+            try:
+                self._loop(items, body, stop, carries, roots, own, check)
+            except NeverRuns:
+                pass
+            except Periodic as turns:
+                period = turns.period
+                rest = items.length % period
+                rest = rest if isinstance(rest, int) else int(rest)
+                count = items.length // period
 
-        carried, labels = [state[i] for i in kept], [names[i] for i in kept]
-        found = list(self._merged(names, state, kept, require().for_(*ends, step, carried, labels, stop)))
-        for i, name in enumerate(names):
-            if name in targets:
-                found[i] = Undefined(name)
-        return tuple(found)
+                def several(i: Any) -> None:
+                    for k in range(period):
+                        body(items.at(i * period + k))
 
-    def _written_out(
-        self, items: Iterable[Any], body: Callable[..., Any], stop: str | None, names: tuple[str, ...],
-        state: tuple[Any, ...],
-    ) -> tuple[Any, ...]:  # fmt: skip
+                if _runs(count) is not False:
+                    self._for(StagedRange(0, count, 1), several, stop, carries, roots, own, check)
+                for k in range(rest):
+                    body(items.at(count * period + k))
+            except Unrepeatable:
+                last = items.length - 1
+                self._for(Some(items, 0, last), body, stop, carries, roots, own, check)
+                body(items.at(last))
+
+    def _loop(
+        self, items: StagedIterable, body: Callable[[Any], Any], stop: str | None, carries: Carries, roots: Roots,
+        own: Sequence[str], check: Any,
+    ) -> None:  # fmt: skip
+        plain = isinstance(items, StagedRange)
+        ends = (items.start, items.stop, items.step) if plain else (0, items.length, 1)
+        whole = stop is None
+        plan = LoopState(
+            roots, self.captures.is_outside, carries, self.unset, runs=lambda: _runs(items.length), follows=whole,
+            own=own,
+        )  # fmt: skip
+
+        def loop(initial: list[Any], names: list[str]) -> Sequence[Any]:
+            checked = None if check is None else check(names, initial)
+
+            def step(i: Any, values: Sequence[Any]) -> tuple[Any, ...]:
+                if whole:
+                    plan.at_last = _at_last(items)
+                plan.enter(values)
+                body(i if plain else items.at(i))
+                results = plan.results(values)
+                if checked is not None:
+                    checked(values, results)
+                return results
+
+            return require().for_(*ends, step, initial, names, stop)
+
+        plan.run(loop)
+
+    def _written_out(self, items: Iterable[Any], body: Callable[[Any], Any], stop: str | None) -> None:
         """A loop as so many copies of its body; those behind one that may stop it are branches."""
         adding = 0
+        stops = None if stop is None else self.variable(stop, body)
         for item in items:
-            before = moment()
-            stopped = False if stop is None else state[names.index(stop)]
+            since = moment()
+            stopped = False if stops is None else self.state(self.roots(body)).at(stops)
             if isinstance(stopped, Tensor):
-                go_on = functools.partial(body, item)
-                state = self.if_(stopped, lambda *values: values, go_on, (), names, state)
+                self._fork(stopped, _nothing, _call(body, item), None)
             elif stopped:
                 break
             else:
-                state = body(item, *state)
-            adding += moment() > before + 1
+                body(item)
+            adding += moment() > since + 1
             if adding > LIMIT and not isinstance(items, Sized):
                 raise endless(LIMIT)
-        return state
 
     def _for_of_tensors(
-        self, counted: StagedRange, body: Callable[..., Any], stop: str | None, names: tuple[str, ...],
-        state: tuple[Any, ...],
-    ) -> tuple[Any, ...]:  # fmt: skip
+        self, counted: StagedRange, body: Callable[[Any], Any], stop: str | None, carries: Sequence[Sequence[str]]
+    ) -> None:
         """A `for` over a range that tensors bound: a `while` whose counter is a tensor."""
-        names = (f"{MADE}counter", *names)
+        at = types.CellType(Tensor.apply("cast", counted.start, dtype="i64"))
+        stops = None if stop is None else self.variable(stop, body)
 
-        def test(i: Any, *values: Any) -> Any:
+        def test() -> Any:
+            i = at.cell_contents
             inside = i < counted.stop if counted.rises else i > counted.stop
-            return (
-                inside if stop is None else self.and_(lambda: self.not_(values[names.index(stop) - 1]), lambda: inside)
-            )
+            if stops is None:
+                return inside
+            return self.all_(lambda: self.not_(self.state(self.roots(body)).at(stops)), lambda: inside)
 
-        def iteration(i: Any, *values: Any) -> tuple[Any, ...]:
-            return (i + counted.step, *body(i, *values))
+        def iteration() -> None:
+            body(at.cell_contents)
+            at.cell_contents = at.cell_contents + counted.step
 
-        start = Tensor.apply("cast", counted.start, dtype="i64")
-        return self.while_(test, iteration, names, (start, *state))[1:]
+        name = f"{MADE}counter"
+        bound, at_head, after = carries
+        carries = (*bound, name), (*at_head, name), after
+        self._while(test, iteration, carries, roots={**self.roots(body), name: at})
 
-    def _merged(
-        self, names: tuple[str, ...], state: tuple[Any, ...], kept: Sequence[int], values: Sequence[Any]
-    ) -> tuple[Any, ...]:
-        """All variables: the carried ones as given, of the rest what they were."""
-        found = list(state)
-        for i, value in zip(kept, values):
-            found[i] = value
-        return tuple(found)
 
-    def _unchanged(
-        self, names: tuple[str, ...], state: tuple[Any, ...], after: Sequence[Any], kept: Sequence[int],
-        free: tuple[str, ...] = (),
-    ) -> tuple[Any, ...]:  # fmt: skip
-        """The carried variables; an error where another one, that had a value, has a new one now."""
-        for i, (name, value) in enumerate(zip(names, after)):
-            was = state[i]
-            if i not in kept and name not in free and not isinstance(was, Undefined) and value is not was:
-                raise staging_error(
-                    f"{name!r} holds a {type(was).__name__} and changes inside a staged loop or branch",
-                    "only numbers and tensors can change there",
-                    "TX0315",
-                )
-        return tuple(after[i] for i in kept)
+def _nothing() -> None:
+    pass
+
+
+def _call(body: Callable[[Any], Any], item: Any) -> Callable[[], Any]:
+    return lambda: body(item)
 
 
 def _flat(values: tuple[Any, ...]) -> Sequence[Any]:
     return values[0] if len(values) == 1 and isinstance(values[0], (tuple, list)) else values
 
 
-def _numeric(value: Any) -> bool:
-    return isinstance(value, (Tensor, SymInt, bool, int, float, np.generic, np.ndarray))
+def _at_last(items: StagedIterable) -> dict[Sym, Dim]:
+    """What the counter of the innermost loop, over `items`, is in its last iteration (`regions.for_` counts upwards)."""
+    last = items.length - 1
+    if isinstance(items, StagedRange) and items.rises:
+        last = items.at(last)
+    return {next(reversed(require().table.loops)): as_dim(last)}
 
 
-def _carries(value: Any, name: str) -> bool:
-    """Whether a loop carries a variable: also one made by `jumps`, which may get its first value inside."""
-    return _numeric(value) or (isinstance(value, Undefined) and name.startswith(MADE))
+def _runs(length: Any) -> bool | None:
+    """Whether a loop of so many iterations has one; None where that is not known."""
+    if isinstance(length, int):
+        return length > 0
+    facts = require().table
+    if facts.varies(facts.resolve(length.dim)):
+        return facts.proves(0, "<", length.dim)
+    return facts.decide(0, "<", length.dim, "a loop that runs")

@@ -13,7 +13,7 @@ from typing import Any
 from .symint import is_integer, sym_max, sym_min
 from .tensor import Tensor
 
-__all__ = ["Elements", "StagedIterable", "StagedRange", "staged_enumerate", "staged_reversed", "staged_zip"]
+__all__ = ["Elements", "Some", "StagedIterable", "StagedRange", "staged_enumerate", "staged_reversed", "staged_zip"]
 
 
 class StagedIterable(ABC):
@@ -79,6 +79,20 @@ class Elements(StagedIterable):
 
     def at(self, i: Any) -> Any:
         return self.tensor[i]
+
+
+class Some(StagedIterable):
+    """Items of another iterable: from a first one up to, and without, a last one."""
+
+    def __init__(self, items: StagedIterable, first: Any, last: Any):
+        self.items, self.first, self.last = items, first, last
+
+    @property
+    def length(self) -> Any:
+        return self.last - self.first
+
+    def at(self, i: Any) -> Any:
+        return self.items.at(self.first + i)
 
 
 class _Numbered(StagedIterable):

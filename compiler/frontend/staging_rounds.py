@@ -6,7 +6,7 @@ Python's ints have any number of digits and a loop's have 64 bits, so ints may o
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -51,20 +51,17 @@ def _spoken(refusal: Exception) -> str:
     return refusal.message if isinstance(refusal, OpError) else str(refusal)
 
 
-def paying(names: tuple[str, ...], state: tuple[Any, ...], body: Callable[..., Any]) -> Callable[..., Any]:
-    """The body as that of a loop that stands for many rounds from `state` on.
+def paying(names: Sequence[str], state: Sequence[Any]) -> Callable[[Sequence[Any], Sequence[Any]], None]:
+    """A check of what a round makes of its arguments, as one of many rounds from `state` on.
 
-    Refused, at once or by the body, where these are Python's.
+    Refused, at once or by the check, where these are Python's.
     """
     for name, value in zip(names, state):
-        if not isinstance(value, (Tensor, SymInt, Undefined, *_KNOWN)):
-            raise Refused(f"{name!r} holds a {type(value).__name__}")
         if isinstance(value, int) and abs(value) >> 62:
             raise Refused(f"{name!r} is an int of more than 62 bits")
     known = [isinstance(v, _KNOWN) for v in state]
 
-    def checked(*values: Any) -> tuple[Any, ...]:
-        after = body(*values)
+    def check(values: Sequence[Any], after: Sequence[Any]) -> None:
         numbers = {v.value for v, n in zip(values, known) if n and isinstance(v, Tensor)}
         changed = False
         for name, before, value, made in zip(names, state, values, after):
@@ -78,9 +75,8 @@ def paying(names: tuple[str, ...], state: tuple[Any, ...], body: Callable[..., A
                 raise Refused(f"{name!r} is an int that may get more than 64 bits")
         if not changed and not require().writes[-1]:
             raise Refused("only numbers that Python knows change in it")
-        return after
 
-    return checked
+    return check
 
 
 def _computed_at_run_time(value: Value, numbers: set[Value]) -> bool:

@@ -26,8 +26,10 @@ from .graph import Graph, Loc
 from .jumps import NotStaged, stop_of, structured
 from .methods import reduce, scan
 from .staging import Runtime
-from .staging_ast import assigned_names, returns
+from .liveness import annotate, live_after, live_at_head
+from .staging_ast import bound_names, returns
 from .staging_iteration import StagedIterable
+from .state import Location, Names, Roots
 from .symint import SymInt
 from .tensor import Tensor
 from .trace import Trace, table
@@ -35,7 +37,6 @@ from .tx_calls import bind_arguments, match_arguments, typed_results
 from .tx_errors import fail, location, nearest
 from .tx_names import COMPARE, CONSTANTS, FUNCTIONS, IN_PLACE, ITERATIONS, NAMESPACES, binary
 from .tx_types import Annotation, Parameter, read_annotation
-from .undefined import Undefined
 
 __all__ = ["Evaluator", "Parameter", "TxFunction", "TxModule", "parse", "read_parameters"]
 
@@ -150,21 +151,74 @@ class _Return(Exception):
         self.value = value
 
 
+class UnsetName(NameError):
+    """A variable of a function is read that holds nothing."""
+
+    def __init__(self, node: ast.expr, name: str):
+        super().__init__(f"{name!r} holds nothing", name=name)
+        self.node = node
+
+
+class _Runtime(Runtime):
+    """The runtime of a `.tx` function, whose variables are names."""
+
+    def __init__(self, names: Names):
+        super().__init__()
+        self.names = names
+
+    def roots(self, *parts: Callable[..., Any]) -> Roots:
+        return {"": self.names}
+
+    def variable(self, name: str, *parts: Callable[..., Any]) -> Location:
+        return Location(self.names, name, name)
+
+    # Of tensors that have dims `and`, `or`, `not` and `if … else` are element by element (docs/language.md).
+
+    def if_exp(self, test: Any, then: Callable[[], Any], otherwise: Callable[[], Any]) -> Any:
+        if isinstance(test, Tensor) and test.ndim:
+            return Tensor.apply("select", test, then(), otherwise())
+        return super().if_exp(test, then, otherwise)
+
+    def all_(self, *terms: Callable[[], Any]) -> Any:
+        return self.elementwise("logical_and", super().all_, terms)
+
+    def any_(self, *terms: Callable[[], Any]) -> Any:
+        return self.elementwise("logical_or", super().any_, terms)
+
+    def elementwise(self, op: str, plain: Callable[..., Any], terms: Sequence[Callable[[], Any]]) -> Any:
+        """The op where the first operand has dims, else the rest by Python's short circuit."""
+        first = terms[0]()
+        if len(terms) == 1:
+            return first
+        if isinstance(first, Tensor) and first.ndim:
+            return Tensor.apply(op, first, self.elementwise(op, plain, terms[1:]))
+        return plain(lambda: first, lambda: self.elementwise(op, plain, terms[1:]))
+
+    def not_(self, value: Any) -> Any:
+        if isinstance(value, Tensor) and value.ndim:
+            return Tensor.apply("logical_not", value)
+        return super().not_(value)
+
+
 class Evaluator:
     """Runs one function's body on symbolic values."""
 
     def __init__(self, module: TxModule, values: dict[str, Any], sizes: dict[str, Any], calls: tuple[str, ...]):
         self.module, self.sizes, self.calls = module, sizes, calls
-        self.names = {**sizes, **values}
-        self.runtime = Runtime()
+        self.names = Names({**sizes, **values})
+        self.runtime = _Runtime(self.names)
 
     def function(self, f: TxFunction) -> Any:
         try:
             body = structured(copy.deepcopy(f.node))
         except NotStaged as error:
             self.fail(error.node, error.message, error.hint, "TX0531")
+        annotate(body, set())
+        self.own = {*self.names, *bound_names(body)}
         try:
             self.block(body)
+        except UnsetName as error:
+            self.fail(error.node, f"there is no {error.name!r} here", f"give {error.name} a value before", "TX0536")
         except _Return as returned:
             if f.results is None:
                 return returned.value
@@ -209,7 +263,7 @@ class Evaluator:
             case ast.If(test=test, body=body, orelse=orelse) if returns(body) and returns(orelse):
                 raise _Return(self.returning_if(self.value(test), body, orelse))
             case ast.If(test=test, body=body, orelse=orelse):
-                self.if_(node, self.value(test), body, orelse)
+                self.if_(self.value(test), body, orelse)
             case ast.Expr(value=ast.Constant(value=str())) | ast.Pass():
                 pass
             case ast.Expr(value=ast.Call() as call):
@@ -240,108 +294,63 @@ class Evaluator:
         else:
             self.fail(target, "only names and views can be assigned", code="TX0533")
 
-    def _with_names(self, assigned: Sequence[str], values: Sequence[Any], body: Sequence[ast.stmt]) -> tuple[Any, ...]:
-        """Run statements with some names set; their values afterwards.  The names are as before when it is done."""
-        before = dict(self.names)
-        self.names.update({n: v for n, v in zip(assigned, values) if not isinstance(v, Undefined)})
-        try:
-            self.block(body)
-            return tuple(self.names.get(n, Undefined(n)) for n in assigned)
-        finally:
-            self.names = before
-
-    def _state(self, names: Sequence[str]) -> tuple[Any, ...]:
-        return tuple(self.names.get(n, Undefined(n)) for n in names)
-
-    def _update(self, names: Sequence[str], values: Sequence[Any]) -> None:
-        for n, v in zip(names, values):
-            if not isinstance(v, Undefined):
-                self.names[n] = v
-
     def for_(self, node: ast.For) -> None:
         iterable = self.value(node.iter)
         rows = isinstance(iterable, Tensor) and iterable.ndim > 0
         if not rows and not isinstance(iterable, (StagedIterable, list, tuple)):
             self.fail(node.iter, "a loop runs over range(…) or the rows of a tensor", "for i in range(n):", "TX0535")
-        targets = tuple(n.id for n in ast.walk(node.target) if isinstance(n, ast.Name))
-        names = [n for n in assigned_names(node.body) if n not in targets]
+        targets = [n.id for n in ast.walk(node.target) if isinstance(n, ast.Name)]
 
-        def run(item: Any, *state: Any) -> tuple[Any, ...]:
-            before = dict(self.names)
-            try:
-                self._update(names, state)
-                self.assign(node.target, item)
-                self.block(node.body)
-                return self._state(names)
-            finally:
-                self.names = before
+        def run(item: Any) -> None:
+            self.assign(node.target, item)
+            self.block(node.body)
 
-        found = self.runtime.for_(iterable, run, targets, stop_of(node), tuple(names), self._state(names))
-        self._update(names, found)
+        self.runtime.for_(iterable, run, stop_of(node), self.carries(node))
         for name in targets:
             self.names.pop(name, None)
 
+    def carries(self, node: ast.For | ast.While) -> tuple[list[str], list[str], list[str]]:
+        """What a loop binds, of it what its iterations may read from before, and what is read behind it."""
+        bound = bound_names([node])
+        return bound, [n for n in bound if n in live_at_head(node)], [n for n in bound if n in live_after(node)]
+
     def while_(self, node: ast.While) -> None:
-        test, body = node.test, node.body
         counts: Counting | None = counting_of(node)
-        names = assigned_names(body)
         rounds = itertools.count()
 
-        def condition(*state: Any) -> Any:
+        def condition() -> Any:
             if next(rounds) > _ROUNDS:
-                self.fail(test, "this loop does not end while it is compiled", "its condition is no tensor", "TX0546")
-            before = dict(self.names)
-            self._update(names, state)
-            try:
-                return self.value(test)
-            finally:
-                self.names = before
+                self.fail(node.test, "this loop does not end while it is compiled", "its condition is no tensor", "TX0546")
+            return self.value(node.test)
 
-        def run(*state: Any) -> tuple[Any, ...]:
-            return self._with_names(names, state, body)
+        def run() -> None:
+            self.block(node.body)
 
-        state = tuple(names), self._state(names)
         if counts is None:
-            found = self.runtime.while_(condition, run, *state)
+            self.runtime.while_(condition, run, self.carries(node))
         else:
             bound, step = lambda: self.value(counts.bound), lambda: self.value(counts.step)
-            stop = stop_of(node)
-            found = self.runtime.count_(condition, run, counts.name, counts.relation, bound, step, stop, *state)
-        self._update(names, found)
+            self.runtime.count_(
+                condition, run, counts.name, counts.relation, bound, step, stop_of(node), self.carries(node)
+            )
 
     def returning_if(self, test: Any, body: list[ast.stmt], orelse: list[ast.stmt]) -> Any:
         """The result of an `if` both of whose branches return."""
 
-        def branch(statements: list[ast.stmt]) -> Callable[..., Any]:
-            def run(*_: Any) -> Any:
-                before = dict(self.names)
+        def branch(statements: list[ast.stmt]) -> Callable[[], Any]:
+            def run() -> Any:
                 try:
                     self.block(statements)
                 except _Return as returned:
                     return returned.value
-                finally:
-                    self.names = before
                 raise AssertionError("a branch that returns goes on")
 
             return run
 
-        return self.runtime.if_return(test, branch(body), branch(orelse), (), ())
+        return self.runtime.if_return(test, branch(body), branch(orelse))
 
-    def if_(self, node: ast.If, test: Any, body: list[ast.stmt], orelse: list[ast.stmt]) -> None:
-        if not isinstance(test, Tensor):
-            self.block(body if test else orelse)
-            return
-        names = [*dict.fromkeys([*assigned_names(body), *assigned_names(orelse)])]
-        certain = tuple(n for n in names if n in assigned_names(body) and n in assigned_names(orelse))
-        found = self.runtime.if_(
-            test,
-            lambda *state: self._with_names(names, state, body),
-            lambda *state: self._with_names(names, state, orelse),
-            certain,
-            tuple(names),
-            self._state(names),
-        )
-        self._update(names, found)
+    def if_(self, test: Any, body: list[ast.stmt], orelse: list[ast.stmt]) -> None:
+        self.runtime.if_(test, lambda: self.block(body), lambda: self.block(orelse))
 
     # Expressions
 
@@ -366,9 +375,9 @@ class Evaluator:
             case ast.UnaryOp(op=ast.Not(), operand=operand):
                 return self.runtime.not_(self.value(operand))
             case ast.BoolOp(op=ast.And(), values=values):
-                return self.runtime.and_(*[lambda v=v: self.value(v) for v in values])
+                return self.runtime.all_(*[lambda v=v: self.value(v) for v in values])
             case ast.BoolOp(values=values):
-                return self.runtime.or_(*[lambda v=v: self.value(v) for v in values])
+                return self.runtime.any_(*[lambda v=v: self.value(v) for v in values])
             case ast.Compare(left=left, ops=ops, comparators=comparators):
                 return self.compare(node, left, ops, comparators)
             case ast.IfExp(test=test, body=body, orelse=orelse):
@@ -392,6 +401,10 @@ class Evaluator:
             return CONSTANTS[name]
         if name in DTYPES:
             return DTYPES[name]
+        if name in self.runtime.captures.unset:
+            raise self.runtime.captures.unset[name].error(self.place(node))
+        if name in self.own:
+            raise UnsetName(node, name)
         known = [*self.names, *self.module.functions, *FUNCTIONS, *OPS]
         self.fail(node, f"there is no {name!r} here", nearest(name, known), "TX0536")
 
@@ -402,7 +415,7 @@ class Evaluator:
             if type(op) not in COMPARE:
                 self.fail(node, "only < <= > >= == != compare values", code="TX0531")
             terms.append(lambda a=a, op=op, b=b: COMPARE[type(op)](a, b))
-        return self.runtime.and_(*terms)
+        return self.runtime.all_(*terms)
 
     def index(self, node: ast.expr) -> Any:
         match node:

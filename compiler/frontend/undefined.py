@@ -2,26 +2,33 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from ..diagnostics import TxcError, user_loc
 from .graph import Loc
 
-__all__ = ["Undefined"]
+__all__ = ["Undefined", "unset_name"]
+
+
+def unset_name(error: NameError) -> str:
+    """The variable that Python found without a value."""
+    return error.name or re.findall(r"'(\w+)'", str(error))[0]
 
 
 class Undefined:
     """Stands for a variable that has no value: passed on freely, an error where it is used."""
 
-    def __init__(self, name: str):
+    def __init__(self, name: str, reason: str = "", hint: str = ""):
         self.name = name
+        self.reason = reason or f"{name!r} has no value here: it is set in only one branch, or in a loop that may not run"
+        self.hint = hint or f"give {name} a value before"
 
     def __repr__(self) -> str:
         return f"<{self.name} has no value here>"
 
     def error(self, loc: Loc | None) -> TxcError:
-        text = f"{self.name!r} has no value here: it is set in only one branch, or in a loop that may not run"
-        return TxcError(text, loc, f"give {self.name} a value before", "TX0319")
+        return TxcError(self.reason, loc, self.hint, "TX0319")
 
     def _used(self, *_: Any) -> Any:
         raise self.error(user_loc())

@@ -96,9 +96,11 @@ def raises_on_a_tensor(x):
     return x
 
 
-def a_list_in_a_loop(x, n):
+def a_text_in_a_loop(x, n):
     found = None
-    for _ in range(n):
+    for i in range(n):
+        if found == "yes":
+            x = x + i
         found = "yes"
     return x, found
 
@@ -248,7 +250,7 @@ ERRORS = [
     (sets_a_global, (X,), "global X is not staged"),
     (recurs, (X,), "calls are nested too deeply while the function is staged"),
     (assigns_a_shape, (X,), "the attribute shape of a tensor is not assigned"),
-    (grows_a_list, (X,), "a value made inside a loop or branch is used outside it"),
+    (grows_a_list, (X,), "a list changes in a loop of compiled code: 'found[0]' is without a value before"),
     (reads_the_clock, (X,), "time.time() would be called once, while the function is compiled"),
     (warns, (X,), "warn() would be called once, while the function is compiled"),
     (draws, (X,), "random() draws random numbers while the function is compiled"),
@@ -267,8 +269,8 @@ ERRORS = [
     (array_condition, (X,), "the condition of if is bool[x.0, x.1], not one bool"),
     (one_branch, (X,), "'y' has no value here: it is set in only one branch"),
     (raises_on_a_tensor, (X,), "if … raise depends on a tensor"),
-    (a_list_in_a_loop, (X, 3), "'found' holds a NoneType and changes inside a staged loop or branch"),
-    (tuple_or_not, (X,), "one branch returns a tuple, the other does not"),
+    (a_text_in_a_loop, (X, 3), "'found' is None before an iteration of the loop and 'yes' after it"),
+    (tuple_or_not, (X,), "the result is a tuple in one branch of an if and a f64[x.0, x.1] in the other"),
 ]  # fmt: skip
 
 

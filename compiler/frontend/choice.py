@@ -1,0 +1,42 @@
+"""A variable that refers to one array or another, as an `if` of compiled code has decided."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ...dialects.registry import OpError
+from .apply import apply
+from .derived import Derived
+from .graph import Value
+from .tensor import Tensor
+
+__all__ = ["Choice"]
+
+
+class Choice(Derived):
+    """The first of two arrays where `cond` is true, else the second: stores go to that one alone."""
+
+    __slots__ = ("_cond", "_of", "_options")
+
+    def __init__(self, cond: Tensor, options: Sequence[Tensor], chosen: Tensor):
+        super().__init__(chosen.value, layout=chosen.layout, boxed=chosen.boxed)
+        self._cond, self._options = cond, options
+        #: What the options were when `chosen` was, which is the value until one of them is stored into.
+        self._of = [t.value for t in options]
+
+    @property
+    def value(self) -> Value:
+        present = [t.value for t in self._options]
+        if any(a is not b for a, b in zip(present, self._of)):
+            self._value, self._of = apply("select", self._cond, *self._options).value, present
+        assert self._value is not None
+        return self._value
+
+    def replace(self, after: Value, before: Value, through: Tensor) -> None:
+        new = Tensor(after, layout=self.layout)
+        first, second = self._options
+        if first is second or any(t.reads_only for t in self._options):
+            raise OpError("a store into one of two arrays, of which one is read-only", "copy() it first", "TX0220")
+        first.store(apply("select", self._cond, new, first))
+        # They may share memory: what the second one holds now is what the first store left there.
+        second.store(apply("select", self._cond, second, new))

@@ -1,0 +1,94 @@
+"""Which variables are read after a loop, and which a loop hands from one iteration to the next.
+
+The classical backward analysis on Python's statements once `jumps` has made them structured: no `break`, `continue` or
+early `return` is left, so a block's statements follow each other, and only branches and loops divide and repeat.  What
+local functions and lambdas read may be asked at any time: it is live everywhere.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Sequence
+
+__all__ = ["annotate", "live_after", "live_at_head"]
+
+_FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
+
+
+def annotate(body: Sequence[ast.stmt], always: set[str]) -> None:
+    """Note at each loop what is live at its head and behind it; `always` are names that others may read too."""
+    inner = {n for s in body for w in ast.walk(s) if isinstance(w, _FUNCTIONS) for n in _names(w, ast.Load)}
+    _Liveness(always | inner).block(body, set())
+
+
+def live_at_head(loop: ast.For | ast.While) -> set[str]:
+    """The names whose values at the begin of an iteration may be read in it."""
+    return loop.live_at_head  # type: ignore[union-attr]
+
+
+def live_after(loop: ast.For | ast.While) -> set[str]:
+    """The names whose values behind the loop may be read."""
+    return loop.live_after  # type: ignore[union-attr]
+
+
+def _names(node: ast.AST, context: type[ast.expr_context]) -> Iterator[str]:
+    return (n.id for n in ast.walk(node) if isinstance(n, ast.Name) and isinstance(n.ctx, context))
+
+
+class _Liveness:
+    def __init__(self, always: set[str]):
+        self.always = always
+
+    def block(self, body: Sequence[ast.stmt], live: set[str]) -> set[str]:
+        """What is live in front of statements, of what is behind them."""
+        for statement in reversed(body):
+            live = self.statement(statement, live)
+        return live
+
+    def statement(self, node: ast.stmt, live: set[str]) -> set[str]:
+        match node:
+            case ast.If(test=test, body=body, orelse=orelse):
+                return self.read(test, self.block(body, live) | self.block(orelse, live))
+            case ast.For() | ast.While():
+                return self.loop(node, live)
+            case ast.With(items=items, body=body):
+                live = self.block(body, live)
+                for item in reversed(items):
+                    live = self.written([item.optional_vars] if item.optional_vars else [], live)
+                    live = self.read(item.context_expr, live)
+                return live
+            case ast.Match(subject=subject, cases=cases):
+                return self.read(subject, live.union(*(self.block(c.body, live) for c in cases)))
+            case ast.FunctionDef(name=name) | ast.ClassDef(name=name):
+                return self.read(node, live - {name})
+            case ast.Return(value=value):
+                return set() if value is None else self.read(value, set())
+            case ast.Assign(targets=targets, value=value):
+                return self.read(value, self.written(targets, live))
+            case ast.AnnAssign(target=target, value=ast.expr() as value):
+                return self.read(value, self.written([target], live))
+        # What an augmented assignment or a deletion names it reads as well.
+        return self.read(node, live) | set(_names(node, ast.Store)) | set(_names(node, ast.Del))
+
+    def loop(self, node: ast.For | ast.While, live: set[str]) -> set[str]:
+        node.live_after = live | self.always  # type: ignore[union-attr]
+        head = live
+        while True:
+            before = self.block(node.body, head)
+            if isinstance(node, ast.For):
+                before = self.written([node.target], before)
+            else:
+                before = self.read(node.test, before)
+            if before <= head:
+                break
+            head = head | before
+        node.live_at_head = before | self.always  # type: ignore[union-attr]
+        return self.read(node.iter, head) if isinstance(node, ast.For) else self.read(node.test, head)
+
+    def written(self, targets: Sequence[ast.expr], live: set[str]) -> set[str]:
+        for target in targets:
+            live = live - set(_names(target, ast.Store)) | set(_names(target, ast.Load))
+        return live
+
+    def read(self, node: ast.AST, live: set[str]) -> set[str]:
+        return live | set(_names(node, ast.Load))

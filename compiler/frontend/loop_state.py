@@ -1,0 +1,270 @@
+"""A loop of compiled code as a fixpoint over locations: which of them its iterations hand on, and what they hold after it.
+
+The body runs as often as it takes to settle that, each time from the state before the loop, with what is carried set to
+stand-ins.  Behind it
+
+* a number or array that changed is *carried*: `regions` makes it an argument of the loop
+* an array that variables only pass around (``a, b = b, a``) asks for as many iterations in one as bring it back: then
+  the references are Python's own
+* a variable that each iteration sets before it reads it is *local* to the iteration and may hold anything
+* an int that follows from the loop's counter is computed behind the loop
+* anything else that changed cannot be an iteration's: a variable has no value then, a container is an error.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from math import lcm
+from typing import Any, NamedTuple
+
+from ...dialects.dims import Dim
+from ...dialects.registry import OpError
+from ..diagnostics import TxcError, user_loc
+from .jumps import MADE
+from .merging import described, same_value
+from .regions import Unsettled
+from .state import UNSET, Names, Location, Roots, State, is_number, label_of, put_back
+from .symint import SymInt, symint
+from .tensor import Tensor
+from .undefined import Undefined, unset_name
+
+__all__ = ["Carries", "LoopState", "NeverRuns", "Periodic", "Unrepeatable"]
+
+_ROUNDS = 64
+#: The most iterations in one that references may take to come back.
+_LONGEST_PERIOD = 8
+
+
+class Carries(NamedTuple):
+    """The names that a loop's statements bind; of these, those that an iteration may read from before it, and those
+    that are read behind the loop."""
+
+    bound: Sequence[str]
+    at_head: Sequence[str]
+    after: Sequence[str]
+
+
+class _Again(Exception):
+    """Something was learnt: the body has to run once more."""
+
+
+class Periodic(Exception):
+    """References come back only after `period` iterations."""
+
+    def __init__(self, period: int):
+        self.period = period
+
+
+class Unrepeatable(Exception):
+    """What the last iteration leaves in a variable cannot be handed on: that iteration has to stand by itself."""
+
+
+class NeverRuns(Exception):
+    """The loop has no iteration, which is a fact of the call."""
+
+
+class LoopState:
+    """What the iterations of one loop hand on, and what they leave.
+
+    `runs` says whether it has an iteration, where that is known or can be made a fact of the call; it is asked where
+    something depends on it.  `follows`: whether iterations may be put together where references take turns.  `own` are
+    variables that the loop's head sets.
+    """
+
+    def __init__(
+        self, roots: Roots, is_outside: Callable[[Any], bool], carries: Carries, unset: Callable[[Undefined], None],
+        *, runs: Callable[[], bool | None], follows: bool = False, own: Iterable[str] = (),
+    ):  # fmt: skip
+        self.roots, self.is_outside, self.carries, self.unset = roots, is_outside, carries, unset
+        self.runs, self.follows, self.own = runs, follows, tuple(own)
+        self.before = State(roots, is_outside)
+        #: Variables that hold nothing at the begin of an iteration, with why they hold nothing behind the loop.
+        self.local: dict[Location, Undefined] = {}
+        #: What is to be said of a local variable that an iteration turns out to read from before it.
+        self.given_up: dict[Location, TxcError] = {}
+        #: Variables of which only what the last iteration leaves is asked.
+        self.last: list[Location] = []
+        #: Ints of the last iteration, in terms of the loop's counter.
+        self.closed: dict[Location, Dim] = {}
+        self.carried: list[Location] = []
+        for label, holder in roots.items():
+            variables = holder if isinstance(holder, Names) else [label]
+            for name in variables:
+                location = Location(holder, name if isinstance(holder, Names) else "", name)
+                self._classify(location, self.before.at(location))
+
+    def _classify(self, location: Location, value: Any) -> None:
+        name = location.label
+        anew = name in self.carries.bound and name not in self.carries.at_head
+        if name in self.own or (anew and (name not in self.carries.after or value is UNSET)):
+            self.local[location] = Undefined(name)
+        elif name in self.carries.bound and is_number(value):
+            self.carried.append(location)
+
+    # The whole loop
+
+    def run(self, loop: Callable[[list[Any], list[str]], Sequence[Any]]) -> None:
+        """``loop(initial values, their names)`` until it settles: what is carried behind it; then the state is that.
+
+        It calls `iteration` with what is carried.
+        """
+        for _ in range(_ROUNDS):
+            self.locations = [*self.carried, *self.last]
+            #: Passed on as it is, so that errors can say that they are of this loop.
+            self.given = [Undefined(p.label) if p in self.last else self.before.at(p) for p in self.locations]
+            self.given = [Undefined(p.label) if v is UNSET else v for p, v in zip(self.locations, self.given)]
+            try:
+                found = loop(self.given, [p.label for p in self.locations])
+            except _Again:
+                continue
+            except NameError as error:
+                self._raise_for(error)
+            except TxcError as error:
+                cause = error.__cause__
+                if not isinstance(cause, Unsettled) or cause.carried is not self.given:
+                    raise
+                self._give_up(self.locations[cause.index], error)
+                continue
+            finally:
+                self.before.restore()
+            self._leave(found)
+            return
+        raise OpError("what the variables of a loop hold does not settle", "give them values before it", "TX0292")
+
+    def _raise_for(self, error: NameError) -> Any:
+        """Say why a variable that an iteration reads holds nothing."""
+        name = unset_name(error)
+        for location, why in self.given_up.items():
+            if location.label == name:
+                raise why from error
+        raise error
+
+    def _give_up(self, location: Location, error: TxcError) -> None:
+        """A variable whose type changes may be set anew by each iteration: then it needs nothing from before."""
+        if not location.is_variable or location in self.last:
+            raise error
+        self.carried.remove(location)
+        self.given_up[location] = error
+        self.local[location] = Undefined(location.label, error.message, error.hint)
+
+    def _leave(self, found: Sequence[Any]) -> None:
+        """The state behind the loop, of what is carried."""
+        values: list[tuple[Location, Any]] = [*zip(self.locations, found)]
+        values += [(location, UNSET) for location in self.local]
+        values += [(location, symint(d.substitute(self.at_last))) for location, d in self.closed.items()]
+        self._fill(values)
+        for location, reason in self.local.items():
+            if location not in self.closed:
+                self.unset(reason)
+
+    def _fill(self, values: Iterable[tuple[Location, Any]]) -> None:
+        """The state before the loop, with other values in some locations."""
+        changed: dict[int, dict[Any, Any]] = {}
+        for location, value in values:
+            contents = changed.setdefault(id(location.holder), dict(self.before.of(location.holder)))
+            if value is UNSET or isinstance(value, Undefined):
+                contents.pop(location.key, None)
+            else:
+                contents[location.key] = value
+        for number, contents in changed.items():
+            put_back(self.before.holders[number][0], contents)
+
+    # One iteration
+
+    #: What the loop's counter is in the last iteration, by its symbol.
+    at_last: dict[Any, Dim] = {}  # noqa: RUF012  (a default: loops that count set it)
+
+    def enter(self, arguments: Sequence[Any]) -> None:
+        """The state at the begin of an iteration."""
+        self.before.restore()
+        given = [(p, UNSET if p in self.last and not p.label.startswith(MADE) else v) for p, v in zip(self.locations, arguments)]
+        self._fill([*given, *((location, UNSET) for location in self.local)])
+
+    def results(self, arguments: Sequence[Any]) -> tuple[Any, ...]:
+        """What an iteration that began with `arguments` hands on."""
+        after = State(self.roots, self.is_outside, self.before)
+        learnt = False
+        carried = {location: i for i, location in enumerate(self.locations)}
+        for holder, label, was in self.before.holders.values():
+            now = after.of(holder)
+            for key in dict.fromkeys([*was, *now]):
+                location = Location(holder, key, label_of(holder, label, key))
+                if location not in carried:
+                    learnt |= self._changed(location, was.get(key, UNSET), now.get(key, UNSET))
+                elif not is_number(now.get(key, UNSET)):
+                    learnt |= self._no_number(location, was.get(key, UNSET), now.get(key, UNSET))
+        if learnt:
+            raise _Again
+        handed = [after.at(location) for location in self.locations]
+        self._follow(arguments, handed)
+        return tuple(Undefined(p.label) if v is UNSET else v for p, v in zip(self.locations, handed))
+
+    def _changed(self, location: Location, was: Any, now: Any) -> bool:
+        """Learn from what an iteration did to a location that is not carried; whether that changes the next try."""
+        if now is UNSET and (location in self.local or was is UNSET):
+            return False
+        name = location.label
+        wanted = name not in self.own and (name in self.carries.after or name.startswith(MADE))
+        if location.is_variable and (location in self.local or was is UNSET):
+            return wanted and self._last(location, now)
+        if was is now or same_value(was, now):
+            return False
+        if is_number(was) and is_number(now):
+            self.carried.append(location)
+            return True
+        return self._no_number(location, was, now)
+
+    def _last(self, location: Location, value: Any) -> bool:
+        """Learn what the last iteration leaves in a variable that each sets anew."""
+        if not location.label.startswith(MADE):
+            runs = self.runs()
+            if runs is None:
+                return False
+            if not runs:
+                raise NeverRuns
+            if isinstance(value, SymInt) and self.at_last:
+                self.closed[location] = value.dim
+                return False
+            if not is_number(value):
+                raise Unrepeatable
+        elif not is_number(value):
+            return False
+        self.local.pop(location, None)
+        self.last.append(location)
+        return True
+
+    def _no_number(self, location: Location, was: Any, now: Any) -> bool:
+        """A location changes to, or from, what no loop of compiled code carries."""
+        if location in self.last:
+            return False
+        text = f"{location.label!r} is {described(was)} before an iteration of the loop and {described(now)} after it"
+        if not location.is_variable:
+            kind = type(location.holder).__name__
+            raise OpError(
+                f"a {kind} changes in a loop of compiled code: {text}",
+                "only numbers and arrays can change there; store into an array that is made before the loop",
+                "TX0315",
+            )
+        if location in self.carried:
+            self.carried.remove(location)
+        hint = "only numbers and arrays can change in a loop of compiled code"
+        self.given_up[location] = TxcError(text, user_loc(), hint, "TX0315")
+        self.local[location] = Undefined(location.label, text, hint)
+        return True
+
+    def _follow(self, arguments: Sequence[Any], handed: Sequence[Any]) -> None:
+        """Find arrays that variables only pass around among each other."""
+        if not self.follows:
+            return
+        arrays = {id(v): i for i, v in enumerate(arguments) if isinstance(v, Tensor) and (v.ndim or v.boxed) and v is self.given[i]}
+        moves = {i: arrays[id(v)] for i, v in enumerate(handed) if id(v) in arrays and i in arrays.values() and arrays[id(v)] != i}
+        if not moves or set(moves) != set(moves.values()):
+            return
+        period = 1
+        for start in moves:
+            length, at = 1, moves[start]
+            while at != start:
+                length, at = length + 1, moves[at]
+            period = lcm(period, length)
+        if period <= _LONGEST_PERIOD:
+            raise Periodic(period)

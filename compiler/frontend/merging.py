@@ -1,0 +1,160 @@
+"""What locations hold behind an `if` that compiled code decides, from what they held at the end of its two branches.
+
+Places are merged one by one, and objects keep their identity:
+
+* the same object, or equal values: that
+* numbers, and arrays that came to be in the branches: a result of the `if`
+* arrays of which one was there before: a *choice* of references, read as the `if` decided and stored into where it did
+* tuples, and containers made in both branches: part by part
+* a container that was there before: part by part, in location; one that changed its structure is an error
+* anything else: the variable has no value behind the `if`, with the reason for who reads it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+from ...dialects.registry import OpError
+from ..signature import like
+from .choice import Choice
+from .jumps import MADE
+from .regions import Fork
+from .state import UNSET, Location, State, held, is_number, label_of, put_back
+from .symint import SymInt
+from .tensor import Tensor
+from .undefined import Undefined
+
+__all__ = ["UNNAMED", "Merge", "described", "same_value"]
+
+#: How messages call what no variable holds.
+UNNAMED = ("the value", "the result")
+
+
+
+class _Joined(NamedTuple):
+    """Stands for a result of the `if` until it is made."""
+
+    number: int
+
+
+class Merge:
+    """``merge = Merge(…); value = merge.value(then, otherwise, name); …; merge.finish()``."""
+
+    def __init__(self, fork: Fork, before: State, sides: Sequence[State]):
+        self.fork, self.before, self.sides = fork, before, sides
+        self.pairs: list[tuple[Any, Any, str]] = []
+        self.contents: list[tuple[Any, dict[Any, Any]]] = []
+        self.results: list[Any] = []
+
+    def locations(self) -> None:
+        """Merge all that was there before."""
+        for holder, label, _ in list(self.before.holders.values()):
+            then, otherwise = (side.of(holder) for side in self.sides)
+            self._contents(holder, then, otherwise, label)
+
+    def _contents(self, holder: Any, then: dict[Any, Any], otherwise: dict[Any, Any], label: str) -> None:
+        merged: dict[Any, Any] = {}
+        for key in dict.fromkeys([*then, *otherwise]):
+            location = Location(holder, key, label_of(holder, label, key))
+            a, b = then.get(key, UNSET), otherwise.get(key, UNSET)
+            if (a is UNSET or b is UNSET) and not location.is_variable:
+                raise OpError(
+                    f"the {type(holder).__name__} {label} holds {len(then)} values in one branch of an if and "
+                    f"{len(otherwise)} in the other",
+                    "let both branches change it alike, or store into an array and count what is in it",
+                    "TX0315",
+                )
+            merged[key] = self.value(a, b, location.label)
+        self.contents.append((holder, merged))
+
+    def value(self, a: Any, b: Any, label: str) -> Any:
+        """What a location holds that held `a` in one branch and `b` in the other; complete once all is finished."""
+        if a is b:
+            return a
+        if label.startswith(MADE) and (a is UNSET or b is UNSET):
+            a, b = (Undefined(label) if x is UNSET else x for x in (a, b))
+            return self._pair(a, b, label)
+        if a is UNSET or b is UNSET:
+            return Undefined(label)
+        if same_value(a, b):
+            return a
+        if is_number(a) and is_number(b):
+            return self._pair(a, b, label)
+        if isinstance(a, tuple) and type(a) is type(b) and len(a) == len(b):
+            return like(a, [self.value(x, y, f"{label}[{i}]") for i, (x, y) in enumerate(zip(a, b))])
+        if type(a) is type(b) and self._is_new(a) and self._is_new(b):
+            contents = [side.of(x) for side, x in zip(self.sides, (a, b))]
+            if list(contents[0]) == list(contents[1]):
+                self._contents(a, *contents, label)
+                return a
+        name = label if label in UNNAMED else repr(label)
+        text = f"{name} is {described(a)} in one branch of an if and {described(b)} in the other"
+        return Undefined(label, text, "let both give the same kind of value")
+
+    def _pair(self, a: Any, b: Any, label: str) -> _Joined:
+        self.pairs.append((a, b, label))
+        return _Joined(len(self.pairs) - 1)
+
+    def _is_new(self, x: Any) -> bool:
+        return held(x) is not None and x not in self.before
+
+    def finish(self, unset: Callable[[Undefined], None], value: Any = None) -> Any:
+        """Make the `if` and let all locations hold what they do behind it; the merged `value`, complete.
+
+        `unset` is told of the variables that have no value.
+        """
+        joined = self.fork.join(self.pairs)
+        for (a, b, label), one in zip(self.pairs, joined):
+            no_value = isinstance(one, OpError)
+            self.results.append(Undefined(label, one.message, one.hint) if no_value else self.result(a, b, one))
+        self.before.restore()
+        for holder, merged in self.contents:
+            complete: dict[Any, Any] = {}
+            for key, planned in merged.items():
+                found = self._complete(planned)
+                if isinstance(found, Undefined) and Location(holder, key, "").is_variable:
+                    unset(found)
+                else:
+                    complete[key] = found
+            put_back(holder, complete)
+        return self._complete(value)
+
+    def result(self, a: Any, b: Any, joined: Tensor) -> Tensor:
+        """`joined`, or the choice of the arrays `a` and `b` where one of them was there before."""
+        shared = [
+            x if isinstance(x, Tensor) and (x.ndim or x.boxed) and not self.fork.is_fresh(x, side) else None
+            for side, x in enumerate((a, b))
+        ]
+        if all(x is None for x in shared):
+            return joined
+        return Choice(self.fork.cond, [joined if x is None else x for x in shared], joined)
+
+    def _complete(self, planned: Any) -> Any:
+        if isinstance(planned, _Joined):
+            return self.results[planned.number]
+        if isinstance(planned, tuple):
+            return like(planned, [self._complete(part) for part in planned])
+        return planned
+
+
+def same_value(a: Any, b: Any) -> bool:
+    """Whether two values that cannot change are the same to every program: -0.0 is not 0.0, nor is 1 True."""
+    if type(a) is not type(b):
+        return False
+    if isinstance(a, SymInt):
+        return a.dim is b.dim
+    if isinstance(a, tuple):
+        return len(a) == len(b) and all(x is y or same_value(x, y) for x, y in zip(a, b))
+    if isinstance(a, (str, bytes, int, float, complex, range, slice, frozenset)):
+        return a == b and repr(a) == repr(b)
+    return False
+
+
+def described(value: Any) -> str:
+    """How messages call what a location held."""
+    if value is UNSET:
+        return "without a value"
+    if isinstance(value, Tensor):
+        return f"a {value.user_type}"
+    return repr(value) if isinstance(value, (str, int, float, type(None))) else f"a {type(value).__name__}"
