@@ -16,7 +16,7 @@ from ..runtime.failed_checks import Check
 from .call_parameters import CallSignature, NotNative, Parameter, object_count
 from .facts import StrideFact
 from .frontend.graph import Graph, Input
-from .signature import is_named
+from .signature import NumberOutput, is_named
 
 __all__ = ["CallPlan", "InputPlan", "OutputPlan", "Structure", "make_plan", "stored_inputs"]
 
@@ -49,8 +49,9 @@ class OutputPlan:
     order: tuple[int, ...]
 
 
-#: The returned value: ``("buffer", i)``, ``("object", i)``, ``("tuple" or "list", parts)``, ``("dict", keys, parts)``
-#: with keys that are numbers of objects, ``("named", class, parts)`` with one for the class of a named tuple.
+#: The returned value: ``("buffer", i)``, ``("number", i)`` where it is Python's, ``("object", i)``,
+#: ``("tuple" or "list", parts)``, ``("dict", keys, parts)`` with keys that are numbers of objects, and
+#: ``("named", class, parts)`` with one for the class of a named tuple.
 Structure: TypeAlias = tuple[Any, ...]
 
 
@@ -182,7 +183,7 @@ class _Numbering:
 
     def structure(self, x: Any) -> Structure:
         if isinstance(x, int) and not isinstance(x, bool):
-            return ("buffer", self.outputs[x])
+            return ("number" if isinstance(x, NumberOutput) else "buffer", self.outputs[x])
         if isinstance(x, dict):
             keys = tuple(self._object() for _ in x)
             return ("dict", keys, tuple(self.structure(v) for v in x.values()))

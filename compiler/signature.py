@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from .frontend.graph import Graph
 
 __all__ = [
-    "ColumnOutput", "InputSpec", "Literal", "NotPlain", "Signature", "is_named", "like", "plain_structure",
-    "structure_of_plain",
+    "ColumnOutput", "InputSpec", "Literal", "NotPlain", "NumberOutput", "Signature", "is_named", "like",
+    "plain_structure", "structure_of_plain",
 ]  # fmt: skip
 
 
@@ -45,6 +45,10 @@ class Literal:
 
 class ColumnOutput(int):
     """The number of an output that lazy callers get as a column-major tensor; as an array its dims count the same."""
+
+
+class NumberOutput(int):
+    """The number of an output that callers get as Python's bool, int, float or complex, as the plain function's is."""
 
 
 class InputSpec(NamedTuple):
@@ -153,14 +157,18 @@ def _found(spelling: Sequence[str]) -> Any:
 
 
 def plain_structure(structure: Any) -> Any:
-    """The structure of a result as JSON: ``[kind, …]``, kind: output, column, none, literal, tuple, list, dict or
-    named; a named tuple by where its class is found."""
+    """The structure of a result as JSON: ``[kind, …]``, a named tuple by where its class is found.
+
+    Kinds: output, column, number, none, literal, tuple, list, dict, named.
+    """
     if isinstance(structure, Literal):
         return ["literal", _plain_literal(structure.value)]
     if structure is None:
         return ["none", None]
     if isinstance(structure, ColumnOutput):
         return ["column", int(structure)]
+    if isinstance(structure, NumberOutput):
+        return ["number", int(structure)]
     if type(structure) is int:
         return ["output", structure]
     if isinstance(structure, dict):
@@ -185,6 +193,8 @@ def structure_of_plain(plain: Any) -> Any:
         return Literal(value)
     if kind == "column":
         return ColumnOutput(value)
+    if kind == "number":
+        return NumberOutput(value)
     if kind in ("output", "none"):
         return value
     if kind == "dict":

@@ -96,6 +96,7 @@ EXPORTED = {
     "txc_failed": "void (i64, ptr, ptr, ptr)",
     "txc_scalar": "ptr (ptr, ptr, i32)",
     "txc_scalar_of": "ptr (ptr)",
+    "txc_number": "ptr (ptr, ptr)",
     "txc_tuple": "ptr (ptr, i64)",
     "txc_list": "ptr (ptr, i64)",
     "txc_named": "ptr (ptr, ptr, i64)",

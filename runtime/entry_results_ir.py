@@ -167,6 +167,12 @@ define ptr @txc_scalar_of(ptr %array) {
   ret ptr %made
 }
 
+; A NumPy scalar as a number of one of Python's types.
+define ptr @txc_number(ptr %type, ptr %scalar) {
+  %made = call ptr @PyObject_CallOneArg(ptr %type, ptr %scalar)
+  ret ptr %made
+}
+
 define void @txc_release(ptr %items, i64 %count) {
 entry:
   br label %next

@@ -213,7 +213,7 @@ def remove_all(
 
 _PYTHON_FUNCTIONS = (
     "Py_IncRef", "Py_DecRef", "PyErr_Occurred", "PyErr_Clear", "PyErr_NoMemory", "PyErr_Format", "PyObject_GetAttr",
-    "PyObject_CallNoArgs", "PyObject_Vectorcall", "PyDict_GetItemWithError", "PyDict_New", "PyDict_Next",
+    "PyObject_CallNoArgs", "PyObject_CallOneArg", "PyObject_Vectorcall", "PyDict_GetItemWithError", "PyDict_New", "PyDict_Next",
     "PyDict_SetItem", "PyDict_Size",
     "PyTuple_New", "PyTuple_SetItem", "PyList_New", "PyList_SetItem", "PyLong_AsLongLongAndOverflow",
     "PyMem_RawMalloc", "PyMem_RawFree", "PyEval_SaveThread", "PyEval_RestoreThread",
@@ -262,6 +262,7 @@ def _interpreter() -> Mapping[str, int]:
     found |= {
         "PyExc_RuntimeError": ctypes.addressof(ctypes.c_void_p.in_dll(api, "PyExc_RuntimeError")),
         "PyArray_Type": id(np.ndarray),
+        "PyBool_Type": id(bool),
         "PyLong_Type": id(int),
         "PyFloat_Type": id(float),
         "PyTuple_Type": id(tuple),

@@ -472,6 +472,10 @@ class _Entry(EntryWriter):
         kind, *rest = x
         if kind == "object":
             return self.referred(self.object(rest[0]))
+        if kind == "number":
+            output = rest[0] - first
+            of = self.outside(_PYTHON_TYPES[self.plan.outputs[output].dtype.numpy.kind])
+            return self.call("txc_number", f"ptr {of}", f"ptr {self.load(held, 8 * output)}")
         if kind == "buffer":
             number = rest[0] - first
             if number >= 0:
@@ -492,6 +496,10 @@ class _Entry(EntryWriter):
     def _argument(self, buffer: int) -> tuple[int, InputPlan]:
         """The input that a buffer is."""
         return [(i, given) for i, given in enumerate(self.plan.inputs) if given.kind != "int"][buffer]
+
+
+#: Python's types of numbers, by the kinds of NumPy's.
+_PYTHON_TYPES = {"b": "PyBool_Type", "i": "PyLong_Type", "u": "PyLong_Type", "f": "PyFloat_Type", "c": "PyComplex_Type"}
 
 
 def _type_number(element: DType) -> int:

@@ -182,7 +182,7 @@ def _weak_result(weak: str, element: DType) -> str:
     """How weak a result is whose operands are `weak`: comparisons are bools, magnitudes of complex numbers floats."""
     if weak == "complex" and element.is_float:
         return "float"
-    return "" if element.kind == "bool" else weak
+    return "bool" if weak and element.kind == "bool" else weak
 
 
 def _not_empty(op: type[Op], x: Tensor, dims: Sequence[int]) -> None:
@@ -244,9 +244,17 @@ def _common_dtype(operands: tuple[tuple[DType, str], ...]) -> DType:
         raise OpError(f"no common dtype of {listed}", "cast one of them", "TX0208") from error
 
 
+#: What Python computes of bools as of bools; all else as of ints.
+_KEEP_BOOLS = frozenset(
+    {"bitwise_and", "bitwise_or", "bitwise_xor", "select", "logical_and", "logical_or", "logical_not"}
+)
+
+
 def promote(op: type[Map], tensors: Sequence[Tensor]) -> tuple[list[Tensor], str]:
     """The operands in the dtype that the op computes in, and how weak its result is."""
     rest = list(tensors[1:] if op.name == "select" else tensors)
+    if all(t.weak == "bool" for t in rest) and op.result != "bool" and op.name not in _KEEP_BOOLS:
+        rest = [Tensor(cast(t, DTYPES["i64"]).value, weak="int") for t in rest]  # True + True is 2
     common = common_dtype(rest)
     if op.dtypes == {"bool"}:
         common = DTYPES["bool"]

@@ -11,16 +11,18 @@ import random
 import types
 from collections.abc import Callable
 from typing import Any, NamedTuple
+from weakref import WeakSet
 
 import numpy as np
 
 from ..captured import CONTAINERS, MISSING, PLAIN, Captured, Place, snapshot
 from .staging_builtins import staging_error
+from .state import Roots, State
 from .symint import SymInt
 from .tensor import Tensor
 from .undefined import Undefined
 
-__all__ = ["Captures", "Root", "is_library"]
+__all__ = ["Captures", "Frame", "Root", "is_library"]
 
 #: What is no fact: what modules, classes and libraries hold is taken as it is.
 _FIXED = (types.ModuleType, type, types.BuiltinFunctionType, np.ufunc)
@@ -48,6 +50,13 @@ class Root(NamedTuple):
     place: Place | None = None
 
 
+class Frame:
+    """The variables of a function that runs, which holds it."""
+
+    def __init__(self, roots: Roots):
+        self.roots = roots
+
+
 class Captures:
     """The facts of one trace, in the order met, each once."""
 
@@ -56,10 +65,17 @@ class Captures:
         self._outside: dict[int, Root] = {}
         #: Variables that hold nothing, where compiled code decides whether they do: what reading them says.
         self.unset: dict[str, Undefined] = {}
+        #: The variables of the functions that run, for as long as they do.
+        self.frames: WeakSet[Frame] = WeakSet()
 
     def is_outside(self, value: Any) -> bool:
         """Whether an object is not the function's own, so that it cannot change."""
         return id(value) in self._outside
+
+    def everything(self) -> State:
+        """What all variables of the functions that run hold now, and what hangs on them."""
+        roots = {f"{i}.{name}": cell for i, frame in enumerate(self.frames) for name, cell in frame.roots.items()}
+        return State(roots, self.is_outside)
 
     def of_caller(self, value: Any, name: str) -> Any:
         """A container that stands for an argument: a change of it would be lost to the caller."""

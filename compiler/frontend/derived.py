@@ -98,7 +98,7 @@ class Joined(Derived):
 
 
 class IndexedView(Derived):
-    """What integers known at run time select of a tensor, as ``x[k]`` and ``x[k, 1:]`` do: a view, where `k` was then."""
+    """What integers known at run time select, as ``x[k]`` and ``x[k, 1:]`` do: a view of where they led when made."""
 
     __slots__ = ("_places",)
 

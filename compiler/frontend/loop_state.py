@@ -1,4 +1,4 @@
-"""A loop of compiled code as a fixpoint over locations: which of them its iterations hand on, and what they hold after it.
+"""A loop of compiled code as a fixpoint over locations: which its iterations hand on, and what they hold behind it.
 
 The body runs as often as it takes to settle that, each time from the state before the loop, with what is carried set to
 stand-ins.  Behind it
@@ -20,15 +20,16 @@ from typing import Any, NamedTuple
 from ...dialects.dims import Dim
 from ...dialects.registry import OpError
 from ..diagnostics import TxcError, user_loc
+from .captures import Captures
 from .jumps import MADE
 from .merging import described, same_value
-from .regions import Unsettled
-from .state import UNSET, Names, Location, Roots, State, is_number, label_of, put_back
+from .regions import SharedStart, Unsettled
+from .state import UNSET, Location, Names, Roots, State, is_number, label_of, put_back, storage_of
 from .symint import SymInt, symint
 from .tensor import Tensor
 from .undefined import Undefined, unset_name
 
-__all__ = ["Carries", "LoopState", "NeverRuns", "Periodic", "Unrepeatable"]
+__all__ = ["Carries", "FirstApart", "LoopState", "NeverRuns", "Periodic", "Unrepeatable"]
 
 _ROUNDS = 64
 #: The most iterations in one that references may take to come back.
@@ -59,6 +60,13 @@ class Unrepeatable(Exception):
     """What the last iteration leaves in a variable cannot be handed on: that iteration has to stand by itself."""
 
 
+class FirstApart(Exception):
+    """The first iteration begins from a state that no later one begins from; `error` is for who cannot run it apart."""
+
+    def __init__(self, error: TxcError):
+        self.error = error
+
+
 class NeverRuns(Exception):
     """The loop has no iteration, which is a fact of the call."""
 
@@ -72,12 +80,13 @@ class LoopState:
     """
 
     def __init__(
-        self, roots: Roots, is_outside: Callable[[Any], bool], carries: Carries, unset: Callable[[Undefined], None],
+        self, roots: Roots, captures: Captures, carries: Carries, unset: Callable[[Undefined], None],
         *, runs: Callable[[], bool | None], follows: bool = False, own: Iterable[str] = (),
     ):  # fmt: skip
-        self.roots, self.is_outside, self.carries, self.unset = roots, is_outside, carries, unset
+        self.roots, self.is_outside, self.carries, self.unset = roots, captures.is_outside, carries, unset
         self.runs, self.follows, self.own = runs, follows, tuple(own)
-        self.before = State(roots, is_outside)
+        self.before = State(roots, captures.is_outside)
+        self.everything = captures.everything()
         #: Variables that hold nothing at the begin of an iteration, with why they hold nothing behind the loop.
         self.local: dict[Location, Undefined] = {}
         #: What is to be said of a local variable that an iteration turns out to read from before it.
@@ -121,8 +130,10 @@ class LoopState:
                 self._raise_for(error)
             except TxcError as error:
                 cause = error.__cause__
-                if not isinstance(cause, Unsettled) or cause.carried is not self.given:
+                if not isinstance(cause, (SharedStart, Unsettled)) or cause.carried is not self.given:
                     raise
+                if isinstance(cause, SharedStart):
+                    raise FirstApart(error) from None
                 self._give_up(self.locations[cause.index], error)
                 continue
             finally:
@@ -130,6 +141,11 @@ class LoopState:
             self._leave(found)
             return
         raise OpError("what the variables of a loop hold does not settle", "give them values before it", "TX0292")
+
+    def is_shared(self, owner: Tensor) -> bool:
+        """Whether more than one variable, or place that hangs on one, held an array or a view of it before the loop."""
+        found = [location for location, value in self.everything.locations() if storage_of(value) is owner]
+        return sum(location not in self.local for location in found) > 1
 
     def _raise_for(self, error: NameError) -> Any:
         """Say why a variable that an iteration reads holds nothing."""
@@ -177,8 +193,11 @@ class LoopState:
     def enter(self, arguments: Sequence[Any]) -> None:
         """The state at the begin of an iteration."""
         self.before.restore()
-        given = [(p, UNSET if p in self.last and not p.label.startswith(MADE) else v) for p, v in zip(self.locations, arguments)]
-        self._fill([*given, *((location, UNSET) for location in self.local)])
+        given: list[tuple[Location, Any]] = [(location, UNSET) for location in self.local]
+        for location, value in zip(self.locations, arguments):
+            unread = location in self.last and not location.label.startswith(MADE)
+            given.append((location, UNSET if unread else value))
+        self._fill(given)
 
     def results(self, arguments: Sequence[Any]) -> tuple[Any, ...]:
         """What an iteration that began with `arguments` hands on."""
@@ -248,7 +267,10 @@ class LoopState:
         if location in self.carried:
             self.carried.remove(location)
         hint = "only numbers and arrays can change in a loop of compiled code"
-        self.given_up[location] = TxcError(text, user_loc(), hint, "TX0315")
+        error = TxcError(text, user_loc(), hint, "TX0315")
+        if was is not UNSET and is_number(now) and location.label in self.carries.at_head:
+            raise FirstApart(error)
+        self.given_up[location] = error
         self.local[location] = Undefined(location.label, text, hint)
         return True
 
@@ -256,8 +278,12 @@ class LoopState:
         """Find arrays that variables only pass around among each other."""
         if not self.follows:
             return
-        arrays = {id(v): i for i, v in enumerate(arguments) if isinstance(v, Tensor) and (v.ndim or v.boxed) and v is self.given[i]}
-        moves = {i: arrays[id(v)] for i, v in enumerate(handed) if id(v) in arrays and i in arrays.values() and arrays[id(v)] != i}
+        arrays: dict[int, int] = {}
+        for i, (given, value) in enumerate(zip(self.given, arguments)):
+            if value is given and isinstance(value, Tensor) and (value.ndim or value.boxed):
+                arrays[id(value)] = i
+        moves = {i: arrays[id(v)] for i, v in enumerate(handed) if id(v) in arrays}
+        moves = {i: j for i, j in moves.items() if i != j and i in arrays.values()}
         if not moves or set(moves) != set(moves.values()):
             return
         period = 1

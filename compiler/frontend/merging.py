@@ -31,7 +31,6 @@ __all__ = ["UNNAMED", "Merge", "described", "same_value"]
 UNNAMED = ("the value", "the result")
 
 
-
 class _Joined(NamedTuple):
     """Stands for a result of the `if` until it is made."""
 

@@ -54,4 +54,3 @@ def _collect(value: Value, block: Block, nodes: list[Node]) -> bool:
         nodes.append(node)
         waiting += [v.node for v in node.operands]
     return True
-

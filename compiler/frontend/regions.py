@@ -25,7 +25,7 @@ from .undefined import Undefined
 if TYPE_CHECKING:
     from .trace import Trace
 
-__all__ = ["Fork", "Unsettled", "for_", "if_", "not_one_bool", "region", "while_"]
+__all__ = ["Fork", "SharedStart", "Unsettled", "for_", "if_", "not_one_bool", "region", "while_"]
 
 _ROUNDS = 12
 
@@ -42,11 +42,25 @@ class Unsettled(OpError):
         self.carried, self.index = carried, index
 
 
+class SharedStart(OpError):
+    """A variable begins as an array that others see, which the loop writes in place, and is another one later."""
+
+    def __init__(self, carried: Sequence[Any], name: str):
+        super().__init__(
+            f"{name} is an array of others that the loop both writes in place and reassigns",
+            f"start from a copy: {name} = {name}.copy()",
+            "TX0291",
+        )
+        self.carried = carried
+
+
 class _Carried:
     """The plan of a loop: which variables are rebound, with which initial tensors, and which tensors are written."""
 
-    def __init__(self, trace: Trace, carried: Sequence[Any], names: Sequence[str]):
-        self.trace, self.carried = trace, carried
+    def __init__(
+        self, trace: Trace, carried: Sequence[Any], names: Sequence[str], is_shared: Callable[[Tensor], bool] | None
+    ):
+        self.trace, self.carried, self.is_shared = trace, carried, is_shared
         #: A variable without a value yet is not carried until the body gives it one.
         self.given: list[Any] = [x if isinstance(x, (Tensor, Undefined)) else as_tensor(x) for x in carried]
         self.names = [spoken(names[i]) if i < len(names) else f"carried value {i}" for i in range(len(carried))]
@@ -91,10 +105,14 @@ class _Carried:
                 if not isinstance(after, Undefined):
                     self.found[i], again = as_tensor(after), True
             elif i not in self.rebound and after is not before:
-                self._check_rebinding(i)
+                if _among(before, self.trace.writers[-1]):
+                    self._refuse_shared(i)
                 self.rebound[i], again = self.given[i], True
         for owner in self.trace.writes[-1]:
-            if not _among(owner, self.written) and not any(arguments[i] is owner for i in self.rebound):
+            standing_for = [i for i in self.rebound if arguments[i] is owner]
+            for i in standing_for:
+                self._refuse_shared(i)
+            if not standing_for and not _among(owner, self.written):
                 self.written.append(owner)
                 again = True
         if again:
@@ -104,18 +122,15 @@ class _Carried:
             handed.append(self._fitted(i, start, arg, results[i]))
         return handed + [t.value for t in self.written]
 
-    def _check_rebinding(self, i: int) -> None:
-        """Refuse a variable that is the caller's array in the first iteration, written there, and another one later."""
+    def _refuse_shared(self, i: int) -> None:
+        """Refuse to write a stand-in for an array that others see: only in the first iteration is it that array."""
         given = self.given[i]
-        shared = given._parent is not None or _among(given, self.trace.tensors.values())
-        if shared and _among(given, self.trace.writers[-1]):
-            name = self.names[i]
-            what = "a view" if given._parent is not None else "an argument"
-            raise OpError(
-                f"{name} is {what} that the loop both writes in place and reassigns",
-                f"start from a copy: {name} = {name}.copy()",
-                "TX0291",
-            )
+        if not isinstance(given, Tensor) or not (given.ndim or given.boxed):
+            return
+        plain = type(given) is Tensor and given._parent is None
+        known = self.is_shared is not None and self.is_shared(given)
+        if not plain or known or _among(given, self.trace.tensors.values()):
+            raise SharedStart(self.carried, self.names[i])
 
     def _fitted(self, i: int, start: Tensor, arg: Value, result: Any) -> Value:
         """The next value of one variable, of the type it has had; a Python scalar's type may follow the body once."""
@@ -133,7 +148,8 @@ class _Carried:
             new = cast(new, have.dtype)
         if new.element is not have.dtype or new.ndim != have.rank:
             raise Unsettled(
-                self.carried, i,
+                self.carried,
+                i,
                 f"{name} is {Tensor(arg).user_type} before an iteration of the loop and {new.user_type} after it",
                 f"give {name} its final dtype and shape before the loop",
             )
@@ -142,7 +158,8 @@ class _Carried:
                 self.trace.table.equate(a, b, f"{name} keeps its shape in a loop")
             except OpError as error:
                 raise Unsettled(
-                    self.carried, i,
+                    self.carried,
+                    i,
                     f"{name} is {Tensor(arg).user_type} before an iteration of the loop and {new.user_type} after it",
                     f"a carried value keeps its shape; {error.message}",
                 ) from error
@@ -217,12 +234,13 @@ def _inside(candidate: Block | None, block: Block) -> bool:
 
 def for_(
     trace: Trace, lower: Any, upper: Any, step: Any, body: Callable[..., Any], carried: Sequence[Any],
-    names: Sequence[str] = (), stop: str | None = None,
+    names: Sequence[str] = (), stop: str | None = None, is_shared: Callable[[Tensor], bool] | None = None,
 ) -> tuple[Any, ...]:  # fmt: skip
     """``for i in range(lower, upper, step)``: `body(i, carried) -> carried`; the variables after the loop.
 
-    `i` is a `SymInt`.  The loop ends after an iteration that makes the variable called `stop` true.  Raises TxcError,
-    naming the variable by `names`, where one changes dtype or shape on the way.
+    `i` is a `SymInt`.  `is_shared` says of a variable's array whether others see it.  The loop ends after an iteration
+    that makes the variable called `stop` true.  Raises TxcError, naming the variable by `names`, where one changes
+    dtype or shape on the way.
     """
     with located():
         loc = user_loc()
@@ -249,7 +267,7 @@ def for_(
         # A loop whose variable is known never to be negative gets a symbol that says so.
         if low.nonneg:
             name = name.removeprefix("$")
-        plan = _Carried(trace, carried, names)
+        plan = _Carried(trace, carried, names, is_shared)
         symbol = Sym(name)
         item = SymInt(first + scale * sym(name))
         for _ in range(_ROUNDS):
@@ -273,12 +291,13 @@ def for_(
 
 
 def while_(
-    trace: Trace, cond: Callable[..., Any], body: Callable[..., Any], carried: Sequence[Any], names: Sequence[str] = ()
-) -> tuple[Any, ...]:
+    trace: Trace, cond: Callable[..., Any], body: Callable[..., Any], carried: Sequence[Any],
+    names: Sequence[str] = (), is_shared: Callable[[Tensor], bool] | None = None,
+) -> tuple[Any, ...]:  # fmt: skip
     """``while cond(carried): carried = body(carried)``; both get the tuple of variables."""
     with located():
         loc = user_loc()
-        plan = _Carried(trace, carried, names)
+        plan = _Carried(trace, carried, names, is_shared)
         for _ in range(_ROUNDS):
             initial = plan.initial()
             types = [resolved(v) for v in initial]
@@ -380,10 +399,13 @@ class Fork:
                 )
             with self.at_end(side):
                 ends.append(_as_it_is(as_tensor(x)))
-        return self._of_one_dtype(*self._of_one_shape(*ends, name))
+        first, second = self._of_one_shape(*ends, name)
+        if first.ndim and first.element is not second.element:
+            raise OpError(_differ(first, second, name), "give it one dtype with astype", "TX0295")
+        return self._of_one_dtype(first, second)
 
     def _of_one_shape(self, first: Tensor, second: Tensor, name: str) -> tuple[Tensor, Tensor]:
-        text = f"{name} is {first.user_type} in one branch of an if and {second.user_type} in the other"
+        text = _differ(first, second, name)
         if first.ndim != second.ndim:
             raise OpError(text, "give it one shape", "TX0295")
         for m, n in zip(first.type.dims, second.type.dims):
@@ -404,6 +426,10 @@ class Fork:
                     t.weak = was if weak else ""
             made.append(t)
         return made[0], made[1]
+
+
+def _differ(first: Tensor, second: Tensor, name: str) -> str:
+    return f"{name} is {first.user_type} in one branch of an if and {second.user_type} in the other"
 
 
 def _like_both(value: Value, a: Tensor, b: Tensor) -> Tensor:

@@ -20,7 +20,7 @@ from ..argument import Argument
 from ..captured import MISSING, Captured, cell_content
 from ..diagnostics import TxcError, error_loc
 from ..signature import like
-from .captures import Captures, Root, is_library
+from .captures import Captures, Frame, Root, is_library
 from .functional import FUNCTIONAL
 from .graph import Graph, Loc
 from .masked import Masked
@@ -154,10 +154,16 @@ class Runtime(ControlFlow):
 
     # Names
 
+    def frame(self, variables: Callable[[], Any]) -> Frame:
+        """The variables of the function that runs, as those of a function in it; it holds what is returned."""
+        made = Frame(self.roots(variables))
+        self.captures.frames.add(made)
+        return made
+
     def bind(self, variable: Callable[[], Any], value: Any) -> Any:
         """``variable := value``, of a variable that the function `variable` reads."""
-        (cell,) = variable.__closure__ or ()
-        cell.cell_contents = value
+        for cell in variable.__closure__ or ():
+            cell.cell_contents = value
         return value
 
     def captured(self, name: str, value: Any) -> Any:

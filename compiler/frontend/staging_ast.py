@@ -147,6 +147,10 @@ class _Stager(ast.NodeTransformer):
         made = [ast.Name(n, ast.Store()) for n in own if n not in parameters]
         if made:
             head.append(ast.If(ast.Constant(False), [ast.Assign([*made], ast.Constant(None))], []))
+        if any(isinstance(w, (ast.For, ast.While)) for s in body for w in ast.walk(s)):
+            every = ast.Tuple([_load(n) for n in sorted({*own, *parameters})], ast.Load())
+            frame = self.call("frame", node, _lambda(every))
+            head.append(ast.Assign([ast.Name("__txc_frame", ast.Store())], frame))
         node.body = [ast.copy_location(s, node) for s in head] + rewritten
 
     def block(self, body: Sequence[ast.stmt]) -> list[ast.stmt]:
@@ -243,10 +247,12 @@ class _Stager(ast.NodeTransformer):
     visit_AsyncFor = visit_AsyncWith = visit_Await
 
     def visit_FunctionDef(self, node: ast.FunctionDef) -> Any:
-        # A local function is rewritten in place: what it reads from outside it already holds in staged form.
+        # A local function is rewritten in place: what it reads from outside it already holds in staged form.  Such a
+        # function is known by its use of the runtime, which each has, though it may never run.
         node.decorator_list = [self.visit(d) for d in node.decorator_list]
         node.args = self.defaults(node.args)
         self.scope(node)
+        node.body.insert(0, ast.copy_location(ast.If(ast.Constant(False), [ast.Expr(_load(RUNTIME))], []), node))
         return node
 
     def visit_ClassDef(self, node: ast.ClassDef) -> Any:
@@ -306,7 +312,8 @@ class _Stager(ast.NodeTransformer):
             _lambda(ast.copy_location(ast.Compare(_load(a), [op], [_load(b)]), node))
             for a, op, b in zip(names, node.ops, names[1:])
         ]
-        return ast.copy_location(ast.Call(ast.Lambda(_arguments(*names), self.call("all_", node, *pairs)), terms, []), node)
+        asked = ast.Lambda(_arguments(*names), self.call("all_", node, *pairs))
+        return ast.copy_location(ast.Call(asked, terms, []), node)
 
     def visit_NamedExpr(self, node: ast.NamedExpr) -> Any:
         """``:=`` in what has become a function of its own still binds the variable of the function around it."""
@@ -315,7 +322,7 @@ class _Stager(ast.NodeTransformer):
     def visit_Lambda(self, node: ast.Lambda) -> Any:
         node.args = self.defaults(node.args)
         self.bound.append(_parameters(node.args))
-        node.body = self.visit(node.body)
+        node.body = ast.copy_location(ast.IfExp(ast.Constant(True), self.visit(node.body), _load(RUNTIME)), node.body)
         self.bound.pop()
         return node
 

@@ -13,7 +13,7 @@ from . import fft_functions
 from .numpy_functions.creating import CREATION
 from .numpy_functions.table import call
 from .staging_iteration import StagedRange, staged_enumerate, staged_reversed, staged_zip
-from .symint import SymInt
+from .symint import SymInt, is_integer, sym_max, sym_min
 from .tensor import Tensor
 
 __all__ = ["REPLACED", "as_text", "staging_error"]
@@ -91,6 +91,8 @@ def _extreme(plain: Any, ufunc: Any) -> Callable[..., Any]:
     def pick(*values: Any, **kwargs: Any) -> Any:
         if not kwargs and len(values) > 1 and any(isinstance(v, Tensor) for v in values):
             return functools.reduce(ufunc, values)
+        if not kwargs and len(values) > 1 and all(map(is_integer, values)):
+            return functools.reduce(sym_max if plain is max else sym_min, values)
         return plain(*values, **kwargs)
 
     return pick

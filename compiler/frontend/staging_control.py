@@ -15,12 +15,11 @@ import numpy as np
 
 from ...dialects.dims import Dim, Sym
 from ...dialects.registry import OpError
-from ..diagnostics import TxcError, located, user_loc
-from .apply import truth
+from ..diagnostics import located
 from .captures import Captures
 from .graph import moment
 from .jumps import MADE
-from .loop_state import Carries, LoopState, NeverRuns, Periodic, Unrepeatable
+from .loop_state import Carries, FirstApart, LoopState, NeverRuns, Periodic, Unrepeatable
 from .merging import Merge
 from .pure_regions import merged_into_one
 from .regions import Fork, not_one_bool
@@ -157,7 +156,7 @@ class ControlFlow:
                 try:
                     with fork.side():
                         values.append(part())
-                        sides.append(self.state(roots, before))
+                        sides.append(self.state({**roots, "": values[-1]}, before))
                 finally:
                     before.restore()
             merge = Merge(fork, before, sides)
@@ -235,7 +234,7 @@ class ControlFlow:
     ) -> None:  # fmt: skip
         """A `while` as a loop whose variables are tensors."""
         roots = self.roots(test, body) if roots is None else roots
-        plan = LoopState(roots, self.captures.is_outside, Carries(*carries), self.unset, runs=lambda: None)
+        plan = LoopState(roots, self.captures, Carries(*carries), self.unset, runs=lambda: None)
 
         def loop(initial: list[Any], names: list[str]) -> Sequence[Any]:
             checked = None if check is None else check(names, initial)
@@ -253,9 +252,12 @@ class ControlFlow:
                     checked(arguments, results)
                 return results
 
-            return require().while_(condition, iteration, initial, names)
+            return require().while_(condition, iteration, initial, names, plan.is_shared)
 
-        plan.run(loop)
+        try:
+            plan.run(loop)
+        except FirstApart as first:
+            raise first.error from None
 
     def _deferred(self, test: Callable[[], Any]) -> Any:
         """The condition of a loop: a tensor where calls may differ in it."""
@@ -336,14 +338,23 @@ class ControlFlow:
 
     def _for(
         self, items: StagedIterable, body: Callable[[Any], Any], stop: str | None, carries: Carries, roots: Roots,
-        own: Sequence[str] = (), check: Any = None,
+        own: Sequence[str] = (), check: Any = None, peeled: bool = False,
     ) -> None:  # fmt: skip
-        """A `for` as a loop of compiled code: of whole periods of references, and perhaps without its ends."""
+        """A `for` as a loop of compiled code, from which what differs stands apart.
+
+        Its first iteration where that begins from another kind of state, its last one where what it leaves is no
+        number, and what is left of it after whole periods of references.
+        """
         with located():
             try:
                 self._loop(items, body, stop, carries, roots, own, check)
             except NeverRuns:
                 pass
+            except FirstApart as first:
+                if peeled or stop is not None or not _runs(items.length):
+                    raise first.error from None
+                body(items.at(0))
+                self._for(Some(items, 1, items.length), body, stop, carries, roots, own, check, peeled=True)
             except Periodic as turns:
                 period = turns.period
                 rest = items.length % period
@@ -371,7 +382,7 @@ class ControlFlow:
         ends = (items.start, items.stop, items.step) if plain else (0, items.length, 1)
         whole = stop is None
         plan = LoopState(
-            roots, self.captures.is_outside, carries, self.unset, runs=lambda: _runs(items.length), follows=whole,
+            roots, self.captures, carries, self.unset, runs=lambda: _runs(items.length), follows=whole,
             own=own,
         )  # fmt: skip
 
@@ -388,7 +399,7 @@ class ControlFlow:
                     checked(values, results)
                 return results
 
-            return require().for_(*ends, step, initial, names, stop)
+            return require().for_(*ends, step, initial, names, stop, plan.is_shared)
 
         plan.run(loop)
 
@@ -398,7 +409,7 @@ class ControlFlow:
         stops = None if stop is None else self.variable(stop, body)
         for item in items:
             since = moment()
-            stopped = False if stops is None else self.state(self.roots(body)).at(stops)
+            stopped = stops is not None and self.state(self.roots(body)).at(stops)
             if isinstance(stopped, Tensor):
                 self._fork(stopped, _nothing, _call(body, item), None)
             elif stopped:
@@ -414,14 +425,14 @@ class ControlFlow:
     ) -> None:
         """A `for` over a range that tensors bound: a `while` whose counter is a tensor."""
         at = types.CellType(Tensor.apply("cast", counted.start, dtype="i64"))
-        stops = None if stop is None else self.variable(stop, body)
 
         def test() -> Any:
             i = at.cell_contents
             inside = i < counted.stop if counted.rises else i > counted.stop
-            if stops is None:
+            if stop is None:
                 return inside
-            return self.all_(lambda: self.not_(self.state(self.roots(body)).at(stops)), lambda: inside)
+            stopped = self.state(self.roots(body)).at(self.variable(stop, body))
+            return self.all_(lambda: self.not_(stopped), lambda: inside)
 
         def iteration() -> None:
             body(at.cell_contents)
@@ -446,7 +457,7 @@ def _flat(values: tuple[Any, ...]) -> Sequence[Any]:
 
 
 def _at_last(items: StagedIterable) -> dict[Sym, Dim]:
-    """What the counter of the innermost loop, over `items`, is in its last iteration (`regions.for_` counts upwards)."""
+    """What the counter of the innermost loop, over `items`, is in the last iteration: `regions.for_` counts upwards."""
     last = items.length - 1
     if isinstance(items, StagedRange) and items.rises:
         last = items.at(last)

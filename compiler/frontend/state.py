@@ -2,8 +2,8 @@
 
 A state is what the parts of a statement can reach: variables (closure cells, or the names of a `.tx` function), and the
 lists, dicts, sets and objects that these hold, each with its identity.  Values (numbers, texts, tuples) and references
-to objects stand in *locations*: a cell, a slot of a list, a key of a dict, an attribute.  Arrays are objects whose content
-is not here: a store gives their storage a new version, which `regions` follows.
+to objects stand in *locations*: a cell, a slot of a list, a key of a dict, an attribute.  Arrays are objects whose
+content is not here: a store gives their storage a new version, which `regions` follows.
 
 Python changes the real objects while a part runs.  A snapshot taken before lets the part run once for each branch, or
 for an iteration that stands for all: `restore` puts back what every location held, and the snapshots taken behind the
@@ -21,7 +21,10 @@ import numpy as np
 from .symint import SymInt
 from .tensor import Tensor
 
-__all__ = ["UNSET", "Names", "Location", "Roots", "State", "assign", "held", "is_number", "put_back", "roots_of"]
+__all__ = [
+    "UNSET", "Location", "Names", "Roots", "State", "assign", "held", "is_number", "label_of", "put_back", "roots_of",
+    "storage_of",
+]  # fmt: skip
 
 
 class _Unset:
@@ -54,6 +57,15 @@ def roots_of(*parts: Callable[..., Any]) -> Roots:
 def is_number(value: Any) -> bool:
     """Whether a value is a number or an array, which compiled code can hold."""
     return isinstance(value, (Tensor, SymInt, bool, int, float, complex, np.generic, np.ndarray))
+
+
+def storage_of(value: Any) -> Any:
+    """The tensor that owns the storage of one, itself where it is no view; None for what is no tensor."""
+    if not isinstance(value, Tensor):
+        return None
+    while value._parent is not None:
+        value = value._parent
+    return value
 
 
 class Location(NamedTuple):

@@ -13,7 +13,7 @@ import numpy as np
 from ...dialects.dims import Dim, DimLike, dim
 from ...dialects.registry import OpError
 from ...dialects.types import dtype, tensor_type
-from ..signature import ColumnOutput, like
+from ..signature import ColumnOutput, NumberOutput, like
 from .graph import Block, DimTable, Graph, Input, Literal, Node, Value
 from .symint import SymInt, symint
 
@@ -207,20 +207,21 @@ class Trace:
 
     def for_(
         self, lower: Any, upper: Any, step: Any, body: Callable[..., Any], carried: Sequence[Any] = (),
-        names: Sequence[str] = (), stop: str | None = None,
+        names: Sequence[str] = (), stop: str | None = None, is_shared: Callable[[Tensor], bool] | None = None,
     ) -> tuple[Any, ...]:  # fmt: skip
         """See `regions.for_`."""
         from . import regions
 
-        return regions.for_(self, lower, upper, step, body, carried, names, stop)
+        return regions.for_(self, lower, upper, step, body, carried, names, stop, is_shared)
 
     def while_(
-        self, cond: Callable[..., Any], body: Callable[..., Any], carried: Sequence[Any] = (), names: Sequence[str] = ()
-    ) -> tuple[Any, ...]:
+        self, cond: Callable[..., Any], body: Callable[..., Any], carried: Sequence[Any] = (),
+        names: Sequence[str] = (), is_shared: Callable[[Tensor], bool] | None = None,
+    ) -> tuple[Any, ...]:  # fmt: skip
         """See `regions.while_`."""
         from . import regions
 
-        return regions.while_(self, cond, body, carried, names)
+        return regions.while_(self, cond, body, carried, names, is_shared)
 
     def if_(
         self, cond: Any, then: Callable[[], Any], otherwise: Callable[[], Any], names: Sequence[str] = ()
@@ -254,6 +255,8 @@ class Trace:
                     aliases[len(outputs)] = owners[x]
                 outputs.append(x.value)
                 number = len(outputs) - 1
+                if x.weak and not x.ndim and not declared:
+                    return NumberOutput(number)
                 return ColumnOutput(number) if x.layout == "col" and x.ndim and not declared else number
             if isinstance(x, dict):
                 return {k: place(v) for k, v in x.items()}

@@ -24,9 +24,9 @@ from .apply import call
 from .counting import Counting, counting_of
 from .graph import Graph, Loc
 from .jumps import NotStaged, stop_of, structured
+from .liveness import annotate, live_after, live_at_head
 from .methods import reduce, scan
 from .staging import Runtime
-from .liveness import annotate, live_after, live_at_head
 from .staging_ast import bound_names, returns
 from .staging_iteration import StagedIterable
 from .state import Location, Names, Roots
@@ -207,6 +207,7 @@ class Evaluator:
         self.module, self.sizes, self.calls = module, sizes, calls
         self.names = Names({**sizes, **values})
         self.runtime = _Runtime(self.names)
+        self.frame = self.runtime.frame(lambda: None)
 
     def function(self, f: TxFunction) -> Any:
         try:
@@ -320,7 +321,9 @@ class Evaluator:
 
         def condition() -> Any:
             if next(rounds) > _ROUNDS:
-                self.fail(node.test, "this loop does not end while it is compiled", "its condition is no tensor", "TX0546")
+                self.fail(
+                    node.test, "this loop does not end while it is compiled", "its condition is no tensor", "TX0546"
+                )
             return self.value(node.test)
 
         def run() -> None:

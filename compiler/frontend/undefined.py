@@ -21,7 +21,9 @@ class Undefined:
 
     def __init__(self, name: str, reason: str = "", hint: str = ""):
         self.name = name
-        self.reason = reason or f"{name!r} has no value here: it is set in only one branch, or in a loop that may not run"
+        self.reason = (
+            reason or f"{name!r} has no value here: it is set in only one branch, or in a loop that may not run"
+        )
         self.hint = hint or f"give {name} a value before"
 
     def __repr__(self) -> str:

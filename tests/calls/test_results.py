@@ -185,10 +185,22 @@ def test_results_are_those_of_numpy(calls, case):
         same(calls.direct(lambda args=args: jitted(*args)), function(*args))
 
 
-def test_a_function_of_scalars_gives_a_scalar_of_numpy(calls):
+def test_a_function_of_numbers_gives_a_number_of_python(calls):
     jitted = calls.jit(number)
-    same(jitted(2.5, 3), np.float64(7.5))
-    same(calls.direct(lambda: jitted(-1.25, 4)), np.float64(-5.0))
+    same(jitted(2.5, 3), 7.5)
+    same(calls.direct(lambda: jitted(-1.25, 4)), -5.0)
+
+
+def kinds(x, k, v):
+    return len(x), k * 2, k > 1, [k * 0.5, k * 1j], {"size": x.shape[0] + 1, "sum": x.sum()}, v, v + 1
+
+
+def test_each_number_is_of_the_type_that_python_gives(calls):
+    jitted = calls.jit(kinds)
+    arguments = np.arange(3.0), 2.5, np.float32(3)
+    jitted(*arguments)
+    got, expected = calls.direct(lambda: jitted(*arguments)), kinds(*arguments)
+    assert repr(got) == repr(expected)
 
 
 @pytest.mark.parametrize("case", ["f32", "temporaries", "transposed result", "another order", "fortran", "columns"])

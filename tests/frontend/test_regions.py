@@ -284,4 +284,4 @@ def test_errors_name_the_variable(runner):
         return loop(0, 9, body, (x,), ("x",))
 
     # The first iteration writes the caller's array, later ones their own: refused, not guessed.
-    assert "x is an argument that the loop both writes in place and reassigns" in error(runner, mixed, X)
+    assert "x is an array of others that the loop both writes in place and reassigns" in error(runner, mixed, X)

@@ -1,0 +1,590 @@
+# ruff: noqa: B007  (programs are as their users write them)
+# pyright: reportPossiblyUnboundVariable=false
+"""What staged functions do with variables, references and containers is what Python does: values, and all effects.
+
+Each function runs as it is and jitted, on copies of the same arguments; the results and what the arguments hold
+afterwards have to be the same.  The kinds are those of faults that users of such compilers report.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import txc
+from txc.compiler.diagnostics import TxcError
+
+A = np.array([0.0, 1, 2])
+B = np.array([5.0, 3, 1, 4])
+M = np.arange(9.0).reshape(3, 3)
+
+
+CASES: list[Any] = []
+
+
+def case(*arguments: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    def noted(f: Callable[..., Any]) -> Callable[..., Any]:
+        CASES.append(pytest.param(f, arguments, id=f.__name__))
+        return f
+
+    return noted
+
+
+class Totals:
+    """An object of the user's."""
+
+    def __init__(self) -> None:
+        self.value, self.count = 0.0, 0
+
+
+@case(A)
+def swaps_elements(x):
+    x[0], x[1] = x[1], x[0]
+    return x
+
+
+@case(np.array([3, 1, 2.0, 0]))
+def sorts_by_bubbles(x):
+    n = len(x)
+    for i in range(n):
+        for j in range(n - 1):
+            if x[j] > x[j + 1]:
+                x[j], x[j + 1] = x[j + 1], x[j]
+    return x
+
+
+@case(A)
+def windows_from_before_the_start(x):
+    y = np.zeros(3)
+    for i in range(len(x)):
+        y[i] = x[i - 1 : i + 2].sum()
+    return y
+
+
+@case(np.arange(6.0).reshape(3, 2))
+def stores_into_a_row_found_at_run_time(X):
+    k = X[:, 0].argmax()
+    X[k][1] = 77
+    return X
+
+
+@case(A, np.zeros(3), 5)
+def swaps_two_buffers(a, b, n):
+    for t in range(n):
+        b[1:-1] = a[:-2] + a[2:]
+        a, b = b, a
+    return a
+
+
+@case(A)
+def sums_in_a_closure(x):
+    s = 0.0
+
+    def add(v):
+        nonlocal s
+        s = s + v
+
+    for i in range(len(x)):
+        add(x[i])
+    return s
+
+
+@case(A)
+def stops_at_the_end(x):
+    i = 0
+    while i < len(x) and x[i] < 5:
+        i += 1
+    return i
+
+
+@case(A, 5)
+def reads_the_counter_behind_a_loop(x, n):
+    for k in range(n):
+        pass
+    return k
+
+
+@case(A, 5)
+def reads_what_a_loop_set(x, n):
+    for k in range(n):
+        t = x * k
+    return t
+
+
+@case(A, A, True)
+def chooses_an_array_in_an_expression(x, z, c):
+    y = x if z[0] > 1 else z
+    y[0] = 9
+    return y
+
+
+@case(A, A)
+def chooses_an_array_in_a_branch(x, z):
+    if z[1] > 0:
+        y = x
+    else:
+        y = z
+    y[0] = 9
+    return y
+
+
+@case(np.random.default_rng(0).random((24, 24)))
+def diffuses_errors(o):
+    h, w = o.shape
+    for y in range(h - 1):
+        for x in range(w - 1):
+            e = o[y, x] * 0.5
+            o[y, x] = e
+            o[y, x + 1] += e
+            o[y + 1, x] += e
+    return o
+
+
+@case(A)
+def swaps_buffers_in_a_while(x):
+    u = x.copy()
+    un = np.zeros(3)
+    while u.sum() < 100:
+        un[:] = u * 2 + 1
+        u, un = un, u
+    return u, un
+
+
+@case(M)
+def swaps_elements_of_a_matrix(x):
+    x[0, 1], x[1, 0] = x[1, 0], x[0, 1]
+    return x
+
+
+@case(M)
+def swaps_views_of_rows(x):
+    x[0], x[1] = x[1], x[0]
+    return x
+
+
+@case(M)
+def swaps_copies_of_rows(x):
+    x[[0, 1]] = x[[1, 0]]
+    return x
+
+
+@case(A)
+def accumulates_through_elements(x):
+    t = x[0]
+    for i in range(len(x)):
+        x[i] += t
+        t = x[i]
+    return t
+
+
+@case(np.array([5, 3, 1]))
+def shifts_integers(x):
+    m = x[0]
+    for i in range(1, len(x)):
+        k = x[i]
+        x[i] = m
+        m = k
+    return m
+
+
+@case(A)
+def views_an_element(x):
+    v = x[0, ...]
+    x[0] = 7
+    return v + 0
+
+
+@case(A)
+def counts_in_a_closure(x):
+    n = 0
+
+    def inc():
+        nonlocal n
+        n += 1
+        return n
+
+    for i in range(20):
+        if x[0] < 5:
+            inc()
+    return n
+
+
+@case(A)
+def calls_a_closure_late(x):
+    k = 1.0
+
+    def g(v):
+        return v * k
+
+    k = 3.0
+    return g(x)
+
+
+@case(A)
+def calls_a_closure_set_in_a_branch(x):
+    k = 1.0
+
+    def g(v):
+        return v * k
+
+    if x[1] > 0:
+        k = 3.0
+    return g(x)
+
+
+@case(A)
+def adds_into_a_list(x):
+    acc = [0.0, 0.0]
+    for i in range(len(x)):
+        acc[0] += x[i]
+        acc[1] = acc[0] * 2
+    return acc[0] + acc[1]
+
+
+@case(A)
+def adds_into_a_dict(x):
+    d = {"a": 0.0, "b": 1}
+    for i in range(20):
+        if i % 2 == 0:
+            d["a"] += x[1]
+        else:
+            d["b"] += 1
+    return d["a"], d["b"]
+
+
+@case(A)
+def adds_into_an_object(x):
+    o = Totals()
+    for i in range(len(x)):
+        if x[i] > 0.5:
+            o.value += x[i]
+            o.count += 1
+    return o.value, o.count
+
+
+@case(A)
+def sets_a_key_in_a_branch(x):
+    d = {"k": 1}
+    if x[1] > 0:
+        d["k"] = 2
+    return x * d["k"]
+
+
+@case(A)
+def changes_a_list_by_its_other_name(x):
+    a = [1.0, 2.0]
+    b = a
+    if x[1] > 0:
+        b[0] = 5.0
+    return x * a[0]
+
+
+@case(A, A, 4)
+def rotates_three_buffers(a, b, n):
+    c = np.zeros(3)
+    for t in range(n):
+        c[:] = a + b
+        a, b, c = b, c, a
+    return a, b, c
+
+
+@case(A, A, 7)
+def rotates_three_arrays_of_others(a, b, n):
+    c = np.zeros(3)
+    for t in range(n):
+        c[0] += a[1] + t
+        a, b, c = b, c, a
+    return a, b, c
+
+
+@case(A, 5)
+def writes_and_rebinds_an_argument(x, n):
+    for i in range(n):
+        x[0] = i
+        x = x * 2
+    return x
+
+
+@case(A, 3)
+def hands_arrays_on(x, n):
+    cur = x
+    prev = np.zeros(3)
+    for i in range(n):
+        nxt = cur + prev
+        prev = cur
+        cur = nxt
+    return cur, prev
+
+
+@case(A, 3)
+def hands_arrays_on_and_stores(x, n):
+    cur = x
+    prev = np.zeros(3)
+    for i in range(n):
+        nxt = cur + prev
+        prev = cur
+        prev[0] = 9
+        cur = nxt
+    return cur, prev
+
+
+@case(A)
+def chooses_a_view(x):
+    y = x[:2]
+    if x[1] > 0:
+        y = x[1:]
+    y[0] = 50
+    y += 1
+    return y
+
+
+@case(A)
+def rebinds_one_of_two_names(x):
+    y = x
+    if x[1] > 0:
+        y = y + 1
+    y[0] = 3
+    x[1] = 7
+    return y
+
+
+@case(A)
+def reads_one_of_two_names(x):
+    y = x
+    if x[1] > 5:
+        y = y + 1
+    x[1] = 7
+    return y * 1
+
+
+@case(A)
+def asks_for_an_element_that_may_not_be(x):
+    i = 5
+    if i < len(x) and x[i] > 1:
+        return x + 1
+    return x
+
+
+@case(A, 0)
+def asks_for_elements_in_a_loop(x, k):
+    for i in range(12):
+        k = i if (i < len(x) and x[i] > 0.5) or i == 11 else k
+    return k
+
+
+@case(A)
+def asks_the_truth_of_counters(x):
+    t = 0.0
+    for i in range(12):
+        if i % 3:
+            t += x[1]
+        if not i:
+            t += 100
+        if i or t > 1000:
+            t += 0.5
+    return t
+
+
+@case(A, 0)
+def loops_never(x, n):
+    for k in range(n):
+        pass
+    return k
+
+
+@case(A, 4)
+def keeps_a_pair_of_the_last_iteration(x, n):
+    for k in range(n):
+        pair = (k, x[0])
+    return pair
+
+
+@case(A, 4)
+def writes_the_last_row(x, n):
+    m = np.arange(12.0).reshape(4, 3)
+    for row in m:
+        pass
+    row[0] = 99
+    return m
+
+
+@case(A, 12)
+def leaves_a_loop(x, n):
+    for k in range(n):
+        if x[1] * k > 3:
+            break
+    return k
+
+
+@case(A, 12)
+def ends_a_loop_without_leaving_it(x, n):
+    for k in range(n):
+        if x[1] * k > 300:
+            break
+    else:
+        k = -1
+    return k
+
+
+@case(A)
+def finds_the_largest(x):
+    best = x[0]
+    at = 0
+    i = 1
+    while i < len(x):
+        if x[i] > best:
+            best, at = x[i], i
+        i += 1
+    return best, at
+
+
+@case(A)
+def nests_loops(x):
+    t = 0.0
+    for a in range(9):
+        for b in range(9):
+            for c in range(9):
+                t += x[1] * a * b * c
+    return t
+
+
+@case(A)
+def returns_containers(x):
+    if x[0] > 1:
+        return {"a": x, "n": [1, x[0]]}
+    return {"a": x + 1, "n": [2, x[1]]}
+
+
+@case(A)
+def adds_into_one_of_two(x):
+    z = np.zeros(3)
+    y = x if x[1] > 0 else z
+    y += 5
+    return x, z
+
+
+@case(A)
+def begins_with_none(x):
+    best = None
+    for i in range(len(x)):
+        if best is None or x[i] > best:
+            best = x[i]
+    return best
+
+
+@case(np.arange(10.0))
+def averages_around(x):
+    t = 0.0
+    for i in range(len(x)):
+        t += x[max(0, i - 2) : i + 3].mean()
+    return t
+
+
+@case(np.arange(10.0), 3)
+def counts_to_a_break(x, n):
+    i = 0
+    while True:
+        i += 1
+        if x[i] > n:
+            break
+    return i
+
+
+def copied(arguments: tuple[Any, ...]) -> list[Any]:
+    return [a.copy() if isinstance(a, np.ndarray) else a for a in arguments]
+
+
+def outcome(f: Callable[..., Any], arguments: list[Any]) -> str:
+    try:
+        return repr(f(*arguments))
+    except NameError as error:
+        return repr(error)
+
+
+@pytest.mark.parametrize(("f", "arguments"), CASES)
+def test_as_python(f: Callable[..., Any], arguments: tuple[Any, ...]):
+    ours, theirs = copied(arguments), copied(arguments)
+    assert outcome(txc.jit(f), ours) == outcome(f, theirs)
+    for mine, numpys in zip(ours, theirs):
+        np.testing.assert_array_equal(mine, numpys)
+
+
+def grows_in_a_branch(x):
+    found = []
+    for i in range(len(x)):
+        if x[i] > 1:
+            found.append(i)
+    return len(found)
+
+
+def grows_in_a_loop(x):
+    found = []
+    for i in range(len(x)):
+        found.append(x[i])
+    return len(found)
+
+
+def differs_in_dtype(x):
+    y = np.zeros(3, np.float32)
+    if x[0] > 1:
+        y = x
+    y[0] = 1
+    return y
+
+
+def asks_the_truth_of_an_array(x):
+    return x and x
+
+
+def names_what_one_branch_set(x):
+    if x[0] > 1:
+        text = "large"
+    else:
+        text = "small"
+    return x, text
+
+
+REFUSED = [
+    (grows_in_a_branch, "the list found holds 1 values in one branch of an if and 0 in the other"),
+    (grows_in_a_loop, "a list changes in a loop of compiled code"),
+    (differs_in_dtype, "y is f64[3] in one branch of an if and f32[3] in the other"),
+    (asks_the_truth_of_an_array, "the condition of if is f64[x.0], not one bool"),
+    (names_what_one_branch_set, "'text' is 'large' in one branch of an if and 'small' in the other"),
+]
+
+
+@pytest.mark.parametrize(("f", "text"), REFUSED, ids=lambda v: getattr(v, "__name__", ""))
+def test_what_cannot_be_merged_is_refused(f: Callable[..., Any], text: str):
+    with pytest.raises(TxcError) as caught:
+        txc.jit(f)(A.copy())
+    assert text in str(caught.value) and caught.value.hint and __file__ in str(caught.value)
+
+
+def test_one_version_swaps_buffers_any_number_of_times_of_a_kind():
+    """Whether an even or an odd number of iterations comes is a fact; how many is none."""
+    jitted = txc.jit(swaps_two_buffers)
+    for n in (2, 8, 4, 3, 5, 9):
+        ours, theirs = [A.copy(), A * 0], [A.copy(), A * 0]
+        np.testing.assert_array_equal(jitted(*ours, n), swaps_two_buffers(*theirs, n))
+        for mine, numpys in zip(ours, theirs):
+            np.testing.assert_array_equal(mine, numpys)
+    assert sum(map(len, jitted._versions.values())) == 2
+
+
+@pytest.mark.parametrize(
+    "make", [txc.asarray, lambda a: txc.asarray(a) + 0, lambda a: txc.Tensor("f64", (3,)).assign(a)]
+)
+def test_eager_elements_are_read_when_they_are_indexed(make: Callable[..., Any]):
+    t = make(A.copy())
+    t[0], t[1] = t[1], t[0]
+    first = t[2]
+    t[2] = 7
+    assert np.asarray(t).tolist() == [1, 0, 7] and float(first) == 2
+
+
+def test_tx_elements_are_read_when_they_are_indexed():
+    text = "def f(x: f64[n]) -> f64[n]:\n    a = x[0]\n    x[0] = x[1]\n    x[1] = a\n    return x"
+    assert txc.compile_source(text).f(A.copy()).tolist() == [1, 0, 2]
