@@ -395,12 +395,10 @@ def broadcast_to(t: Tensor, dims: tuple[Dim, ...], layout: str = "row") -> Tenso
     have = t.dims
     if have == dims:
         return t
-    for i, d in enumerate(have, len(dims) - len(have)):
-        if d.const != 1 and facts.resolve(d) is not dims[i] and facts.is_one(d):
-            have = t.dims
     if len(have) <= len(dims):
+        # What a fact makes 1 may have no symbol to solve it for, as min(n, m): the dim is seen as 1 from here on.
         last = dims[len(dims) - len(have) :]
-        t = seen_as(t, tuple(a if a.const == 1 else b for a, b in zip(have, last)))
+        t = seen_as(t, tuple(b if facts.resolve(a) is b or not facts.is_one(a) else dim(1) for a, b in zip(have, last)))
         have = t.dims
     v = t.value
     if layout == "col" and 0 < t.ndim < len(dims):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -221,6 +222,13 @@ def moveaxis(x: Tensor, source: Any, destination: Any) -> Tensor:
     return transpose(x, order)
 
 
+def _seen_as(x: Tensor, dims: Sequence[Dim]) -> Tensor:
+    """A view of all of `x` under other names of its dims, which are equal to them by facts."""
+    facts = table()
+    dims = tuple(facts.resolve(d) for d in dims)
+    return x if x.dims == dims else apply("slice", x, offsets=(dim(0),) * x.ndim, extents=dims)
+
+
 def squeeze(x: Tensor, axis: Any = None, dims: Any = None) -> Tensor:
     axis = dims if axis is None else axis
     facts = table()
@@ -230,6 +238,7 @@ def squeeze(x: Tensor, axis: Any = None, dims: Any = None) -> Tensor:
         dropped = [_axis(a, x.ndim) for a in (axis if isinstance(axis, (tuple, list)) else [axis])]
         for i in dropped:
             facts.equate(x.dims[i], 1, "squeeze")
+    x = _seen_as(x, [dim(1) if i in dropped else d for i, d in enumerate(x.dims)])
     return _reshaped(x, tuple(d for i, d in enumerate(x.dims) if i not in dropped), x.layout)
 
 
@@ -285,6 +294,8 @@ def broadcast(x: Tensor, shape: Any) -> Tensor:
         if facts.resolve(d) is not facts.resolve(target[i]) and not facts.is_one(d):
             facts.equate(d, target[i], "broadcast_to")
     dims = tuple(facts.resolve(d) for d in target)
+    last = dims[len(dims) - x.ndim :]
+    x = _seen_as(x, [b if facts.resolve(a) is b or not facts.is_one(a) else dim(1) for a, b in zip(x.dims, last)])
     if x.layout == "col" and x.ndim != len(dims):
         return broadcast_to(x, dims, x.layout)
     return Tensor.view_of(x, OPS["expand"], {"dims": dims})
