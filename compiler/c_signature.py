@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..dialects.dims import Dim, Sym, dim
+from ..dialects.dims import Dim, Sym, dim, size_name
 from ..dialects.types import DType
 from .frontend.graph import Graph, Input
 
@@ -201,7 +201,7 @@ def c_signature(
             arguments.append(CArray(name, given.value.type.dtype, dims, given.layout, number, number in written))
     results = _results(graph, outputs, len(inputs), layouts, unique)
     ints = [a for a in arguments if isinstance(a, CSize)]
-    sizes = tuple(CSize(unique(s.name), s, True) for s in _symbols(inputs) if s not in {i.symbol for i in ints})
+    sizes = tuple(CSize(unique(size_name(s)), s, True) for s in _symbols(inputs) if s not in {i.symbol for i in ints})
     conditions = _conditions(graph, {s.symbol for s in (*ints, *sizes)}, sizes, results)
     shown = (*memory, *(d for r in results for d in r.dims), *(d for c in conditions for d in (c.lhs, c.rhs)))
     needed = {s for d in shown for s in d.symbols()}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import linecache
 import sys
+from _thread import _local  # `threading.local`, without the rest of that module
 from collections.abc import Iterator
 from contextlib import contextmanager
 from types import CodeType, FrameType
@@ -22,7 +23,15 @@ _HIDDEN = ("txc.", "numpy.")
 #: places in it are asked for, as it is as long as the code.
 _places: dict[int, tuple[CodeType, dict[int, Loc] | None]] = {}
 _positions: list[tuple[CodeType, list[tuple[int | None, int | None, int | None, int | None]]]] = []
-_override: list[Loc | None] = []
+
+
+class _Override(_local):
+    """What `at` says in this thread, the innermost last; an attribute of the class while it never did."""
+
+    stack: tuple[Loc | None, ...] = ()
+
+
+_override = _Override()
 
 
 class TxcError(OpError):
@@ -60,8 +69,9 @@ def user_loc(inner: int = 1) -> Loc | None:
 
     The caller knows that the `inner` innermost frames, itself first, are txc's.
     """
-    if _override:
-        return _override[-1]
+    stack = _override.stack
+    if stack:
+        return stack[-1]
     frame: FrameType | None = sys._getframe(inner + 1)
     while frame is not None:
         code = frame.f_code
@@ -94,9 +104,11 @@ def _new_place(code: CodeType, instruction: int, places: dict[int, Loc]) -> Loc:
     """A place that nobody asked for before."""
     from .frontend.graph import Loc
 
-    if not _positions or _positions[0][0] is not code:
-        _positions[:] = [(code, list(code.co_positions()))]
-    line, end_line, column, end_column = _positions[0][1][instruction // 2]
+    known = _positions[0] if _positions else None
+    if known is None or known[0] is not code:
+        known = code, list(code.co_positions())
+        _positions[:] = [known]
+    line, end_line, column, end_column = known[1][instruction // 2]
     if end_line != line:
         end_column = None
     found = Loc(code.co_filename, line or code.co_firstlineno, column or 0, end_column or 0, code.co_name)
@@ -106,11 +118,11 @@ def _new_place(code: CodeType, instruction: int, places: dict[int, Loc]) -> Loc:
 @contextmanager
 def at(loc: Loc | None) -> Iterator[None]:
     """Nodes made inside come from `loc`: for programs that are not Python frames."""
-    _override.append(loc)
+    before, _override.stack = _override.stack, (*_override.stack, loc)
     try:
         yield
     finally:
-        _override.pop()
+        _override.stack = before
 
 
 class _Located:

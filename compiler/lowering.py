@@ -129,4 +129,4 @@ def _round_products(op: tx.TxOp) -> None:
 
 def _hint(name: str) -> str | None:
     """An SSA name, where the input's is one."""
-    return name if name.isidentifier() else None
+    return name if name.isidentifier() and name.isascii() else None

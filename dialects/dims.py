@@ -12,6 +12,7 @@ argument).  Nothing here imports xDSL or NumPy; `evaluate` works on ints and on 
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 from math import gcd
@@ -31,6 +32,8 @@ __all__ = [
     "only_call",
     "packed_strides",
     "parse_dim",
+    "size_name",
+    "size_symbol",
     "split_divisible",
     "sym",
 ]
@@ -290,6 +293,26 @@ def iterator(i: int) -> Dim:
 
 def iterators(rank: int) -> tuple[Dim, ...]:
     return tuple(iterator(i) for i in range(rank))
+
+
+#: What the compiler itself calls iterators of maps (`iterator`), of loops, and of loops of the program.
+_COUNTER = re.compile(r"(d|i|iv)\d+|max|min")
+
+
+def size_symbol(name: str) -> Dim:
+    """The symbol of a size that a program calls `name`.
+
+    The compiler's own symbols are in ASCII, and counters are a few letters and a number: a size that one could be taken
+    for, or for a function of dims, ends in a dot, which no counter does.
+    """
+    spelled = "".join(c if c.isascii() else f"u{ord(c):x}." for c in name)
+    return sym(f"{spelled}." if _COUNTER.fullmatch(spelled) else spelled)
+
+
+def size_name(symbol: Sym) -> str:
+    """What a program calls the size of a symbol that `size_symbol` made."""
+    text = re.sub(r"u([0-9a-f]+)\.", lambda m: chr(int(m[1], 16)), symbol.name)
+    return text.removesuffix(".")
 
 
 def minimum(a: DimLike, b: DimLike) -> Dim:

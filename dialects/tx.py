@@ -241,7 +241,8 @@ def leaf(decl: type[Op] | str) -> type[Any]:
             # A plain subclass: running irdl's class processing for every op costs 0.7 ms each.
             name = "".join(word.capitalize() for word in decl.name.split("_")) + "Op"
             found = type(name, (base,), {"name": f"tx.{decl.name}", "decl": decl, "__doc__": decl.__doc__})
-        _leaves[decl] = found
+        # Passes compare classes: what another thread has made meanwhile is the one.
+        found = _leaves.setdefault(decl, found)
     return found
 
 

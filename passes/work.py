@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from functools import cache
 
 from xdsl.dialects import func
 from xdsl.ir import Block, Operation, SSAValue
@@ -170,13 +171,10 @@ def operations_and_chain(ops: Iterable[Operation]) -> tuple[float, float]:
 
 def _declared(name: str) -> float:
     """The cost of a map by its name, or by that of the `math` op that stands for it."""
-    if not _COSTS:
-        for cls in OPS.values():
-            if issubclass(cls, Map):
-                _COSTS[cls.name] = cls.cost
-                if cls.mlir:
-                    _COSTS[cls.mlir] = cls.cost
-    return _COSTS.get(name, 1.0)
+    return _costs().get(name, 1.0)
 
 
-_COSTS: dict[str, float] = {}
+@cache
+def _costs() -> dict[str, float]:
+    maps = [cls for cls in OPS.values() if issubclass(cls, Map)]
+    return {name: cls.cost for cls in maps for name in (cls.name, cls.mlir) if name}

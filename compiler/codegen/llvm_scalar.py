@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from functools import cache
 from typing import Any
 
 from xdsl.dialects.builtin import FloatAttr, IntegerAttr
@@ -371,16 +372,14 @@ def _predicate(op: Operation) -> str:
     return names[attribute.value.data]
 
 
+@cache
 def _math_ops() -> dict[str, type[Map]]:
     """The registered maps by the `math` op they keep."""
-    if not _MATH:
-        from ...dialects import ops  # noqa: F401  (fills the registry)
+    from ...dialects import ops  # noqa: F401  (fills the registry)
 
-        _MATH.update({cls.mlir: cls for cls in OPS.values() if issubclass(cls, Map) and cls.mlir})
-    return _MATH
+    return {cls.mlir: cls for cls in OPS.values() if issubclass(cls, Map) and cls.mlir}
 
 
-_MATH: dict[str, type[Map]] = {}
 _CMPF = tuple("false oeq ogt oge olt ole one ord ueq ugt uge ult ule une uno true".split())
 _FLOAT_PREDICATES = {"lt": "olt", "le": "ole", "gt": "ogt", "ge": "oge", "eq": "oeq", "ne": "une"}
 #: In the order of their numbers: the primitive and whether operands are signed.

@@ -16,17 +16,16 @@ __all__ = [
     "dot", "fold_of", "function", "library_function", "matmul", "plain_map", "power", "recognised", "scan_of", "ufunc",
 ]  # fmt: skip
 
-_ufuncs: dict[Any, str] = {}
 
-
+@functools.cache
 def _known() -> dict[Any, str]:
-    """Ops by NumPy function and by dotted name."""
-    if not _ufuncs:
-        for op in OPS.values():
-            for spelled in (op.numpy, *op.also):
-                if spelled is not None:
-                    _ufuncs.setdefault(spelled, op.name)
-    return _ufuncs
+    """Ops by NumPy function and by dotted name; seen by other threads when it is whole."""
+    found: dict[Any, str] = {}
+    for op in OPS.values():
+        for spelled in (op.numpy, *op.also):
+            if spelled is not None:
+                found.setdefault(spelled, op.name)
+    return found
 
 
 def recognised(f: Any) -> str | None:

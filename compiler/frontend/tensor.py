@@ -7,6 +7,7 @@ alias as NumPy's do although every value in the graph is immutable.
 
 from __future__ import annotations
 
+import functools
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, ClassVar
@@ -444,21 +445,19 @@ def _node(t: Tensor) -> Any:
     return t._value.node
 
 
+@functools.cache
 def _methods() -> dict[str, Any]:
-    if not _method_table:
-        for op in OPS.values():
-            _method_table.update(dict.fromkeys(op.methods, op))
-        from . import elementwise, random  # they make tensors, so they need the class above
-        from .numpy_functions import sorting
+    """Methods by name; seen by other threads when it is whole."""
+    from . import elementwise, random  # they make tensors, so they need the class above
+    from .numpy_functions import sorting
 
-        _method_table.update(methods.METHODS)
-        _method_table.update(elementwise.EXPRESSIONS)
-        _method_table.update(sorting.METHODS)
-        _method_table.update(random=random.random, set_random=random.set_random)
-    return _method_table
-
-
-_method_table: dict[str, Any] = {}
+    found: dict[str, Any] = {}
+    for op in OPS.values():
+        found.update(dict.fromkeys(op.methods, op))
+    return {
+        **found, **methods.METHODS, **elementwise.EXPRESSIONS, **sorting.METHODS,
+        "random": random.random, "set_random": random.set_random,
+    }  # fmt: skip
 
 
 def _call_method(found: Any, self: Tensor, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:

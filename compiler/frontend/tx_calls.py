@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ...dialects.dims import Dim, Sym
+from ...dialects.dims import Dim, size_name
 from ...dialects.registry import OpError
 from .apply import as_tensor, cast
 from .graph import DimTable
@@ -51,7 +51,7 @@ def bind_arguments(
             pairs += [(p, declared, size) for declared, size in zip(p.type.dims, values[p.name].dims)]
     for _, declared, size in pairs:
         if declared.symbol is not None:
-            sizes.setdefault(declared.symbol.name, SymInt(size))
+            sizes.setdefault(size_name(declared.symbol), SymInt(size))
     for p, declared, size in pairs:
         wanted = substituted(declared, sizes)
         if wanted is None:
@@ -66,9 +66,9 @@ def bind_arguments(
 
 def substituted(declared: Dim, sizes: Mapping[str, Any]) -> Dim | None:
     """A declared size with the sizes that it names; None where one is not known."""
-    if any(s.name not in sizes for s in declared.symbols()):
+    if any(size_name(s) not in sizes for s in declared.symbols()):
         return None
-    return declared.substitute({Sym(n): as_dim(size) for n, size in sizes.items()})
+    return declared.substitute({s: as_dim(sizes[size_name(s)]) for s in declared.symbols()})
 
 
 def _typed_argument(name: str, p: Parameter, value: Any) -> Any:

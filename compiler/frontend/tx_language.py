@@ -17,6 +17,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 
+from ...dialects.dims import size_name
 from ...dialects.registry import OPS, Composite, OpError, Reduction, Scan
 from ...dialects.types import DTYPES
 from ..diagnostics import TxcError, at, located
@@ -141,6 +142,10 @@ def read_parameters(filename: str, declared: Sequence[ast.arg]) -> list[Paramete
         if any(arg.arg == p.name for p in parameters):
             fail(filename, arg, f"parameter {arg.arg!r} is declared twice", code="TX0525")
         parameters.append(Parameter(arg.arg, read_annotation(filename, arg.annotation)))
+    sizes = {size_name(s) for p in parameters for d in p.type.dims for s in d.symbols()}
+    for arg, p in zip(declared, parameters):
+        if p.name in sizes:
+            fail(filename, arg, f"{p.name!r} is a parameter and a size", "give one of them another name", "TX0525")
     return parameters
 
 

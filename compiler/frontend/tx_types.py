@@ -7,7 +7,7 @@ import difflib
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from ...dialects.dims import Dim, parse_dim
+from ...dialects.dims import Dim, parse_dim, size_name, size_symbol
 from ...dialects.types import DTYPES, DType
 from ..diagnostics import TxcError
 from .graph import Loc
@@ -50,8 +50,9 @@ class Parameter:
             return trace.int_input(self.name)
         for d in self.type.dims:
             for s in sorted(d.symbols(), key=lambda s: s.name):
-                if s.name not in sizes:
-                    sizes[s.name] = SymInt(trace.table.declare(s.name, None, f"size {s.name}"))
+                name = size_name(s)
+                if name not in sizes:
+                    sizes[name] = SymInt(trace.table.declare(s.name, None, f"size {name}"))
         if not self.type.dims:
             return trace.scalar_input(self.name, self.type.dtype.numpy, "")
         return trace.tensor_input(self.name, self.type.dtype, self.type.dims, layout=self.type.layout)
@@ -71,7 +72,7 @@ def read_annotation(filename: str, node: ast.expr) -> Annotation:
         dims: list[Dim] = []
         for part in parts:
             try:
-                size = parse_dim(ast.unparse(part))
+                size = _size(ast.unparse(part))
             except ValueError:
                 _fail(
                     filename,
@@ -86,6 +87,12 @@ def read_annotation(filename: str, node: ast.expr) -> Annotation:
     _fail(
         filename, node, f"{ast.unparse(node)!r} is not a type", "types look like f32, f32[n, m], i64[4], f32[n, m].col"
     )
+
+
+def _size(text: str) -> Dim:
+    """A size as a file writes it, of the symbols of the names in it.  ValueError for what is none."""
+    size = parse_dim(text)
+    return size.substitute({s: size_symbol(s.name) for s in size.symbols()})
 
 
 def _dtype(filename: str, node: ast.Name) -> DType:
