@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
-from typing import Any
+import weakref
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, NoReturn
 
 import numpy as np
 
-from ...dialects.dims import dim
+from ...dialects.dims import Dim, dim
 from ...dialects.registry import OPS, OpError
 from ...dialects.types import TensorType
+from ..diagnostics import located
 from .apply import apply, emit
 from .evaluation import computed
 from .graph import Value
 from .memory import leaf
+from .strides import Ask, strides_of
 from .symint import is_integer
 from .tensor import Tensor
+from .trace import table
 
-__all__ = ["Joined", "Part", "concatenate"]
+__all__ = ["Joined", "Part", "Perhaps", "concatenate"]
 
 
 def concatenate(x: Tensor, *others: Any, axis: int = 0) -> Tensor:
@@ -55,6 +60,13 @@ class Part(_Derived):
     def value(self) -> Value:
         return apply(self._which, self._whole).value
 
+    def sources(self) -> Sequence[Tensor]:
+        return (self._whole,)
+
+    def own_strides(self) -> tuple[Dim, ...] | None:
+        whole = strides_of(self._whole)
+        return None if whole is None else tuple(2 * s for s in whole)
+
     def replace(self, after: Value, before: Value, through: Tensor) -> None:
         new = Tensor(after, layout=self.layout)
         parts = [new if which == self._which else apply(which, self._whole) for which in ("real", "imag")]
@@ -79,6 +91,9 @@ class Joined(_Derived):
         assert self._value is not None
         return self._value
 
+    def sources(self) -> Sequence[Tensor]:
+        return self._parts
+
     def replace(self, after: Value, before: Value, through: Tensor) -> None:
         if any(p.has_memory for p in self._parts):
             # The new value may read parts that the first stores change.
@@ -91,3 +106,65 @@ class Joined(_Derived):
             (piece,) = emit(OPS["slice"], (after,), {"offsets": offsets, "extents": extents})
             part.store(Tensor(piece, layout=self.layout))
             start = start + size
+
+
+class Perhaps(_Derived):
+    """What NumPy makes a view where strides allow it, else a copy: the elements are the same until one is stored into.
+
+    `shares` tells which, asking for facts.  It is asked when a store goes through it or into what it may be a view of:
+    a program without such stores does not depend on the answer.
+    """
+
+    __slots__ = ("_answered", "_shared", "_shares", "_source", "_text", "_views")
+
+    def __init__(self, source: Tensor, view: Tensor, shares: Callable[[Ask], bool | None], text: str):
+        super().__init__(view.value, layout=view.layout, boxed=True)
+        self._source, self._shared, self._shares, self._text = source, view, shares, text
+        self._answered, self._views = False, None
+        self._held = None
+        for root in _roots(source):
+            root._dependents = (*root._dependents, weakref.ref(self))
+
+    @property
+    def value(self) -> Value:
+        if self._answered and self._views is None:
+            self._refuse()
+        if self._views:
+            return self._shared.value
+        assert self._value is not None
+        return self._value
+
+    def settle(self) -> None:
+        """Decide what it is."""
+        if not self._answered:
+            self._views, self._answered = self._shares(table().decide), True
+
+    def sources(self) -> Sequence[Tensor]:
+        return (self._source,)
+
+    def own_strides(self) -> tuple[Dim, ...] | None:
+        return super().own_strides() if self._views is False else strides_of(self._shared)
+
+    def replace(self, after: Value, before: Value, through: Tensor) -> None:
+        self.settle()
+        if self._views is None:
+            self._refuse()
+        if self._views:
+            self._shared.store(Tensor(after, layout=self.layout))
+        else:
+            super().replace(after, before, through)
+
+    def _refuse(self) -> NoReturn:
+        text = f"whether {self._text} of {self._source.user_type} is a view depends on strides known only at run time"
+        error = OpError(text + ", and one of the two is stored into", f"write {self._text}(…).copy()", "TX0223")
+        with located():
+            raise error
+
+
+def _roots(t: Tensor) -> Iterator[Tensor]:
+    """The tensors through whose storage a store may change `t`."""
+    while t._parent is not None:
+        t = t._parent
+    yield t
+    for source in t.sources():
+        yield from _roots(source)

@@ -9,7 +9,7 @@ import numpy as np
 from ...dialects.dims import Dim, dim, maximum
 from ...dialects.registry import OPS, OpError, axes
 from ...dialects.types import DType, dtype
-from . import evaluation, tensor_format
+from . import evaluation, tensor_format, view_or_copy
 from .apply import apply, as_tensor, broadcast_to, cast, truth
 from .derived import concatenate
 from .filling import FILLING
@@ -150,13 +150,13 @@ def _reshaped(x: Tensor, dims: tuple[Dim, ...], layout: str = "row") -> Tensor:
 
 def reshape(x: Tensor, *shape: Any, order: Any = None, dims: Any = None, copy: Any = None) -> Tensor:
     """NumPy's (or, for a column-major tensor, Eigen's) reshape; one size may be -1."""
-    if order not in (None, "C", "F"):
-        raise OpError(f"reshape does not take order={order!r}", "it takes C and F", "TX0240")
+    order = view_or_copy.in_order(x, order)
     if dims is not None:
         shape = (dims,)
     if order == "F":
         sizes = shape[0] if len(shape) == 1 and isinstance(shape[0], (tuple, list)) else shape
-        return transpose(reshape(transpose(x), tuple(sizes)[::-1]))
+        sizes = tuple(sizes)[::-1] if isinstance(sizes, (tuple, list)) else (sizes,)
+        return transpose(reshape(transpose(x), sizes, copy=copy))
     sizes = shape[0] if len(shape) == 1 and not is_integer(shape[0]) and not isinstance(shape[0], Dim) else shape
     wanted = [as_dim(s) for s in sizes]
     facts = table()
@@ -171,23 +171,7 @@ def reshape(x: Tensor, *shape: Any, order: Any = None, dims: Any = None, copy: A
             text = f"cannot reshape {x.user_type} to ({', '.join(map(str, wanted))})"
             raise OpError(text, f"{x.type.size} elements do not make {total}", "TX0122") from error
     view = apply("reshape", x, dims=tuple(wanted))
-    return view if _packed(x) else Tensor(view.value, layout=x.layout)
-
-
-def _packed(x: Tensor) -> bool:
-    """Whether NumPy's reshape of it is a view: it owns its storage, or is a reshape or leading part of what does."""
-    while x._parent is not None:
-        if x._op is None:
-            x = x._parent
-            continue
-        if x._op.name == "chip" and x._attrs["dim"] != 0:
-            return False
-        if x._op.name == "slice" and any(e is not d for e, d in zip(x._attrs["extents"][1:], x._parent.type.dims[1:])):
-            return False
-        if x._op.name not in ("reshape", "squeeze", "chip", "slice"):
-            return False
-        x = x._parent
-    return True
+    return view_or_copy.copied(view, "C") if copy else view_or_copy.reshaped(x, view, must_share=copy is False)
 
 
 def transpose(x: Tensor, *axes: Any) -> Tensor:
@@ -244,23 +228,36 @@ def expand_dims(x: Tensor, axis: Any) -> Tensor:
 
 
 def ravel(x: Tensor, order: Any = "C") -> Tensor:
-    return reshape(x, -1, order=None if order in ("C", "K", "A") else order)
+    if view_or_copy.in_order(x, order) == "F":
+        x = transpose(x)
+    return view_or_copy.packed_or_copy(x, apply("reshape", x, dims=(dim(-1),)), "ravel")
 
 
 def flatten(x: Tensor, order: Any = "C") -> Tensor:
-    return copy(ravel(x, order))
+    if view_or_copy.in_order(x, order) == "F":
+        x = transpose(x)
+    return view_or_copy.copied(apply("reshape", x, dims=(dim(-1),)), "C")
 
 
-def copy(x: Tensor, order: Any = None) -> Tensor:
+def copy(x: Tensor, order: Any = "C") -> Tensor:
     """The same value with storage of its own."""
-    return Tensor(x.value, layout=x.layout, boxed=True)
+    return view_or_copy.copied(x, order)
+
+
+def view(x: Tensor, dtype: Any = None) -> Tensor:
+    """All of it under another name, which may get another shape."""
+    if dtype is not None and element_named(dtype) is not x.element:
+        raise OpError(f"view of {x.user_type} as {dtype!r} is not supported", "astype converts the numbers", "TX0240")
+    return x._view(None, {})
 
 
 def astype(
     x: Tensor, dtype: Any, order: Any = None, casting: str = "unsafe", subok: Any = None, copy: Any = None
 ) -> Tensor:
-    made = cast(x, checked_cast(x, element_named(dtype), casting))
-    return Tensor(made.value, layout=x.layout)
+    element = checked_cast(x, element_named(dtype), casting)
+    if copy is not None and not copy and element is x.element and not x.weak and order in (None, "K"):
+        return x
+    return view_or_copy.copied(cast(x, element), "K" if order is None else order)
 
 
 def checked_cast(x: Tensor, element: DType, casting: str) -> DType:
@@ -414,6 +411,16 @@ def trace(x: Tensor, offset: int = 0, axis1: int = 0, axis2: int = 1, *, dims: A
     return reduce("sum", rest, 0)
 
 
+def diagonal(x: Tensor, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Tensor:
+    """NumPy's diagonal, a view that cannot be stored into."""
+    if x.ndim < 2:
+        raise OpError(f"diagonal takes two dims or more, not {x.user_type}", code="TX0103")
+    if _axis(axis1, x.ndim) == _axis(axis2, x.ndim):
+        raise OpError(f"diagonal takes two different axes, not {axis1} and {axis2}", code="TX0103")
+    found = apply("diagonal", moveaxis(x, (axis1, axis2), (0, 1)), offset=offset)
+    return view_or_copy.read_only(found, "diagonal")
+
+
 def item(x: Tensor) -> Any:
     if x.ndim:
         raise OpError(f"item() takes a tensor of one element, not {x.user_type}", code="TX0242")
@@ -466,5 +473,6 @@ METHODS: dict[str, Any] = {
     "count": count, "var": variance, "std": deviation, "clip": clip, "roll": roll, "fill": fill, "dot": dot,
     "trace": trace, "window_sizes": window_sizes, "item": item, "take": take, "eval": evaluated, "cast": astype,
     "concatenate": concatenate,
-    "eval_async": evaluated_in_background, "on": on, "format": tensor_format.text,
+    "eval_async": evaluated_in_background, "on": on, "format": tensor_format.text, "view": view,
+    "diagonal": diagonal,
 } | FILLING  # fmt: skip

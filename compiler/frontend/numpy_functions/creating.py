@@ -23,7 +23,8 @@ CREATION: dict[Any, Any] = {
     np.arange: creation.arange, np.linspace: creation.linspace, np.logspace: creation.logspace,
     np.geomspace: creation.geomspace, np.eye: creation.eye, np.identity: creation.identity, np.tri: creation.tri,
     np.indices: creation.indices, np.array: creation.array, np.asarray: creation.asarray,
-    np.ascontiguousarray: creation.asarray, np.asanyarray: creation.asarray,
+    np.ascontiguousarray: creation.ascontiguousarray, np.asfortranarray: creation.asfortranarray,
+    np.asanyarray: creation.asarray, np.require: creation.require,
 }  # fmt: skip
 FUNCTIONS |= CREATION
 
@@ -78,6 +79,8 @@ def vander(x: Any, N: Any = None, increasing: bool = False) -> Tensor:
 @handles(np.ix_)
 def ix_(*args: Any) -> tuple[Tensor, ...]:
     given = [as_tensor(a) for a in args]
+    if any(a.ndim != 1 for a in given):
+        raise OpError(f"np.ix_ takes vectors, not {', '.join(str(a.user_type) for a in given)}", code="TX0103")
     return tuple(
         methods.expand_dims(a, tuple(i for i in range(len(given)) if i != at)) if len(given) > 1 else a
         for at, a in enumerate(given)
