@@ -21,7 +21,7 @@ from .symint import is_integer
 from .tensor import Tensor
 from .trace import table
 
-__all__ = ["Joined", "Part", "Perhaps", "concatenate"]
+__all__ = ["Joined", "Part", "Perhaps", "concatenate", "roots"]
 
 
 def concatenate(x: Tensor, *others: Any, axis: int = 0) -> Tensor:
@@ -122,7 +122,7 @@ class Perhaps(_Derived):
         self._source, self._shared, self._shares, self._text = source, view, shares, text
         self._answered, self._views = False, None
         self._held = None
-        for root in _roots(source):
+        for root in roots(source):
             root._dependents = (*root._dependents, weakref.ref(self))
 
     @property
@@ -161,10 +161,10 @@ class Perhaps(_Derived):
             raise error
 
 
-def _roots(t: Tensor) -> Iterator[Tensor]:
+def roots(t: Tensor) -> Iterator[Tensor]:
     """The tensors through whose storage a store may change `t`."""
     while t._parent is not None:
         t = t._parent
     yield t
     for source in t.sources():
-        yield from _roots(source)
+        yield from roots(source)

@@ -16,7 +16,9 @@ import numpy as np
 
 from ...dialects.dims import dim, packed_strides
 from ...dialects.registry import OPS, OpError
-from .derived import Perhaps
+from . import memory
+from .derived import Perhaps, roots
+from .evaluation import computed
 from .strides import Ask, fact_of, is_packed, made_strides, merges, strides_of
 from .tensor import Tensor
 from .trace import current, table
@@ -138,6 +140,10 @@ def copied(x: Tensor, order: str | None) -> Tensor:
     """The same elements in storage of their own, laid out in NumPy's `order`."""
     if order not in (None, "C", "F", "A", "K"):
         raise OpError(f"there is no order {order!r}", "the orders are C, F, A and K", "TX0240")
+    if current() is None and any(root.memory is not None for root in roots(x)):
+        # An expression would see what is stored there later.
+        array = memory.place(x)
+        return x.with_memory(computed(x.value) if array is None else array.copy())
     made = Tensor(x.value, layout=x.layout, boxed=True)
     if current() is not None:
         value = x.value
