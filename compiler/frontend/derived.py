@@ -8,7 +8,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from ...dialects.dims import Dim, dim
+from ...dialects.dims import Dim, dim, packed_strides
 from ...dialects.registry import OPS, OpError
 from ...dialects.types import TensorType
 from ..diagnostics import located
@@ -16,7 +16,7 @@ from .apply import apply, emit
 from .evaluation import computed
 from .graph import Value
 from .memory import leaf
-from .strides import Ask, strides_of
+from .strides import Ask, laid_out, strides_of
 from .symint import is_integer
 from .tensor import Tensor
 from .trace import table
@@ -115,13 +115,16 @@ class Perhaps(_Derived):
     a program without such stores does not depend on the answer.
     """
 
-    __slots__ = ("_answered", "_shared", "_shares", "_source", "_text", "_views")
+    __slots__ = ("_answered", "_either", "_shared", "_shares", "_source", "_text", "_views")
 
-    def __init__(self, source: Tensor, view: Tensor, shares: Callable[[Ask], bool | None], text: str):
-        super().__init__(view.value, layout=view.layout, boxed=True)
+    def __init__(self, source: Tensor, view: Tensor, shares: Callable[[Ask], bool | None], text: str, packed: bool):
+        dims = view.type.dims
+        strides = packed_strides(dims) if packed else None
+        super().__init__(laid_out(view.value, strides), layout=view.layout, boxed=True)
+        #: Its strides where they are the same for a view and for a copy.
+        self._either = strides
         self._source, self._shared, self._shares, self._text = source, view, shares, text
         self._answered, self._views = False, None
-        self._held = None
         for root in roots(source):
             root._dependents = (*root._dependents, weakref.ref(self))
 
@@ -137,13 +140,18 @@ class Perhaps(_Derived):
     def settle(self) -> None:
         """Decide what it is."""
         if not self._answered:
+            for root in roots(self._source):
+                if isinstance(root, Perhaps):
+                    root.settle()
             self._views, self._answered = self._shares(table().decide), True
 
     def sources(self) -> Sequence[Tensor]:
         return (self._source,)
 
     def own_strides(self) -> tuple[Dim, ...] | None:
-        return super().own_strides() if self._views is False else strides_of(self._shared)
+        if self._either is not None or not self._answered:
+            return self._either
+        return strides_of(self._shared) if self._views else packed_strides(self.type.dims)
 
     def replace(self, after: Value, before: Value, through: Tensor) -> None:
         self.settle()

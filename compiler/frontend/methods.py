@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from ...dialects.dims import Dim, dim, maximum
+from ...dialects.index_map import product
 from ...dialects.registry import OPS, OpError, axes
 from ...dialects.types import DType, dtype
 from . import evaluation, tensor_format, view_or_copy
@@ -170,8 +172,19 @@ def reshape(x: Tensor, *shape: Any, order: Any = None, dims: Any = None, copy: A
         except OpError as error:
             text = f"cannot reshape {x.user_type} to ({', '.join(map(str, wanted))})"
             raise OpError(text, f"{x.type.size} elements do not make {total}", "TX0122") from error
+    _check_rest(x, wanted)
     view = apply("reshape", x, dims=tuple(wanted))
     return view_or_copy.copied(view, "C") if copy else view_or_copy.reshaped(x, view, must_share=copy is False)
+
+
+def _check_rest(x: Tensor, wanted: Sequence[Dim]) -> None:
+    """Refuse a size -1 where the others do not divide the number of elements."""
+    known = product([d for d in wanted if d.const != -1])
+    if len(wanted) > 1 and any(d.const == -1 for d in wanted) and known.const != 0:
+        rest = x.type.size % known
+        if rest.const is None and table().settle(rest, "==", dim(0), "reshape") is False:
+            text = f"cannot reshape {x.user_type} to ({', '.join(map(str, wanted))})"
+            raise OpError(text, f"{x.type.size} elements are no multiple of {known}", "TX0122")
 
 
 def transpose(x: Tensor, *axes: Any) -> Tensor:

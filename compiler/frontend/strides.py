@@ -24,6 +24,7 @@ from ...dialects.registry import OPS, Map, Op, Reduction, Scan, View
 from ...dialects.types import TensorType
 from ..facts import StrideFact, stride_fact, walkable
 from ..strides import symbolic_strides
+from .apply import emit
 from .graph import Input, Value
 from .trace import Trace, current
 
@@ -31,7 +32,8 @@ if TYPE_CHECKING:
     from .tensor import Tensor
 
 __all__ = [
-    "Ask", "Strides", "fact_of", "held_strides", "is_packed", "known_layouts", "made_strides", "merges", "strides_of",
+    "Ask", "Strides", "fact_of", "held_strides", "is_packed", "known_layouts", "laid_out", "made_strides", "merges",
+    "strides_of",
 ]  # fmt: skip
 
 Strides = tuple[Dim, ...]
@@ -44,7 +46,7 @@ _layouts: ContextVar[Mapping[str, StrideFact] | None] = ContextVar("layouts", de
 _found: WeakKeyDictionary[Trace, dict[Value, Strides | None]] = WeakKeyDictionary()
 
 #: Ops whose results NumPy lays out as their operands; those of other ops have the order of their dims, or none known.
-_LIKE_OPERANDS = frozenset({"concatenate", "contract", "insert", "eval", "cast"})
+_LIKE_OPERANDS = frozenset({"concatenate", "contract", "eval", "cast"})
 
 
 @contextmanager
@@ -86,8 +88,8 @@ def _decisive(v: Value) -> list[Value]:
     op = v.node.op
     if op is None or not v.type.dims:
         return []
-    if issubclass(op, View):
-        return [*v.node.operands]
+    if issubclass(op, View) or op.name == "insert":
+        return [v.node.operands[0]]
     if len(v.type.dims) > 1 and (issubclass(op, (Map, Reduction, Scan)) or op.name in _LIKE_OPERANDS):
         return [o for o in v.node.operands if o.type.dims]
     return []
@@ -101,6 +103,8 @@ def _known_from(v: Value, known: Mapping[Value, Strides | None]) -> Strides | No
     if issubclass(node.op, View) and operands:
         source = known[operands[0]]
         return None if source is None else _viewed(node.op, operands[0].type, node.attrs, source)
+    if node.op.name == "insert" and operands:
+        return known[operands[0]]
     if len(v.type.dims) < 2 or not node.operands:
         return None if node.regions else packed_strides(v.type.dims)
     return _in_order_of(v.type.dims, [known[o] for o in operands]) if operands else None
@@ -108,9 +112,7 @@ def _known_from(v: Value, known: Mapping[Value, Strides | None]) -> Strides | No
 
 def made_strides(v: Value) -> Strides | None:
     """The strides of a new array with that value, laid out in NumPy's order "K"."""
-    if v.node.op is None or issubclass(v.node.op, View):
-        return _in_order_of(v.type.dims, [value_strides(v)])
-    return value_strides(v)
+    return _in_order_of(v.type.dims, [value_strides(v)])
 
 
 def fact_of(t: Tensor) -> StrideFact | None:
@@ -135,6 +137,16 @@ def _of_argument(v: Value) -> Strides | None:
     return symbolic_strides(found.name, v.type.dims, _fact(found)) or packed_strides(v.type.dims)
 
 
+def laid_out(v: Value, strides: Strides | None) -> Value:
+    """The same elements as a value of an array with these strides, where they are not what `v` itself says."""
+    trace = current()
+    if trace is None or value_strides(v) == strides:
+        return v
+    (made,) = emit(OPS["reshape"], (v,), {"dims": v.type.dims})
+    _found[trace][made] = strides
+    return made
+
+
 def held_strides(v: Value) -> Strides | None:
     """The strides of a tensor that came to be with that value: an argument's own, or those of a new array."""
     return value_strides(v) if v.node.op is None else made_strides(v)
@@ -148,7 +160,9 @@ def _in_order_of(dims: Sequence[Dim], found: Sequence[Strides | None]) -> Stride
         return None
     if all(_descend(s) for s in found if s is not None):
         return packed_strides(dims)
-    if all(s is not None and len(s) == len(dims) and _descend(s[::-1]) for s in found):
+    # A number for all elements may stand for an array filled with it, which would be row-major.
+    filled = any(s and all(step.const == 0 for step in s) for s in found)
+    if not filled and all(s is not None and len(s) == len(dims) and _descend(s[::-1]) for s in found):
         return packed_strides(dims, range(len(dims))[::-1])
     return None
 
@@ -192,6 +206,8 @@ def _reshaped(dims: Sequence[Dim], strides: Strides, wanted: Sequence[Dim]) -> S
     if [d for d, _ in kept] == [d for d in wanted if d.const != 1]:  # only ones come and go
         rest = iter([s for _, s in kept])
         return tuple(dim(1) if d.const == 1 else next(rest) for d in wanted)
+    if not kept:
+        return packed_strides(wanted)
     if len(kept) == 1:
         return tuple(s * kept[0][1] for s in packed_strides(wanted))
     return packed_strides(wanted) if strides == packed_strides(dims) else None
@@ -222,7 +238,7 @@ def merges(dims: Sequence[Dim], strides: Strides | None, wanted: Sequence[Dim], 
     """
     if strides is None:
         return None
-    if len(dims) < 2 or strides == packed_strides(dims):
+    if _reshaped(dims, strides, wanted) is not None:
         return True
     found = _merges(dims, strides, wanted, ask)
     return True if found is None and ask(product(dims), "==", dim(0)) else found

@@ -9,23 +9,24 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from enum import Enum
-from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from ...dialects.dims import dim, packed_strides
 from ...dialects.registry import OPS, OpError
+from ..diagnostics import located
 from . import memory
 from .derived import Perhaps, roots
 from .evaluation import computed
-from .strides import Ask, fact_of, is_packed, made_strides, merges, strides_of
+from .strides import Ask, fact_of, is_packed, laid_out, made_strides, merges, strides_of
 from .tensor import Tensor
 from .trace import current, table
 from .unmade import Unmade
 
 __all__ = [
-    "RULES", "Flat", "Row", "Rule", "as_numpy_shares", "copied", "in_order", "packed_or_copy", "read_only", "reshaped",
+    "RULES", "Flat", "Row", "Rule", "as_numpy_shares", "copied", "in_order", "laid_out_like",
+    "packed_or_copy", "read_only", "reshaped",
     "rule_of",
 ]  # fmt: skip
 
@@ -83,6 +84,8 @@ RULES: Mapping[Any, Row] = {
     **_rows(Rule.ASKED, "numpy.array: copy=True always copies, None if needed, False never", np.array),
     **_rows(Rule.ASKED, "numpy.astype: copy=False returns the input where nothing is to be done", np.astype),
     **_rows(Rule.ASKED, "numpy.nan_to_num: copy=False replaces values in place", np.nan_to_num),
+    **_rows(Rule.ASKED, "numpy.einsum: 'views returned from einsum are now writeable whenever the input array is'",
+            np.einsum),
     **_rows(Rule.ASKED, "numpy.meshgrid: with copy=False 'a view into the original arrays'", np.meshgrid),
 }  # fmt: skip
 
@@ -144,13 +147,15 @@ def copied(x: Tensor, order: str | None) -> Tensor:
         # An expression would see what is stored there later.
         array = memory.place(x)
         return x.with_memory(computed(x.value) if array is None else array.copy())
-    made = Tensor(x.value, layout=x.layout, boxed=True)
+    value, dims = x.value, x.type.dims
     if current() is not None:
-        value = x.value
-        if order == "F" or (order == "A" and in_order(x, "A") == "F"):
-            made._held = lambda: packed_strides(value.type.dims[::-1])[::-1]
-        else:
-            made._held = partial(made_strides, value) if order == "K" else None
+        columns = order == "F" or (order == "A" and in_order(x, "A") == "F")
+        rows = packed_strides(dims)
+        strides = packed_strides(dims[::-1])[::-1] if columns else made_strides(value) if order == "K" else rows
+        value = laid_out(value, strides)
+    made = Tensor(value, layout=x.layout, boxed=True)
+    if current() is not None:
+        made._held = lambda: strides
     return made
 
 
@@ -170,29 +175,50 @@ def in_order(x: Tensor, order: str | None) -> str:
     if columns or (order == "A" and rows is False and columns is False):
         return "F" if columns else "C"
     made = made_strides(x.value) if order == "K" else None
-    if made is None:
+    if made not in (packed_strides(dims), packed_strides(dims[::-1])[::-1]):
         hint = "order='C' or order='F' says what is meant"
         raise OpError(f"the order {order!r} of {x.user_type} depends on strides known only at run time", hint, "TX0223")
     return "C" if made == packed_strides(dims) else "F"
 
 
+def laid_out_like(made: Tensor, x: Tensor) -> Tensor:
+    """A new array of the dims of `x`, in the order that those have in memory."""
+    if current() is None:
+        return made
+    strides = made_strides(x.value)
+    found = Tensor(laid_out(made.value, strides), layout=made.layout, boxed=True)
+    found._held = lambda: strides
+    return found
+
+
 def reshaped(x: Tensor, view: Tensor, *, must_share: bool = False) -> Tensor:
     """NumPy's reshape of `x`, to what `view` is: a view where strides allow it, else a copy."""
-    strides, dims, wanted = strides_of(x), x.type.dims, view.type.dims
-    return _decided(x, view, lambda ask: merges(dims, strides, wanted, ask), "reshape", must_share)
+    if _is_number(x):
+        return copied(view, "C")
+    dims, wanted = x.type.dims, view.type.dims
+    return _decided(x, view, lambda ask: merges(dims, strides_of(x), wanted, ask), "reshape", must_share)
+
+
+def _is_number(x: Tensor) -> bool:
+    """Whether it is a scalar of NumPy's, of which there are no views."""
+    return not x.ndim and not x.boxed and not x.is_view
 
 
 def packed_or_copy(x: Tensor, view: Tensor, text: str) -> Tensor:
     """`view`, of the elements of `x` in their order, where `x` is C-contiguous; else a copy of it."""
-    return _decided(x, view, lambda ask: _contiguous(x, ask), text, False)
+    if _is_number(x):
+        return copied(view, "C")
+    return _decided(x, view, lambda ask: _contiguous(x, ask), text, False, packed=True)
 
 
-def _decided(x: Tensor, view: Tensor, shares: Callable[[Ask], bool | None], text: str, must_share: bool) -> Tensor:
+def _decided(
+    x: Tensor, view: Tensor, shares: Callable[[Ask], bool | None], text: str, must_share: bool, packed: bool = False
+) -> Tensor:
     answer = shares(table().decide if must_share else table().proves)
     if must_share and not answer:
         raise OpError(f"{text} of {x.user_type} would be a copy", "leave copy=False out", "TX0240")
     if answer is None and current() is not None:
-        return Perhaps(x, view, shares, text)
+        return Perhaps(x, view, shares, text, packed)
     return view if answer else copied(view, "C")
 
 
@@ -220,6 +246,10 @@ class Flat:
         return copied(found, "C") if found.ndim else Tensor(found.value)
 
     def __setitem__(self, key: Any, new: Any) -> None:
+        if _is_number(self._of):
+            with located():
+                text = f"a store into flat of {self._of.user_type}, a number"
+                raise OpError(text, "np.array(…) makes an array of it", "TX0220")
         self._all()[key] = new.reshape(-1) if isinstance(new, Tensor) and new.ndim > 1 else new
 
     def __len__(self) -> int:

@@ -163,6 +163,11 @@ EXPRESSIONS: dict[str, str] = {
     "tril": "np.tril(x)",
     "ix_": "np.ix_(x, x)[0]",
     "meshgrid": "np.meshgrid(x)[0]",
+    "einsum": "np.einsum('ij->ji', x)",
+    "einsum of itself": "np.einsum('ij', x)",
+    "einsum of a diagonal": "np.einsum('ii->i', x)",
+    "einsum of sums": "np.einsum('ij->j', x)",
+    "einsum of two": "np.einsum('ij,->ji', x, 1)",
     "everything": "x[...]",
     "slice": "x[1:]",
     "step": "x[::2]",
@@ -170,7 +175,7 @@ EXPRESSIONS: dict[str, str] = {
     "new axis": "x[None]",
     "new axes": "x[:, np.newaxis, ..., None]",
     "list": "x[[0]]",
-    "sum then ravel": "(x + 1).T.ravel()",
+    "product then ravel": "(x * x).T.ravel()",
     "copied then ravel": "np.copy(x).ravel()",
     "copied in rows then ravel": "x.copy().T.reshape(-1)",
 }
@@ -178,7 +183,9 @@ EXPRESSIONS: dict[str, str] = {
 #: Expressions that have no form here for some layouts; the calls are errors of this code.
 REFUSED = {
     ("repeat axis", "scalar"): "TX0103", ("take", "scalar"): "TX0103", ("resize", "no rows"): "TX0283",
-    ("around", "complex"): "TX0112", ("around", "complex columns"): "TX0112",
+    ("einsum of a diagonal", "no rows"): "TX0201", ("einsum of a diagonal", "one row"): "TX0201",
+    ("einsum of a diagonal", "one column"): "TX0201", ("around", "complex"): "TX0112",
+    ("around", "complex columns"): "TX0112",
 }  # fmt: skip
 
 
@@ -272,7 +279,7 @@ CALLS: dict[Any, Callable[[np.ndarray], Any]] = {
     np.diagonal: np.diagonal, np.diag: np.diag, np.linalg.diagonal: np.linalg.diagonal,
     np.reshape: lambda x: np.reshape(x, -1), np.ravel: np.ravel, np.ascontiguousarray: np.ascontiguousarray,
     np.asfortranarray: np.asfortranarray, np.asarray: np.asarray, np.asanyarray: np.asanyarray,
-    np.require: np.require, np.array: lambda x: np.array(x, copy=False),
+    np.require: np.require, np.einsum: lambda x: np.einsum("ij->ji", x), np.array: lambda x: np.array(x, copy=False),
     np.astype: lambda x: np.astype(x, x.dtype, copy=False), np.nan_to_num: lambda x: np.nan_to_num(x, copy=False),
     np.meshgrid: lambda x: np.meshgrid(x[0], x[0], copy=False)[0],
 }  # fmt: skip

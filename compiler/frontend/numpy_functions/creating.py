@@ -10,6 +10,7 @@ from ....dialects.registry import OpError
 from .. import creation, methods
 from ..apply import apply, as_tensor, broadcast_to, stack
 from ..tensor import Tensor
+from ..view_or_copy import laid_out_like
 from .table import FUNCTIONS, handles
 
 __all__ = ["CREATION"]
@@ -31,8 +32,7 @@ FUNCTIONS |= CREATION
 
 def _like(value: Any) -> Any:
     def like(a: Any, /, dtype: Any = None, *, shape: Any = None) -> Any:
-        a = as_tensor(a)
-        return full(a.shape if shape is None else shape, value, a.dtype if dtype is None else dtype)
+        return full_like(a, value, dtype, shape=shape)
 
     return like
 
@@ -44,7 +44,8 @@ FUNCTIONS |= {np.zeros_like: _like(0), np.ones_like: _like(1), np.empty_like: _l
 @handles(np.full_like)
 def full_like(a: Any, fill_value: Any, dtype: Any = None, *, shape: Any = None) -> Any:
     a = as_tensor(a)
-    return full(a.shape if shape is None else shape, fill_value, a.dtype if dtype is None else dtype)
+    made = full(a.shape if shape is None else shape, fill_value, a.dtype if dtype is None else dtype)
+    return laid_out_like(made, a) if shape is None else made
 
 
 @handles(np.meshgrid)
