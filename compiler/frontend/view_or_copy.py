@@ -147,15 +147,15 @@ def copied(x: Tensor, order: str | None) -> Tensor:
         # An expression would see what is stored there later.
         array = memory.place(x)
         return x.with_memory(computed(x.value) if array is None else array.copy())
-    value, dims = x.value, x.type.dims
-    if current() is not None:
-        columns = order == "F" or (order == "A" and in_order(x, "A") == "F")
-        rows = packed_strides(dims)
-        strides = packed_strides(dims[::-1])[::-1] if columns else made_strides(value) if order == "K" else rows
-        value = laid_out(value, strides)
-    made = Tensor(value, layout=x.layout, boxed=True)
-    if current() is not None:
-        made._held = lambda: strides
+    if current() is None:
+        return Tensor(x.value, layout=x.layout, boxed=True)
+    dims = x.type.dims
+    if order == "F" or (order == "A" and in_order(x, "A") == "F"):
+        strides = packed_strides(dims[::-1])[::-1]
+    else:
+        strides = made_strides(x.value) if order == "K" else packed_strides(dims)
+    made = Tensor(laid_out(x.value, strides), layout=x.layout, boxed=True)
+    made._held = lambda: strides
     return made
 
 

@@ -87,6 +87,7 @@ class Storage(Tensor):
         if value.operands and (self.shared or self.depth >= LONGEST):
             self.settle()
             value = self._value
+            assert value is not None
         return value
 
     def settle(self) -> np.ndarray:
