@@ -202,8 +202,11 @@ class Jitted(NativeCallable):
     ) -> tuple[Graph, list[Captured], tuple[StrideFact, ...]]:
         from .frontend.checks import checked
         from .frontend.staging import trace_function
+        from .frontend.strides import known_layouts
 
-        traced = trace_function(self.__wrapped__, call.arguments, fixed)
+        layouts = {name: stride_fact(a.value) for name, a in call.leaves().items() if a.kind == "array"}
+        with known_layouts(layouts):
+            traced = trace_function(self.__wrapped__, call.arguments, fixed)
         facts = tuple(stride_fact(a) for a in call.arrays(Signature.of(traced.graph)))
         if self._options.donate:
             from .donation import donate

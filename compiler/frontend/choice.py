@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from ...dialects.dims import Dim
 from ...dialects.registry import OpError
 from .apply import apply
 from .derived import Derived
@@ -31,6 +32,12 @@ class Choice(Derived):
             self._value, self._of = apply("select", self._cond, *self._options).value, present
         assert self._value is not None
         return self._value
+
+    def sources(self) -> Sequence[Tensor]:
+        return self._options
+
+    def own_strides(self) -> tuple[Dim, ...] | None:
+        return None
 
     def replace(self, after: Value, before: Value, through: Tensor) -> None:
         new = Tensor(after, layout=self.layout)

@@ -11,14 +11,15 @@ from ...dialects.registry import OPS, OpError
 from ...dialects.types import DTYPES, DType
 from ..diagnostics import located
 from .apply import apply, as_tensor, broadcast_to, broadcast_together, cast, constant, emit, stack
-from .methods import element_named
+from .methods import element_named, expand_dims, transpose
 from .symint import SymInt, as_dim, is_integer
 from .tensor import Tensor
 from .trace import table
+from .view_or_copy import copied, packed_or_copy
 
 __all__ = [
-    "arange", "array", "asarray", "empty", "eye", "full", "geomspace", "identity", "indices", "iota", "linspace",
-    "logspace", "ones", "tri", "zeros",
+    "arange", "array", "asarray", "ascontiguousarray", "asfortranarray", "empty", "eye", "full", "geomspace",
+    "identity", "indices", "iota", "linspace", "logspace", "ones", "require", "tri", "zeros",
 ]  # fmt: skip
 
 
@@ -193,17 +194,52 @@ def indices(dimensions: Any, dtype: Any = int, sparse: bool = False) -> Any:
         return tuple(along) if sparse else stack([broadcast_to(t, dims) for t in along])
 
 
-def array(object: Any, dtype: Any = None, *, copy: Any = True, ndmin: int = 0) -> Tensor:
+def array(object: Any, dtype: Any = None, *, copy: Any = True, order: Any = "K", ndmin: int = 0) -> Tensor:
     """``np.array`` of tensors, numbers and nested lists of them."""
     with located():
-        made = as_tensor(object)
-        if dtype is not None:
-            made = cast(made, element_named(dtype))
-        if made.ndim < ndmin:
-            made = made.reshape((1,) * (ndmin - made.ndim) + made.shape)
-        return Tensor(made.value, layout=made.layout, boxed=True)
+        given = as_tensor(object)
+        made = given if dtype is None else cast(given, element_named(dtype))
+        is_array = isinstance(object, (Tensor, np.ndarray)) and (bool(given.ndim) or given.boxed)
+        shares = is_array and made is given
+        if copy is False and not shares:
+            kind = given.user_type if is_array else type(object).__name__
+            raise OpError(f"an array of {made.element} made of {kind} is a copy", "leave copy=False out", "TX0240")
+        if copy or not shares:
+            made = copied(made, order)
+        elif order in ("C", "F"):
+            made = _contiguous(made, order)
+        return expand_dims(made, tuple(range(ndmin - made.ndim))) if made.ndim < ndmin else made
 
 
-def asarray(a: Any, dtype: Any = None, *, copy: Any = None) -> Tensor:
-    """``np.asarray`` and its kin, whose first argument has another name; values are never shared, so they copy."""
-    return array(a, dtype, copy=copy)
+def asarray(a: Any, dtype: Any = None, order: Any = "K", *, copy: Any = None) -> Tensor:
+    """``np.asarray`` and its kin, whose first argument has another name: an array of that dtype itself."""
+    return array(a, dtype, copy=copy, order="K" if order is None else order)
+
+
+def ascontiguousarray(a: Any, dtype: Any = None) -> Tensor:
+    """An array of that dtype itself where it is row-major, else a copy; of rank 1 or more."""
+    return array(a, dtype, copy=None, order="C", ndmin=1)
+
+
+def asfortranarray(a: Any, dtype: Any = None) -> Tensor:
+    """An array of that dtype itself where it is column-major, else a copy of that order; of rank 1 or more."""
+    return array(a, dtype, copy=None, order="F", ndmin=1)
+
+
+def require(a: Any, dtype: Any = None, requirements: Any = None) -> Tensor:
+    """An array of that dtype, and of that order; every other requirement but ownership is met anyway."""
+    long = {"C_CONTIGUOUS": "C", "CONTIGUOUS": "C", "F_CONTIGUOUS": "F", "FORTRAN": "F", "ALIGNED": "A",
+            "WRITEABLE": "W", "OWNDATA": "O", "ENSUREARRAY": "E"}  # fmt: skip
+    wanted = {long.get(r.upper(), r.upper()) for r in requirements or ()}
+    if not wanted <= {*"CFAWE"} or {"C", "F"} <= wanted:
+        text = f"np.require does not take requirements={requirements!r} here"
+        raise OpError(text, "it takes C or F, A, W and E; np.array makes an array with memory of its own", "TX0240")
+    return array(a, dtype, copy=None, order="C" if "C" in wanted else "F" if "F" in wanted else "K")
+
+
+def _contiguous(x: Tensor, order: str) -> Tensor:
+    """`x` itself where it is contiguous in that order, else a copy that is."""
+    if order == "C":
+        return packed_or_copy(x, x, "np.ascontiguousarray")
+    turned = transpose(x)
+    return transpose(packed_or_copy(turned, turned, "np.asfortranarray"))

@@ -5,22 +5,27 @@ Parts of complex tensors, concatenations, and what integers select that only the
 
 from __future__ import annotations
 
-from typing import Any
+import weakref
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, NoReturn
 
 import numpy as np
 
-from ...dialects.dims import dim
+from ...dialects.dims import Dim, dim, packed_strides
 from ...dialects.registry import OPS, OpError
 from ...dialects.types import TensorType
+from ..diagnostics import located
 from .advanced_indexing import Places, gather, scatter
 from .apply import apply, emit
 from .evaluation import computed
 from .graph import Value
 from .memory import leaf
+from .strides import Ask, laid_out, strides_of
 from .symint import is_integer
 from .tensor import Tensor
+from .trace import table
 
-__all__ = ["Derived", "IndexedView", "Joined", "Part", "concatenate"]
+__all__ = ["Derived", "IndexedView", "Joined", "Part", "Perhaps", "concatenate", "roots"]
 
 
 def concatenate(x: Tensor, *others: Any, axis: int = 0) -> Tensor:
@@ -59,6 +64,13 @@ class Part(Derived):
     def value(self) -> Value:
         return apply(self._which, self._whole).value
 
+    def sources(self) -> Sequence[Tensor]:
+        return (self._whole,)
+
+    def own_strides(self) -> tuple[Dim, ...] | None:
+        whole = strides_of(self._whole)
+        return None if whole is None else tuple(2 * s for s in whole)
+
     def replace(self, after: Value, before: Value, through: Tensor) -> None:
         new = Tensor(after, layout=self.layout)
         parts = [new if which == self._which else apply(which, self._whole) for which in ("real", "imag")]
@@ -82,6 +94,9 @@ class Joined(Derived):
             self._value, self._of = apply("concatenate", *self._parts, axis=self._along).value, present
         assert self._value is not None
         return self._value
+
+    def sources(self) -> Sequence[Tensor]:
+        return self._parts
 
     def replace(self, after: Value, before: Value, through: Tensor) -> None:
         if any(p.has_memory for p in self._parts):
@@ -111,5 +126,81 @@ class IndexedView(Derived):
     def value(self) -> Value:
         return gather(self._places).value
 
+    def sources(self) -> Sequence[Tensor]:
+        return (self._places.source,)
+
+    def own_strides(self) -> tuple[Dim, ...] | None:
+        return None
+
     def replace(self, after: Value, before: Value, through: Tensor) -> None:
         scatter(self._places, Tensor(after, layout=self.layout))
+
+
+class Perhaps(Derived):
+    """What NumPy makes a view where strides allow it, else a copy: the elements are the same until one is stored into.
+
+    `shares` tells which, asking for facts.  It is asked when a store goes through it or into what it may be a view of:
+    a program without such stores does not depend on the answer.
+    """
+
+    __slots__ = ("_answered", "_either", "_shared", "_shares", "_source", "_text", "_views")
+
+    def __init__(self, source: Tensor, view: Tensor, shares: Callable[[Ask], bool | None], text: str, packed: bool):
+        dims = view.type.dims
+        strides = packed_strides(dims) if packed else None
+        super().__init__(laid_out(view.value, strides), layout=view.layout, boxed=True)
+        #: Its strides where they are the same for a view and for a copy.
+        self._either = strides
+        self._source, self._shared, self._shares, self._text = source, view, shares, text
+        self._answered, self._views = False, None
+        for root in roots(source):
+            root._dependents = (*root._dependents, weakref.ref(self))
+
+    @property
+    def value(self) -> Value:
+        if self._answered and self._views is None:
+            self._refuse()
+        if self._views:
+            return self._shared.value
+        assert self._value is not None
+        return self._value
+
+    def settle(self) -> None:
+        """Decide what it is."""
+        if not self._answered:
+            for root in roots(self._source):
+                if isinstance(root, Perhaps):
+                    root.settle()
+            self._views, self._answered = self._shares(table().decide), True
+
+    def sources(self) -> Sequence[Tensor]:
+        return (self._source,)
+
+    def own_strides(self) -> tuple[Dim, ...] | None:
+        if self._either is not None or not self._answered:
+            return self._either
+        return strides_of(self._shared) if self._views else packed_strides(self.type.dims)
+
+    def replace(self, after: Value, before: Value, through: Tensor) -> None:
+        self.settle()
+        if self._views is None:
+            self._refuse()
+        if self._views:
+            self._shared.store(Tensor(after, layout=self.layout))
+        else:
+            super().replace(after, before, through)
+
+    def _refuse(self) -> NoReturn:
+        text = f"whether {self._text} of {self._source.user_type} is a view depends on strides known only at run time"
+        error = OpError(text + ", and one of the two is stored into", f"write {self._text}(…).copy()", "TX0223")
+        with located():
+            raise error
+
+
+def roots(t: Tensor) -> Iterator[Tensor]:
+    """The tensors through whose storage a store may change `t`."""
+    while t._parent is not None:
+        t = t._parent
+    yield t
+    for source in t.sources():
+        yield from roots(source)

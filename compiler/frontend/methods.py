@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 
 from ...dialects.dims import Dim, dim, maximum
+from ...dialects.index_map import product
 from ...dialects.registry import OPS, OpError, axes
 from ...dialects.types import DType, dtype
-from . import evaluation, tensor_format
+from . import evaluation, tensor_format, view_or_copy
 from .apply import apply, as_tensor, broadcast_to, cast, truth
 from .derived import concatenate
 from .filling import FILLING
@@ -151,13 +152,13 @@ def _reshaped(x: Tensor, dims: tuple[Dim, ...], layout: str = "row") -> Tensor:
 
 def reshape(x: Tensor, *shape: Any, order: Any = None, dims: Any = None, copy: Any = None) -> Tensor:
     """NumPy's (or, for a column-major tensor, Eigen's) reshape; one size may be -1."""
-    if order not in (None, "C", "F"):
-        raise OpError(f"reshape does not take order={order!r}", "it takes C and F", "TX0240")
+    order = view_or_copy.in_order(x, order)
     if dims is not None:
         shape = (dims,)
     if order == "F":
         sizes = shape[0] if len(shape) == 1 and isinstance(shape[0], (tuple, list)) else shape
-        return transpose(reshape(transpose(x), tuple(sizes)[::-1]))
+        sizes = tuple(sizes)[::-1] if isinstance(sizes, (tuple, list)) else (sizes,)
+        return transpose(reshape(transpose(x), sizes, copy=copy))
     sizes = shape[0] if len(shape) == 1 and not is_integer(shape[0]) and not isinstance(shape[0], Dim) else shape
     wanted = [as_dim(s) for s in sizes]
     facts = table()
@@ -171,24 +172,19 @@ def reshape(x: Tensor, *shape: Any, order: Any = None, dims: Any = None, copy: A
         except OpError as error:
             text = f"cannot reshape {x.user_type} to ({', '.join(map(str, wanted))})"
             raise OpError(text, f"{x.type.size} elements do not make {total}", "TX0122") from error
+    _check_rest(x, wanted)
     view = apply("reshape", x, dims=tuple(wanted))
-    return view if _packed(x) else Tensor(view.value, layout=x.layout)
+    return view_or_copy.copied(view, "C") if copy else view_or_copy.reshaped(x, view, must_share=copy is False)
 
 
-def _packed(x: Tensor) -> bool:
-    """Whether NumPy's reshape of it is a view: it owns its storage, or is a reshape or leading part of what does."""
-    while x._parent is not None:
-        if x._op is None:
-            x = x._parent
-            continue
-        if x._op.name == "chip" and x._attrs["dim"] != 0:
-            return False
-        if x._op.name == "slice" and any(e is not d for e, d in zip(x._attrs["extents"][1:], x._parent.type.dims[1:])):
-            return False
-        if x._op.name not in ("reshape", "squeeze", "chip", "slice"):
-            return False
-        x = x._parent
-    return True
+def _check_rest(x: Tensor, wanted: Sequence[Dim]) -> None:
+    """Refuse a size -1 where the others do not divide the number of elements."""
+    known = product([d for d in wanted if d.const != -1])
+    if len(wanted) > 1 and any(d.const == -1 for d in wanted) and known.const != 0:
+        rest = x.type.size % known
+        if rest.const is None and table().settle(rest, "==", dim(0), "reshape") is False:
+            text = f"cannot reshape {x.user_type} to ({', '.join(map(str, wanted))})"
+            raise OpError(text, f"{x.type.size} elements are no multiple of {known}", "TX0122")
 
 
 def transpose(x: Tensor, *axes: Any) -> Tensor:
@@ -253,23 +249,36 @@ def expand_dims(x: Tensor, axis: Any) -> Tensor:
 
 
 def ravel(x: Tensor, order: Any = "C") -> Tensor:
-    return reshape(x, -1, order=None if order in ("C", "K", "A") else order)
+    if view_or_copy.in_order(x, order) == "F":
+        x = transpose(x)
+    return view_or_copy.packed_or_copy(x, apply("reshape", x, dims=(dim(-1),)), "ravel")
 
 
 def flatten(x: Tensor, order: Any = "C") -> Tensor:
-    return copy(ravel(x, order))
+    if view_or_copy.in_order(x, order) == "F":
+        x = transpose(x)
+    return view_or_copy.copied(apply("reshape", x, dims=(dim(-1),)), "C")
 
 
-def copy(x: Tensor, order: Any = None) -> Tensor:
+def copy(x: Tensor, order: Any = "C") -> Tensor:
     """The same value with storage of its own."""
-    return Tensor(x.value, layout=x.layout, boxed=True)
+    return view_or_copy.copied(x, order)
+
+
+def view(x: Tensor, dtype: Any = None) -> Tensor:
+    """All of it under another name, which may get another shape."""
+    if dtype is not None and element_named(dtype) is not x.element:
+        raise OpError(f"view of {x.user_type} as {dtype!r} is not supported", "astype converts the numbers", "TX0240")
+    return x._view(None, {})
 
 
 def astype(
     x: Tensor, dtype: Any, order: Any = None, casting: str = "unsafe", subok: Any = None, copy: Any = None
 ) -> Tensor:
-    made = cast(x, checked_cast(x, element_named(dtype), casting))
-    return Tensor(made.value, layout=x.layout)
+    element = checked_cast(x, element_named(dtype), casting)
+    if copy is not None and not copy and element is x.element and not x.weak and order in (None, "K"):
+        return x
+    return view_or_copy.copied(cast(x, element), "K" if order is None else order)
 
 
 def checked_cast(x: Tensor, element: DType, casting: str) -> DType:
@@ -425,6 +434,16 @@ def trace(x: Tensor, offset: int = 0, axis1: int = 0, axis2: int = 1, *, dims: A
     return reduce("sum", rest, 0)
 
 
+def diagonal(x: Tensor, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Tensor:
+    """NumPy's diagonal, a view that cannot be stored into."""
+    if x.ndim < 2:
+        raise OpError(f"diagonal takes two dims or more, not {x.user_type}", code="TX0103")
+    if _axis(axis1, x.ndim) == _axis(axis2, x.ndim):
+        raise OpError(f"diagonal takes two different axes, not {axis1} and {axis2}", code="TX0103")
+    found = apply("diagonal", moveaxis(x, (axis1, axis2), (0, 1)), offset=offset)
+    return view_or_copy.read_only(found, "diagonal")
+
+
 def item(x: Tensor) -> Any:
     if x.ndim:
         raise OpError(f"item() takes a tensor of one element, not {x.user_type}", code="TX0242")
@@ -477,5 +496,6 @@ METHODS: dict[str, Any] = {
     "count": count, "var": variance, "std": deviation, "clip": clip, "roll": roll, "fill": fill, "dot": dot,
     "trace": trace, "window_sizes": window_sizes, "item": item, "take": take, "eval": evaluated, "cast": astype,
     "concatenate": concatenate,
-    "eval_async": evaluated_in_background, "on": on, "format": tensor_format.text,
+    "eval_async": evaluated_in_background, "on": on, "format": tensor_format.text, "view": view,
+    "diagonal": diagonal,
 } | FILLING  # fmt: skip

@@ -9,12 +9,14 @@ from __future__ import annotations
 
 import functools
 import sys
+import weakref
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
 
-from ...dialects.dims import Dim
+from ...dialects.dims import Dim, packed_strides
 from ...dialects.index_map import IndexMap
 from ...dialects.registry import OPS, Op, OpError, Reduction, Scan, View
 from ...dialects.types import DType, TensorType
@@ -45,6 +47,8 @@ class Tensor(Operators, Elements):
         "__weakref__",
         "_attrs",
         "_cached",
+        "_dependents",
+        "_held",
         "_home",
         "_loc",
         "_op",
@@ -52,6 +56,7 @@ class Tensor(Operators, Elements):
         "_type",
         "_value",
         "boxed",
+        "frozen",
         "layout",
         "memory",
         "was_read",
@@ -72,6 +77,14 @@ class Tensor(Operators, Elements):
         #: The block in which it came to be: stores into it are seen there and in the blocks inside.
         trace = current()
         self._home: Block | None = None if trace is None else trace.block
+        #: Tells the strides of its storage as NumPy has it (see `strides.py`); None: row-major.
+        self._held: Callable[[], tuple[Dim, ...] | None] | None = (
+            None if trace is None else partial(strides.held_strides, value)
+        )
+        #: What may be views of it: a store settles whether they are.
+        self._dependents: tuple[weakref.ref[Any], ...] = ()
+        #: What NumPy calls the function whose result it is, where that cannot be stored into.
+        self.frozen = ""
         self.layout, self.weak = layout, weak
         #: Whether a view of it was computed while it had no memory.
         self.was_read = False
@@ -83,8 +96,9 @@ class Tensor(Operators, Elements):
         """As `Tensor(value, layout=layout, weak=weak)` outside a trace, where nothing has to be asked."""
         made = Tensor.__new__(Tensor)
         made._value, made.layout, made.weak = value, layout, weak
-        made.memory = made._parent = made._home = None
+        made.memory = made._parent = made._home = made._held = None
         made.was_read = made.boxed = False
+        made.frozen, made._dependents = "", ()
         return made
 
     @staticmethod
@@ -102,6 +116,7 @@ class Tensor(Operators, Elements):
         """Make `made` a view of this tensor."""
         made.layout, made.weak, made.boxed, made.memory = self.layout, "", False, None
         made._value, made._parent, made._op, made._attrs, made._cached = None, self, op, attrs, None
+        made.frozen = ""
         if op is not None:
             made._loc, made._type = user_loc(), op.infer([self.type], attrs)[0]
         return made
@@ -201,6 +216,15 @@ class Tensor(Operators, Elements):
         return self.dtype.itemsize
 
     @property
+    def flat(self) -> view_or_copy.Flat:
+        """Its elements in row-major order: what is read is a copy, what is stored goes to the tensor."""
+        return view_or_copy.Flat(self)
+
+    @flat.setter
+    def flat(self, new: Any) -> None:
+        self.flat[...] = new
+
+    @property
     def T(self) -> Tensor:
         return self.transpose()
 
@@ -224,7 +248,11 @@ class Tensor(Operators, Elements):
     @property
     def imag(self) -> Tensor:
         """The imaginary part, which can be stored into; zeros for a real tensor."""
-        return derived.Part(self, "imag") if self.element.is_complex else applying.apply("imag", self)
+        if self.element.is_complex:
+            return derived.Part(self, "imag")
+        zeros = applying.apply("imag", self)
+        zeros.frozen = "imag of real numbers"
+        return zeros
 
     @imag.setter
     def imag(self, new: Any) -> None:
@@ -270,10 +298,10 @@ class Tensor(Operators, Elements):
         """Whether it is a view that cannot be stored into."""
         seen: Tensor = self
         while seen._parent is not None:
-            if seen._op is not None and not getattr(seen._op, "writable", False):
+            if seen.frozen or (seen._op is not None and not getattr(seen._op, "writable", False)):
                 return True
             seen = seen._parent
-        return False
+        return bool(seen.frozen)
 
     @property
     def has_memory(self) -> bool:
@@ -282,6 +310,8 @@ class Tensor(Operators, Elements):
 
     def owner(self) -> tuple[Tensor, IndexMap | None]:
         """The tensor that owns the storage, and the map from this one's (graph) dims to its; None: all of it."""
+        if self.frozen:
+            raise OpError(f"the result of {self.frozen} is read-only", "make a copy first", "TX0220")
         if self._parent is None:
             return self, None
         if self._op is None:
@@ -342,8 +372,20 @@ class Tensor(Operators, Elements):
             return
         trace = current()
         if trace is not None:
+            for dependent in self._dependents:
+                alive = dependent()
+                if alive is not None:
+                    alive.settle()
             trace.note_write(self, before, through)
         self._value = after
+
+    def sources(self) -> Sequence[Tensor]:
+        """The tensors that it follows from, whose stores it sees, where it has no storage."""
+        return ()
+
+    def own_strides(self) -> tuple[Dim, ...] | None:
+        """As `strides.strides_of`, of what is no view."""
+        return packed_strides(self.type.dims) if self._held is None else self._held()
 
     # Methods and operators.
 
@@ -535,4 +577,4 @@ def _leaves(a: Any) -> Iterator[Any]:
 
 
 from . import apply as applying  # noqa: E402  (these modules apply ops to tensors: they need the class above)
-from . import classes, derived, indexing, memory, methods, tensor_format  # noqa: E402
+from . import classes, derived, indexing, memory, methods, strides, tensor_format, view_or_copy  # noqa: E402

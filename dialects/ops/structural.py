@@ -96,7 +96,10 @@ class Insert(Structural):
             env[it.symbol] = np.arange(size).reshape((-1,) + (1,) * (value.ndim - 1 - i))
         result = base.copy()
         where = tuple(np.broadcast_to(np.asarray(e.evaluate(env)), value.shape) for e in index.exprs)
-        result[where] = value
+        if where:
+            result[where] = value
+        elif value.size:  # all points are the one element
+            result[...] = value.flat[-1]
         return (result,)
 
 

@@ -363,7 +363,7 @@ REFUSED = [
     (lambda x: np.histogram(x, "auto"), "np.histogram does not take bins='auto'"),
     (lambda x: np.histogram(x, x), "np.histogram does not take bins=<"),
     (lambda x: np.choose(x > 0, [x, x], mode="other"), "np.choose does not take mode='other'"),
-    (lambda x: x.reshape(-1, order="A"), "reshape does not take order='A'"),
+    (lambda x: x.reshape(-1, order="B"), "there is no order 'B'"),
     (lambda x: np.pad(x, 1, lambda *a: None), "np.pad does not take mode=<function"),
     (lambda x: np.pad(x, 1, "edge", constant_values=3), "np.pad does not take 'constant_values' with mode='edge'"),
     (lambda x: np.pad(x, 1, "reflect", reflect_type="up"), "np.pad: reflect_type is 'even' or 'odd', not 'up'"),

@@ -10,6 +10,7 @@ from ....dialects.registry import OpError
 from .. import creation, methods
 from ..apply import apply, as_tensor, broadcast_to, stack
 from ..tensor import Tensor
+from ..view_or_copy import laid_out_like
 from .table import FUNCTIONS, handles
 
 __all__ = ["CREATION"]
@@ -23,15 +24,15 @@ CREATION: dict[Any, Any] = {
     np.arange: creation.arange, np.linspace: creation.linspace, np.logspace: creation.logspace,
     np.geomspace: creation.geomspace, np.eye: creation.eye, np.identity: creation.identity, np.tri: creation.tri,
     np.indices: creation.indices, np.array: creation.array, np.asarray: creation.asarray,
-    np.ascontiguousarray: creation.asarray, np.asanyarray: creation.asarray,
+    np.ascontiguousarray: creation.ascontiguousarray, np.asfortranarray: creation.asfortranarray,
+    np.asanyarray: creation.asarray, np.require: creation.require,
 }  # fmt: skip
 FUNCTIONS |= CREATION
 
 
 def _like(value: Any) -> Any:
     def like(a: Any, /, dtype: Any = None, *, shape: Any = None) -> Any:
-        a = as_tensor(a)
-        return full(a.shape if shape is None else shape, value, a.dtype if dtype is None else dtype)
+        return full_like(a, value, dtype, shape=shape)
 
     return like
 
@@ -43,7 +44,8 @@ FUNCTIONS |= {np.zeros_like: _like(0), np.ones_like: _like(1), np.empty_like: _l
 @handles(np.full_like)
 def full_like(a: Any, fill_value: Any, dtype: Any = None, *, shape: Any = None) -> Any:
     a = as_tensor(a)
-    return full(a.shape if shape is None else shape, fill_value, a.dtype if dtype is None else dtype)
+    made = full(a.shape if shape is None else shape, fill_value, a.dtype if dtype is None else dtype)
+    return laid_out_like(made, a) if shape is None else made
 
 
 @handles(np.meshgrid)
@@ -78,6 +80,8 @@ def vander(x: Any, N: Any = None, increasing: bool = False) -> Tensor:
 @handles(np.ix_)
 def ix_(*args: Any) -> tuple[Tensor, ...]:
     given = [as_tensor(a) for a in args]
+    if any(a.ndim != 1 for a in given):
+        raise OpError(f"np.ix_ takes vectors, not {', '.join(str(a.user_type) for a in given)}", code="TX0103")
     return tuple(
         methods.expand_dims(a, tuple(i for i in range(len(given)) if i != at)) if len(given) > 1 else a
         for at, a in enumerate(given)

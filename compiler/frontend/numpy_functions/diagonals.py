@@ -18,12 +18,7 @@ __all__ = ["diag", "diagonal", "trace", "tril", "triu"]
 
 @handles(np.diagonal)
 def diagonal(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
-    a = as_tensor(a)
-    if a.ndim < 2:
-        raise OpError(f"np.diagonal takes two dims or more, not {a.user_type}", code="TX0103")
-    if methods._axis(axis1, a.ndim) == methods._axis(axis2, a.ndim):
-        raise OpError(f"np.diagonal takes two different axes, not {axis1} and {axis2}", code="TX0103")
-    return methods.moveaxis(a, (axis1, axis2), (0, 1)).diagonal(offset=offset)
+    return methods.diagonal(as_tensor(a), offset, axis1, axis2)
 
 
 @handles(np.trace)

@@ -95,7 +95,10 @@ def nan_to_num(x: Any, copy: bool = True, nan: Any = 0.0, posinf: Any = None, ne
         result = apply("select", apply("isnan", x), nan, x)
         result = apply("select", apply("equal", x, np.inf), large, result)
         result = apply("select", apply("equal", x, -np.inf), small, result)
-    return methods.copy(result) if copy else into(x, result)
+    if copy:
+        return methods.copy(result)
+    into(x, result)
+    return x if x.ndim else Tensor(x.value)
 
 
 def _limits(x: Tensor) -> tuple[float, float]:
@@ -270,7 +273,7 @@ def ldexp(x1: Any, x2: Any, /) -> Tensor:
 
 @handles(np.astype)
 def astype(x: Any, dtype: Any, /, *, copy: Any = True, device: Any = None) -> Any:
-    return methods.astype(as_tensor(x), dtype)
+    return methods.astype(as_tensor(x), dtype, copy=copy)
 
 
 @handles(np.result_type)

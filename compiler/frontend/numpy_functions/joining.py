@@ -147,16 +147,19 @@ def array_split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[Tenso
     return _pieces(as_tensor(ary), indices_or_sections, axis, False)
 
 
-def _split_along(axis: int) -> Any:
+def _split_along(name: str, axis: int) -> Any:
     def along(ary: Any, indices_or_sections: Any) -> list[Tensor]:
         ary = as_tensor(ary)
+        least = {0: 2, 1: 1, 2: 3}[axis]
+        if ary.ndim < least:
+            raise OpError(f"np.{name} takes a tensor of {least} dims or more, not {ary.user_type}", code="TX0103")
         return _pieces(ary, indices_or_sections, 0 if axis == 1 and ary.ndim == 1 else axis, True)
 
     return along
 
 
 for _f, _axis in {np.vsplit: 0, np.hsplit: 1, np.dsplit: 2}.items():
-    handles(_f)(_split_along(_axis))
+    handles(_f)(_split_along(_f.__name__, _axis))
 
 
 @handles(*filter(None, [getattr(np, "unstack", None)]))

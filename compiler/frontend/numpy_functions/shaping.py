@@ -10,7 +10,8 @@ from ....dialects.registry import OpError
 from .. import methods
 from ..apply import apply, as_tensor, broadcast_together
 from ..symint import is_integer
-from .table import FUNCTIONS, handles
+from ..tensor import Tensor
+from .table import handles
 
 __all__ = ["flip", "roll", "tile"]
 
@@ -83,7 +84,11 @@ def broadcast_to(array: Any, shape: Any) -> Any:
 
 @handles(np.broadcast_arrays)
 def broadcast_arrays(*args: Any) -> Any:
-    return tuple(broadcast_together([as_tensor(a) for a in args], "broadcast_arrays"))
+    tensors = [as_tensor(a) for a in args]
+    shape = next(iter(broadcast_together(tensors, "broadcast_arrays")), None)
+    if shape is None or all(t.dims == shape.dims for t in tensors):
+        return tuple(tensors)
+    return tuple(methods.broadcast(t, shape.dims) for t in tensors)
 
 
 @handles(np.flip)
@@ -91,6 +96,8 @@ def flip(m: Any, axis: Any = None) -> Any:
     m = as_tensor(m)
     chosen = range(m.ndim) if axis is None else [axis] if not isinstance(axis, (tuple, list)) else axis
     flipped = {methods._axis(a, m.ndim) for a in chosen}
+    if not m.ndim:  # NumPy indexes with an empty tuple, which gives a number
+        return Tensor(m.value, layout=m.layout)
     return apply("reverse", m, flags=tuple(i in flipped for i in range(m.ndim)))
 
 
@@ -175,4 +182,6 @@ def size(a: Any, axis: Any = None) -> Any:
     return a.size if axis is None else methods.count(a, [axis] if not isinstance(axis, (tuple, list)) else axis)
 
 
-FUNCTIONS[np.copy] = lambda a: methods.copy(as_tensor(a))
+@handles(np.copy)
+def copy(a: Any, order: Any = "K") -> Any:
+    return methods.copy(as_tensor(a), order)

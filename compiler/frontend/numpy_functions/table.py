@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from ....dialects.registry import OpError
+from ..view_or_copy import as_numpy_shares
 
 __all__ = ["FUNCTIONS", "call", "handles", "into"]
 
@@ -74,7 +75,8 @@ def call(f: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         stated = {n: known.parameters[n] for n in named if n in known.parameters}
         before = [n for n, parameter in stated.items() if parameter.kind is parameter.POSITIONAL_OR_KEYWORD]
         positional = [named.pop(n) for n in before] + positional
-    return handler(*positional, **named)
+    result = handler(*positional, **named)
+    return result if bound.arguments.get("out") is not None else as_numpy_shares(f, result, args)
 
 
 def _by_position(taken: inspect.Signature, name: str) -> bool:

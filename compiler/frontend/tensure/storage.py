@@ -43,7 +43,8 @@ class Storage(Tensor):
 
     def __init__(self, value: Value, depth: int = 0):
         # As `Tensor(value, boxed=True)` outside a trace.
-        self.memory = self._parent = self._home = None
+        self.memory = self._parent = self._home = self._held = None
+        self.frozen, self._dependents = "", ()
         self._value, self.layout, self.weak, self.boxed, self.was_read = value, "row", "", True, False
         #: The leaf for memory of its own, which later values of this storage may be computed into.
         self._memory_value: Value | None = None
@@ -86,6 +87,7 @@ class Storage(Tensor):
         if value.operands and (self.shared or self.depth >= LONGEST):
             self.settle()
             value = self._value
+            assert value is not None
         return value
 
     def settle(self) -> np.ndarray:
@@ -187,7 +189,7 @@ def _named(view: Tensor) -> Tensure:
     made: Tensure = Tensor.__new__(Tensure)
     made._parent, made.layout = view, view.layout
     made._value = made._op = made.memory = None
-    made.weak, made.boxed = "", False
+    made.weak, made.boxed, made.frozen = "", False, ""
     return made
 
 
