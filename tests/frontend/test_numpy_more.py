@@ -150,3 +150,54 @@ def test_generators_are_refused_and_say_what_to_write(f):
     with pytest.raises(TxcError, match="compiled code has other streams") as caught:
         txc.jit(f)(np.zeros(3))
     assert "txc.random.normal(shape, seed=seed)" in str(caught.value)
+
+
+CELLS = {
+    "numbers": lambda x: (*np.histogram2d(x[0], x[1]), *np.histogram2d(x[0], x[1], (3, 4))),
+    "range": lambda x: np.histogram2d(x[0], x[1], [2, 3], range=[[-1, 1], [0, 2]]),
+    "edges": lambda x: np.histogram2d(x[0], x[1], bins=[[-2.0, 0.0, 1.0, 3.0], 3]),
+    "edges of both": lambda x: np.histogram2d(x[0], x[1], np.arange(-2.0, 3.0)),
+    "density": lambda x: np.histogram2d(x[0], x[1], 3, density=True, weights=x[2] * x[2]),
+}
+
+
+@pytest.mark.parametrize("name", CELLS)
+@pytest.mark.parametrize("element", ["f8", "i4"])
+def test_points_in_cells(runner, name, element):
+    runner.same(CELLS[name], (X * 2).astype(element))
+
+
+@pytest.mark.parametrize("shape", [(3, 1), (3, 0)])
+def test_few_points_in_cells(runner, shape):
+    runner.same(CELLS["numbers"], np.ones(shape))
+
+
+FOLDED = {
+    "add": lambda x: (np.add.reduceat(x, [0, 2, 3]), np.add.reduceat(x, [1, 4], axis=1), np.add.reduceat(x, [2])),
+    "backwards": lambda x: (np.add.reduceat(x, [3, 1, 1, 0], axis=0), np.multiply.reduceat(x, [0, 3, 2], axis=-1)),
+    "extremes": lambda x: (np.maximum.reduceat(x, [0, 1, 3], 1), np.minimum.reduceat(x, [0, 2])),
+    "dtype": lambda x: (np.add.reduceat(x, [0, 2], 0, "f4"), np.add.reduceat(x, [], axis=1)),
+}
+
+
+@pytest.mark.parametrize("name", FOLDED)
+@pytest.mark.parametrize("element", ["f8", "i1", "bool"])
+def test_folds_of_runs(runner, name, element):
+    runner.same(FOLDED[name], (X * 3).astype(element))
+
+
+def test_folds_of_runs_outside_raise_as_in_numpy(runner):
+    with pytest.raises(IndexError, match=r"index 9 out-of-bounds in add.reduceat \[0, 4\)"):
+        runner.trace(lambda x: np.add.reduceat(x, [0, 9]), X)
+
+
+def iterated(x):
+    for v in np.nditer(x):
+        return v
+    return x
+
+
+def test_nditer_is_refused_and_says_what_to_write():
+    with pytest.raises(TxcError, match=r"np\.nditer") as caught:
+        txc.jit(iterated)(X)
+    assert "for i in range(x.size) with x.reshape(-1)[i]" in str(caught.value)

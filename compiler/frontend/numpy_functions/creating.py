@@ -10,7 +10,7 @@ from ....dialects.registry import OpError
 from .. import creation, methods
 from ..apply import apply, as_tensor, broadcast_to, cast, common_dtype, stack
 from ..tensor import Tensor
-from .generators import GENERATORS
+from .refused import REFUSED
 from .table import FUNCTIONS, handles
 from .windows import WINDOWS
 
@@ -25,7 +25,7 @@ CREATION: dict[Any, Any] = {
     np.arange: creation.arange, np.linspace: creation.linspace, np.logspace: creation.logspace,
     np.geomspace: creation.geomspace, np.eye: creation.eye, np.identity: creation.identity, np.tri: creation.tri,
     np.indices: creation.indices, np.array: creation.array, np.asarray: creation.asarray,
-    np.ascontiguousarray: creation.asarray, np.asanyarray: creation.asarray, **WINDOWS, **GENERATORS,
+    np.ascontiguousarray: creation.asarray, np.asanyarray: creation.asarray, **WINDOWS, **REFUSED,
 }  # fmt: skip
 FUNCTIONS |= CREATION
 
