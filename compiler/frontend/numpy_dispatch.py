@@ -101,6 +101,11 @@ def ufunc(f: Any, method: str, inputs: tuple[Any, ...], kwargs: dict[str, Any]) 
         given = {k: v[0] if k == "out" and isinstance(v, tuple) else v for k, v in kwargs.items()}
         x, axis, *rest = (*inputs, given.pop("axis", 0)) if len(inputs) == 1 else inputs
         return (reduce if method == "reduce" else scan)(found, x, axis, *rest, **given)
+    if method == "reduceat" and name is not None and (fold := fold_of(f)) is not None:
+        from .numpy_functions.segments import reduceat
+
+        given = {k: v[0] if k == "out" and isinstance(v, tuple) else v for k, v in kwargs.items()}
+        return reduceat(name, fold, *inputs, **given)
     if method == "outer":
         a, b = (as_tensor(x) for x in inputs)
         for _ in range(b.ndim):

@@ -8,10 +8,12 @@ import numpy as np
 
 from ....dialects.registry import OpError
 from .. import creation, methods
-from ..apply import apply, as_tensor, broadcast_to, stack
+from ..apply import apply, as_tensor, broadcast_to, cast, common_dtype, stack
 from ..tensor import Tensor
 from ..view_or_copy import laid_out_like
+from .refused import REFUSED
 from .table import FUNCTIONS, handles
+from .windows import WINDOWS
 
 __all__ = ["CREATION"]
 
@@ -25,7 +27,7 @@ CREATION: dict[Any, Any] = {
     np.geomspace: creation.geomspace, np.eye: creation.eye, np.identity: creation.identity, np.tri: creation.tri,
     np.indices: creation.indices, np.array: creation.array, np.asarray: creation.asarray,
     np.ascontiguousarray: creation.ascontiguousarray, np.asfortranarray: creation.asfortranarray,
-    np.asanyarray: creation.asarray, np.require: creation.require,
+    np.asanyarray: creation.asarray, np.require: creation.require, **WINDOWS, **REFUSED,
 }  # fmt: skip
 FUNCTIONS |= CREATION
 
@@ -71,7 +73,9 @@ def meshgrid(*xi: Any, copy: bool = True, sparse: bool = False, indexing: str = 
 def vander(x: Any, N: Any = None, increasing: bool = False) -> Tensor:
     """Powers of x, one a column: as products, each of the one before."""
     x = as_tensor(x)
-    columns = [full(x.shape, 1, apply("mul", x, 1).dtype)]
+    # Small integers and floats become wider, as beside NumPy's own ints.
+    x = cast(x, common_dtype([x, as_tensor(np.int64(1))]))
+    columns = [full(x.shape, 1, x.dtype)]
     for _ in range(1, int(x.shape[0]) if N is None else int(N)):
         columns.append(apply("mul", columns[-1], x))
     return stack(columns if increasing else columns[::-1], 1)

@@ -165,13 +165,14 @@ def unwrap(p: Any, discont: Any = None, axis: int = -1, *, period: Any = 2 * np.
     p = as_tensor(p)
     axis = methods._axis(axis, p.ndim)
     if not p.element.is_float:
-        if not isinstance(period, int) or period % 2:
+        if not isinstance(period, int):
             p = methods.astype(p, "f64")
     half = period // 2 if p.element.is_integer else period / 2
     steps = diff(p, axis=axis)
     reduced = (steps + half) % period - half
-    reduced = apply("select", apply("logical_and", apply("equal", reduced, -half), steps > 0), half, reduced)
+    if not (p.element.is_integer and period % 2):  # half a period is as far up as down
+        reduced = apply("select", apply("logical_and", apply("equal", reduced, -half), steps > 0), half, reduced)
     correction = apply("select", abs(steps) < (half if discont is None else apply("cwise_max", discont, half)), 0,
                        reduced - steps)  # fmt: skip
     total = methods.scan("cumsum", correction, axis)
-    return concatenate([_along(p, axis, None, 1), _along(p, axis, 1, None) + total], axis)
+    return concatenate([_along(p, axis, None, 1), cast(_along(p, axis, 1, None) + total, p.element)], axis)

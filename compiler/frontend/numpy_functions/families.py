@@ -7,19 +7,24 @@ from . import (
     creating,
     diagonals,
     differences,
+    editing,
     einsum,
     elementwise,
     factorisations,
+    fitting,
     indexing,
     joining,
     linear,
+    numbering,
     order_statistics,
+    packing,
     padding,
     products,
     reductions,
     running,
     sets,
     shaping,
+    slices,
     sorting,
     statistics,
 )
@@ -29,7 +34,8 @@ __all__ = ["FAMILIES", "FUNCTIONS"]
 
 #: Importing them fills the table.
 FAMILIES = (
-    chosen, conditioning, creating, diagonals, differences, einsum, elementwise, factorisations, indexing, joining,
-    linear, order_statistics, padding, products, reductions, running, sets, shaping, sorting, statistics,
+    chosen, conditioning, creating, diagonals, differences, editing, einsum, elementwise, factorisations, fitting,
+    indexing, joining, linear, numbering, order_statistics, packing, padding, products, reductions, running, sets,
+    shaping, slices, sorting, statistics,
 )  # fmt: skip
 FUNCTIONS |= fft_functions.FUNCTIONS

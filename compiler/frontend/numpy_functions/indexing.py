@@ -10,7 +10,7 @@ from ....dialects.registry import RAISE, OpError
 from ....dialects.types import DTYPES
 from .. import creation, methods
 from ..advanced_indexing import Places, gather, scatter
-from ..apply import apply, as_tensor, broadcast_together, cast
+from ..apply import apply, as_tensor, broadcast_together, cast, common_dtype
 from ..symint import is_integer
 from ..tensor import Tensor
 from .table import handles, into
@@ -168,6 +168,52 @@ def _weighed(at: Tensor, x: Tensor, bins: Any, weights: Any) -> Tensor:
     values = methods.ravel(as_tensor(weights))
     x, values = broadcast_together([x, values], "np.histogram")
     return _counted(at, cast(values, DTYPES["f64"]), bins, "f64")
+
+
+@handles(np.histogram2d)
+def histogram2d(
+    x: Any, y: Any, bins: Any = 10, range: Any = None, density: Any = None, weights: Any = None
+) -> tuple[Tensor, Tensor, Tensor]:
+    """How many points are in each cell of a grid, or what weights of theirs, and the edges of its two sides.
+
+    Edges are not checked to ascend.
+    """
+    x, y = broadcast_together([methods.ravel(as_tensor(x)), methods.ravel(as_tensor(y))], "np.histogram2d")
+    element = common_dtype([x, y])
+    given = bins if isinstance(bins, (tuple, list)) and len(bins) == 2 else (bins, bins)
+    ranges = (None, None) if range is None else range
+    (at, edges), (at_y, edges_y) = (_side(cast(t, element), b, r) for t, b, r in zip((x, y), given, ranges))
+    rows, columns = (e.shape[0] - 1 for e in (edges, edges_y))
+    inside_rows = apply("logical_and", at >= 0, at < rows)
+    counts = apply("logical_and", inside_rows, apply("logical_and", at_y >= 0, at_y < columns))
+    cell = apply("select", counts, at * columns + at_y, rows * columns)
+    found = methods.reshape(cast(_weighed(cell, x, rows * columns, weights), DTYPES["f64"]), (rows, columns))
+    if density:
+        widths, heights = edges[1:] - edges[:-1], edges_y[1:] - edges_y[:-1]
+        found = found / methods.expand_dims(widths, 1) / heights / methods.reduce("sum", found)
+    return found, edges, edges_y
+
+
+def _side(x: Tensor, bins: Any, range: Any) -> tuple[Tensor, Tensor]:
+    """The bin of each element along one side of a grid, negative or too large outside, and the edges."""
+    if is_integer(bins):
+        if range is not None:
+            low, high = (as_tensor(float(v)) for v in range)
+        else:
+            low, high = (as_tensor(v) for v in ((0, 1) if bool(x.shape[0] == 0) else (x.min(), x.max())))
+        low, high = (t if t.element.is_float else cast(t, DTYPES["f64"]) for t in (low, high))
+        empty = low == high
+        low, high = apply("select", empty, low - 0.5, low), apply("select", empty, high + 0.5, high)
+        edges = creation.linspace(low, high, bins + 1)
+    else:
+        edges = as_tensor(bins)
+        if edges.ndim != 1:
+            raise OpError(
+                f"np.histogram2d does not take bins={bins!r}", "it takes numbers, or vectors of edges", "TX0240"
+            )
+    element = common_dtype([x, edges])
+    at = apply("searchsorted", cast(edges, element), cast(x, element), side="right") - 1
+    return at - cast(x == edges[-1], DTYPES["i64"]), edges
 
 
 @handles(np.copyto)

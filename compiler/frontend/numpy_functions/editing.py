@@ -1,0 +1,104 @@
+"""Elements put in and left out at places that are known while compiling: np.insert and np.delete."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ....dialects.registry import OpError
+from .. import methods
+from ..apply import apply, as_tensor, cast
+from ..symint import SymInt
+from ..tensor import Tensor
+from .joining import concatenate
+from .table import handles
+
+__all__: list[str] = []
+
+
+def _along(x: Tensor, axis: int, start: Any, stop: Any) -> Tensor:
+    return x[(slice(None),) * axis + (slice(start, stop),)]
+
+
+def _taken(name: str, arr: Any, axis: Any) -> tuple[Tensor, int]:
+    """The tensor, flattened where no axis is given, and the axis."""
+    a = as_tensor(arr)
+    if axis is None:
+        return (a if a.ndim == 1 else methods.ravel(a)), 0
+    if not a.ndim:
+        raise OpError(f"np.{name} along axis {axis} of a tensor of rank 0", "leave the axis out", "TX0103")
+    return a, methods._axis(axis, a.ndim)
+
+
+def _known(name: str, obj: Any, hint: str) -> Any:
+    """Places that are known now: a slice of numbers, an integer, or an array of integers or bools."""
+    parts = obj if isinstance(obj, (list, tuple)) else (obj.start, obj.stop, obj.step) if isinstance(obj, slice) else ()
+    if any(isinstance(p, (Tensor, SymInt)) for p in (obj, *parts)):
+        raise OpError(f"np.{name} at places that are known only at run time", hint, "TX0252")
+    if isinstance(obj, slice):
+        return obj
+    places = np.asarray(obj)
+    if places.size == 0 and not isinstance(obj, np.ndarray):
+        places = places.astype(np.intp)
+    if places.dtype.kind not in "iub":
+        raise IndexError("arrays used as indices must be of integer (or boolean) type")
+    return places
+
+
+def _size(a: Tensor, axis: int) -> int:
+    """The size along the axis, as a fact of the compiled version: which places there are depends on it."""
+    return int(a.shape[axis])
+
+
+@handles(np.delete)
+def delete(arr: Any, obj: Any, axis: Any = None) -> Tensor:
+    """Without the slices along `axis` that `obj` names."""
+    a, axis = _taken("delete", arr, axis)
+    obj = _known("delete", obj, "select what is kept with a mask outside the function, or use np.where")
+    if not isinstance(obj, slice) and obj.ndim == 0 and obj.dtype.kind != "b":
+        return _without_one(a, int(obj), axis)
+    kept = np.delete(np.arange(_size(a, axis)), obj)
+    return apply("take", a, as_tensor(kept), axis=axis, mode=None)
+
+
+def _without_one(a: Tensor, place: int, axis: int) -> Tensor:
+    size: Any = a.shape[axis]
+    if (place >= size) if place >= 0 else (-place > size):
+        raise IndexError(f"index {place} is out of bounds for axis {axis} with size {size}")
+    at = place if place >= 0 else size + place
+    return concatenate([_along(a, axis, None, at), _along(a, axis, at + 1, None)], axis)
+
+
+@handles(np.insert)
+def insert(arr: Any, obj: Any, values: Any, axis: Any = None) -> Tensor:
+    """With `values` before the slices along `axis` that `obj` names, places counted in the array as it was."""
+    a, axis = _taken("insert", arr, axis)
+    obj = _known("insert", obj, "give the places as numbers, or join slices with np.concatenate")
+    new = cast(as_tensor(values), a.element)
+    if not isinstance(obj, slice) and obj.size == 1 and obj.dtype.kind != "b":
+        return _with_block(a, obj, new, axis)
+    size = _size(a, axis)
+    # Where each element of the result comes from: its place in the array, or behind it in the values.
+    count = len(np.insert(np.arange(size), obj, 0)) - size
+    sources = np.insert(np.arange(size), obj, size + np.arange(count))
+    shape = list(a.shape)
+    shape[axis] = count
+    new = methods.broadcast(new, shape)
+    return apply("take", concatenate([a, new], axis), as_tensor(sources), axis=axis, mode=None)
+
+
+def _with_block(a: Tensor, obj: np.ndarray, new: Tensor, axis: int) -> Tensor:
+    """With all of `new` at one place, as many slices as it has."""
+    place, size = int(obj.reshape(())), a.shape[axis]
+    if (place > size) if place >= 0 else (-place > size):
+        raise IndexError(f"index {place} is out of bounds for axis {axis} with size {size}")
+    at = place if place >= 0 else size + place
+    if new.ndim < a.ndim:
+        new = methods.expand_dims(new, tuple(range(a.ndim - new.ndim)))
+    if obj.ndim == 0:
+        new = methods.moveaxis(new, 0, axis)
+    shape = list(a.shape)
+    shape[axis] = new.shape[axis]
+    new = methods.broadcast(new, shape)
+    return concatenate([_along(a, axis, None, at), new, _along(a, axis, at, None)], axis)
