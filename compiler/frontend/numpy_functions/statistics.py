@@ -12,7 +12,7 @@ from ..apply import apply, as_tensor, cast
 from ..tensor import Tensor
 from .joining import concatenate
 from .products import matmul
-from .table import FUNCTIONS, handles, into
+from .table import FUNCTIONS, handles, into, required
 
 __all__ = ["average", "cov"]
 
@@ -111,7 +111,12 @@ def _nan_spread(method: Any) -> Any:
 
 def _nan_place(name: str, worst: float) -> Any:
     def place(a: Any, axis: Any = None, out: Any = None, *, keepdims: Any = False) -> Any:
-        return methods.reduce(name, _without_nan(a, worst)[0], axis, None, out, keepdims)
+        numbers, mask = _without_nan(a, worst)
+        found = methods.reduce(name, numbers, axis, None, None, keepdims)
+        if mask is not True:
+            any_number = methods.reduce("any", mask, axis, keepdims=keepdims)
+            found = required(found, any_number, "All-NaN slice encountered")
+        return into(out, found)
 
     return place
 
