@@ -19,6 +19,7 @@ __all__ = [
 #: What a check that failed may raise, by name.
 ERRORS: dict[str, type[Exception]] = {
     "IndexError": IndexError, "LinAlgError": np.linalg.LinAlgError, "ValueError": ValueError,
+    "ZeroDivisionError": ZeroDivisionError,
 }  # fmt: skip
 
 #: Bits of the index; it is the nearest that they hold.

@@ -72,6 +72,9 @@ def gradient(f: Any, *varargs: Any, axis: Any = None, edge_order: int = 1) -> An
         raise OpError(f"np.gradient: {len(spacings)} spacings for {len(axes)} axes", code="TX0101")
     if not f.element.is_float and not f.element.is_complex:
         f = methods.astype(f, "f64")
+    for at in axes:
+        if table().settle(edge_order, "<", f.dims[at], "np.gradient of enough elements") is False:
+            raise OpError(f"np.gradient along dim {at} of {f.user_type}: it has too few elements", code="TX0113")
     found = [_slopes(f, a, as_tensor(h), edge_order) for a, h in zip(axes, spacings)]
     return found[0] if len(found) == 1 else tuple(found)
 
@@ -144,7 +147,7 @@ def interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, period
     nowhere = apply("logical_and", apply("isnan", x), as_tensor(xp.shape[0]) > 1)
     if fp.element.is_complex:
         ends = [[end if end is None else part(as_tensor(end)) for end in (left, right)] for part in (_real, _imag)]
-        parts = [_interpolated(x, xp, part(fp), *end, period) for part, end in zip((_real, _imag), ends)]
+        parts = [_interpolated(x, xp, part(fp), end[0], end[1], period) for part, end in zip((_real, _imag), ends)]
         return apply("select", nowhere, x, apply("complex", *parts))
     return apply("select", nowhere, x, _interpolated(x, xp, fp, left, right, period))
 

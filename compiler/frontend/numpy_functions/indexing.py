@@ -27,6 +27,8 @@ def take(a: Any, indices: Any, axis: Any = None, out: Any = None, mode: str = "r
         a, axis = methods.ravel(a), 0
     axis = methods._axis(axis, a.ndim)
     last = a.shape[axis] - 1
+    if mode in ("clip", "wrap") and table().settle(0, "<", a.dims[axis], "np.take of some elements") is False:
+        raise OpError("cannot do a non-empty take from an empty axes.", code="TX0250")
     if mode == "clip":
         indices = np.clip(indices, 0, last)
     elif mode == "wrap":
