@@ -246,8 +246,14 @@ def power(b: ScalarBuilder, x: Value, y: Value) -> Value:
 
 
 def sign(b: ScalarBuilder, z: Value) -> Value:
-    """``z / |z|``; zero for zero."""
+    """``z / |z|``; zero for zero; of one infinite part its sign alone, of two NaN."""
     x, y = parts(z)
     length = abs(z)
     none = length.equals(0.0)
-    return b.complex_of(b.select(none, 0.0, x / length), b.select(none, 0.0, y / length))
+    endless = [abs(part).equals(np.inf) for part in (x, y)]
+    found = []
+    for part, own, other in ((x, *endless), (y, *endless[::-1])):
+        one = b.copysign(b.constant(1.0, part.dtype), part)
+        limit = b.select(own, b.select(other, np.nan, one), 0.0)
+        found.append(b.select(none, 0.0, b.select(length.equals(np.inf), limit, part / length)))
+    return b.complex_of(*found)

@@ -183,6 +183,8 @@ class Map(Op):
     dtypes: ClassVar[frozenset[str]] = frozenset({"float"})
     promotes: ClassVar[str] = "common"
     result: ClassVar[str] = "same"
+    #: Whether it compares two numbers: integers of dtypes that no dtype holds both of as such, not as floats.
+    compares: ClassVar[bool] = False
     mlir: ClassVar[str | None] = None
     ulp: ClassVar[float | None] = None
     #: Whether bodies keep it as one op on floats although its result is exact: for few lanes it does much more than for

@@ -37,7 +37,9 @@ SECONDS = (8, 4)
 
 
 def next_radix(left: int) -> int:
-    """The radix of the next pass where so much is left of a length: 16 is 4 times 4; other primes come last."""
+    """The radix of the next pass where so much is left of a length: 16 is 4 times 4; other primes come last; 1 of 1."""
+    if left == 1:
+        return 1
     radix = next((r for r in RADICES if left % r == 0 and not (r == 8 and left == 16)), 0)
     return radix or next(p for p in range(LEAST, left + 1, 2) if left % p == 0)
 

@@ -17,7 +17,10 @@ __all__ = [
 ]  # fmt: skip
 
 #: What a check that failed may raise, by name.
-ERRORS: dict[str, type[Exception]] = {"IndexError": IndexError, "LinAlgError": np.linalg.LinAlgError}
+ERRORS: dict[str, type[Exception]] = {
+    "IndexError": IndexError, "LinAlgError": np.linalg.LinAlgError, "ValueError": ValueError,
+    "ZeroDivisionError": ZeroDivisionError,
+}  # fmt: skip
 
 #: Bits of the index; it is the nearest that they hold.
 INDEX_BITS = 48

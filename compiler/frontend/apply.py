@@ -138,6 +138,8 @@ def call(op: type[Op], args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
 
 
 def _apply(op: type[Op], operands: Sequence[Any], params: dict[str, Any]) -> Any:
+    if issubclass(op, Map) and op.compares:
+        operands = [_comparable(x, y) for x, y in zip(operands, reversed(operands), strict=True)]
     tensors = [as_tensor(x) for x in operands]
     layout = common_layout(op, tensors)
     if issubclass(op, Library):
@@ -155,6 +157,9 @@ def _apply(op: type[Op], operands: Sequence[Any], params: dict[str, Any]) -> Any
         return cast(tensors[0], target)
     weak = ""
     if issubclass(op, Map):
+        exact = _compared_exactly(op, tensors) if op.compares else None
+        if exact is not None:
+            return exact
         tensors, weak = promote(op, tensors)
         tensors = broadcast_together(tensors, op.name, layout)
     elif issubclass(op, Reduction):
@@ -260,9 +265,6 @@ def promote(op: type[Map], tensors: Sequence[Tensor]) -> tuple[list[Tensor], str
         common = DTYPES["bool"]
     elif op.promotes == "float" or common.kind not in op.dtypes:
         common = _as_float(op, common)
-    literals = [t for t in rest if t.weak == "int" and t.value.node.op is OPS["constant"]]
-    if op.result == "bool" and common.is_integer and any(not _fits(t, common) for t in literals):
-        common = DTYPES["i64"]
     weak = ""
     if all(t.weak for t in rest):
         weak = {"float": "float", "bool": "bool", "complex": "complex"}.get(common.kind, "int")
@@ -272,19 +274,53 @@ def promote(op: type[Map], tensors: Sequence[Tensor]) -> tuple[list[Tensor], str
     return converted, weak
 
 
-def _fits(t: Tensor, element: DType) -> bool:
-    info = np.iinfo(element.numpy)
+def _comparable(x: Any, other: Any) -> Any:
+    """An operand of a comparison; of integers with a Python int beyond i64 an u64, or what lies beyond all of them."""
+    if type(x) is not int or -(2**63) <= x < 2**63:
+        return x
+    if getattr(other, "dtype", np.dtype(np.int64)).kind not in "iub":
+        return float(x)
+    return np.uint64(x) if 0 <= x < 2**64 else np.float64(np.copysign(np.inf, x))
+
+
+def _fits(t: Tensor, other: Tensor) -> bool:
+    """Whether a Python int surely has the value in the dtype of the other side that it has itself."""
+    if other.weak or other.element.kind == "bool" or t.value.node.op is not OPS["constant"]:
+        return bool(other.weak) or other.element is DTYPES["i64"]
+    info = np.iinfo(other.element.numpy)
     return info.min <= t.value.node.attrs["value"] <= info.max
 
 
+def _compared_exactly(op: type[Map], tensors: Sequence[Tensor]) -> Tensor | None:
+    """A comparison of integers of which no dtype holds both sides; None where promotion compares them exactly.
+
+    NumPy compares Python ints, and u64 with signed integers, as numbers: neither is rounded or wrapped.
+    """
+    a, b = tensors
+    if not all(t.element.is_integer or t.element.kind == "bool" for t in tensors):
+        return None
+    # A Python int that need not fit the other side's dtype is an i64.
+    a, b = (cast(x, DTYPES["i64"]) if x.weak == "int" and not _fits(x, y) else x for x, y in ((a, b), (b, a)))
+    if {a.element.kind, b.element.kind} != {"int", "uint"} or DTYPES["u64"] not in (a.element, b.element):
+        return apply(op, a, b) if a is not tensors[0] or b is not tensors[1] else None
+    signed = a if a.element.kind == "int" else b
+    below = apply("less", signed, cast(as_tensor(0), signed.element))
+    unsigned = apply(op, *(cast(t, DTYPES["u64"]) for t in (a, b)))
+    # Every number of u64 is larger than a negative one, as 1 is larger than 0.
+    order = (0, 1) if signed is a else (1, 0)
+    if op.evaluate([np.asarray(n) for n in order], {})[0]:
+        return apply("logical_or", below, unsigned)
+    return apply("logical_and", apply("logical_not", below), unsigned)
+
+
 def _as_float(op: type[Map], common: DType) -> DType:
-    """What NumPy's ufunc turns an integer or bool operand into, where the op has only floats."""
+    """What NumPy's ufunc turns an integer or bool operand into, where the op is not defined on it."""
     if "float" not in op.dtypes or common.is_float or common.is_complex:
         return common
     if isinstance(op.numpy, np.ufunc):
         try:
             found = op.numpy.resolve_dtypes((common.numpy,) * op.numpy.nin + (None,) * op.numpy.nout)[0]
-            if dtype(found).is_float:
+            if dtype(found).kind in op.dtypes:
                 return dtype(found)
         except TypeError:
             return DTYPES["f64"]

@@ -83,6 +83,8 @@ class _Copy:
     def node(self, node: Node, known: dict[Value, Value], word: Value | None) -> Value | None:
         assert node.op is not None
         self.trace.loc = node.loc
+        if node.op is OPS["require"]:
+            return self.required(node, known, word)
         if any(_asks(_walk(region)) for region in node.regions):
             word = self.zero() if word is None else word
             return getattr(self, f"_{node.op.name}")(node, known, word)
@@ -180,6 +182,15 @@ class _Copy:
             found = self.outside(index, size)
             word = found if word is None else self.first(word, found)
         return word
+
+    def required(self, node: Node, known: dict[Value, Value], word: Value | None) -> Value:
+        """The word after a demand, of which nothing else is left."""
+        value, holds = (known[v] for v in node.operands)
+        known[node.results[0]] = value
+        fails = apply("logical_not", Tensor(holds))
+        (anywhere,) = _folded("any", fails) if fails.ndim else (fails,)
+        found = self.word(anywhere, 0, Check(node.attrs["error"], node.attrs["text"]))
+        return found if word is None else self.first(word, found)
 
     def outside(self, index: Value, size: Dim) -> Value:
         """0, or the word of an index that is outside: the largest of all, if it is, else the least.

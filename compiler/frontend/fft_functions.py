@@ -61,7 +61,7 @@ def _one(a: Any, n: Any, axis: Any, norm: Any, inverse: bool) -> Tensor:
     at = _axis(axis, x.ndim)
     x = _resized(x, n, at)
     size = x.shape[at]
-    if isinstance(size, int) and size == 0:
+    if table().settle(0, "<", x.dims[at], "a transform of at least one element") is False:
         raise OpError(f"a transform along dim {at} of {x.user_type}: it has no elements", code="TX0113")
     z = apply("dft", cast(x, x.element.as_complex), axis=at, sign="plus" if inverse else "minus")
     return _scaled(z, size, norm, inverse)

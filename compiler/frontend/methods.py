@@ -57,7 +57,8 @@ def reduce(
         result = _from_initial(name, x, given, initial)
     elif name == "mean" and where is not None and isinstance(where, Tensor):
         count = reduce("sum", where, chosen)
-        result = apply("div", reduce("sum", x, chosen), count)
+        total = reduce("sum", x, chosen)
+        result = apply("div", total, cast(count, total.element) if total.element.is_float else count)
     elif name in ("argmax", "argmin") and chosen is None and x.ndim > 1:
         result = apply(name, x)
     else:

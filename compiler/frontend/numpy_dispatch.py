@@ -11,10 +11,17 @@ from typing import Any
 import numpy as np
 
 from ...dialects.registry import OPS, Map, OpError, Reduction, Scan
+from ...dialects.types import dtype
+from ..diagnostics import located
 
 __all__ = [
     "dot", "fold_of", "function", "library_function", "matmul", "plain_map", "power", "recognised", "scan_of", "ufunc",
 ]  # fmt: skip
+
+#: Functions that are more than their op, or have no meaning for some dtypes that it takes.
+_ASKED = (np.fabs, np.float_power, np.power, np.reciprocal, np.sign, np.negative, np.positive)
+#: Functions of two numbers that promotion goes by other rules for: integers are compared as they are.
+_COMPARED = (np.equal, np.not_equal, np.less, np.less_equal, np.greater, np.greater_equal)
 
 
 @functools.cache
@@ -76,7 +83,7 @@ def scan_of(f: np.ufunc) -> str | None:
 def plain_map(f: np.ufunc) -> type[Map] | None:
     """The elementwise op that a call of `f` without other arguments is; None where there is more to it."""
     op = OPS.get(recognised(f) or "")
-    if op is None or not issubclass(op, Map) or op.results != 1 or f in (np.fabs, np.float_power, np.power):
+    if op is None or not issubclass(op, Map) or op.results != 1 or f in _ASKED:
         return None
     return op
 
@@ -142,12 +149,17 @@ def _elementwise(f: Any, name: str | None, inputs: tuple[Any, ...], kwargs: dict
     if element is not None:
         tensors = [as_tensor(x) for x in inputs]
         inputs = tuple(cast(t, checked_cast(t, element_named(element), casting)) for t in tensors)
+    if isinstance(f, np.ufunc) and f.signature is None and getattr(np, f.__name__, None) is f and f not in _COMPARED:
+        inputs = _in_loop(f, inputs)
     if f is np.matmul:
         result = matmul(*inputs)
     elif handler is not None:
         result = handler(*inputs, **own)
     elif f is np.fabs or f is np.power:
         result = power(*inputs) if f is np.power else apply("abs", inputs[0])
+    elif f is np.reciprocal and as_tensor(inputs[0]).element.is_integer:
+        x = as_tensor(inputs[0])
+        result = cast(apply("inverse", cast(x, dtype("f64"))), x.element)
     else:
         assert name is not None
         result = apply(name, *inputs)
@@ -156,6 +168,35 @@ def _elementwise(f: Any, name: str | None, inputs: tuple[Any, ...], kwargs: dict
     targets = out if isinstance(out, tuple) else (out,) * len(results)
     placed = [_placed(f, r, target, where, casting) for r, target in zip(results, targets)]
     return tuple(placed) if isinstance(result, tuple) else placed[0]
+
+
+def _in_loop(f: np.ufunc, inputs: tuple[Any, ...]) -> tuple[Any, ...]:
+    """The operands as the loop takes them that NumPy has for their dtypes; OpError where it has none.
+
+    Casts bools and integers where the loop has floats or wider integers; promotion does the rest.  What has no dtype of
+    NumPy's own (bf16) goes by promotion alone.
+    """
+    from .apply import as_tensor, cast
+
+    tensors = [as_tensor(x) for x in inputs]
+    if any(t.element.numpy.kind not in "biufc" for t in tensors):
+        return inputs
+    given = tuple(_WEAK.get(t.weak, t.element.numpy) for t in tensors)
+    try:
+        loop = f.resolve_dtypes(given + (None,) * f.nout)
+    except TypeError as error:
+        types = " and ".join(str(t.user_type) for t in tensors)
+        raise OpError(f"np.{f.__name__} is not defined on {types}, in NumPy neither", "cast first", "TX0112") from error
+    if any(t.element.is_float or t.element.is_complex for t in tensors):
+        return inputs
+    return tuple(
+        cast(t, dtype(wanted)) if wanted.kind in "fiu" and wanted.kind != t.element.numpy.kind else x
+        for x, t, wanted in zip(inputs, tensors, loop)
+    )
+
+
+#: What NumPy's promotion knows Python's numbers as.
+_WEAK: dict[str, type] = {"int": int, "float": float, "complex": complex}
 
 
 def _placed(f: Any, result: Any, target: Any, where: Any, casting: str) -> Any:
@@ -184,7 +225,8 @@ def _at(name: str, x: Any, key: Any, *values: Any) -> None:
 
 def power(x: Any, y: Any) -> Any:
     """``x ** y``, small whole exponents as products (as NumPy's fast paths do)."""
-    from .apply import apply
+    from .apply import apply, as_tensor
+    from .numpy_functions.table import required
 
     if isinstance(y, (int, float)) and not isinstance(y, bool) and not isinstance(y, np.generic):
         whole = {2: "square", 0.5: "sqrt"}.get(y)
@@ -193,6 +235,14 @@ def power(x: Any, y: Any) -> Any:
             return apply(whole, x)
         if y == 1 and isinstance(y, int):
             return apply("positive", x)
+    base, exponent = as_tensor(x), as_tensor(y)
+    text = "Integers to negative integer powers are not allowed."
+    if base.element.kind in ("bool", "int", "uint") and exponent.element.kind == "int":
+        if isinstance(y, int) and y < 0:
+            with located():
+                raise OpError(text, "make the base a float", "TX0112")
+        if not isinstance(y, int) and not (base.weak and exponent.weak):
+            y = required(exponent, exponent >= 0, text)
     return apply("pow", x, y)
 
 

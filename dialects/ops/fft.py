@@ -27,6 +27,12 @@ class Dft(Structural):
         return (x,)
 
     @classmethod
+    def expanded(cls, tensors: Sequence[Any], attrs: dict[str, Any]) -> Any:
+        """Of one element: itself."""
+        (z,) = tensors
+        return z if z.dims[attrs["axis"]].const == 1 else None
+
+    @classmethod
     def evaluate(cls, arrays: Sequence[np.ndarray], attrs: dict[str, Any]) -> tuple[np.ndarray, ...]:
         (x,) = arrays
         if not x.size:

@@ -21,6 +21,7 @@ class _Comparison(Map):
     arity = 2
     dtypes = ALL
     result = "bool"
+    compares = True
 
 
 @op

@@ -13,7 +13,7 @@ from ..types import dtype
 
 
 class _Rounding(Map):
-    dtypes = frozenset({"int", "uint", "float"})
+    dtypes = frozenset({"bool", "int", "uint", "float"})
     algebra = ("idempotent",)
 
     @classmethod
@@ -41,6 +41,7 @@ class Round(_Rounding):
     """To the nearest integer, halves to even; integers stay integers."""
 
     numpy = np.round
+    dtypes = frozenset({"int", "uint", "float"})
     also = ("scipy.special.round",)
     variants: ClassVar[dict[str, dict[str, str]]] = {"half": {"even": "round", "away": "round_half_away"}}
 

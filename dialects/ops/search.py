@@ -33,6 +33,14 @@ class Searchsorted(Structural):
         return (values.with_dtype(DTYPES["i64"]),)
 
     @classmethod
+    def expanded(cls, tensors: Sequence[Any], attrs: dict[str, Any]) -> Any:
+        """Of one value: its loops go through a vector."""
+        sorted_, value = tensors
+        if value.ndim:
+            return None
+        return value.apply(cls, sorted_, value.reshape((1,)), **attrs).reshape(())
+
+    @classmethod
     def evaluate(cls, arrays: Sequence[np.ndarray], attrs: dict[str, Any]) -> tuple[np.ndarray, ...]:
         sorted_, values = arrays
         return (np.asarray(np.searchsorted(sorted_, values, side=attrs["side"])),)

@@ -81,9 +81,16 @@ def test_the_number_of_bins_may_be_an_argument():
     assert len(jitted.signatures()) == 1
 
 
-def test_numbers_beyond_the_bins_are_left_out():
-    got = txc.jit(lambda n: np.bincount(n, minlength=4))(np.array([0, 3, 4, -1, 3]))
-    assert got.tolist() == [1, 0, 0, 2]
+def test_numbers_without_a_bin_are_errors():
+    count = txc.jit(lambda n: np.bincount(n, minlength=4))
+    assert count(np.array([0, 3, 3])).tolist() == [1, 0, 0, 2]
+    with pytest.raises(ValueError, match="is not below minlength"):
+        count(np.array([0, 4, 3]))
+    with pytest.raises(ValueError, match="no negative elements"):
+        count(np.array([0, -1, 3]))
+    for lazy in ([0, 3, 5], []):
+        numbers = np.array(lazy, np.int64)
+        np.testing.assert_array_equal(np.asarray(np.bincount(txc.asarray(numbers))), np.bincount(numbers))
 
 
 ERRORS: list[tuple[Callable[..., Any], str]] = [

@@ -10,6 +10,7 @@ from ....dialects.registry import OpError
 from .. import methods
 from ..apply import apply, as_tensor, cast
 from ..tensor import Tensor
+from ..trace import table
 from .indexing import inside
 from .joining import concatenate
 from .table import handles
@@ -71,6 +72,9 @@ def gradient(f: Any, *varargs: Any, axis: Any = None, edge_order: int = 1) -> An
         raise OpError(f"np.gradient: {len(spacings)} spacings for {len(axes)} axes", code="TX0101")
     if not f.element.is_float and not f.element.is_complex:
         f = methods.astype(f, "f64")
+    for at in axes:
+        if table().settle(edge_order, "<", f.dims[at], "np.gradient of enough elements") is False:
+            raise OpError(f"np.gradient along dim {at} of {f.user_type}: it has too few elements", code="TX0113")
     found = [_slopes(f, a, as_tensor(h), edge_order) for a, h in zip(axes, spacings)]
     return found[0] if len(found) == 1 else tuple(found)
 
@@ -132,9 +136,24 @@ def trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1) -> Any:
 def interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, period: Any = None) -> Any:
     """Piecewise linear interpolation at increasing `xp`; every pair of a point and a node is compared.
 
-    With a `period` the nodes may stand in any order, and nothing lies to the left or right of them.
+    With a `period` the nodes may stand in any order, and nothing lies to the left or right of them.  Of complex values
+    the parts are interpolated.
     """
-    x, xp, fp = cast_all("f64", x, xp, fp)
+    (x, xp), fp = cast_all("f64", x, xp), as_tensor(fp)
+    if table().settle(0, "<", xp.dims[0], "np.interp of at least one point") is False:
+        raise OpError("np.interp: array of sample points is empty", code="TX0113")
+    table().equate(xp.dims[0], fp.dims[0], "np.interp has a value for each point")
+    # Of more than one point NaN has no value; of one every number that is not beside it has that point's.
+    nowhere = apply("logical_and", apply("isnan", x), as_tensor(xp.shape[0]) > 1)
+    if fp.element.is_complex:
+        ends = [[end if end is None else part(as_tensor(end)) for end in (left, right)] for part in (_real, _imag)]
+        parts = [_interpolated(x, xp, part(fp), end[0], end[1], period) for part, end in zip((_real, _imag), ends)]
+        return apply("select", nowhere, x, apply("complex", *parts))
+    return apply("select", nowhere, x, _interpolated(x, xp, fp, left, right, period))
+
+
+def _interpolated(x: Tensor, xp: Tensor, fp: Tensor, left: Any, right: Any, period: Any) -> Tensor:
+    fp = methods.astype(fp, "f64")
     if period is not None:
         if not isinstance(period, Tensor) and period == 0:
             raise OpError("np.interp: the period is not 0", code="TX0240")
@@ -145,14 +164,32 @@ def interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, period
         xp = concatenate([xp[-1:] - period, xp, xp[:1] + period])
         fp = concatenate([fp[-1:], fp, fp[:1]])
     count = methods.reduce("sum", apply("greater_equal", methods.expand_dims(x, x.ndim), xp), -1)
-    low = apply("clip", count - 1, 0, xp.shape[0] - 2)
-    x0, x1, y0, y1 = (apply("take", t, low + i, axis=0) for t in (xp, fp) for i in (0, 1))
-    slope = (y1 - y0) / (x1 - x0)
-    found = slope * (x - x0) + y0
+    low = apply("clip", count - 1, 0, apply("cwise_max", as_tensor(xp.shape[0] - 2), 0))
+    high = apply("cwise_min", low + 1, xp.shape[0] - 1)
+    x0, x1, y0, y1 = (apply("take", t, at, axis=0) for t in (xp, fp) for at in (low, high))
+    found = _on_line(x, x0, x1, y0, y1)
     # At a node the value is the node's own, whatever rounding makes of the line.
-    found = apply("select", apply("equal", x, x1), y1, found)
+    found = apply("select", apply("equal", x, x0), y0, found)
+    found = apply("select", apply("less", x, xp[-1]), found, fp[-1])
     found = apply("select", apply("less", x, xp[0]), fp[0] if left is None else left, found)
     return apply("select", apply("greater", x, xp[-1]), fp[-1] if right is None else right, found)
+
+
+def _on_line(x: Tensor, x0: Tensor, x1: Tensor, y0: Tensor, y1: Tensor) -> Tensor:
+    """A value between two nodes, from the left one, or where that is NaN from the right one; theirs if it is one."""
+    slope = (y1 - y0) / (x1 - x0)
+    found = slope * (x - x0) + y0
+    from_right = slope * (x - x1) + y1
+    from_right = apply("select", apply("logical_and", apply("isnan", from_right), y0 == y1), y0, from_right)
+    return apply("select", apply("isnan", found), from_right, found)
+
+
+def _real(x: Tensor) -> Tensor:
+    return x.real
+
+
+def _imag(x: Tensor) -> Tensor:
+    return x.imag
 
 
 def cast_all(element: str, *values: Any) -> list[Tensor]:

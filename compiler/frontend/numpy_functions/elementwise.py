@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from ....dialects.registry import OpError
+from ....dialects.types import dtype
 from .. import methods
 from ..apply import apply, as_tensor, cast, common_dtype, truth
 from ..tensor import Tensor
@@ -70,6 +71,10 @@ def clip(
 @handles(np.round, np.around)
 def round_(a: Any, decimals: int = 0, out: Any = None) -> Any:
     a = as_tensor(a)
+    if a.element.kind == "bool":
+        if decimals:
+            raise OpError("np.round of bools takes no decimals", "cast them first", "TX0112")
+        a = cast(a, dtype("f16"))
     if not decimals or (a.element.is_integer and decimals > 0):
         return into(out, apply("round", a))
     scale = 10.0 ** abs(decimals)
@@ -150,12 +155,19 @@ def array_equiv(a1: Any, a2: Any) -> Any:
 
 @handles(np.isposinf)
 def isposinf(x: Any, out: Any = None) -> Any:
-    return into(out, apply("equal", as_tensor(x), np.inf))
+    return into(out, apply("equal", _ordered(x), np.inf))
 
 
 @handles(np.isneginf)
 def isneginf(x: Any, out: Any = None) -> Any:
-    return into(out, apply("equal", as_tensor(x), -np.inf))
+    return into(out, apply("equal", _ordered(x), -np.inf))
+
+
+def _ordered(x: Any) -> Tensor:
+    x = as_tensor(x)
+    if x.element.is_complex:
+        raise OpError(f"the sign of an infinity is one of real numbers, not of {x.user_type}", code="TX0112")
+    return x
 
 
 @handles(np.isreal)
@@ -190,6 +202,9 @@ def imag(val: Any) -> Any:
 
 @handles(np.angle)
 def angle(z: Any, deg: bool = False) -> Any:
+    z = as_tensor(z)
+    if z.element.is_integer:
+        z = cast(z, dtype(np.arctan2.resolve_dtypes((z.element.numpy,) * 2 + (None,))[0]))
     found = apply("arg", z)
     return apply("mul", found, 180.0 / np.pi) if deg else found
 
@@ -240,7 +255,7 @@ def bitwise_count(x: Any, /) -> Tensor:
     x = as_tensor(x)
     if not x.element.is_integer:
         raise OpError(f"np.bitwise_count takes integers, not {x.user_type}", code="TX0112")
-    bits = methods.astype(apply("abs", x), "u64")
+    bits = methods.astype(cast(apply("abs", x), dtype(f"u{x.element.bits}")), "u64")
     for shift, mask in ((1, 0x5555555555555555), (2, 0x3333333333333333), (4, 0x0F0F0F0F0F0F0F0F)):
         keep = np.uint64(mask)
         bits = (bits & keep) + (apply("right_shift", bits, np.uint64(shift)) & keep)
@@ -253,7 +268,8 @@ def spacing(x: Any, /) -> Tensor:
     """The distance to the next float of larger magnitude, with the sign of `x`."""
     x = as_tensor(x)
     x = x if x.element.is_float else methods.astype(x, "f64")
-    return apply("nextafter", x, apply("copysign", np.inf, x)) - x
+    away = apply("select", x < 0, cast(as_tensor(-np.inf), x.element), cast(as_tensor(np.inf), x.element))
+    return apply("nextafter", x, away) - x
 
 
 @handles(np.ldexp)

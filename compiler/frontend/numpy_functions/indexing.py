@@ -13,7 +13,8 @@ from ..advanced_indexing import Places, gather, scatter
 from ..apply import apply, as_tensor, broadcast_together, cast, common_dtype
 from ..symint import is_integer
 from ..tensor import Tensor
-from .table import handles, into
+from ..trace import current, table
+from .table import handles, into, required
 
 __all__ = ["inside", "take"]
 
@@ -26,6 +27,8 @@ def take(a: Any, indices: Any, axis: Any = None, out: Any = None, mode: str = "r
         a, axis = methods.ravel(a), 0
     axis = methods._axis(axis, a.ndim)
     last = a.shape[axis] - 1
+    if mode in ("clip", "wrap") and table().settle(0, "<", a.dims[axis], "np.take of some elements") is False:
+        raise OpError("cannot do a non-empty take from an empty axes.", code="TX0250")
     if mode == "clip":
         indices = np.clip(indices, 0, last)
     elif mode == "wrap":
@@ -89,24 +92,41 @@ def put(a: Any, ind: Any, v: Any, mode: str = "raise") -> None:
 
 @handles(np.bincount)
 def bincount(x: Any, /, weights: Any = None, minlength: Any = 0) -> Any:
-    """Counts, or sums of weights, of the numbers below `minlength`; those from there on are left out.
+    """Counts, or sums of weights, of the numbers from 0 on.
 
-    NumPy's result is longer where there are such numbers, a size that only the compiled function would know.
+    NumPy's result is longer than `minlength` where there are larger numbers, a size that only the compiled function
+    would know: there it is an error.
     """
     x = as_tensor(x)
-    if not is_integer(minlength) or (isinstance(minlength, int) and minlength < 1):
-        raise OpError(
-            "np.bincount has as many results as its largest number says, which is known only at run time",
-            "give it minlength=, the number of bins; larger numbers are left out",
-            "TX0252",
-        )
     if x.ndim != 1 or not x.element.is_integer:
         raise OpError(f"np.bincount takes a vector of integers, not {x.user_type}", code="TX0254")
-    # Negative numbers, which NumPy refuses, are left out too and do not count from the end.
-    bins = apply("select", x < 0, minlength, x)
+    if isinstance(minlength, int) and minlength < 0:
+        raise OpError("np.bincount: 'minlength' must not be negative", code="TX0240")
+    if current() is None:
+        largest = int(methods.reduce("maximum", x, initial=0)) + 1 if bool(x.shape[0] > 0) else 0
+        minlength = max(int(minlength), largest)
+    elif not is_integer(minlength) or (isinstance(minlength, int) and minlength < 1):
+        raise OpError(
+            "np.bincount has as many results as its largest number says, which is known only at run time",
+            "give it minlength=, a number of bins that is larger than all of them",
+            "TX0252",
+        )
+    if x.element.is_signed:
+        x = required(x, x >= 0, "'list' argument must have no negative elements")
+    text = "np.bincount: a number is not below minlength, the number of bins; give it a larger minlength="
+    bins = required(x, x < minlength, text)
     if weights is None:
         return _counted(bins, 1, minlength, "i64")
-    return _counted(bins, cast(as_tensor(weights), DTYPES["f64"]), minlength, "f64")
+    return _counted(bins, _weights(weights, bins), minlength, "f64")
+
+
+def _weights(weights: Any, x: Tensor) -> Tensor:
+    """A weight for each element of a vector, in f64."""
+    found = methods.ravel(as_tensor(weights))
+    if found.element.is_complex:
+        raise OpError(f"weights are real numbers, not {found.user_type}", "weigh by both parts apart", "TX0112")
+    table().equate(found.dims[0], x.dims[0], "a weight for each element")
+    return cast(found, DTYPES["f64"])
 
 
 def _counted(bins: Tensor, weights: Any, count: Any, element: str) -> Tensor:
@@ -119,13 +139,18 @@ def _counted(bins: Tensor, weights: Any, count: Any, element: str) -> Tensor:
 def histogram(a: Any, bins: Any = 10, range: Any = None, density: Any = None, weights: Any = None) -> Any:
     """Counts of values in bins, and the bins' edges, by NumPy's own rules for values near edges.
 
-    `bins` is a number of bins of equal width, or their edges, which are not checked to ascend.
+    `bins` is a number of bins of equal width, or their edges, which ascend.
     """
     found, edges = (_in_equal_bins if is_integer(bins) else _between_edges)(a, bins, range, weights)
     if not density:
         return found, edges
-    widths = edges[1:] - edges[:-1]
+    widths = cast(edges[1:] - edges[:-1], DTYPES["f64"])
     return found / widths / methods.reduce("sum", found), edges
+
+
+def _alike(*tensors: Tensor) -> list[Tensor]:
+    element = common_dtype(tensors)
+    return [cast(t, element) for t in tensors]
 
 
 def _between_edges(a: Any, bins: Any, range: Any, weights: Any) -> tuple[Tensor, Tensor]:
@@ -134,23 +159,32 @@ def _between_edges(a: Any, bins: Any, range: Any, weights: Any) -> tuple[Tensor,
             f"np.histogram does not take bins={bins!r}", "it takes their number, or a vector of edges", "TX0240"
         )
     x, edges = methods.ravel(as_tensor(a)), as_tensor(bins)
+    ascend = apply("logical_not", apply("greater", edges[:-1], edges[1:]))
+    edges = required(edges, ascend, "`bins` must increase monotonically, when an array")
     count = edges.shape[0] - 1
     # Bins hold their left edge, the last one its right edge too; bin number `count` takes what is outside.
-    at = apply("searchsorted", edges, x, side="right") - 1
+    at = apply("searchsorted", *_alike(edges, x), side="right") - 1
     at = apply("select", x == edges[-1], count - 1, at)
     at = apply("select", apply("logical_and", edges[0] <= x, x <= edges[-1]), at, count)
     return _weighed(at, x, count, weights), edges
 
 
 def _in_equal_bins(a: Any, bins: Any, range: Any, weights: Any) -> tuple[Tensor, Tensor]:
+    """In the dtype of floats, as NumPy does; integers are f64."""
     x = methods.ravel(as_tensor(a))
-    x = x if x.element.is_float else cast(x, DTYPES["f64"])
-    low, high = (x.min(), x.max()) if range is None else (as_tensor(float(v)) for v in range)
-    low, high = cast(low, DTYPES["f64"]), cast(high, DTYPES["f64"])
+    element = x.element if x.element.is_float else DTYPES["f64"]
+    x = cast(x, element)
+    if range is None:
+        low, high = x.min(), x.max()
+        finite = apply("logical_and", apply("isfinite", low), apply("isfinite", high))
+        low = required(low, finite, "autodetected range of the values is not finite")
+    else:
+        low, high = _bounds(*range)
     empty = low == high
     low, high = apply("select", empty, low - 0.5, low), apply("select", empty, high + 0.5, high)
     edges = creation.linspace(low, high, bins + 1)
-    edges = apply("select", creation.arange(bins + 1) == bins, high, edges)
+    edges = cast(apply("select", creation.arange(bins + 1) == bins, high, edges), element)
+    low, high = cast(low, element), cast(high, element)
     counted = apply("logical_and", low <= x, x <= high)
     position = (x - low) / (high - low) * bins
     at = cast(apply("select", counted, position, 0.0), DTYPES["i64"])
@@ -161,13 +195,19 @@ def _in_equal_bins(a: Any, bins: Any, range: Any, weights: Any) -> tuple[Tensor,
     return _weighed(at, x, bins, weights), edges
 
 
+def _bounds(low: Any, high: Any) -> tuple[Tensor, Tensor]:
+    """A range that is given, in f64."""
+    low, high = (cast(as_tensor(v), DTYPES["f64"]) for v in (low, high))
+    low = required(low, apply("greater_equal", high, low), "max must be larger than min in range parameter.")
+    finite = apply("logical_and", apply("isfinite", low), apply("isfinite", high))
+    return required(low, finite, "supplied range is not finite"), high
+
+
 def _weighed(at: Tensor, x: Tensor, bins: Any, weights: Any) -> Tensor:
     """How many elements of `x`, or what weights of theirs, are in each bin, `at` being the bin of each."""
     if weights is None:
         return _counted(at, 1, bins, "i64")
-    values = methods.ravel(as_tensor(weights))
-    x, values = broadcast_together([x, values], "np.histogram")
-    return _counted(at, cast(values, DTYPES["f64"]), bins, "f64")
+    return cast(_counted(at, _weights(weights, x), bins, "f64"), as_tensor(weights).element)
 
 
 @handles(np.histogram2d)

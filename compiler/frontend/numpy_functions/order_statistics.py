@@ -12,7 +12,7 @@ from .. import methods
 from ..apply import apply, as_tensor, cast
 from ..tensor import Tensor
 from .indexing import take_along_axis
-from .table import handles, into
+from .table import handles, into, required
 
 __all__ = ["median", "quantile"]
 
@@ -139,6 +139,8 @@ def _handler(name: str, per: int, without_nan: bool) -> Any:
         keepdims: Any = False,
     ) -> Any:  # fmt: skip
         shares = as_tensor(q)
+        outside = "Percentiles must be in the range [0, 100]" if per == 100 else "Quantiles must be in the range [0, 1]"
+        shares = required(shares, apply("logical_and", shares >= 0, shares <= per), outside)
         shares = shares if per == 1 else apply("div", shares, per)
         return into(out, _quantile(a, shares, axis, method, keepdims is True, without_nan, name))
 

@@ -11,7 +11,7 @@ from .. import methods
 from ..apply import apply, as_tensor, cast, common_dtype
 from ..tensor import Tensor
 from .indexing import take, take_along_axis
-from .table import handles
+from .table import handles, required
 
 __all__ = ["METHODS", "argsort", "lexsort", "searchsorted", "sort", "topk"]
 
@@ -91,10 +91,16 @@ def searchsorted(a: Any, v: Any, side: str = "left", sorter: Any = None) -> Tens
 
 @handles(np.digitize)
 def digitize(x: Any, bins: Any, right: bool = False) -> Tensor:
-    """The bin of each element, of edges that rise or fall; whether they are in order is not checked."""
+    """The bin of each element, of edges that rise or fall."""
     x, bins = as_tensor(x), as_tensor(bins)
-    rising = searchsorted(bins, x, "left" if right else "right")
-    falling = bins.shape[0] - searchsorted(bins[::-1], x, "right" if right else "left")
+    if x.element.is_complex:
+        raise OpError(f"np.digitize takes real numbers, not {x.user_type}", code="TX0112")
+    before, behind = bins[:-1], bins[1:]
+    rises, falls = (methods.reduce("all", apply(name, before, behind)) for name in ("less_equal", "greater_equal"))
+    bins = required(bins, apply("logical_or", rises, falls), "bins must be monotonically increasing or decreasing")
+    side = "left" if right else "right"
+    rising = searchsorted(bins, x, side)
+    falling = bins.shape[0] - searchsorted(bins[::-1], x, side)
     return apply("select", bins[-1] >= bins[0], rising, falling)
 
 

@@ -8,11 +8,11 @@ import numpy as np
 
 from ....dialects.registry import OpError
 from .. import methods
-from ..apply import apply, as_tensor, cast
+from ..apply import apply, as_tensor, cast, common_dtype
 from ..tensor import Tensor
 from .joining import concatenate
 from .products import matmul
-from .table import FUNCTIONS, handles, into
+from .table import FUNCTIONS, handles, into, required
 
 __all__ = ["average", "cov"]
 
@@ -37,7 +37,8 @@ def average(a: Any, axis: Any = None, weights: Any = None, returned: bool = Fals
     a = as_tensor(a)
     if weights is None:
         mean = methods.reduce("mean", a, axis, keepdims=keepdims)
-        return (mean, apply("add", apply("mul", mean, 0), methods.count(a, axis))) if returned else mean
+        count = cast(as_tensor(methods.count(a, axis)), mean.element)
+        return (mean, methods.broadcast(count, mean.shape)) if returned else mean
     weights = as_tensor(weights)
     if weights.ndim != a.ndim:
         if weights.ndim != 1 or axis is None:
@@ -49,6 +50,8 @@ def average(a: Any, axis: Any = None, weights: Any = None, returned: bool = Fals
     if a.element.is_integer or a.element.kind == "bool":
         a = methods.astype(a, "f64")
     total = methods.reduce("sum", weights, axis, a.dtype if weights.element.is_integer else None, keepdims=keepdims)
+    text = "Weights sum to zero, can't be normalized"
+    total = apply("require", total, total != 0, text=text, error="ZeroDivisionError")
     mean = methods.reduce("sum", a * weights, axis, keepdims=keepdims) / total
     return (mean, total) if returned else mean
 
@@ -104,6 +107,7 @@ def _nan_spread(method: Any) -> Any:
         if mask is not True:
             enough = apply("greater", methods.counted(mask, a, axis, keepdims), less)
             found = apply("select", enough, found, np.nan)
+            found = cast(found, a.element.part if dtype is None else found.element)
         return into(out, found)
 
     return spread
@@ -111,7 +115,12 @@ def _nan_spread(method: Any) -> Any:
 
 def _nan_place(name: str, worst: float) -> Any:
     def place(a: Any, axis: Any = None, out: Any = None, *, keepdims: Any = False) -> Any:
-        return methods.reduce(name, _without_nan(a, worst)[0], axis, None, out, keepdims)
+        numbers, mask = _without_nan(a, worst)
+        found = methods.reduce(name, numbers, axis, None, None, keepdims)
+        if mask is not True:
+            any_number = methods.reduce("any", mask, axis, keepdims=keepdims)
+            found = required(found, any_number, "All-NaN slice encountered")
+        return into(out, found)
 
     return place
 
@@ -133,8 +142,8 @@ def cov(
     if fweights is not None or aweights is not None:
         raise OpError("np.cov does not take weights here", "weight the variables first", "TX0240")
     variables = _variables(m, rowvar) if y is None else concatenate([_variables(m, rowvar), _variables(y, rowvar)], 0)
-    element = dtype or ("f64" if not variables.element.is_float and not variables.element.is_complex else None)
-    variables = variables if element is None else methods.astype(variables, element)
+    wide = common_dtype([variables, as_tensor(np.float64(0))])
+    variables = cast(variables, wide) if dtype is None else methods.astype(variables, dtype)
     centred = variables - methods.reduce("mean", variables, 1, keepdims=True)
     less = (0 if bias else 1) if ddof is None else ddof
     product = matmul(centred, apply("conjugate", methods.swapaxes(centred, 0, 1)))

@@ -14,9 +14,10 @@ from typing import Any
 import numpy as np
 
 from ....dialects.registry import OpError
+from ..apply import apply
 from ..view_or_copy import as_numpy_shares
 
-__all__ = ["FUNCTIONS", "call", "handles", "into"]
+__all__ = ["FUNCTIONS", "call", "handles", "into", "required"]
 
 FUNCTIONS: dict[Any, Callable[..., Any]] = {}
 
@@ -94,6 +95,11 @@ def _is_default(name: str, value: Any, default: Any) -> bool:
     if name in _WITHOUT_EFFECT:
         return any(value is known or (isinstance(value, str) and value == known) for known in _WITHOUT_EFFECT[name])
     return value is default or (type(value) is type(default) and bool(value == default))
+
+
+def required(x: Any, holds: Any, text: str) -> Any:
+    """`x`, of a call that raises NumPy's ValueError where a bool is false anywhere."""
+    return apply("require", x, holds, text=text)
 
 
 def into(out: Any, result: Any) -> Any:

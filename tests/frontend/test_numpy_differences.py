@@ -1,0 +1,117 @@
+# pyright: reportCallIssue=false, reportArgumentType=false
+"""Values, dtypes and errors of NumPy's functions where its rules are its own: as NumPy has them, in compiled code."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import txc
+from txc.compiler.diagnostics import TxcError
+
+NAN, INF = np.nan, np.inf
+U = np.array([2**53 + 1, 2**63, 0, 2**64 - 1], np.uint64)
+S = np.array([2**53, -1, 0, 2**63 - 1], np.int64)
+B = np.array([True, False])
+X = np.array([-1, 0, 0.5, 1, 1.5, 2, 3, NAN, INF, -INF])
+H = np.array([1, 5, 2, 3, 3, 7, 2], np.float32)
+Z = np.array([0, 1 + 2j, INF + 1j, complex(1, -INF), complex(NAN, 1), complex(INF, INF)])
+SMALL = np.array([0, 1, 5, 127, -128, 7], np.int8)
+M = np.array([[1.0, NAN, 2], [-0.0, 2, 2]], np.float32)
+
+SAME: dict[str, tuple[Any, ...]] = {
+    "u64 and i64": (lambda u, s: (u == s, u != s, u < s, u <= s, u > s, u >= s, s < u, s <= u, s > u, s >= u), U, S),
+    "elements": (lambda u, s: (u[0] == s[0], u[0] > s[0], u[0] == np.int64(2**53)), U, S),
+    "Python ints beside u64": (lambda u: (u == -1, u > -1, -1 < u, u < 2**63, u < 2**64, u >= 2**70, u > 5), U),
+    "Python ints beside floats": (lambda x: (x == -1, x < 2**63, x < 2**64, x >= 2**70), U.astype(np.float32)),
+    "Python ints beside i8": (lambda x: (x == 300, x > -300, x < 2**64, x == 5), SMALL),
+    "int arguments": (lambda u, n: (u > n, u == n, u < n), U, -1),
+    "sizes beside u8": (lambda x: (x < x.shape[0], x == len(x)), np.arange(300).astype(np.uint8)),
+    "other functions of both": (lambda u, s: (np.maximum(u, s), np.where(u > 0, u, s), u + s, np.clip(u, s, s)), U, S),
+    "square of bools": (lambda b: (np.square(b), b**2), B),
+    "rounding of bools": (lambda b: (np.floor(b), np.ceil(b), np.trunc(b), np.rint(b), np.round(b)), B),
+    "loops of small ints": (lambda x: (np.fabs(x), *np.modf(x), *np.frexp(x), np.ldexp(x, x), np.angle(x)), SMALL),
+    "more loops": (lambda x: (np.heaviside(x, x), np.bitwise_count(x), np.reciprocal(x[1:])), SMALL),
+    "logaddexp2 of ints": (lambda x: np.logaddexp2(x, 3), np.array([0, 2**62, -(2**63)])),
+    "sign": (np.sign, Z),
+    "spacing": (np.spacing, np.array([0.0, -0.0, 1, -1, INF, -2], np.float32)),
+    "no elements": (lambda x: (np.tensordot(x, x.T, 1), np.tensordot(x.T, x, 1), np.tensordot(x, x, 0)), X[:0, None]),
+    "searchsorted": (lambda x: (np.searchsorted(x, 1), np.searchsorted(x, x[3], "right"), np.digitize(2.5, x)), X[:7]),
+    "digitize": (lambda x: (np.digitize(x, [2, 1, 0], right=True), np.digitize(x, [2, 1, 0])), X),
+    "transforms of one": (
+        lambda x: (np.fft.fft(x), np.fft.rfft(x), np.fft.irfft(x, 1), np.fft.ifft(x, 1, norm="ortho")), H[:1]
+    ),
+    "interp": (
+        lambda x: (
+            np.interp(x, [0, 1.0, INF], [1 + 1j, 2, 3]), np.interp(x, [0, 1.0, 2], [1, INF, INF], NAN, -INF),
+            np.interp(x, [1.0], [5.0]), np.interp(x, [-INF, 1, INF], [5, 6, NAN]), np.interp(0.5, x[1:4], x[1:4]),
+            np.interp(x, [0, 1.0], [5j, 6], left=1j, right=2),
+        ),
+        X,
+    ),
+    "histogram": (
+        lambda x: (*np.histogram(x, 4), *np.histogram(x, 3, (0.1, 5)), *np.histogram(x, 3, weights=x, density=True)), H
+    ),
+    "histogram of one value": (lambda x: np.histogram(x, 3), H[4:5]),
+    "histogram of f16": (lambda x: np.histogram(x, 4), H.astype(np.float16)),
+    "nan functions": (lambda x: (np.nanmean(x), np.nanvar(x, 1), np.nanstd(x, 0, ddof=1), np.nanargmax(x, 1)), M),
+    "average": (lambda x: (*np.average(x, returned=True), *np.average(x, axis=0, returned=True)), M),
+    "cov of f32": (lambda x: (np.cov(x), np.corrcoef(x)), H.reshape(1, 7) * np.array([[1], [-2]], np.float32)),
+    "int powers": (lambda x: (np.power(x, 3), x**2, np.power(x, np.array([1, 2, 3, 0, 5, 1], np.int8))), SMALL),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", SAME)
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+def test_as_numpy(name: str) -> None:
+    f, *arguments = SAME[name]
+    with np.errstate(all="ignore"):
+        expected = f(*arguments)
+    got = txc.jit(lambda *given: f(*given))(*arguments)
+    pairs = zip(got, expected, strict=True) if isinstance(expected, tuple) else [(got, expected)]
+    for found, wanted in pairs:
+        found, wanted = np.asarray(found), np.asarray(wanted)
+        assert (found.dtype, found.shape) == (wanted.dtype, wanted.shape)
+        tolerance = {"e": 2e-3, "f": 1e-6}.get(wanted.dtype.char, 1e-14)
+        np.testing.assert_allclose(found, wanted, rtol=tolerance if wanted.dtype.kind in "fc" else 0, atol=0)
+
+
+RAISED: dict[str, tuple[Any, ...]] = {
+    "bincount": (lambda x: np.bincount(x, minlength=3), np.array([1, -5])),
+    "percentile": (lambda x: np.percentile(x, 150), H),
+    "quantile": (lambda x, q: np.quantile(x, q), H, 1.5),
+    "quantile nan": (lambda x, q: np.nanquantile(x, q), H, NAN),
+    "nanargmax": (lambda x: np.nanargmax(x), np.array([NAN, NAN])),
+    "nanargmin": (lambda x: np.nanargmin(x, 0), M * np.array([[1], [NAN]]) * NAN),
+    "histogram": (lambda x: np.histogram(x, 3), X),
+    "range": (lambda x: np.histogram(x, 3, range=(4, 0)), H),
+    "edges": (lambda x: np.histogram(x, [1, 0, 2]), H),
+    "digitize": (lambda x: np.digitize(x, [0, 2, 1]), H),
+    "average": (lambda x: np.average(x, weights=x * 0), H),
+    "power": (lambda x, y: np.power(x, y), SMALL, SMALL),
+}
+
+
+@pytest.mark.parametrize("name", RAISED)
+def test_raised_as_numpy_raises_it(name: str) -> None:
+    f, *arguments = RAISED[name]
+    with pytest.raises((ValueError, ZeroDivisionError)) as expected:
+        f(*arguments)
+    with pytest.raises(expected.type):
+        txc.jit(lambda *given: f(*given))(*arguments)
+
+
+REFUSED: list[tuple[Any, Any]] = [
+    (lambda x: x**-2, SMALL), (np.sign, B), (np.negative, B), (np.modf, Z), (np.isposinf, Z), (np.gradient, X[:1]),
+    (np.fft.fft, X[:0]), (lambda x: np.take(x, [5], mode="wrap"), X[:0]), (lambda x: np.interp(0.5, x, x), X[:0]),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("f, x", REFUSED, ids=range(len(REFUSED)))
+def test_refused_where_numpy_raises(f: Any, x: np.ndarray) -> None:
+    with pytest.raises((TypeError, ValueError, IndexError)):
+        f(x)
+    with pytest.raises(TxcError):
+        txc.jit(lambda given: f(given))(x)
