@@ -169,15 +169,28 @@ class Block:
         self.outputs: list[Value] = []
         #: Literals and broadcasts, which are made once in it, however often they are asked for.
         self.shared: dict[Hashable, Value] = {}
+        #: For the outputs that it had then: its program, and what that uses from outside.  Nodes never change what they
+        #: need, and each level of nested regions asks all that are inside it.
+        self._known: tuple[list[Value], list[Node], list[Value]] | None = None
 
     def nodes(self) -> list[Node]:
         """Its program, arguments left out."""
-        return schedule(self.outputs, self)
+        return self._analysed()[1]
 
     def free(self) -> list[Value]:
         """The values from outside that it, or a region inside it, uses."""
+        return self._analysed()[2]
+
+    def _analysed(self) -> tuple[list[Value], list[Node], list[Value]]:
+        known = self._known
+        if known is None or len(known[0]) != len(self.outputs) or any(a is not b for a, b in zip(known[0], self.outputs)):
+            nodes = schedule(self.outputs, self)
+            known = self._known = [*self.outputs], nodes, self._free(nodes)
+        return known
+
+    def _free(self, nodes: Sequence[Node]) -> list[Value]:
         found: dict[Value, None] = {}
-        for node in self.nodes():
+        for node in nodes:
             for v in _uses(node):
                 if v.node.block is not self:
                     found[v] = None
