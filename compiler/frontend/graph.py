@@ -183,7 +183,11 @@ class Block:
 
     def _analysed(self) -> tuple[list[Value], list[Node], list[Value]]:
         known = self._known
-        if known is None or len(known[0]) != len(self.outputs) or any(a is not b for a, b in zip(known[0], self.outputs)):
+        if (
+            known is None
+            or len(known[0]) != len(self.outputs)
+            or any(a is not b for a, b in zip(known[0], self.outputs))
+        ):
             nodes = schedule(self.outputs, self)
             known = self._known = [*self.outputs], nodes, self._free(nodes)
         return known

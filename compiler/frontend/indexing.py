@@ -40,7 +40,10 @@ def get(x: Tensor, key: Any) -> Any:
         found = places(x, items)
         return gather(found) if element or any(map(_is_array_object, items)) else IndexedView(found)
     made = view(x, items)
-    return _read_now(made) if element or any(map(_is_array_object, items)) else made
+    if element or any(map(_is_array_object, items)):
+        return _read_now(made)
+    made.boxed = not made.ndim  # ``x[0, ...]`` of a vector is an array, not a number
+    return made
 
 
 def _is_array_object(k: Any) -> bool:

@@ -15,6 +15,7 @@ from .numpy_functions.table import call
 from .staging_iteration import StagedRange, staged_enumerate, staged_reversed, staged_zip
 from .symint import SymInt, is_integer, sym_max, sym_min
 from .tensor import Tensor
+from .type_tests import TYPE_TESTS
 
 __all__ = ["REPLACED", "as_text", "staging_error"]
 
@@ -125,4 +126,5 @@ REPLACED: dict[Any, Any] = {f: _creation(f) for f in CREATION} | {
     max: _extreme(max, np.maximum),
     min: _extreme(min, np.minimum),
     **fft_functions.CREATION,
+    **TYPE_TESTS,
 }

@@ -8,6 +8,7 @@ afterwards have to be the same.  The kinds are those of faults that users of suc
 
 from __future__ import annotations
 
+import numbers
 from collections.abc import Callable
 from typing import Any
 
@@ -178,6 +179,13 @@ def accumulates_through_elements(x):
         x[i] += t
         t = x[i]
     return t
+
+
+@case(A)
+def adds_to_a_view_of_an_element(x):
+    v = x[1, ...]
+    v += 5
+    return v * 2
 
 
 @case(np.array([5, 3, 1]))
@@ -510,6 +518,22 @@ def test_as_python(f: Callable[..., Any], arguments: tuple[Any, ...]):
     assert outcome(txc.jit(f), ours) == outcome(f, theirs)
     for mine, numpys in zip(ours, theirs):
         np.testing.assert_array_equal(mine, numpys)
+
+
+def types_of(v):
+    kinds = np.ndarray, float, int, bool, np.generic, np.floating, (float, np.floating), numbers.Number
+    asked = [isinstance(v, kind) for kind in kinds]
+    return [*asked, type(v) is np.ndarray, type(v) is float, np.isscalar(v), hasattr(v, "shape"), hasattr(v, "append")]
+
+
+def asks_for_types(x, k, beta, row, narrow):
+    values = (x, k, beta, row, narrow, x[0], len(x), x.sum(), x > 1, x[0] > 1, k * 2, beta * 2, x[0, ...], [x], "text")
+    return [types_of(v) for v in values]
+
+
+def test_types_are_those_of_python():
+    arguments = A, 3, 2.5, M[:1], np.float32(1)
+    assert txc.jit(asks_for_types)(*arguments) == asks_for_types(*arguments)
 
 
 def grows_in_a_branch(x):
