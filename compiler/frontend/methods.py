@@ -441,8 +441,12 @@ def diagonal(x: Tensor, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Tens
         raise OpError(f"diagonal takes two dims or more, not {x.user_type}", code="TX0103")
     if _axis(axis1, x.ndim) == _axis(axis2, x.ndim):
         raise OpError(f"diagonal takes two different axes, not {axis1} and {axis2}", code="TX0103")
-    found = apply("diagonal", moveaxis(x, (axis1, axis2), (0, 1)), offset=offset)
-    return view_or_copy.read_only(found, "diagonal")
+    return view_or_copy.read_only(diagonal_view(x, axis1, axis2, offset), "diagonal")
+
+
+def diagonal_view(x: Tensor, axis1: int, axis2: int, offset: int = 0) -> Tensor:
+    """The same as a view that stores go through, as einsum gives it."""
+    return apply("diagonal", moveaxis(x, (axis1, axis2), (0, 1)), offset=offset)
 
 
 def item(x: Tensor) -> Any:

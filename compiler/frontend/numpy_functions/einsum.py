@@ -109,7 +109,7 @@ def _without_diagonals(term: _Term) -> _Term:
             j = term.letters.index(c, i + 1)
             table().equate(term.tensor.dims[i], term.tensor.dims[j], "einsum")
             rest = "".join(s for k, s in enumerate(term.letters) if k not in (i, j))
-            diagonal = methods.diagonal(term.tensor, 0, i, j)
+            diagonal = methods.diagonal_view(term.tensor, i, j)
             term = _Term(diagonal, rest + c)
     return term
 
