@@ -16,7 +16,7 @@ from ..runtime.failed_checks import Check
 from .call_parameters import CallSignature, NotNative, Parameter, object_count
 from .facts import StrideFact
 from .frontend.graph import Graph, Input
-from .signature import NumberOutput, is_named
+from .signature import ListOutput, NumberOutput, is_named
 
 __all__ = ["CallPlan", "InputPlan", "OutputPlan", "Structure", "make_plan", "stored_inputs"]
 
@@ -182,6 +182,8 @@ class _Numbering:
         self.outputs, self.next = outputs, first
 
     def structure(self, x: Any) -> Structure:
+        if isinstance(x, ListOutput):
+            raise NotNative("a list as long as the call says")
         if isinstance(x, int) and not isinstance(x, bool):
             return ("number" if isinstance(x, NumberOutput) else "buffer", self.outputs[x])
         if isinstance(x, dict):

@@ -26,7 +26,7 @@ from .facts import StrideFact, describe, separate, stride_fact
 from .graph_code import compiled_and_key, stages_of, strides_of
 from .on_device import for_the_user, results_on
 from .options import Options
-from .signature import ColumnOutput, Literal, NumberOutput, Signature, like
+from .signature import ColumnOutput, ListOutput, Literal, NumberOutput, NumbersOutput, Signature, like
 from .sizes import EVIDENCE, NO_LIMIT
 from .versions import NONE_FIXED, Ready, Version, describe_versions, why_not
 
@@ -428,6 +428,8 @@ def structured(structure: Any, outputs: list[Any], lazy: Any = None, places: Con
         array = outputs[structure]
         if lazy is not None:
             return lazy.holding(array, "col" if isinstance(structure, ColumnOutput) else "row")
+        if isinstance(structure, ListOutput):
+            return array.tolist() if isinstance(structure, NumbersOutput) else list(array)
         is_scalar = isinstance(array, np.ndarray) and not array.ndim and structure not in places
         number = is_scalar and isinstance(structure, NumberOutput)
         return array.item() if number else array[()] if is_scalar else array

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from .frontend.graph import Graph
 
 __all__ = [
-    "ColumnOutput", "InputSpec", "Literal", "NotPlain", "NumberOutput", "Signature", "is_named", "like",
-    "plain_structure", "structure_of_plain",
+    "ColumnOutput", "InputSpec", "ListOutput", "Literal", "NotPlain", "NumberOutput", "NumbersOutput", "Signature",
+    "is_named", "like", "plain_structure", "structure_of_plain",
 ]  # fmt: skip
 
 
@@ -49,6 +49,14 @@ class ColumnOutput(int):
 
 class NumberOutput(int):
     """The number of an output that callers get as Python's bool, int, float or complex, as the plain function's is."""
+
+
+class ListOutput(int):
+    """The number of an output whose rows callers get as the items of a list: arrays, or numbers of NumPy's."""
+
+
+class NumbersOutput(ListOutput):
+    """The same of Python's numbers."""
 
 
 class InputSpec(NamedTuple):
@@ -159,7 +167,7 @@ def _found(spelling: Sequence[str]) -> Any:
 def plain_structure(structure: Any) -> Any:
     """The structure of a result as JSON: ``[kind, …]``, a named tuple by where its class is found.
 
-    Kinds: output, column, number, none, literal, tuple, list, dict, named.
+    Kinds: output, column, number, items, numbers, none, literal, tuple, list, dict, named.
     """
     if isinstance(structure, Literal):
         return ["literal", _plain_literal(structure.value)]
@@ -169,6 +177,8 @@ def plain_structure(structure: Any) -> Any:
         return ["column", int(structure)]
     if isinstance(structure, NumberOutput):
         return ["number", int(structure)]
+    if isinstance(structure, ListOutput):
+        return ["numbers" if isinstance(structure, NumbersOutput) else "items", int(structure)]
     if type(structure) is int:
         return ["output", structure]
     if isinstance(structure, dict):
@@ -195,6 +205,8 @@ def structure_of_plain(plain: Any) -> Any:
         return ColumnOutput(value)
     if kind == "number":
         return NumberOutput(value)
+    if kind in ("items", "numbers"):
+        return (ListOutput if kind == "items" else NumbersOutput)(value)
     if kind in ("output", "none"):
         return value
     if kind == "dict":

@@ -47,6 +47,8 @@ def as_tensor(x: Any) -> Tensor:
         # An array object of its own: the caller may give theirs another shape.
         return Tensor(Single.of_array(x.view(), tensor_type(element, x.shape), False), boxed=True)
     if isinstance(x, (list, tuple)):
+        if getattr(x, "stacked", False):  # a `growing.GrowingList`
+            return x.whole()  # pyright: ignore[reportAttributeAccessIssue]
         if any(isinstance(v, (Tensor, SymInt, list, tuple)) for v in x):
             return stack([as_tensor(v) for v in x])
         return as_tensor(np.asarray(x))

@@ -20,11 +20,13 @@ from typing import Any, NamedTuple
 from ...dialects.dims import Dim
 from ...dialects.registry import OpError
 from ..diagnostics import TxcError, user_loc
+from .apply import as_tensor
 from .captures import Captures
+from .growing import Appending, GrowingList, Stack, stack_for
 from .jumps import MADE
 from .merging import described, same_value
 from .regions import SharedStart, Unsettled
-from .state import UNSET, Location, Names, Roots, State, is_number, label_of, put_back, storage_of
+from .state import UNSET, Location, Names, Roots, State, is_number, kind_of, label_of, put_back, storage_of
 from .symint import SymInt, symint
 from .tensor import Tensor
 from .undefined import Undefined, unset_name
@@ -75,16 +77,19 @@ class LoopState:
     """What the iterations of one loop hand on, and what they leave.
 
     `runs` says whether it has an iteration, where that is known or can be made a fact of the call; it is asked where
-    something depends on it.  `follows`: whether iterations may be put together where references take turns.  `own` are
-    variables that the loop's head sets.
+    something depends on it.  `count` is how many it has, where each one runs.  `follows`: whether iterations may be put
+    together where references take turns.  `own` are variables that the loop's head sets.
     """
 
     def __init__(
         self, roots: Roots, captures: Captures, carries: Carries, unset: Callable[[Undefined], None],
         *, runs: Callable[[], bool | None], follows: bool = False, own: Iterable[str] = (),
+        count: Callable[[], Any] | None = None,
     ):  # fmt: skip
         self.roots, self.is_outside, self.carries, self.unset = roots, captures.is_outside, carries, unset
-        self.runs, self.follows, self.own = runs, follows, tuple(own)
+        self.runs, self.follows, self.own, self.count = runs, follows, tuple(own), count
+        #: By identity: a list that each iteration appends to, an item, how many, and where they are gathered.
+        self.grown: dict[int, tuple[GrowingList, Tensor, int, Stack | None]] = {}
         self.before = State(roots, captures.is_outside)
         self.everything = captures.everything()
         #: Variables that hold nothing at the begin of an iteration, with why they hold nothing behind the loop.
@@ -122,6 +127,9 @@ class LoopState:
             #: Passed on as it is, so that errors can say that they are of this loop.
             self.given = [Undefined(p.label) if p in self.last else self.before.at(p) for p in self.locations]
             self.given = [Undefined(p.label) if v is UNSET else v for p, v in zip(self.locations, self.given)]
+            for number, (grown, item, each, stack) in self.grown.items():
+                assert self.count is not None
+                self.grown[number] = grown, item, each, stack or stack_for(item, self.count() * each)
             try:
                 found = loop(self.given, [p.label for p in self.locations])
             except _Again:
@@ -169,6 +177,9 @@ class LoopState:
         values += [(location, UNSET) for location in self.local]
         values += [(location, symint(d.substitute(self.at_last))) for location, d in self.closed.items()]
         self._fill(values)
+        for grown, _, _, stack in self.grown.values():
+            assert stack is not None
+            grown.add(stack)
         for location, reason in self.local.items():
             if location not in self.closed:
                 self.unset(reason)
@@ -190,14 +201,18 @@ class LoopState:
     #: What the loop's counter is in the last iteration, by its symbol.
     at_last: dict[Any, Dim] = {}  # noqa: RUF012  (a default: loops that count set it)
 
-    def enter(self, arguments: Sequence[Any]) -> None:
-        """The state at the begin of an iteration."""
+    def enter(self, arguments: Sequence[Any], number: Any = None) -> None:
+        """The state at the begin of an iteration, before which a `number` of others is over."""
+        self.number = number
         self.before.restore()
         given: list[tuple[Location, Any]] = [(location, UNSET) for location in self.local]
         for location, value in zip(self.locations, arguments):
             unread = location in self.last and not location.label.startswith(MADE)
             given.append((location, UNSET if unread else value))
         self._fill(given)
+        for grown, _, each, stack in self.grown.values():
+            assert stack is not None
+            grown.begin(Appending(stack, len(grown.parts()), each, number))
 
     def results(self, arguments: Sequence[Any]) -> tuple[Any, ...]:
         """What an iteration that began with `arguments` hands on."""
@@ -206,6 +221,8 @@ class LoopState:
         carried = {location: i for i, location in enumerate(self.locations)}
         for holder, label, was in self.before.holders.values():
             now = after.of(holder)
+            if isinstance(holder, GrowingList) and len(now) > len(was) and self.count is not None:
+                learnt |= self._grow(holder, label, [now.pop(key) for key in range(len(was), len(now))])
             for key in dict.fromkeys([*was, *now]):
                 location = Location(holder, key, label_of(holder, label, key))
                 if location not in carried:
@@ -217,6 +234,26 @@ class LoopState:
         handed = [after.at(location) for location in self.locations]
         self._follow(arguments, handed)
         return tuple(Undefined(p.label) if v is UNSET else v for p, v in zip(self.locations, handed))
+
+    def _grow(self, grown: GrowingList, label: str, items: list[Any]) -> bool:
+        """Gather what an iteration appends to a list; whether that was not known before."""
+        known = self.grown.get(id(grown))
+        if known is None:
+            if not all(map(is_number, items)):
+                return False
+            self.grown[id(grown)] = grown, as_tensor(items[0]), len(items), None
+            return True
+        _, first, each, stack = known
+        assert stack is not None
+        for k, item in enumerate(map(as_tensor, items)):
+            if len(items) != each or item.element is not first.element or item.ndim != first.ndim:
+                raise OpError(
+                    f"the list {label} gets {first.user_type} and {item.user_type} in iterations of a loop",
+                    "append items of one dtype and shape, as many in each iteration",
+                    "TX0315",
+                )
+            stack.rows[self.number * each + k] = item
+        return False
 
     def _changed(self, location: Location, was: Any, now: Any) -> bool:
         """Learn from what an iteration did to a location that is not carried; whether that changes the next try."""
@@ -258,7 +295,7 @@ class LoopState:
             return False
         text = f"{location.label!r} is {described(was)} before an iteration of the loop and {described(now)} after it"
         if not location.is_variable:
-            kind = type(location.holder).__name__
+            kind = kind_of(location.holder)
             raise OpError(
                 f"a {kind} changes in a loop of compiled code: {text}",
                 "only numbers and arrays can change there; store into an array that is made before the loop",

@@ -20,7 +20,7 @@ from ..signature import like
 from .choice import Choice
 from .jumps import MADE
 from .regions import Fork
-from .state import UNSET, Location, State, held, is_number, label_of, put_back
+from .state import UNSET, Location, State, held, is_number, kind_of, label_of, put_back
 from .symint import SymInt
 from .tensor import Tensor
 from .undefined import Undefined
@@ -59,7 +59,7 @@ class Merge:
             a, b = then.get(key, UNSET), otherwise.get(key, UNSET)
             if (a is UNSET or b is UNSET) and not location.is_variable:
                 raise OpError(
-                    f"the {type(holder).__name__} {label} holds {len(then)} values in one branch of an if and "
+                    f"the {kind_of(holder)} {label} holds {len(then)} values in one branch of an if and "
                     f"{len(otherwise)} in the other",
                     "let both branches change it alike, or store into an array and count what is in it",
                     "TX0315",

@@ -23,6 +23,7 @@ from ..signature import like
 from .captures import Captures, Frame, Root, is_library
 from .functional import FUNCTIONAL
 from .graph import Graph, Loc
+from .growing import GrowingList
 from .masked import Masked
 from .numpy_dispatch import library_function
 from .numpy_functions.grids import INDEXED
@@ -94,7 +95,8 @@ def refuse_undefined(result: Any, function: Callable[..., Any]) -> None:
     if isinstance(result, (Undefined, Masked)):
         loc = _head_of(function)
         raise result.error(loc) if isinstance(result, Undefined) else result.no_result(loc)
-    for part in result.values() if isinstance(result, dict) else result if isinstance(result, (tuple, list)) else ():
+    parts = result.parts() if isinstance(result, GrowingList) else result
+    for part in parts.values() if isinstance(parts, dict) else parts if isinstance(parts, (tuple, list)) else ():
         refuse_undefined(part, function)
 
 
@@ -176,6 +178,10 @@ class Runtime(ControlFlow):
         value = self.captures.attribute(owner, name)
         captured = isinstance(value, np.ndarray) and not isinstance(owner, (Tensor, np.ndarray))
         return require().capture(value) if captured else INDEXED.get(id(value), value)
+
+    def list_(self, items: list[Any]) -> GrowingList:
+        """A list that the function makes: loops of compiled code may append to it."""
+        return GrowingList(items)
 
     def text(self, value: Any) -> Any:
         """A value in an f-string."""

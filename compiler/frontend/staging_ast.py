@@ -331,12 +331,16 @@ class _Stager(ast.NodeTransformer):
         args.kw_defaults = [None if d is None else self.visit(d) for d in args.kw_defaults]
         return args
 
+    def visit_List(self, node: ast.List) -> Any:
+        made = self.generic_visit(node)
+        return self.call("list_", node, made) if isinstance(node.ctx, ast.Load) else made
+
     def comprehension(self, node: Any) -> Any:
         targets = {n for g in node.generators for n in bound_names([g.target])}
         self.bound.append(targets)
-        node = self.generic_visit(node)
+        made = self.generic_visit(node)
         self.bound.pop()
-        return node
+        return self.call("list_", node, made) if isinstance(node, ast.ListComp) else made
 
     visit_ListComp = visit_SetComp = visit_DictComp = visit_GeneratorExp = comprehension
 

@@ -10,6 +10,8 @@ import numpy as np
 
 from ..diagnostics import TxcError, located, user_loc
 from . import fft_functions
+from .functional import fori_loop
+from .growing import GrowingList
 from .numpy_functions.creating import CREATION
 from .numpy_functions.table import call
 from .staging_iteration import StagedRange, staged_enumerate, staged_reversed, staged_zip
@@ -62,6 +64,8 @@ def _text_by(plain: Any) -> Callable[..., Any]:
 
 
 def _len(value: Any) -> Any:
+    if isinstance(value, GrowingList):
+        return value.length
     if isinstance(value, Tensor):
         if not value.ndim:
             raise staging_error("len() of a rank-0 tensor", "it has no dims", "TX0318")
@@ -86,6 +90,22 @@ def _number(kind: str, value: Tensor, element: Any) -> Tensor:
             f"{kind}() takes one number, not {value.user_type}", "index the tensor, or use astype", "TX0318"
         )
     return Tensor(value.astype(element).value, weak=kind)
+
+
+def _stack(arrays: Any, axis: int = 0, **named: Any) -> Any:
+    """``np.stack``, of which NumPy asks the items of a list."""
+    if not isinstance(arrays, GrowingList) or not arrays.stacked:
+        return np.stack(arrays, axis, **named)
+    whole = arrays.whole()
+    return whole if axis == 0 and not named else np.moveaxis(whole, 0, axis, **named)  # pyright: ignore
+
+
+def _sum(items: Any, /, start: Any = 0) -> Any:
+    if not isinstance(items, GrowingList) or not items.stacked:
+        return sum(items, start)
+    if not bool(items.length > 0):
+        return start
+    return fori_loop(1, items.length, lambda i, total: total + items.at(i), start + items.at(0))
 
 
 def _extreme(plain: Any, ufunc: Any) -> Callable[..., Any]:
@@ -113,6 +133,9 @@ def _creation(f: Any) -> Callable[..., Any]:
 #: By the function that the user calls.
 REPLACED: dict[Any, Any] = {f: _creation(f) for f in CREATION} | {
     range: _range,
+    list: GrowingList,
+    sum: _sum,
+    np.stack: _stack,
     enumerate: staged_enumerate,
     zip: staged_zip,
     reversed: staged_reversed,

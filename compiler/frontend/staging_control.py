@@ -18,13 +18,14 @@ from ...dialects.registry import OpError
 from ..diagnostics import located
 from .captures import Captures
 from .graph import moment
+from .growing import GrowingList
 from .jumps import MADE
 from .loop_state import Carries, FirstApart, LoopState, NeverRuns, Periodic, Unrepeatable
 from .merging import Merge
 from .pure_regions import merged_into_one
 from .regions import Fork, not_one_bool
 from .staging_builtins import staging_error
-from .staging_iteration import Elements, Some, StagedIterable, StagedRange
+from .staging_iteration import Elements, Some, StagedIterable, StagedRange, as_staged
 from .staging_rounds import LIMIT, REFUSALS, Refused, endless, paying
 from .state import UNSET, Location, Roots, State, assign, roots_of
 from .symint import SymInt, as_dim, is_integer
@@ -327,6 +328,8 @@ class ControlFlow:
                 text = f"a loop runs over the rows of a tensor, and {iterable.user_type} has none"
                 raise staging_error(text, "loop over range(…)", "TX0313")
             iterable = Elements(iterable)
+        elif isinstance(iterable, GrowingList):
+            iterable = as_staged(iterable) or iterable
         if isinstance(iterable, StagedRange) and iterable.of_tensors:
             self._for_of_tensors(iterable, body, stop, carries)
             return
@@ -383,7 +386,7 @@ class ControlFlow:
         whole = stop is None
         plan = LoopState(
             roots, self.captures, carries, self.unset, runs=lambda: _runs(items.length), follows=whole,
-            own=own,
+            own=own, count=(lambda: items.length) if whole else None,
         )  # fmt: skip
 
         def loop(initial: list[Any], names: list[str]) -> Sequence[Any]:
@@ -392,7 +395,7 @@ class ControlFlow:
             def step(i: Any, values: Sequence[Any]) -> tuple[Any, ...]:
                 if whole:
                     plan.at_last = _at_last(items)
-                plan.enter(values)
+                plan.enter(values, (i - items.start) // items.step if plain else i)
                 body(i if plain else items.at(i))
                 results = plan.results(values)
                 if checked is not None:

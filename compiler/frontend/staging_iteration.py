@@ -10,10 +10,14 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from .growing import GrowingList
 from .symint import is_integer, sym_max, sym_min
 from .tensor import Tensor
 
-__all__ = ["Elements", "Some", "StagedIterable", "StagedRange", "staged_enumerate", "staged_reversed", "staged_zip"]
+__all__ = [
+    "Elements", "Some", "StagedIterable", "StagedRange", "as_staged", "staged_enumerate", "staged_reversed",
+    "staged_zip",
+]  # fmt: skip
 
 
 class StagedIterable(ABC):
@@ -134,24 +138,41 @@ class _Backwards(StagedIterable):
         return self.items.at(self.items.length - 1 - i)
 
 
-def _staged(x: Any) -> StagedIterable | None:
+class _Items(StagedIterable):
+    """The items of a list to which loops of compiled code have appended."""
+
+    def __init__(self, items: GrowingList):
+        self.items = items
+
+    @property
+    def length(self) -> Any:
+        return self.items.length
+
+    def at(self, i: Any) -> Any:
+        return self.items.at(i)
+
+
+def as_staged(x: Any) -> StagedIterable | None:
+    """What a loop of compiled code can go through; None for what Python iterates over itself."""
+    if isinstance(x, GrowingList) and x.stacked:
+        return _Items(x)
     if isinstance(x, Tensor) and x.ndim:
         return Elements(x)
     return x if isinstance(x, StagedIterable) else None
 
 
 def staged_enumerate(items: Any, start: Any = 0) -> Any:
-    found = _staged(items)
+    found = as_staged(items)
     return enumerate(items, start) if found is None else _Numbered(found, start)
 
 
 def staged_reversed(items: Any) -> Any:
-    found = _staged(items)
+    found = as_staged(items)
     return reversed(items) if found is None else _Backwards(found)
 
 
 def staged_zip(*parts: Any, strict: bool = False) -> Any:
-    found = [_staged(p) for p in parts]
+    found = [as_staged(p) for p in parts]
     if not any(found):
         return zip(*parts, strict=strict)
     staged = [f for f in found if f is not None]

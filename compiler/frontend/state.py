@@ -18,12 +18,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from .growing import GrowingList
 from .symint import SymInt
 from .tensor import Tensor
 
 __all__ = [
-    "UNSET", "Location", "Names", "Roots", "State", "assign", "held", "is_number", "label_of", "put_back", "roots_of",
-    "storage_of",
+    "UNSET", "Location", "Names", "Roots", "State", "assign", "held", "is_number", "kind_of", "label_of", "put_back",
+    "roots_of", "storage_of",
 ]  # fmt: skip
 
 
@@ -94,6 +95,8 @@ def held(holder: Any) -> dict[Any, Any] | None:
             return {"": holder.cell_contents}
         except ValueError:
             return {}
+    if isinstance(holder, GrowingList):
+        return dict(enumerate(holder.parts()))
     if isinstance(holder, list):
         return dict(enumerate(holder))
     if isinstance(holder, dict):
@@ -112,6 +115,8 @@ def put_back(holder: Any, contents: Mapping[Any, Any]) -> None:
             holder.cell_contents = contents[""]
         elif held(holder):
             del holder.cell_contents
+    elif isinstance(holder, GrowingList):
+        holder.set_parts(contents.values())
     elif isinstance(holder, list):
         holder[:] = contents.values()
     elif isinstance(holder, set):
@@ -121,6 +126,11 @@ def put_back(holder: Any, contents: Mapping[Any, Any]) -> None:
         inside = holder if isinstance(holder, dict) else vars(holder)
         inside.clear()
         inside.update(contents)
+
+
+def kind_of(holder: Any) -> str:
+    """How messages call a container or object."""
+    return "list" if isinstance(holder, list) else type(holder).__name__
 
 
 def label_of(holder: Any, label: str, key: Any) -> str:
@@ -192,7 +202,7 @@ class State:
 def _is_ours(value: Any) -> bool:
     """Whether an object is a part of txc, which no program sees change."""
     module = type(value).__module__
-    return module.startswith("txc.") and not isinstance(value, Names)
+    return module.startswith("txc.") and not isinstance(value, (GrowingList, Names))
 
 
 def assign(location: Location, value: Any) -> None:

@@ -13,7 +13,7 @@ import numpy as np
 from ...dialects.dims import Dim, DimLike, dim
 from ...dialects.registry import OpError
 from ...dialects.types import dtype, tensor_type
-from ..signature import ColumnOutput, NumberOutput, like
+from ..signature import ColumnOutput, ListOutput, NumberOutput, NumbersOutput, like
 from .graph import Block, DimTable, Graph, Input, Literal, Node, Value
 from .symint import SymInt, symint
 
@@ -238,6 +238,7 @@ class Trace:
         layouts `declared`, as it is.
         """
         from .apply import as_tensor
+        from .growing import GrowingList
         from .tensor import Tensor
 
         outputs: list[Value] = []
@@ -260,6 +261,9 @@ class Trace:
                 return ColumnOutput(number) if x.layout == "col" and x.ndim and not declared else number
             if isinstance(x, dict):
                 return {k: place(v) for k, v in x.items()}
+            if isinstance(x, GrowingList) and x.stacked:
+                outputs.append(x.whole().value)
+                return (NumbersOutput if x.weak else ListOutput)(len(outputs) - 1)
             if isinstance(x, (tuple, list)):
                 return like(x, [place(v) for v in x])
             return None if x is None else Literal(x)

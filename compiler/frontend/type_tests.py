@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from .growing import GrowingList
 from .symint import SymInt
 from .tensor import Tensor
 
@@ -22,6 +23,8 @@ def python_type(value: Any) -> type:
     """The type of what a value stands for."""
     if isinstance(value, SymInt):
         return int
+    if isinstance(value, GrowingList):
+        return list
     if not isinstance(value, Tensor):
         return type(value)
     if value.ndim or value.boxed:

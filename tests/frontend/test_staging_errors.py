@@ -185,13 +185,6 @@ def assigns_a_shape(x):
     return x
 
 
-def grows_a_list(x):
-    found = []
-    for i in range(x.shape[0]):
-        found.append(x[i].sum())
-    return np.array(found)
-
-
 def reads_the_clock(x):
     return x * time.time()
 
@@ -250,7 +243,6 @@ ERRORS = [
     (sets_a_global, (X,), "global X is not staged"),
     (recurs, (X,), "calls are nested too deeply while the function is staged"),
     (assigns_a_shape, (X,), "the attribute shape of a tensor is not assigned"),
-    (grows_a_list, (X,), "a list changes in a loop of compiled code: 'found[0]' is without a value before"),
     (reads_the_clock, (X,), "time.time() would be called once, while the function is compiled"),
     (warns, (X,), "warn() would be called once, while the function is compiled"),
     (draws, (X,), "random() draws random numbers while the function is compiled"),

@@ -501,6 +501,99 @@ def counts_to_a_break(x, n):
     return i
 
 
+@case(A)
+def makes_an_array_of_a_list(x):
+    found = []
+    for i in range(len(x)):
+        found.append(x[i] * 2)
+    return np.array(found), len(found), found
+
+
+@case(A, 15)
+def appends_two_numbers_at_a_time(x, n):
+    found = []
+    for i in range(n):
+        found.append(x[0] + i)
+        found.append(x[1] * i)
+    return found, np.mean(found), len(found)
+
+
+@case(A, 12)
+def appends_ints(x, n):
+    found = []
+    for i in range(n):
+        found.append(i * 2)
+    return found, np.max(found)
+
+
+@case(A, 0)
+def appends_nothing(x, n):
+    found = []
+    for _ in range(n):
+        found.append(x[0])
+    return np.array(found), found, len(found)
+
+
+@case(A)
+def continues_a_list(x):
+    found = [x]
+    for i in range(12):
+        found.append(found[-1] * 0.5 + i)
+    return np.stack(found)
+
+
+@case(A)
+def goes_on_with_a_list(x):
+    found = [x]
+    for i in range(len(x)):
+        found.append(x * i)
+    found.append(x + 1)
+    total = 0.0
+    for v in found:
+        total = total + v[1]
+    for k, v in enumerate(found):
+        total = total + k * v[2]
+    return total, len(found), found[-1], found[2]
+
+
+@case(A, 15)
+def asks_how_long_the_list_is(x, n):
+    found = []
+    for _ in range(n):
+        found.append(len(found) + x[1])
+    return np.array(found)
+
+
+@case(A, 9)
+def makes_rows_of_lists(x, n):
+    found = []
+    for i in range(n):
+        row = []
+        for j in range(12):
+            row.append(x[0] + i * j)
+        found.append(np.array(row))
+    return np.stack(found), np.stack(found, axis=1)
+
+
+@case(A)
+def does_with_a_list_what_python_does(x):
+    v = [1, 2]
+    v.append(3)
+    made = (
+        [*v, 4],
+        v[1:],
+        v * 2,
+        sum(v),
+        max(v),
+        3 in v,
+        sorted(v),
+        list(reversed(v)),
+        [n * 2 for n in v],
+        v == [1, 2, 3],
+    )
+    return v, made, x[[0, 1]], np.mean(v), np.array(v), list(zip(v, v)), [*v], tuple(v), [n for n in v if n > 1]
+
+
 def copied(arguments: tuple[Any, ...]) -> list[Any]:
     return [a.copy() if isinstance(a, np.ndarray) else a for a in arguments]
 
@@ -544,10 +637,11 @@ def grows_in_a_branch(x):
     return len(found)
 
 
-def grows_in_a_loop(x):
+def grows_by_two_kinds(x):
     found = []
     for i in range(len(x)):
         found.append(x[i])
+        found.append(x)
     return len(found)
 
 
@@ -573,7 +667,7 @@ def names_what_one_branch_set(x):
 
 REFUSED = [
     (grows_in_a_branch, "the list found holds 1 values in one branch of an if and 0 in the other"),
-    (grows_in_a_loop, "a list changes in a loop of compiled code"),
+    (grows_by_two_kinds, "the list found gets f64[] and f64[x.0] in iterations of a loop"),
     (differs_in_dtype, "y is f64[3] in one branch of an if and f32[3] in the other"),
     (asks_the_truth_of_an_array, "the condition of if is f64[x.0], not one bool"),
     (names_what_one_branch_set, "'text' is 'large' in one branch of an if and 'small' in the other"),
