@@ -168,6 +168,8 @@ def _argument(name: str, value: Any, call: Call) -> Argument:
     if isinstance(value, dict):
         call.key.append(("dict", *value))
         return Argument(name, "dict", {k: _argument(f"{name}.{k}", v, call) for k, v in value.items()})
+    if hasattr(type(value), "__txc_array__"):  # a tensor of another kind, which stands for the array that it holds
+        return _argument(name, value.__txc_array__(), call)
     call.key.append(("value", type(value).__name__, value_fact(value)))
     return Argument(name, "value", value)
 

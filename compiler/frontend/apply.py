@@ -52,6 +52,12 @@ def as_tensor(x: Any) -> Tensor:
         if any(isinstance(v, (Tensor, SymInt, list, tuple)) for v in x):
             return stack([as_tensor(v) for v in x])
         return as_tensor(np.asarray(x))
+    if hasattr(type(x), "__txc_array__"):  # as a `HostTensor`, which stands for the array that it holds
+        if current() is not None:  # it may come to hold another one, which code compiled for this one would not see
+            raise OpError(
+                f"a {type(x).__name__} from outside the compiled function", "pass it as an argument", "TX0206"
+            )
+        return as_tensor(x.__txc_array__())
     raise OpError(f"{type(x).__name__} {x!r} is no tensor and cannot be made one", code="TX0206")
 
 

@@ -99,7 +99,7 @@ def scan(
 #: The map that merges two partial results, where a reduction may start from a given one.
 _MERGED = {
     "sum": "add", "prod": "mul", "maximum": "cwise_max_propagate", "minimum": "cwise_min_propagate",
-    "maximum_numbers": "cwise_max_numbers", "minimum_numbers": "cwise_min_numbers",
+    "nanmax": "cwise_max_numbers", "nanmin": "cwise_min_numbers",
 }  # fmt: skip
 
 

@@ -69,8 +69,10 @@ def library_function(f: Any) -> Any:
 def fold_of(f: np.ufunc) -> str | None:
     """The reduction that ``f.reduce`` means; None where there is none."""
     folds = [op for op in OPS.values() if issubclass(op, Reduction)]
-    merged = [op.name for op in folds if getattr(op, "by", None) == recognised(f)]
-    return next(iter(merged), None) or next((op.name for op in folds if op.numpy == f.reduce), None)
+    meant = recognised(f)
+    merged = [op for op in folds if getattr(op, "by", None) == meant]
+    exact = (op.name for op in merged or folds if op.numpy == f.reduce)
+    return next(exact, merged[0].name if merged else None)
 
 
 def scan_of(f: np.ufunc) -> str | None:

@@ -72,7 +72,9 @@ class Convolve(Composite):
             return x.relabelled().convolve(turned, mirrored).relabelled()
         under = x.windows(kernel.window_sizes(), dims)
         weights = kernel.reshape((*kernel.shape, *(1 for _ in range(x.ndim))))
-        return (under * weights).sum(list(range(kernel.ndim)))
+        products = under * weights
+        # The sums keep the products' type, integers too: as Eigen's, which wrap.
+        return products.sum(list(range(kernel.ndim)), dtype=products.dtype)
 
     @classmethod
     def evaluate(cls, arrays: Sequence[np.ndarray], attrs: dict[str, Any]) -> tuple[np.ndarray, ...]:

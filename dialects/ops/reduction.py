@@ -159,13 +159,52 @@ class MinimumFast(_Smallest):
     by = "cwise_min"
 
 
+class _OfNumbers(_Extreme):
+    """An extreme for which NaN is the identity, which is the result where there is no number, as Eigen's."""
+
+    empty = True
+    extreme: ClassVar[np.ufunc]
+
+    @classmethod
+    def element(cls, b: ScalarBuilder, x: Value, k: Value) -> tuple[Value, ...]:
+        (wide,) = super().element(b, x, k)
+        if not x.dtype.is_float:
+            return (wide,)
+        by = find_op(cls.by)
+        assert issubclass(by, Map)
+        return (by.build(b, wide, b.constant(cls.identity(x.dtype)[0], wide.dtype)),)
+
+    @classmethod
+    def evaluate(cls, arrays: Sequence[np.ndarray], attrs: dict[str, Any]) -> tuple[np.ndarray, ...]:
+        (x,) = arrays
+        identity = x.dtype.type(cls.identity(dtype(x.dtype))[0])
+        return (np.asarray(cls.extreme.reduce(x, axis=attrs["dims"], initial=identity)),)
+
+
 @op
-class MaximumNumbers(_Largest):
-    """The largest along `dims` of those that are not NaN; NaN where there are none."""
+class MaximumNumbers(_OfNumbers, _Largest):
+    """The largest along `dims` of those that are not NaN, as Eigen: the lowest value of the type for none."""
+
+    seeds = 'Eigen maximum (nan="numbers")'
+    by = "cwise_max_numbers"
+    extreme = np.fmax
+
+
+@op
+class MinimumNumbers(_OfNumbers, _Smallest):
+    """The smallest along `dims` of those that are not NaN, as Eigen: the highest value of the type for none."""
+
+    seeds = 'Eigen minimum (nan="numbers")'
+    by = "cwise_min_numbers"
+    extreme = np.fmin
+
+
+@op
+class Nanmax(_Largest):
+    """The largest along `dims` of those that are not NaN, as NumPy: NaN where there are none."""
 
     numpy = np.fmax.reduce
     also = (np.nanmax,)
-    seeds = 'Eigen maximum (nan="numbers")'
     by = "cwise_max_numbers"
 
     @classmethod
@@ -175,12 +214,11 @@ class MaximumNumbers(_Largest):
 
 
 @op
-class MinimumNumbers(_Smallest):
-    """The smallest along `dims` of those that are not NaN; NaN where there are none."""
+class Nanmin(_Smallest):
+    """The smallest along `dims` of those that are not NaN, as NumPy: NaN where there are none."""
 
     numpy = np.fmin.reduce
     also = (np.nanmin,)
-    seeds = 'Eigen minimum (nan="numbers")'
     by = "cwise_min_numbers"
 
     @classmethod

@@ -238,7 +238,7 @@ class Reverse(View):
 
 @op
 class Pad(View):
-    """`pairs[2*i]` elements of `fill` before dim `i` and `pairs[2*i + 1]` after it (front ends also take pairs)."""
+    """`pairs[2*i]` elements of `value` (`fill`) before dim `i`, `pairs[2*i + 1]` after it (front ends take pairs)."""
 
     seeds = "Eigen pad"
     params: ClassVar[dict[str, Param]] = {"pairs": dims_param(), "fill": float_param(0.0)}
@@ -246,6 +246,10 @@ class Pad(View):
 
     @classmethod
     def bind(cls, operands: Sequence[TensorType], given: dict[str, Any]) -> dict[str, Any]:
+        if "value" in given:  # The IR calls it `fill`, as it does in every view with guards.
+            if "fill" in given:
+                raise OpError("pad takes value or fill, which are the same, not both", code="TX0101")
+            given = {("fill" if name == "value" else name): x for name, x in given.items()}
         pairs = given.get("pairs")
         if isinstance(pairs, (tuple, list)) and all(isinstance(p, (tuple, list)) and len(p) == 2 for p in pairs):
             given = {**given, "pairs": [x for p in pairs for x in p]}

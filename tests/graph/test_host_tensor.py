@@ -8,7 +8,19 @@ import ml_dtypes
 import numpy as np
 import pytest
 
-from txc.graph import DataType, HostTensor, TensorProto, TensorShape, concat, data_type_of, deep_copy, split
+import txc
+from txc.graph import (
+    DataType,
+    HostTensor,
+    TensorProto,
+    TensorShape,
+    concat,
+    data_type_of,
+    deep_copy,
+    from_tensor_proto,
+    split,
+    to_tensor_proto,
+)
 
 BYTES = HostTensor(np.int8, [1])
 ELEMENTS = [
@@ -111,27 +123,102 @@ def test_alignment():
     assert t.slice(1, 3).is_aligned() is not t.is_aligned() or not t.is_aligned()
 
 
+EIGHT = np.arange(8).reshape(2, 2, 2)
+SIX = np.arange(6).reshape(2, 3)
+
+
 @pytest.mark.parametrize(
-    ("array", "text"),
+    ("array", "entries", "text"),
     [
-        (np.float32(1.5), "1.5"),
-        (np.arange(5), "0 1 2..."),
-        (np.arange(2), "0 1"),
-        (np.arange(4.0).reshape(2, 2), "[0 1][2]..."),
-        (np.arange(3).reshape(3, 1), "[0][1][2]"),
-        (np.arange(2).reshape(1, 1, 2), "[[0 1]]"),
-        (np.array([True, False]), "1 0"),
-        (np.array(["ab", "c"]), "ab c"),
-        (np.zeros((0, 2)), ""),
+        (np.float32(1.5), 3, "1.5"),
+        (np.float32(1.5), 0, "..."),
+        (np.arange(5), 3, "0 1 2..."),
+        (np.arange(2), 3, "0 1"),
+        (np.arange(5), -1, "0 1 2 3 4"),
+        (np.arange(4.0).reshape(2, 2), 3, "[0 1][2...]..."),
+        (SIX, 3, "[0 1 2]..."),
+        (SIX, 6, "[0 1 2][3 4 5]"),
+        (np.arange(3).reshape(3, 1), 3, "[0][1][2]"),
+        (np.arange(2).reshape(1, 1, 2), 3, "[[0 1]]"),
+        (EIGHT, -1, "[[0 1][2 3]][[4 5][6 7]]"),
+        (EIGHT, 100, "[[0 1][2 3]][[4 5][6 7]]"),
+        (EIGHT, 1, "[[0...]]..."),
+        (EIGHT, 3, "[[0 1][2...]]..."),
+        (EIGHT, 4, "[[0 1][2 3]]..."),
+        (EIGHT, 5, "[[0 1][2 3]][[4...]]..."),
+        (EIGHT, 0, "..."),
+        (np.arange(16).reshape(1, 2, 2, 4), 10, "[[[0 1 2 3][4 5 6 7]][[8 9...]]]..."),
+        (np.array([True, False]), 3, "1 0"),
+        (np.array([[True, False]]), 1, "[1...]..."),
+        (np.array(["ab", "c"]), 3, "ab c"),
+        (np.array([b'say "a"\n\xff', "é".encode()], object), 3, 'say \\"a\\"\\n\\377 é'),
+        (np.array([1j, 2]), 3, "? ?"),
+        (np.zeros((0, 2)), 3, ""),
+        (np.zeros((2, 0)), 3, ""),
+        (np.array([1 / 3, 0.1, 1e10, np.nan, -np.inf], np.float32), 9, "0.333333343 0.1 1e+10 nan -inf"),
+        (np.array([1 / 3, 0.1, -0.0]), 9, "0.33333333333333331 0.1 -0"),
+        (np.array([0.1, 2], np.float16), 9, "0.0999755859 2"),
+        (np.array([0.1, 2], ml_dtypes.bfloat16), 9, "0.100097656 2"),
+        (np.array([-5, 127], np.int8), 9, "-5 127"),
     ],
 )
-def test_summaries(array: Any, text: str):
-    assert HostTensor.from_numpy(array).summarize_value(3) == text
+def test_summaries(array: Any, entries: int, text: str):
+    assert HostTensor.from_numpy(array).summarize_value(entries) == text
 
 
 def test_debug_string():
     t = HostTensor.from_numpy(np.array([[1, 2], [3, 4]], np.float32))
-    assert t.debug_string() == "Tensor<type: float shape: [2,2] values: [1 2][3]...>" == repr(t)
+    assert t.debug_string() == "Tensor<type: float shape: [2,2] values: [1 2][3...]...>" == repr(t)
+
+
+def test_element_types_by_their_names():
+    assert txc.graph.DT_FLOAT is DataType.DT_FLOAT and txc.graph.DT_UINT64_REF is DataType.DT_UINT64_REF
+    assert all(getattr(txc.graph, d.name) is d and d.name in txc.graph.__all__ for d in DataType)
+    assert HostTensor(txc.graph.DT_INT32, [2]).numpy().dtype == np.int32
+
+
+@pytest.mark.parametrize("array", ELEMENTS, ids=lambda a: str(a.dtype))
+def test_functions_to_and_from_protocol_buffers(array: np.ndarray):
+    proto = to_tensor_proto(HostTensor.from_numpy(array))
+    assert proto == to_tensor_proto(array) and proto.dtype == data_type_of(array.dtype)
+    for form in (proto, proto.SerializeToString()):
+        np.testing.assert_array_equal(from_tensor_proto(form).numpy(), array)
+
+
+@txc.jit
+def first_doubled(tensors: dict[str, Any], more: Any):
+    tensors["a"][0] *= 2
+    return tensors["a"] + more
+
+
+OUTSIDE = HostTensor.from_numpy(np.ones(3, np.float32))
+
+
+@txc.jit
+def with_a_captured_one(x: Any):
+    return x + OUTSIDE
+
+
+def test_functions_take_host_tensors():
+    values = np.array([1, 2, 3], np.float32)
+    x = txc.asarray(values)
+    h: Any = HostTensor.from_numpy(values.copy())
+    for f in (
+        lambda a, b: a + b, lambda a, b: b + a, txc.add, np.add, lambda a, b: np.add(b, a), lambda a, b: a @ b,
+        lambda a, b: np.concatenate([a, b]), lambda a, b: txc.stack([b, a]), lambda a, b: txc.exp(b) + a,
+        lambda a, b: np.where(a > 1, b, a), lambda a, b: a.contract(b, [(0, 0)]), lambda a, b: txc.asarray(b),
+    ):  # fmt: skip
+        np.testing.assert_array_equal(np.asarray(f(x, h)), np.asarray(f(x, x)))
+    np.testing.assert_array_equal(np.exp(h), np.exp(values))
+    assert np.asarray(h) is h.numpy() and np.asarray(h, np.float64).dtype == np.float64
+    module = txc.compile_source("def f(x: f32[n]) -> f32[n]:\n    return x * 2\n")
+    np.testing.assert_array_equal(module.f(h), values * 2)
+    np.testing.assert_array_equal(first_doubled({"a": h.slice(1, 3)}, h.slice(0, 2)), [5, 5])
+    assert h.numpy().tolist() == [1, 4, 3]
+    with pytest.raises(txc.TxcError, match="pass it as an argument"):
+        with_a_captured_one(values)
+    with pytest.raises(TypeError, match="no element type"):
+        first_doubled({"a": HostTensor.from_numpy(["a"])}, 1)
 
 
 @pytest.mark.parametrize("array", ELEMENTS, ids=lambda a: str(a.dtype))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import pytest
@@ -145,6 +146,33 @@ def test_lists_of_shapes():
     assert txc.graph.are_compatible(a, b) and not txc.graph.are_identical(a, b)
     assert txc.graph.are_identical(a, [PartialTensorShape([2, None])])
     assert not txc.graph.are_compatible(a, [])
+
+
+@pytest.mark.parametrize(
+    ("begin", "end", "left"),
+    [
+        (0, 2, [4, 5]), (1, 3, [2, 5]), (2, 4, [2, 3]), (0, 4, []), (1, 1, [2, 3, 4, 5]), (3, 1, [2, 3, 4, 5]),
+        (0, -1, []), (0, -2, [5]), (-3, -1, [2, 3]), (-2, -1, [2, 3, 4]), (-1, 0, [2, 3, 4, 5]), (-5, -5, [2, 3, 4, 5]),
+    ],
+)  # fmt: skip
+def test_ranges_of_dims_are_removed(begin: int, end: int, left: list[int]):
+    s = TensorShape([2, 3, 4, 5])
+    s.remove_dim_range(begin, end)
+    assert s == left and s.num_elements() == math.prod(left)
+    partial = PartialTensorShape([2, None, 4, 5])
+    partial.remove_last_dims(3)
+    assert partial.debug_string() == "[2]"
+
+
+def test_the_last_dims_are_removed():
+    s = TensorShape([2, 3, 4, 5])
+    s.remove_last_dims(0)
+    s.remove_last_dims(2)
+    assert s == [2, 3]
+    for remove in (lambda: s.remove_last_dims(3), lambda: s.remove_last_dims(-1), lambda: s.remove_dim_range(0, 3)):
+        with pytest.raises(IndexError, match=r"\[2,3\]"):
+            remove()
+    assert s == [2, 3]
 
 
 def test_as_tensor_shape():

@@ -84,6 +84,18 @@ def test_covering():
     assert str(s) == "-:-:2,8"
 
 
+def test_the_largest_extent_and_slices_of_other_ranks():
+    assert TensorSlice([(1, 2**63 - 2)]).end(0) == 2**63 - 1
+    assert TensorSlice(2).intersect(TensorSlice(3)) is None and not TensorSlice(2).overlaps(TensorSlice(3))
+    assert TensorSlice.parse("1,2:-:").dims() == 2
+
+
+def test_indices_of_arrays():
+    x = np.arange(12).reshape(3, 4)
+    index = TensorSlice.parse("1,2:-").as_index(TensorShape([3, 4]))
+    assert index == (slice(1, 3), slice(None)) and (x[index] == x[1:]).all()
+
+
 def test_full_slices_are_equal_however_made():
     assert TensorSlice([(0, -1)]).is_full()
     assert not TensorSlice([(0, -1), (0, -1), (14, 1)]).is_full()
@@ -120,17 +132,36 @@ def test_intersections_and_covers_are_those_of_the_elements(a: list[tuple[int, i
 @pytest.mark.parametrize(
     ("make", "error", "text"),
     [
-        (lambda: TensorSlice.parse("1,2:x"), ValueError, "expected a pair of numbers or '-', but got 'x' in '1,2:x'"),
-        (lambda: TensorSlice.parse("1"), ValueError, "but got '1' in '1'"),
-        (lambda: TensorSlice.parse("-1,2"), ValueError, "a start from 0 on and a length from 1 on, but got -1 and 2"),
-        (lambda: TensorSlice.parse("1,0"), ValueError, "but got 1 and 0"),
-        (lambda: TensorSlice([(1, -1)]), ValueError, "not (1, -1)"),
+        (
+            lambda: TensorSlice.parse("1,2:x"),
+            ValueError,
+            "Expected a pair of numbers or '-' but got 'x': string = 1,2:x",
+        ),
+        (lambda: TensorSlice.parse("1"), ValueError, "but got '1': string = 1"),
+        (
+            lambda: TensorSlice.parse("-1,2"),
+            ValueError,
+            "Expected non-negative start and positive length but got start = -1, length = 2: string = -1,2",
+        ),
+        (lambda: TensorSlice.parse("1,0"), ValueError, "but got start = 1, length = 0"),
+        (lambda: TensorSlice([(1, -1)]), ValueError, "but got start = 1, length = -1 (a whole dim is 0 and -1)"),
         (lambda: TensorSlice([(0.5, 1)]), TypeError, "an extent is of integers, not 0.5"),
         (lambda: TensorSlice(2).end(0), ValueError, "dim 0 of -:- is full"),
         (lambda: TensorSlice(2).extend(1), ValueError, "-:- has more than 1 dims"),
-        (lambda: TensorSlice(2).intersect(TensorSlice(3)), ValueError, "different ranks"),
-        (lambda: TensorSlice.parse("3,2").slice_tensor_shape(TensorShape([4])), ValueError, "dim 0 is out of bounds"),
-        (lambda: TensorSlice(1).slice_tensor_shape(TensorShape([4, 2])), ValueError, "ranks differ"),
+        (lambda: TensorSlice(2).compute_relative(TensorSlice(3)), ValueError, "different ranks"),
+        (lambda: TensorSlice([(2**62, 2**62)]), ValueError, "Extent end exceeds the maximum possible size"),
+        (lambda: TensorSlice.parse(f"1,{2**63 - 1}"), ValueError, "extent = start: 1 length: 9223372036854775807"),
+        (
+            lambda: TensorSlice.parse("3,2").slice_tensor_shape(TensorShape([4])),
+            ValueError,
+            "Extent in dimension 0 out of bounds: shape = [4], slice = 3,2",
+        ),
+        (
+            lambda: TensorSlice(1).slice_tensor_shape(TensorShape([4, 2])),
+            ValueError,
+            "Mismatching ranks: shape = [4,2], slice = -",
+        ),
+        (lambda: TensorSlice.parse("3,2").as_index([4]), ValueError, "Extent in dimension 0 out of bounds"),
     ],
 )
 def test_errors(make: Any, error: type[Exception], text: str):

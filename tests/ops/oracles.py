@@ -133,7 +133,7 @@ def check_reduction(op: type[Reduction], x: Array, axes: tuple[int, ...], got: S
     Elsewhere within what any order of n roundings can lose.
     """
     element = dtype(x.dtype)
-    if op.exact(element) or op.results > 1:
+    if op.exact(element) or op.results > 1 or op.numpy is None:  # which could be asked for more digits
         expected = op.evaluate([_promoted(op, x)], {"dims": axes})
         for e, g in zip(expected, got, strict=True):
             wrong = differ(e + e.dtype.type(0), g + g.dtype.type(0)) if element.is_float else differ(e, g)

@@ -158,6 +158,38 @@ def test_convolve(dims: tuple[int, ...]) -> None:
     assert text.count("kernel.generic") == 1  # no copy of the windows
 
 
+@pytest.mark.parametrize("dtype", ["i1", "u1", "i2", "i4", "i8", "u8", "?", "f2", "c8"])
+def test_convolve_keeps_the_type(dtype: str) -> None:
+    x = RNG.integers(0, 120, 9).astype(dtype)
+    kernel = np.array([3, 1, 2]).astype(dtype)
+    wanted = convolved(x, kernel, (0,))
+    assert wanted.dtype == x.dtype
+    results = [txc.asarray(x).convolve(txc.asarray(kernel), [0]), txc.jit(lambda x, k: x.convolve(k, [0]))(x, kernel)]
+    for got in results:
+        np.testing.assert_array_equal(np.asarray(got), wanted)
+        assert got.dtype == x.dtype
+    got = txc.jit(lambda x, k: np.convolve(x, k))(x, kernel)
+    np.testing.assert_array_equal(got, np.convolve(x, kernel))
+    assert got.dtype == x.dtype
+
+
+def test_pad_takes_a_value() -> None:
+    x = np.arange(6.0, dtype=np.float32).reshape(2, 3)
+    wanted = np.pad(x, [(1, 0), (2, 1)], constant_values=-7)
+    module = txc.compile_source("def f(x: f32[n, m]):\n    return x.pad([(1, 0), (2, 1)], value=-7)\n")
+    padded = [
+        txc.asarray(x).pad([(1, 0), (2, 1)], value=-7),
+        txc.asarray(x, layout="col").pad([(1, 0), (2, 1)], value=-7),
+        txc.asarray(x).pad([(1, 0), (2, 1)], -7),
+        txc.jit(lambda x: x.pad([(1, 0), (2, 1)], value=-7))(x),
+        module.f(x),
+    ]
+    for got in padded:
+        np.testing.assert_array_equal(np.asarray(got), wanted)
+    with pytest.raises(txc.TxcError, match="not both"):
+        txc.asarray(x).pad([(1, 0), (2, 1)], value=1, fill=2)
+
+
 @pytest.mark.parametrize("mode", ["full", "same", "valid"])
 def test_numpy_convolve(mode: Any) -> None:
     a, v = RNG.normal(size=30), RNG.normal(size=4)

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import pytest
 
+import txc
 from txc.compiler.interpret.scalar import NumpyScalarBuilder
 from txc.dialects import ops as _ops  # noqa: F401
 from txc.dialects.registry import OPS, OpError, Reduction
@@ -118,3 +120,30 @@ def test_argmax_takes_the_lowest_number_and_the_first_nan():
 def test_extremes_of_nothing_are_refused():
     with pytest.raises(OpError, match="maximum of zero elements has no value"):
         reduction("maximum").infer([tensor_type("f32", [0, 3])], {"dims": (0,)})
+
+
+def numbers(x: Any):
+    return x.maximum([1], nan="numbers"), x.minimum([1], nan="numbers"), x.maximum(nan="numbers")
+
+
+@pytest.mark.parametrize("dtype", ["f2", "f4", "f8"])
+def test_extremes_of_nan_alone_are_eigens_identities(dtype: str):
+    x = np.array([[np.nan, np.nan], [1, np.nan]], dtype)
+    module = txc.compile_source(
+        f"def f(x: f{8 * x.itemsize}[n, m]):\n"
+        '    return x.maximum([1], nan="numbers"), x.minimum([1], nan="numbers"), x.maximum(nan="numbers")\n'
+    )
+    for found in (numbers(txc.asarray(x)), txc.jit(numbers)(x), module.f(x)):
+        assert [np.asarray(r).tolist() for r in found] == [[-np.inf, 1], [np.inf, 1], 1]
+        assert all(r.dtype == x.dtype for r in found)
+    # NumPy's functions of the same elements say NaN.
+    for largest in (np.nanmax, np.fmax.reduce):
+        np.testing.assert_array_equal(np.asarray(txc.jit(lambda x, f=largest: f(x[0]))(x)), np.nan)
+
+
+@pytest.mark.parametrize("dtype", ["i1", "i4", "i8", "u2", "f4"])
+def test_extremes_of_no_elements_are_eigens_identities(dtype: str):
+    x = np.zeros((2, 0), dtype)
+    low, high = (-np.inf, np.inf) if x.dtype.kind == "f" else (np.iinfo(dtype).min, np.iinfo(dtype).max)
+    for found in (numbers(txc.asarray(x)), txc.jit(numbers)(x)):
+        assert [np.asarray(r).tolist() for r in found] == [[low] * 2, [high] * 2, low]

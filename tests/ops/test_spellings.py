@@ -76,8 +76,8 @@ UNARY: dict[str, tuple[np.ndarray, Callable[[np.ndarray], np.ndarray]]] = {
     "x.betainc(2.0, 0.5)": (POSITIVE, lambda x: special.betainc(x, 2.0, 0.5)),
     "x.maximum([1])": (B, lambda x: x.max(1)),
     'x.maximum([1], nan="propagate")': (B, lambda x: x.max(1)),
-    'x.maximum([1], nan="numbers")': (B, lambda x: np.fmax.reduce(x, 1)),
-    'x.minimum([1], nan="numbers")': (B, lambda x: np.fmin.reduce(x, 1)),
+    'x.maximum([1], nan="numbers")': (B, lambda x: np.fmax.reduce(x, 1, initial=-np.inf)),
+    'x.minimum([1], nan="numbers")': (B, lambda x: np.fmin.reduce(x, 1, initial=np.inf)),
     'x.maximum([1], nan="fast")': (A, lambda x: x.max(1)),
     'x.minimum([1], nan="fast")': (A, lambda x: x.min(1)),
     **{

@@ -248,7 +248,9 @@ def test_sampling():
         ("m.broadcast(m.ones([2, 2]), [2])", "shape [2 2] does not broadcast to [2]"),
         ("m.add_(m.ones([3]), m.ones([2, 3]))", "shape [2 3] does not broadcast to [3], the shape of the first"),
         ("m.add_(m.array(1), m.array(1))", "add_ cannot change a scalar: scalars are immutable"),
-        ("m.sqrt_(m.array(1))", "sqrt_ cannot change a scalar"),
+        ("m.div_(m.array(2))", "div_ cannot change a scalar"),
+        ("m.eq_(m.array(2), m.array(3))", "eq_ cannot change a scalar"),
+        ("m.pow_(m.array(2), m.array([1, 2]))", "shape [2] does not broadcast to [], the shape of the first"),
         ("m.array([[1], [2, 3]])", "array: the nested lists are ragged"),
         ("m.array('text')", "array takes numbers, not 'text'"),
         ("m.array([1], dtype='i32')", "array: elements are f32 or f64, not i32"),
@@ -269,7 +271,10 @@ def test_sampling():
         ("m.argmax_along(m.ones([2]), [0, 3])", "argmax_along: there is no axis 3"),
         ("m.emax(m.zeros([0]))", "it has no elements"),
         ("m.mmul(m.ones([2, 3]), m.ones([2, 3]))", "the last size of [2 3] is not the first of [2 3]"),
-        ("m.submatrix(m.ones([3]), 0, [2, 2])", "the range [2 2] is not inside dim 0 of shape [3]"),
+        ("m.submatrix(m.ones([3]), 0, [3, 2])", "submatrix: 3 is not in dim 0 of shape [3]"),
+        ("m.submatrix(m.ones([3]), 0, [-1, 2])", "submatrix: -1 is not in dim 0 of shape [3]"),
+        ("m.submatrix(m.ones([3]), 0, [1, 0])", "submatrix: the range [1 0] has no length"),
+        ("m.submatrix(m.array(7), [[0, 1]])", "1 ranges for shape []"),
         ("m.submatrix(m.ones([3]), 0, 3)", "a range is [start, length], not 3"),
         ("m.submatrix(m.ones([3]), 3)", "submatrix takes a dim and a range"),
         ("m.submatrix(m.ones([3]), [[0, 1], [0, 1]])", "2 ranges for shape [3]"),
@@ -284,7 +289,8 @@ def test_sampling():
         ("m.select_range(m.ones([3]), 1.5)", "select_range takes an integer for a selection, not the float 1.5"),
         ("m.select_axis_range(m.ones([3]), 1, 0)", "there is no axis 1 in shape [3]"),
         ("m.slices(m.array(1))", "slices: there is no axis 0 in shape []"),
-        ("m.columns(m.ones([3]))", "columns: there is no axis 1 in shape [3]"),
+        ("m.columns(m.array(1))", "columns: a scalar has none"),
+        ("m.rows(m.array(1))", "rows: a scalar has none"),
         ("m.partition_along(m.ones([3]), 0, 0)", "size 0 and step 0 are from 1"),
         ("m.join_along(0)", "join_along takes an axis and at least one tensor"),
         ("m.join_along(0, m.array(1), m.array(2))", "join_along: there is no axis 0 in shape []"),
@@ -345,3 +351,94 @@ def test_the_front_end_computes_nothing():
         }
         assert used <= {"asarray", "ndarray", "number"}, (file.name, used)
         assert len(file.read_text().splitlines()) < 500
+
+
+CHAINS = {"eq": np.equal, "gt": np.greater, "lt": np.less, "ge": np.greater_equal, "le": np.less_equal}
+
+
+@pytest.mark.parametrize("name", CHAINS)
+def test_comparisons_of_one_tensor_and_of_several(name: str):
+    compare, change = getattr(m, name), getattr(m, f"{name}_")
+    for shape in ([], [3], [2, 3], [0]):
+        assert m.equals(compare(m.filled(shape, math.nan)), m.ones(shape))
+    rng = np.random.default_rng(5)
+    a, b, c = (rng.integers(0, 3, (4, 5)).astype(np.float32) for _ in range(3))
+    right = CHAINS[name](a, b) & CHAINS[name](b, c)
+    np.testing.assert_array_equal(compare(m.array(a), m.array(b), m.array(c)), right)
+    row = b[0]
+    right = CHAINS[name](a, row) & CHAINS[name](row, 1)
+    np.testing.assert_array_equal(compare(m.array(a), m.array(row), m.array(1)), right)
+    target = m.array(a)
+    view = m.transpose(target)
+    assert change(target, m.array(row), m.array(1)) is target
+    np.testing.assert_array_equal(view, right.T)
+    assert m.eseq(change(target)) == [1] * 20
+
+
+def test_ne_is_the_contrary_of_eq():
+    a = m.array([1, 1, 2, math.nan])
+    assert m.eseq(m.ne(a)) == [0] * 4 == m.eseq(m.ne_(m.clone(a)))
+    several = (a, m.array([1, 2, 2, 1]), m.array([1, 2, 3, 1]))
+    assert m.eseq(m.ne(*several)) == [0, 1, 1, 1] == [1 - x for x in m.eseq(m.eq(*several))]
+    assert m.eseq(m.ne(m.array(3), m.array(3), m.array(4))) == [1]
+
+
+def test_scalars_that_functions_change():
+    s = m.array(7)
+    view = m.reshape(s, [1])
+    assert m.sqrt_(s) is s and m.to_number(m.pow_(s, m.array(2))) == pytest.approx(7, 1e-6)
+    assert m.to_number(m.max_(s, m.array(9))) == 9 == m.eseq(view)[0] and m.to_number(m.min_(s, m.array(-3))) == -3
+    assert m.to_number(m.abs_(s)) == 3 and m.pow_(s) is s and m.permute_(s, None) is s
+
+
+def test_reductions_along_all_axes():
+    t = m.array(np.arange(12).reshape(2, 2, 3) % 7)
+    assert m.to_number(m.sum_along(t, None)) == 31 and m.shape(m.sum_along(t, None, False)) == [1, 1, 1]
+    assert m.to_number(m.max_along(t, None)) == 6 and m.to_number(m.min_along(t, None)) == 0
+    assert m.to_number(m.argmax_along(t, None)) == 6 and m.to_number(m.argmin_along(t, None)) == 0
+    s = m.array(4)
+    assert all(f(s, None) is s for f in (m.sum_along, m.max_along, m.min_along))
+    assert m.sum_along(s, None, False) is s and m.to_number(m.argmax_along(s, None)) == 0
+    assert m.to_number(m.estdev(s)) == 0
+
+
+def test_rows_and_columns_of_any_rank():
+    values = np.arange(24, dtype=np.float32).reshape(2, 3, 4)
+    t = m.array(values)
+    np.testing.assert_array_equal(np.stack([np.asarray(r) for r in m.rows(t)]), values.reshape(6, 4))
+    columns = values.swapaxes(1, 2).reshape(8, 3)
+    np.testing.assert_array_equal(np.stack([np.asarray(c) for c in m.columns(t)]), columns)
+    assert m.same_data(t, *m.rows(t), *m.columns(t))
+    m.assign_(m.columns(t)[1], m.array([10, 11, 12]))
+    assert np.asarray(t)[0, :, 1].tolist() == [10, 11, 12]
+    v = m.array([1, 2, 3])
+    assert [m.eseq(r) for r in m.rows(v)] == [[1, 2, 3]] and [m.shape(c) for c in m.columns(v)] == [[], [], []]
+    assert [m.to_number(c) for c in m.columns(v)] == [1, 2, 3]
+
+
+def test_regions_end_where_the_tensor_ends():
+    v = m.array([1, 2, 3])
+    assert m.eseq(m.submatrix(v, [[0, 33]])) == [1, 2, 3] and m.eseq(m.submatrix(v, 0, [2, 2])) == [3]
+    assert m.to_number(m.submatrix(m.array(7), [])) == 7
+    t = m.array(np.arange(12).reshape(2, 2, 3))
+    assert m.eseq(m.submatrix(t, 1, 1, 0, 9)) == [6, 7, 8, 9, 10, 11]
+    assert m.eseq(m.submatrix(t, [None, [1, 1], [1, 2]])) == [4, 5, 10, 11]
+
+
+@pytest.mark.parametrize(
+    ("selection", "source", "right"),
+    [
+        (["first"], [7], [7, 2, 3]),
+        (["last"], [[7]], [1, 2, 7]),
+        ([1], 7, [1, 7, 3]),
+        ([[1, 2]], 7, [1, 7, 3]),
+        ([[0, 7, 2]], [[7, 9]], [7, 2, 9]),
+        (["butlast"], [[7], [8]], [7, 8, 3]),
+    ],
+)
+def test_a_source_has_the_size_of_the_selection(selection: list[Any], source: Any, right: list[float]):
+    a = m.array([1, 2, 3])
+    assert m.set_range_(a, *selection, m.array(source)) is a and m.eseq(a) == right
+    b = m.array([1, 2, 3])
+    assert m.set_axis_range_(b, 0, selection[0], m.array(source)) is b and m.eseq(b) == right
+    assert m.to_number(m.set_range_(m.array(3), m.array(7))) == 7

@@ -7,7 +7,16 @@ from . import initializers
 from .conversion import convert_n_to_tensor, convert_to_tensor, register_tensor_conversion_function
 from .graph import Graph, Operation, Tensor, constant, get_default_graph, matmul, placeholder
 from .graph import operation as _operation
-from .host_tensor import HostTensor, concat, data_type_of, deep_copy, numpy_type_of, split
+from .host_tensor import (
+    HostTensor,
+    concat,
+    data_type_of,
+    deep_copy,
+    from_tensor_proto,
+    numpy_type_of,
+    split,
+    to_tensor_proto,
+)
 from .initializers import Constant as constant_initializer
 from .initializers import Ones as ones_initializer
 from .initializers import Orthogonal as orthogonal_initializer
@@ -35,13 +44,16 @@ __all__ = [
     "DataType", "Dimension", "FeedError", "Graph", "HostTensor", "Operation", "PartialTensorShape", "Session",
     "Tensor", "TensorProto", "TensorShape", "TensorShapeProto", "TensorSlice", "TensorSliceProto", "Variable",
     "VariantTensorDataProto", "are_compatible", "are_identical", "concat", "constant", "constant_initializer",
-    "convert_n_to_tensor", "convert_to_tensor", "data_type_of", "deep_copy", "extent_length", "get_default_graph",
-    "get_default_session", "get_variable", "has_extent_length", "initializers", "matmul", "num_elements",
-    "numpy_type_of", "ones_initializer", "orthogonal_initializer", "placeholder", "random_normal_initializer",
-    "random_uniform_initializer", "register_tensor_conversion_function", "shape_list_string", "split",
-    "truncated_normal_initializer", "uniform_unit_scaling_initializer", "variance_scaling_initializer",
-    "zeros_initializer",
+    "convert_n_to_tensor", "convert_to_tensor", "data_type_of", "deep_copy", "extent_length", "from_tensor_proto",
+    "get_default_graph", "get_default_session", "get_variable", "has_extent_length", "initializers", "matmul",
+    "num_elements", "numpy_type_of", "ones_initializer", "orthogonal_initializer", "placeholder",
+    "random_normal_initializer", "random_uniform_initializer", "register_tensor_conversion_function",
+    "shape_list_string", "split", "to_tensor_proto", "truncated_normal_initializer",
+    "uniform_unit_scaling_initializer", "variance_scaling_initializer", "zeros_initializer", *DataType.__members__,
 ]  # fmt: skip
+
+#: The element types by their names alone: ``graph.DT_FLOAT``.
+globals().update(DataType.__members__)
 
 
 def __getattr__(name: str) -> Any:

@@ -6,6 +6,7 @@ computes: symbolic tensors, which do, are in `graph`.
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -16,7 +17,10 @@ import numpy as np
 from .proto import DataType, TensorProto
 from .shape import TensorShape
 
-__all__ = ["HostTensor", "concat", "data_type_of", "deep_copy", "numpy_type_of", "split"]
+__all__ = [
+    "HostTensor", "concat", "data_type_of", "deep_copy", "from_tensor_proto", "numpy_type_of", "split",
+    "to_tensor_proto",
+]  # fmt: skip
 
 _ALIGNMENT = 16
 
@@ -114,6 +118,12 @@ class HostTensor:
     def numpy(self) -> np.ndarray:
         """The elements as an array in the same memory."""
         return self._array
+
+    def __array__(self, dtype: Any = None, *, copy: bool | None = None) -> np.ndarray:
+        """The elements for NumPy: in the same memory, unless `dtype` or `copy` ask for others."""
+        return np.array(self._array, dtype, copy=copy)
+
+    __txc_array__ = numpy
 
     # What it is
 
@@ -254,10 +264,16 @@ class HostTensor:
     # Texts
 
     def summarize_value(self, max_entries: int = 3) -> str:
-        """At most so many elements as text, rows in brackets, ``...`` where some are left out: ``[1 2][3 4]...``."""
-        left = iter(range(max_entries))
-        text = "".join(_summary(self._array, left, top=True))
-        return text + ("..." if self._array.size > max_entries else "")
+        """At most so many elements as text (a negative number: all), as TensorFlow prints them.
+
+        What is inside a dim but the last lies in brackets, ``[[1 2][3 4]]``; three dots stand in a row, and at the end,
+        for elements that are left out: ``[1 2][3...]...``.  Elements of complex types are ``?``.
+        """
+        count = self._array.size
+        limit = count if max_entries < 0 else min(max_entries, count)
+        elements = map(_element, self._array.reshape(-1)[:limit])
+        text = next(elements, "") if not self._array.ndim else _summary(self._array.shape, limit, elements)
+        return text + ("..." if count > limit else "")
 
     def debug_string(self) -> str:
         """``Tensor<type: float shape: [2] values: 1 2>``."""
@@ -340,31 +356,58 @@ def _filled(given: np.ndarray, count: int, made: np.dtype[Any]) -> np.ndarray:
     return flat
 
 
-def _summary(array: np.ndarray, left: Iterator[int], *, top: bool = False) -> Iterator[str]:
-    """The elements for as long as `left` lasts; the rows of the innermost dim in brackets, except of a vector."""
-    if array.ndim == 0:
-        if next(left, None) is not None:
-            yield _element(array[()])
-        return
-    if array.ndim == 1:
-        items = [_element(x) for x in array[: sum(1 for _ in zip(array, left))]]
-        if items:
-            text = " ".join(items)
-            yield text if top else f"[{text}]"
-        return
-    for part in array:
-        inner = "".join(_summary(part, left))
-        if not inner:
-            return
-        yield inner if array.ndim == 2 or not top else f"[{inner}]" if part.ndim > 1 else inner
+def _summary(shape: tuple[int, ...], limit: int, elements: Iterator[str]) -> str:
+    """The first `limit` elements of a part of this shape: of a row with dots where it goes on, else in brackets."""
+    if len(shape) == 1:
+        return " ".join(itertools.islice(elements, min(limit, shape[0])))
+    size = math.prod(shape[1:])
+    parts = []
+    for first in range(0, limit, size or 1):
+        left = limit - first
+        cut = "..." if len(shape) == 2 and left < size else ""
+        parts.append(f"[{_summary(shape[1:], min(left, size), elements)}{cut}]")
+    return "".join(parts)
+
+
+#: What C escapes with a letter, and as it is written.
+_ESCAPES = {"\n": "\\n", "\r": "\\r", "\t": "\\t", '"': '\\"', "'": "\\'", "\\": "\\\\"}
 
 
 def _element(value: Any) -> str:
+    """An element as C++ prints it: a bool as 0 or 1, a float by as few digits as it takes, a string escaped."""
     if isinstance(value, bytes):
-        return value.decode("utf-8", "backslashreplace")
-    if isinstance(value, (bool, np.bool_)):
+        return "".join(map(_character, value.decode("utf-8", "surrogateescape")))
+    if isinstance(value, np.complexfloating):
+        return "?"
+    if isinstance(value, np.bool_):
         return str(int(value))
-    return str(value).removesuffix(".0")
+    if isinstance(value, np.integer):
+        return str(value)
+    # Six digits (fifteen of a double) where they say it all, else nine (seventeen), which always do.
+    double = isinstance(value, np.float64)
+    short = f"{float(value):.{15 if double else 6}g}"
+    exact = value != value or (np.float64 if double else np.float32)(short) == value
+    return short if exact else f"{float(value):.{17 if double else 9}g}"
+
+
+def _character(c: str) -> str:
+    if c in _ESCAPES:
+        return _ESCAPES[c]
+    code = ord(c)
+    if 0xDC80 <= code <= 0xDCFF:  # a byte that is no UTF-8
+        return f"\\{code - 0xDC00:03o}"
+    return c if code >= 0x80 or 0x20 <= code < 0x7F else f"\\{code:03o}"
+
+
+def to_tensor_proto(value: Any) -> Any:
+    """The TensorProto of a `HostTensor`, or of what `HostTensor.from_numpy` takes; elements in their type's field."""
+    tensor = value if isinstance(value, HostTensor) else HostTensor.from_numpy(value)
+    return tensor.as_proto_field()
+
+
+def from_tensor_proto(proto: Any) -> HostTensor:
+    """The tensor of a TensorProto, or of its bytes.  Errors are those of `HostTensor.from_proto`."""
+    return HostTensor.from_proto(proto)
 
 
 def deep_copy(tensor: HostTensor) -> HostTensor:

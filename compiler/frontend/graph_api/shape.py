@@ -168,6 +168,27 @@ class _Shape:
         d = self._place(d, len(sizes))
         self._replace([*sizes[:d], *sizes[d + 1 :]])
 
+    def remove_dim_range(self, begin: int, end: int) -> None:
+        """Drop dims `begin` to `end` (exclusive).
+
+        Negative places count from one past the last dim: -1 is ``dims()``.  Nothing where the range is empty;
+        IndexError for places that there are not.
+        """
+        sizes = self._known()
+        count = len(sizes)
+        first, last = (p + count + 1 if p < 0 else p for p in (begin, end))
+        if not (0 <= first <= count and 0 <= last <= count):
+            raise IndexError(f"dims {begin} to {end} are not in {self.debug_string()}")
+        if first < last:
+            self._replace([*sizes[:first], *sizes[last:]])
+
+    def remove_last_dims(self, count: int) -> None:
+        """Drop the last `count` dims.  IndexError where there are not so many."""
+        dims = len(self._known())
+        if not 0 <= count <= dims:
+            raise IndexError(f"{self.debug_string()} has no last {count} dims")
+        self.remove_dim_range(dims - count, dims)
+
     # Other forms
 
     def as_proto(self) -> Any:

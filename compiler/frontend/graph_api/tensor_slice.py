@@ -14,6 +14,7 @@ __all__ = ["FULL_EXTENT", "TensorSlice", "extent_length", "has_extent_length"]
 
 #: The length that stands for "all of the dim".
 FULL_EXTENT = -1
+_LARGEST = (1 << 63) - 1
 
 
 class TensorSlice:
@@ -36,9 +37,10 @@ class TensorSlice:
             full = length == FULL_EXTENT
             if (full and start != 0) or (not full and (start < 0 or length < 1)):
                 raise ValueError(
-                    f"an extent is (0, -1) for a whole dim, or a start from 0 on and a length from 1 on, not "
-                    f"({start}, {length})"
+                    f"Expected non-negative start and positive length but got start = {start}, length = {length} "
+                    "(a whole dim is 0 and -1)"
                 )
+            _check_end(start, length)
             self._starts.append(start)
             self._lengths.append(length)
 
@@ -46,17 +48,18 @@ class TensorSlice:
     def parse(text: str) -> TensorSlice:
         """``-:1,3:4,5``: a part for each dim, ``-`` for a whole one.  ValueError names a part that is neither."""
         extents: list[tuple[int, int]] = []
-        for part in text.split(":") if text else ():
+        for part in filter(None, text.split(":")):
             if part == "-":
                 extents.append((0, FULL_EXTENT))
                 continue
             numbers = part.split(",")
             if len(numbers) != 2 or not all(n.isascii() and n.lstrip("-").isdecimal() for n in numbers):
-                raise ValueError(f"expected a pair of numbers or '-', but got {part!r} in {text!r}")
+                raise ValueError(f"Expected a pair of numbers or '-' but got '{part}': string = {text}")
             start, length = map(int, numbers)
             if start < 0 or length <= 0:
                 raise ValueError(
-                    f"expected a start from 0 on and a length from 1 on, but got {start} and {length} in {text!r}"
+                    f"Expected non-negative start and positive length but got start = {start}, length = {length}: "
+                    f"string = {text}"
                 )
             extents.append((start, length))
         return TensorSlice(extents)
@@ -124,8 +127,9 @@ class TensorSlice:
             raise ValueError(f"{self} and {other} have different ranks")
 
     def intersect(self, other: TensorSlice) -> TensorSlice | None:
-        """What both have; None where that is nothing."""
-        self._same_rank(other)
+        """What both have; None where that is nothing, as of slices of different ranks."""
+        if self.dims() != other.dims():
+            return None
         extents: list[tuple[int, int]] = []
         for d in range(self.dims()):
             if self.is_full_at(d) or other.is_full_at(d):
@@ -158,16 +162,24 @@ class TensorSlice:
     def indices_and_sizes(self, shape: TensorShape) -> tuple[list[int], list[int]]:
         """Starts and lengths in a tensor of `shape`, full dims as long as its.  Errors as `slice_tensor_shape`."""
         if shape.dims() != self.dims():
-            raise ValueError(f"ranks differ: shape {shape.debug_string()}, slice {self}")
+            raise ValueError(f"Mismatching ranks: shape = {shape.debug_string()}, slice = {self}")
         sizes = []
         for d, size in enumerate(shape.dim_sizes()):
             if not self.is_full_at(d) and self.end(d) > size:
-                raise ValueError(f"dim {d} is out of bounds: shape {shape.debug_string()}, slice {self}")
+                raise ValueError(
+                    f"Extent in dimension {d} out of bounds: shape = {shape.debug_string()}, slice = {self}"
+                )
             sizes.append(size if self.is_full_at(d) else self.length(d))
         return list(self._starts), sizes
 
-    def as_index(self) -> tuple[slice, ...]:
-        """What to index an array or a tensor with: ``x[s.as_index()]``."""
+    def as_index(self, shape: Any = None) -> tuple[slice, ...]:
+        """What to index an array or a tensor with: ``x[s.as_index()]``.
+
+        An index may end beyond an array, which ends it then; of the array's `shape` (a TensorShape, or a list of sizes)
+        the places are checked, with the errors of `slice_tensor_shape`.
+        """
+        if shape is not None:
+            self.indices_and_sizes(shape if isinstance(shape, TensorShape) else TensorShape(shape))
         return tuple(
             slice(None) if self.is_full_at(d) else slice(self.start(d), self.end(d)) for d in range(self.dims())
         )
@@ -208,6 +220,12 @@ def has_extent_length(extent: Any) -> bool:
 def extent_length(extent: Any) -> int:
     """The length of an extent of a TensorSliceProto, -1 for a whole dim."""
     return extent.length if has_extent_length(extent) else FULL_EXTENT
+
+
+def _check_end(start: int, length: int) -> None:
+    """ValueError where 64 bits do not count the places up to the end of an extent."""
+    if start + length > _LARGEST:
+        raise ValueError(f"Extent end exceeds the maximum possible size: extent = start: {start} length: {length}")
 
 
 def _integer(value: Any) -> int:

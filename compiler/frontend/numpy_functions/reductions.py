@@ -57,8 +57,8 @@ def _placed(name: str) -> Any:
 
 FUNCTIONS |= {
     np.sum: _folded("sum"), np.prod: _folded("prod"), np.mean: _averaged("mean"),
-    np.max: _extreme("maximum"), np.amax: _extreme("maximum"), np.nanmax: _extreme("maximum_numbers"),
-    np.min: _extreme("minimum"), np.amin: _extreme("minimum"), np.nanmin: _extreme("minimum_numbers"),
+    np.max: _extreme("maximum"), np.amax: _extreme("maximum"), np.nanmax: _extreme("nanmax"),
+    np.min: _extreme("minimum"), np.amin: _extreme("minimum"), np.nanmin: _extreme("nanmin"),
     np.all: _judged("all"), np.any: _judged("any"), np.argmax: _placed("argmax"), np.argmin: _placed("argmin"),
 }  # fmt: skip
 

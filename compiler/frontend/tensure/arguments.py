@@ -94,7 +94,9 @@ def axis_of(x: Any, rank: int, name: str, shape: Sequence[Any]) -> int:
 
 
 def axes_of(axes: Any, x: Tensor, name: str) -> tuple[int, ...]:
-    """One axis or several of `x`, each once, in ascending order."""
+    """One axis or several of `x`, each once, in ascending order; None is all of them."""
+    if axes is None:
+        return tuple(range(x.ndim))
     given = axes if isinstance(axes, (list, tuple)) else [axes]
     return tuple(sorted({axis_of(a, x.ndim, name, x.shape) for a in given}))
 

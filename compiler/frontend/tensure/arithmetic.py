@@ -19,9 +19,11 @@ add, add_ = folding("add", "add", "The sum", none=lambda: array(0))
 sub, sub_ = folding("sub", "sub", "The first operand less the others", none=lambda: array(0), one="negate")
 mul, mul_ = folding("mul", "mul", "The product", none=lambda: array(1))
 div, div_ = folding("div", "div", "The first operand divided by the others", one="reciprocal")
-pow, pow_ = folding("pow", "pow", "The first operand to the power of the second, that to the power of the third, …")
-max, max_ = folding("max", "cwise_max_propagate", "The largest, NaN where there is one")
-min, min_ = folding("min", "cwise_min_propagate", "The smallest, NaN where there is one")
+pow, pow_ = folding(
+    "pow", "pow", "The first operand to the power of the second, that to the power of the third, …", scalars=True
+)
+max, max_ = folding("max", "cwise_max_propagate", "The largest, NaN where there is one", scalars=True)
+min, min_ = folding("min", "cwise_min_propagate", "The smallest, NaN where there is one", scalars=True)
 
 negate, negate_ = unary("negate", "negate", "The negative")
 abs, abs_ = unary("abs", "abs", "The magnitude")

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from itertools import pairwise
 from typing import Any
 
 from ....dialects.registry import OPS, OpError
 from ...diagnostics import located
-from ..apply import apply, cast, common_dtype
+from ..apply import apply, broadcast_to, cast, common_dtype, constant
 from ..numpy_dispatch import power
 from ..tensor import Tensor
 from .arguments import depth_of, mutable, shape_text, tensor
@@ -53,8 +54,9 @@ def _into(target: Tensor, operand: Tensor, name: str) -> Tensor:
 _COPY = "Returns a new tensor; TxcError for what is no tensor of f32 or f64"
 _CHANGE = (
     "Changes the first argument, in its own dtype, and returns it: every view of its data sees it.\n\n"
-    "TxcError for a scalar, which is immutable, for what is no tensor of f32 or f64"
+    "TxcError for what is no tensor of f32 or f64"
 )
+_IMMUTABLE = "  A scalar is immutable here: TxcError."
 
 
 def unary(name: str, op: str, meaning: str, *, mutates: bool = True) -> tuple[Copying, Copying]:
@@ -70,7 +72,7 @@ def unary(name: str, op: str, meaning: str, *, mutates: bool = True) -> tuple[Co
     @repeated_in_place
     def mutating(a: Any) -> Any:
         with located():
-            target = mutable(a, f"{name}_")
+            target = mutable(a, f"{name}_", scalars=True)
             depth = depth_of(target)
             return assigned(target, lambda: apply(op, target), depth)
 
@@ -82,11 +84,18 @@ def unary(name: str, op: str, meaning: str, *, mutates: bool = True) -> tuple[Co
 
 
 def folding(
-    name: str, op: str, meaning: str, *, none: Callable[[], Any] | None = None, one: str = "itself"
+    name: str,
+    op: str,
+    meaning: str,
+    *,
+    none: Callable[[], Any] | None = None,
+    one: str = "itself",
+    scalars: bool = False,
 ) -> tuple[Copying, Copying]:
     """``name(a, b, …)`` and ``name_(a, b, …)``, which take one operand after the other, with broadcasting.
 
-    `none` makes the result of no arguments; `one` is the op for a single one (``itself``: the argument).
+    `none` makes the result of no arguments; `one` is the op for a single one (``itself``: the argument); `scalars` says
+    whether ``name_`` changes scalars, as the document's library does for some functions and not for others.
     """
 
     @repeated
@@ -108,7 +117,7 @@ def folding(
     @repeated_in_place
     def mutating(a: Any, *more: Any) -> Any:
         with located():
-            target = mutable(a, f"{name}_")
+            target = mutable(a, f"{name}_", scalars=scalars)
             tensors = [tensor(x, f"{name}_", i) for i, x in enumerate(more, 1)]
             fits = [_into(target, b, f"{name}_") for b in tensors]
             depth = depth_of(target, *tensors) + max(0, len(tensors) - 1)
@@ -130,7 +139,7 @@ def folding(
         _named(copying, name, f"{first}\n\nThe result has the larger shape.  {of_one}\n\n{_COPY}, and for shapes of "
                "which neither broadcasts to the other.\n"),
         _named(mutating, f"{name}_", f"{first}\n\n{_CHANGE}, and where an operand does not broadcast to the shape "
-               "of the first.\n"),
+               f"of the first.{'' if scalars else _IMMUTABLE}\n"),
     )  # fmt: skip
 
 
@@ -148,35 +157,47 @@ def _alone(one: str, x: Tensor) -> Tensor:
 
 
 def comparison(name: str, op: str, meaning: str) -> tuple[Copying, Copying]:
-    """``name(a, b)`` and ``name_(a, b)``: 1.0 where it holds and 0.0 elsewhere."""
+    """``name(a, b, …)`` and ``name_(a, b, …)``: 1.0 where it holds of each and the next, and 0.0 elsewhere.
 
-    def compared(a: Tensor, b: Tensor) -> Tensor:
-        return cast(apply(op, a, b), common_dtype([a, b]))
+    As Clojure's, it holds of a single operand, and ``ne`` is the contrary of ``eq``: it asks for one pair that differs.
+    """
+    every = op != "not_equal"
+
+    def compared(tensors: Sequence[Tensor]) -> Tensor:
+        element = common_dtype(tensors)
+        if len(tensors) == 1:
+            return broadcast_to(Tensor(constant(float(every), element)), tensors[0].dims)
+        result = apply(op, *matched(tensors[0], tensors[1], name))
+        for a, b in pairwise(tensors[1:]):
+            pair = apply(op, *matched(a, b, name))
+            result = apply("logical_and" if every else "logical_or", *matched(result, pair, name))
+        return cast(result, element)
 
     @repeated
-    def copying(a: Any, b: Any) -> Any:
+    def copying(a: Any, *more: Any) -> Any:
         with located():
-            x, y = tensor(a, name), tensor(b, name, 1)
-            depth = depth_of(x, y)
-            return wrapped(compared(*matched(x, y, name)), depth)
+            tensors = [tensor(x, name, i) for i, x in enumerate((a, *more))]
+            depth = depth_of(*tensors) + max(0, len(tensors) - 2)
+            return wrapped(compared(tensors), depth)
 
     @repeated_in_place
-    def mutating(a: Any, b: Any) -> Any:
+    def mutating(a: Any, *more: Any) -> Any:
         with located():
-            target, y = mutable(a, f"{name}_"), tensor(b, f"{name}_", 1)
-            fit = _into(target, y, f"{name}_")
-            depth = depth_of(target, y)
-            return assigned(target, lambda: compared(target, fit), depth)
+            target = mutable(a, f"{name}_")
+            tensors = [tensor(x, f"{name}_", i) for i, x in enumerate(more, 1)]
+            fits = [_into(target, b, f"{name}_") for b in tensors]
+            depth = depth_of(target, *tensors) + max(0, len(tensors) - 1)
+            return assigned(target, lambda: compared([target, *fits]), depth)
 
     first = (
-        f"1.0 where {meaning} and 0.0 elsewhere, element by element, of two tensors of f32 or f64, the smaller one "
-        "broadcast as Tensure does."
+        f"1.0 where {meaning} and 0.0 elsewhere, element by element, of tensors of f32 or f64, the smaller ones "
+        f"broadcast as Tensure does.  Of several it is asked of each and the next; of one the result is {float(every)}."
     )
     return (
         _named(copying, name, f"{first}\n\n{_COPY}, and for shapes of which neither broadcasts to the other.\n"),
         _named(
             mutating,
             f"{name}_",
-            f"{first}\n\n{_CHANGE}, and where `b` does not broadcast to the shape of `a`.\n",
+            f"{first}\n\n{_CHANGE}, and where another does not broadcast to the shape of the first.{_IMMUTABLE}\n",
         ),
     )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+from collections.abc import Iterable
 from typing import Any
 
 from ....dialects.registry import OpError
@@ -29,6 +31,17 @@ def _slices(a: Any, axis: Any, name: str) -> list[Tensor]:
         return [selected(x, _selections(x, at, i), name) for i in range(int(x.shape[at]))]
 
 
+def _vectors(a: Any, from_end: int, name: str) -> list[Tensor]:
+    """The vectors along the dim that is so far from the end, for each place of the other dims."""
+    with located():
+        x = tensor(a, name)
+        if x.ndim == 0:
+            raise OpError(f"{name}: a scalar has none", f"{name} takes tensors of one dim or more", "TX0804")
+        along = x.ndim - from_end
+        places: list[Iterable[Any]] = [["all"] if d == along else range(int(size)) for d, size in enumerate(x.shape)]
+        return [selected(x, list(place), name) for place in itertools.product(*places)]
+
+
 def slices(a: Any, axis: Any = 0) -> list[Tensor]:
     """Views of the slices of a tensor of f32 or f64 along dim `axis`, as a list: each has the other dims as its shape.
 
@@ -38,19 +51,19 @@ def slices(a: Any, axis: Any = 0) -> list[Tensor]:
 
 
 def rows(a: Any) -> list[Tensor]:
-    """Views of the slices of a tensor of f32 or f64 along dim 0, as a list: the rows of a matrix, vectors.
+    """Views of the vectors of a tensor of f32 or f64 along its last dim, as a list: the rows of a matrix.
 
-    TxcError for a scalar.
+    They are in row-major order of the other dims; a vector is its only row.  TxcError for a scalar.
     """
-    return _slices(a, 0, "rows")
+    return _vectors(a, 1, "rows")
 
 
 def columns(a: Any) -> list[Tensor]:
-    """Views of the slices of a tensor of f32 or f64 along dim 1, as a list: the columns of a matrix, vectors.
+    """Views of the vectors of a tensor of f32 or f64 along its last dim but one, as a list: the columns of a matrix.
 
-    TxcError for a scalar and a vector, whose shapes have no such dim.
+    They are in row-major order of the other dims; those of a vector are its elements, scalars.  TxcError for a scalar.
     """
-    return _slices(a, 1, "columns")
+    return _vectors(a, 2, "columns")
 
 
 def partition_along(a: Any, axis: Any = 0, size: Any = 1, step: Any = None) -> list[Tensor]:

@@ -55,9 +55,9 @@ def estdev(a: Any) -> Tensor:
     """The standard deviation of the elements of a tensor, any shape, f32 or f64, as a scalar.
 
     It is that of a sample, as the document's library computes it: the squares are divided by one less than the number
-    of elements, so that a single one gives NaN.  TxcError for no tensor.
+    of elements, so that a vector of one gives NaN; a scalar has no deviation: 0.  TxcError for no tensor.
     """
-    return _of_all(a, "estdev", lambda x: methods.deviation(x, ddof=1))
+    return _of_all(a, "estdev", lambda x: methods.deviation(x, ddof=1 if x.ndim else 0))
 
 
 def _along(a: Any, axes: Any, collapse: bool, name: str, op: str) -> Any:
@@ -71,28 +71,28 @@ def _along(a: Any, axes: Any, collapse: bool, name: str, op: str) -> Any:
 
 
 def sum_along(a: Any, axes: Any, collapse: bool = True) -> Any:
-    """The sums of a tensor of f32 or f64 along one axis, or a list of axes; the tensor itself along none.
+    """The sums of a tensor of f32 or f64 along one axis, a list of axes, or all (None).
 
-    The shape is that of `a` without these dims; with ``collapse=False`` they are kept, of size 1.  TxcError for axes
-    that it has not.
+    Along no axis ([], or None of a scalar) it is `a` itself.  The shape is that of `a` without these dims; with
+    ``collapse=False`` they are kept, of size 1.  TxcError for axes that it has not.
     """
     return _along(a, axes, collapse, "sum_along", "sum")
 
 
 def max_along(a: Any, axes: Any, collapse: bool = True) -> Any:
-    """The largest elements of a tensor of f32 or f64 along one axis, or a list of axes; the tensor itself along none.
+    """The largest elements of a tensor of f32 or f64 along one axis, a list of axes, or all (None).
 
-    The shape is that of `a` without these dims; with ``collapse=False`` they are kept, of size 1.  TxcError for axes
-    that it has not, and for axes without elements.
+    Along no axis ([], or None of a scalar) it is `a` itself.  The shape is that of `a` without these dims; with
+    ``collapse=False`` they are kept, of size 1.  TxcError for axes that it has not, and for axes without elements.
     """
     return _along(a, axes, collapse, "max_along", "maximum")
 
 
 def min_along(a: Any, axes: Any, collapse: bool = True) -> Any:
-    """The smallest elements of a tensor of f32 or f64 along one axis, or a list of axes; the tensor itself along none.
+    """The smallest elements of a tensor of f32 or f64 along one axis, a list of axes, or all (None).
 
-    The shape is that of `a` without these dims; with ``collapse=False`` they are kept, of size 1.  TxcError for axes
-    that it has not, and for axes without elements.
+    Along no axis ([], or None of a scalar) it is `a` itself.  The shape is that of `a` without these dims; with
+    ``collapse=False`` they are kept, of size 1.  TxcError for axes that it has not, and for axes without elements.
     """
     return _along(a, axes, collapse, "min_along", "minimum")
 
@@ -113,7 +113,7 @@ def _where(a: Any, axes: Any, name: str, op: str) -> Tensor:
 
 
 def argmax_along(a: Any, axes: Any) -> Tensor:
-    """Where the largest elements of a tensor of f32 or f64 are along one axis, or a list of axes (none: all).
+    """Where the largest elements of a tensor of f32 or f64 are along one axis, or a list of axes ([], None: all).
 
     The shape is that of `a` without these dims.  Along several the index counts their elements in row-major order; of
     equal elements the first counts.  Indices are floats, of the dtype of `a`: those of f32 are exact up to 2**24.
@@ -123,7 +123,7 @@ def argmax_along(a: Any, axes: Any) -> Tensor:
 
 
 def argmin_along(a: Any, axes: Any) -> Tensor:
-    """Where the smallest elements of a tensor of f32 or f64 are along one axis, or a list of axes (none: all).
+    """Where the smallest elements of a tensor of f32 or f64 are along one axis, or a list of axes ([], None: all).
 
     The shape is that of `a` without these dims.  Along several the index counts their elements in row-major order; of
     equal elements the first counts.  Indices are floats, of the dtype of `a`: those of f32 are exact up to 2**24.

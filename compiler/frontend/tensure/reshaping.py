@@ -38,6 +38,8 @@ def reshape(a: Any, shape: Any) -> Tensor:
 
 
 def _order(x: Tensor, axes: Any, name: str) -> tuple[int, ...]:
+    if axes is None:  # As shapes, None is the list of a scalar's.
+        axes = ()
     if not isinstance(axes, (list, tuple)):
         raise OpError(f"{name} takes a list of axes, not {axes!r}", code="TX0804")
     order = tuple(axis_of(a, x.ndim, name, x.shape) for a in axes)

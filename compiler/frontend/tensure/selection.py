@@ -102,8 +102,9 @@ def submatrix(a: Any, *region: Any) -> Tensor:
     """A view of a region of a tensor of f32 or f64, of any shape, with as many dims.
 
     ``submatrix(a, dim, [start, length])`` takes a part of one dim; ``submatrix(a, [[start, length], …])`` of the first
-    dims, all of one where its entry is None; ``submatrix(a, row_start, rows, column_start, columns)`` of a matrix.
-    TxcError for regions that are not inside, and for other arguments.
+    dims, all of one where its entry is None; ``submatrix(a, row_start, rows, column_start, columns)`` of the first two.
+    A range that is longer than the dim ends with it.  TxcError for one that starts outside or has no length, and for
+    other arguments.
     """
     with located():
         x = tensor(a, "submatrix")
@@ -136,13 +137,6 @@ def _part(x: Tensor, axis: int, given: Any) -> slice:
     if not isinstance(given, (list, tuple)) or len(given) != 2:
         raise OpError(f"submatrix: a range is [start, length], not {given!r}", code="TX0813")
     start, length = [integer(g, "submatrix", "a range") for g in given]
-    facts = table()
-    ends = as_dim(start) + as_dim(length)
-    fits = [(0, as_dim(start)), (0, as_dim(length)), (ends, x.dims[axis])]
-    if any(facts.settle(low, "<=", high, "submatrix") is False for low, high in fits):
-        raise OpError(
-            f"submatrix: the range {shape_text(given)} is not inside dim {axis} of shape {shape_text(x.shape)}",
-            "a range is [start, length]",
-            "TX0813",
-        )
-    return slice(start, start + length)
+    if table().settle(1, "<=", as_dim(length), "submatrix") is False:
+        raise OpError(f"submatrix: the range {shape_text(given)} has no length", "a range is [start, length]", "TX0813")
+    return _item(x, axis, [start, start + length], "submatrix")

@@ -7,7 +7,7 @@ from typing import Any
 
 from ....dialects.registry import OpError
 from ...diagnostics import located
-from ..apply import as_tensor
+from ..apply import apply, as_tensor
 from ..memory import strided
 from ..symint import as_dim
 from ..tensor import Tensor
@@ -34,8 +34,20 @@ def _same_shape(target: Tensor, source: Tensor, name: str) -> None:
         )
 
 
-def _set(target: Tensor, source: Any, name: str, position: int) -> None:
+def _set_part(target: Tensor, source: Any, name: str, position: int) -> None:
+    """Set a selection, whose shape is that of the source but for dims of size 1: those hold nothing more or less."""
     x = tensor(source, name, position)
+    if x.ndim != target.ndim and [d for d in x.dims if d.const != 1] == [d for d in target.dims if d.const != 1]:
+        depth_of(x)
+        x = apply("reshape", x, dims=target.dims)
+    _set_tensor(target, x, name)
+
+
+def _set(target: Tensor, source: Any, name: str, position: int) -> None:
+    _set_tensor(target, tensor(source, name, position), name)
+
+
+def _set_tensor(target: Tensor, x: Tensor, name: str) -> None:
     _same_shape(target, x, name)
     depth = depth_of(target, x)
     assigned(target, lambda: x, depth)
@@ -67,28 +79,28 @@ def fill_(a: Any, n: Any) -> Any:
 def set_range_(a: Any, *arguments: Any) -> Any:
     """``set_range_(a, selection, …, source)``: set what `select_range` selects of `a` to `source`; `a`.
 
-    `source` has the shape of the selection, and is of f32 or f64, as `a` is.  TxcError for another shape, and as
-    `select_range`.
+    `source` has the shape of the selection, whatever dims of size 1 there are, and is of f32 or f64, as `a` is.
+    TxcError for another shape, and as `select_range`.
     """
     with located():
         target = mutable(a, "set_range_", scalars=True)
         if not arguments:
             raise OpError("set_range_ takes selections and a source", code="TX0813")
-        _set(selected(target, arguments[:-1], "set_range_"), arguments[-1], "set_range_", len(arguments))
+        _set_part(selected(target, arguments[:-1], "set_range_"), arguments[-1], "set_range_", len(arguments))
         return target
 
 
 def set_axis_range_(a: Any, axis: Any, selection: Any, source: Any) -> Any:
     """Set what `select_axis_range` selects of `a` to `source`; `a`.
 
-    `source` has the shape of the selection, and is of f32 or f64, as `a` is.  TxcError for another shape, and as
-    `select_axis_range`.
+    `source` has the shape of the selection, whatever dims of size 1 there are, and is of f32 or f64, as `a` is.
+    TxcError for another shape, and as `select_axis_range`.
     """
     with located():
         target = mutable(a, "set_axis_range_", scalars=True)
         every: list[Any] = ["all"] * target.ndim
         every[axis_of(axis, target.ndim, "set_axis_range_", target.shape)] = selection
-        _set(selected(target, every, "set_axis_range_"), source, "set_axis_range_", 3)
+        _set_part(selected(target, every, "set_axis_range_"), source, "set_axis_range_", 3)
         return target
 
 
