@@ -348,7 +348,7 @@ def _nonzero(x: Any) -> None:
         with located():
             raise OpError(
                 "an int is divided by one that may be zero in some iteration of a loop",
-                "start the range behind zero, or divide arrays",
+                "divide by np.float64(i), or np.int64(i) for // and %, which have a result there, or start behind zero",
                 "TX0233",
             )
     if zero:
