@@ -128,8 +128,11 @@ def _objects(arguments: Iterable[Argument]) -> Iterator[Any]:
             yield from _objects(argument.value)
 
 
-def _argument(name: str, value: Any, call: Call) -> Argument:
-    """One argument and what it adds to the facts."""
+def _argument(name: str, value: Any, call: Call, listed: bool = False) -> Argument:
+    """One argument and what it adds to the facts.
+
+    A bool is a flag, whose value is a fact of the call; only the bools in a list (`listed`) are data.
+    """
     column = False
     if _is_tensor(value):
         call.lazy = call.lazy or type(value)
@@ -146,10 +149,10 @@ def _argument(name: str, value: Any, call: Call) -> Argument:
     if isinstance(value, np.generic):  # before float: np.float64 is one, but its type counts in promotion
         call.key.append(("scalar", value.dtype.name))
         return Argument(name, "scalar", np.asarray(value))
-    if isinstance(value, bool):
+    if isinstance(value, bool) and listed:
         call.key.append(("bool",))
         return Argument(name, "scalar", np.asarray(value, np.bool_), weak="bool")
-    if isinstance(value, int):
+    if isinstance(value, int) and not isinstance(value, bool):
         if not -(1 << 63) <= value < 1 << 63:
             raise OverflowError(f"{name} = {value} does not fit into 64 bits: pass a float")
         call.key.append(("int",))
@@ -163,11 +166,12 @@ def _argument(name: str, value: Any, call: Call) -> Argument:
     if isinstance(value, (tuple, list)):
         which = () if type(value) in (tuple, list) else (value_fact(type(value)),)
         call.key.append((type(value).__name__, len(value), *which))
-        items = [_argument(f"{name}.{i}", v, call) for i, v in enumerate(value)]
+        in_list = listed or isinstance(value, list)
+        items = [_argument(f"{name}.{i}", v, call, in_list) for i, v in enumerate(value)]
         return Argument(name, "tuple" if isinstance(value, tuple) else "list", items, original=value)
     if isinstance(value, dict):
         call.key.append(("dict", *value))
-        return Argument(name, "dict", {k: _argument(f"{name}.{k}", v, call) for k, v in value.items()})
+        return Argument(name, "dict", {k: _argument(f"{name}.{k}", v, call, listed) for k, v in value.items()})
     if hasattr(type(value), "__txc_array__"):  # a tensor of another kind, which stands for the array that it holds
         return _argument(name, value.__txc_array__(), call)
     call.key.append(("value", type(value).__name__, value_fact(value)))

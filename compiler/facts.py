@@ -73,11 +73,11 @@ class Identity:
 
 
 def value_fact(value: Any) -> Any:
-    """What of an argument that is no number, array or container selects code: texts by value, objects by identity.
+    """What of an argument that is no number, array or container selects code: flags and texts by value.
 
-    What the function reads of an object is a fact of its own (`frontend/captures.py`).
+    Objects are by identity: what the function reads of one is a fact of its own (`frontend/captures.py`).
     """
-    if value is None or isinstance(value, (str, bytes, np.dtype, Enum)):
+    if value is None or isinstance(value, (bool, str, bytes, np.dtype, Enum)):
         return value
     return Identity(value)
 

@@ -33,6 +33,7 @@ def as_tensor(x: Any) -> Tensor:
         trace = current()
         return trace.adopt(x) if trace is not None and x.is_lazy else x
     if isinstance(x, SymInt):
+        _demand_fit(x.dim, DTYPES["i64"])
         return Tensor(emit(OPS["dim"], (), {"expr": x.dim, "dtype": DTYPES["i64"]})[0], weak="int")
     if isinstance(x, (bool, int, float, complex)) and not isinstance(x, np.generic):
         weak = next(kind.__name__ for kind in (bool, int, float, complex) if isinstance(x, kind))
@@ -59,6 +60,14 @@ def as_tensor(x: Any) -> Tensor:
             )
         return as_tensor(x.__txc_array__())
     raise OpError(f"{type(x).__name__} {x!r} is no tensor and cannot be made one", code="TX0206")
+
+
+def _demand_fit(d: Dim, element: DType) -> None:
+    """OpError where a Python int known at run time does not fit a type; that it does is a fact of the call."""
+    info = np.iinfo(element.numpy)
+    if not table().holds(d, int(info.min), int(info.max)):
+        text = f"the Python int {table().describe(table().resolve(d))} does not fit {element}"
+        raise OpError(text, "use a wider dtype, or floats", "TX0207")
 
 
 def constant(value: Any, element: Any) -> Value:
@@ -234,6 +243,8 @@ def cast(t: Tensor, element: DType) -> Tensor:
     if v.node.op is OPS["constant"] and t.weak:
         return Tensor(constant(v.node.attrs["value"], element))
     if v.node.op is OPS["dim"] and t.weak == "int":
+        if element.is_integer:
+            _demand_fit(v.node.attrs["expr"], element)
         return Tensor(emit(OPS["dim"], (), {"expr": v.node.attrs["expr"], "dtype": element})[0])
     (result,) = emit(OPS["cast"], (v,), {"dtype": element}, (resolved(v).with_dtype(element),))
     return Tensor(result, layout=t.layout)

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ...dialects.dim_rules import linear_in
-from ...dialects.dims import Dim, DimLike, Sym, dim, sym
+from ...dialects.dims import Call, Dim, DimLike, Sym, dim, maximum, sym
 from ...dialects.index_map import product
 from ...dialects.registry import OpError
 
@@ -27,6 +27,9 @@ _TESTS = {
     "<": lambda a, b: a < b,
     "<=": lambda a, b: a <= b,
 }
+
+
+_LOWEST, _HIGHEST = -(1 << 63), (1 << 63) - 1
 
 
 @dataclass(frozen=True)
@@ -230,6 +233,68 @@ class DimTable:
         if high is not None and (-high - 1).nonneg:
             return False
         return None
+
+    def holds(self, d: DimLike, low: int, high: int) -> bool:
+        """Whether `d`, and what is computed on the way to it, is from `low` to `high`, as a fact.
+
+        Sizes, and what loops over sizes count, are taken to be far from the ends of 64 bits.
+        """
+        d = self.resolve(d)
+        if d.const is not None:
+            return low <= d.const <= high
+        wide = low <= _LOWEST and high >= _HIGHEST
+        if wide and (d.symbol is not None or self._of_sizes(d)):
+            return True
+        for mono, _ in d.terms:
+            for atom in mono:
+                if isinstance(atom, Call) and not (
+                    self.holds(atom.a, _LOWEST, _HIGHEST) and self.holds(atom.b, _LOWEST, _HIGHEST)
+                ):
+                    return False
+        least, most = self._range(d)
+        if least is None or most is None:
+            largest = self._magnitude(d)
+            least = least or (dim(0) if d.nonneg else -largest)
+            most = most or largest
+        return self._reaches(low, least, wide) and self._reaches(-high, -most, wide)
+
+    def _reaches(self, low: int, d: Dim, wide: bool) -> bool:
+        """Whether ``low <= d`` in every iteration; what is no less than an argument is within 64 bits by itself."""
+        if wide and d.symbols():
+            more = sum(c for mono, c in d.terms if not mono)
+            rest = d - more
+            # The least int of 64 bits is the one number whose negative has no place.
+            if more >= 0 and ((-rest).symbol or (rest.symbol and (low == _LOWEST or more))):
+                return True
+        return bool(self.settle(low, "<=", d, "an int that fits"))
+
+    def _of_sizes(self, d: Dim) -> bool:
+        """Whether only sizes, and counters of loops over sizes, are in an expression."""
+        return all(
+            all(map(self._of_sizes, map(self.resolve, self.loops[s]))) if s in self.loops else s.nonneg
+            for s in d.symbols()
+        )
+
+    def _magnitude(self, d: Dim) -> Dim:
+        """A bound of the absolute value of `d` over all iterations, without loops' counters."""
+        total = dim(0)
+        for mono, coefficient in d.terms:
+            term = dim(abs(coefficient))
+            for atom in mono:
+                term = term * self._magnitude_of(atom)
+            total = total + term
+        return total
+
+    def _magnitude_of(self, atom: Sym | Call) -> Dim:
+        if isinstance(atom, Sym):
+            if atom in self.loops:
+                first, last = (self._magnitude(self.resolve(d)) for d in self.loops[atom])
+                return maximum(first, last)
+            return sym(atom.name) if atom.nonneg else maximum(sym(atom.name), -sym(atom.name))
+        a, b = self._magnitude(atom.a), self._magnitude(atom.b)
+        if atom.fn == "%":
+            return b - 1 if b.const else b
+        return a + 1 if atom.fn == "//" else a + b
 
     def describe(self, d: Dim) -> str:
         """For messages: the expression, what its symbols are, and its value in this call where it has one."""

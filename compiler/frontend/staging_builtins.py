@@ -14,9 +14,11 @@ from .functional import fori_loop
 from .growing import GrowingList
 from .numpy_functions.creating import CREATION
 from .numpy_functions.table import call
+from .scalars import SCALARS, known_number, towards_zero
 from .staging_iteration import StagedRange, staged_enumerate, staged_reversed, staged_zip
 from .symint import SymInt, is_integer, sym_max, sym_min
 from .tensor import Tensor
+from .trace import table
 from .type_tests import TYPE_TESTS
 
 __all__ = ["REPLACED", "as_text", "staging_error"]
@@ -49,8 +51,14 @@ def _print(*values: Any, **_: Any) -> None:
 
 
 def as_text(value: Any) -> Any:
-    """A value of which the text is asked; an error for a tensor."""
+    """A value of which the text is asked; an error for a tensor.  Sizes in it become facts of the call."""
+    if isinstance(value, SymInt):
+        return int(value)
+    if type(value) in (tuple, list):
+        return type(value)(map(as_text, value))
     if isinstance(value, Tensor):
+        if (number := known_number(value)) is not None:
+            return number
         text = f"the text of a {value.user_type} is asked, whose value is known only when the compiled function runs"
         raise staging_error(text, "return the value, and format it outside the function", "TX0317")
     return value
@@ -79,8 +87,16 @@ def _float(value: Any = 0.0) -> Any:
     return _number("float", value, np.float64) if isinstance(value, Tensor) else float(value)
 
 
-def _int(value: Any = 0) -> Any:
-    return _number("int", value, np.int64) if isinstance(value, Tensor) else int(value)
+def _int(value: Any = 0, *base: Any) -> Any:
+    if base:
+        return int(value, *base)
+    if isinstance(value, SymInt) and table().varies(value.dim):
+        return value
+    if not isinstance(value, Tensor):
+        return int(value)
+    if not value.ndim and (known := towards_zero(value)) is not None:
+        return known
+    return _number("int", value, np.int64) if (number := known_number(value)) is None else int(number)
 
 
 def _number(kind: str, value: Tensor, element: Any) -> Tensor:
@@ -148,6 +164,7 @@ REPLACED: dict[Any, Any] = {f: _creation(f) for f in CREATION} | {
     int: _int,
     max: _extreme(max, np.maximum),
     min: _extreme(min, np.minimum),
+    **SCALARS,
     **fft_functions.CREATION,
     **TYPE_TESTS,
 }

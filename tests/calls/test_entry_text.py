@@ -76,11 +76,16 @@ def test_containers_are_taken_apart_by_their_forms(monkeypatch):
 def test_the_plan_says_what_a_call_does(monkeypatch):
     plan = made(monkeypatch, several, X, X.T.copy().T, 2.0, 3, True)[0]
     assert [p.name for p in plan.parameters] == ["x", "y", "s", "n", "flag", "kind", "out"]
-    assert [p.form for p in plan.parameters] == [*(("input", i) for i in range(5)), ("object", 0), ("out",)]
-    assert [i.kind for i in plan.inputs] == ["array", "array", "float", "int", "bool"]
+    assert [p.form for p in plan.parameters] == [
+        *(("input", i) for i in range(4)),
+        ("object", 0),
+        ("object", 1),
+        ("out",),
+    ]
+    assert [i.kind for i in plan.inputs] == ["array", "array", "float", "int"]
     assert plan.inputs[1].fact == ("order", 1, 0)
     kind, keys, parts = plan.structure
-    assert kind == "dict" and keys == (1, 2) and parts[1][0] == "list"
+    assert kind == "dict" and keys == (2, 3) and parts[1][0] == "list"
     assert plan.work is not None
 
 

@@ -248,7 +248,7 @@ ERRORS = [
     (draws, (X,), "random() draws random numbers while the function is compiled"),
     (deletes, (X,), "del of an element is not staged"),
     (opens, (X,), "with TextIOWrapper is not staged"),
-    (a_mathematical_function, (X,), "float() needs the value of a tensor"),
+    (a_mathematical_function, (X,), "math.sin of a number known only at run time"),
     (prints, (X,), "print of a tensor is not compiled"),
     (shrinks, (X, 3), "an index needs the value of a tensor"),
     (condition_stores_outside, (X,), "the condition of while stores into a tensor that is used outside it"),
