@@ -26,6 +26,27 @@ class Call:
         self.lazy: Any = None
         #: Arguments in the memory of a GPU, by name: the results stay there then.
         self.on_device: dict[str, Any] = {}
+        #: By place, strides, shape and dtype: the arrays among the arguments that are the same memory.
+        self._by_memory: dict[Any, list[str]] = {}
+
+    def note_memory(self, name: str, array: np.ndarray) -> None:
+        """An array is an argument."""
+        if array.size:
+            place = array.__array_interface__["data"][0], array.strides, array.shape, array.dtype.str
+            self._by_memory.setdefault(place, []).append(name)
+
+    @property
+    def shares_memory(self) -> bool:
+        """Whether two arguments are one array."""
+        return any(len(names) > 1 for names in self._by_memory.values())
+
+    def join_arguments(self) -> None:
+        """Let arguments that are one array be one array of the program, which is a fact of the call."""
+        leaves = self.leaves()
+        for first, *others in self._by_memory.values():
+            for name in others:
+                leaves[name].same_as = first
+                self.key.append(("same array", first, name))
 
     def arrays(self, signature: Signature) -> list[np.ndarray]:
         """The arrays of the inputs that are arrays: arguments by name, captured ones from where they were found."""
@@ -140,6 +161,8 @@ def _argument(name: str, value: Any, call: Call, listed: bool = False) -> Argume
         value = np.asarray(value).T if column else np.asarray(value)
     if isinstance(value, np.ndarray):
         array = walkable(value)
+        if call.lazy is None:
+            call.note_memory(name, value)
         call.key.append(("column array" if column else "array", element_name(array), array.ndim, stride_fact(array)))
         return Argument(name, "array", array, original=value, layout="col" if column else "row")
     if is_device_array(value):

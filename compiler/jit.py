@@ -142,6 +142,17 @@ class Jitted(NativeCallable):
         return call
 
     def _version(self, call: Call) -> tuple[Version, Ready]:
+        """The version for a call, and the call prepared for it.
+
+        Of arguments that are one array, where the function stores into it, each sees what another one is stored.
+        """
+        found = self._found(call)
+        if not found[0].executable.written or not call.shares_memory:
+            return found
+        call.join_arguments()
+        return self._found(call)
+
+    def _found(self, call: Call) -> tuple[Version, Ready]:
         """The version whose guards hold, found or compiled now, and the call prepared for it."""
         key = (tuple(call.key), self._options.compiled)
         for version in self._versions.get(key, ()):
@@ -232,6 +243,8 @@ class Jitted(NativeCallable):
             return None, "TXC_NATIVE_ENTRY is 0"
         if problem():
             return None, problem()
+        if any(a.same_as for a in call.leaves().values()):
+            return None, "two of its arguments are one array, which it stores into"
         from .call_parameters import NotNative, parameters_of
 
         try:

@@ -1,4 +1,8 @@
-"""A variable that refers to one array or another, as an `if` of compiled code has decided."""
+"""Variables that refer to one array or another, as compiled code decides.
+
+An `if` decides between two known ones (`Choice`).  What the iterations of a loop did may leave a variable with an array
+of its own or with one of others (`PerhapsOfOthers`), which is as good while nobody stores into either.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +15,7 @@ from .derived import Derived
 from .graph import Value
 from .tensor import Tensor
 
-__all__ = ["Choice"]
+__all__ = ["Choice", "PerhapsOfOthers"]
 
 
 class Choice(Derived):
@@ -47,3 +51,37 @@ class Choice(Derived):
         first.store(apply("select", self._cond, new, first))
         # They may share memory: what the second one holds now is what the first store left there.
         second.store(apply("select", self._cond, second, new))
+
+
+class PerhapsOfOthers(Derived):
+    """An array that may be one of `others`, or a part of one: it can be read while none of them is stored into."""
+
+    __slots__ = ("_name", "_of", "_others")
+
+    def __init__(self, name: str, chosen: Tensor, others: Sequence[Tensor]):
+        super().__init__(chosen.value, layout=chosen.layout, boxed=chosen.boxed)
+        self._name, self._others = name, others
+        self._of = [t.value for t in others]
+
+    @property
+    def value(self) -> Value:
+        if any(t.value is not was for t, was in zip(self._others, self._of)):
+            raise self._unknown()
+        assert self._value is not None
+        return self._value
+
+    def sources(self) -> Sequence[Tensor]:
+        return self._others
+
+    def own_strides(self) -> tuple[Dim, ...] | None:
+        return None
+
+    def replace(self, after: Value, before: Value, through: Tensor) -> None:
+        raise self._unknown()
+
+    def _unknown(self) -> OpError:
+        return OpError(
+            f"{self._name} may be an array from before the loop, or a part of one, and one of the two is stored into",
+            f"give it an array of its own in the loop: {self._name} = ….copy()",
+            "TX0291",
+        )

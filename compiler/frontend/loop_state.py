@@ -22,13 +22,16 @@ from ...dialects.registry import OpError
 from ..diagnostics import TxcError, user_loc
 from .apply import as_tensor
 from .captures import Captures
+from .choice import Choice, PerhapsOfOthers
+from .derived import roots
 from .growing import Appending, GrowingList, Stack, stack_for
 from .jumps import MADE
 from .merging import described, same_value
-from .regions import SharedStart, Unsettled
+from .regions import SharedStart, Unsettled, is_inside, is_seen
 from .state import UNSET, Location, Names, Roots, State, is_number, kind_of, label_of, put_back, storage_of
 from .symint import SymInt, symint
 from .tensor import Tensor
+from .trace import require
 from .undefined import Undefined, unset_name
 
 __all__ = ["Carries", "FirstApart", "LoopState", "NeverRuns", "Periodic", "Unrepeatable"]
@@ -77,17 +80,18 @@ class LoopState:
     """What the iterations of one loop hand on, and what they leave.
 
     `runs` says whether it has an iteration, where that is known or can be made a fact of the call; it is asked where
-    something depends on it.  `count` is how many it has, where each one runs.  `follows`: whether iterations may be put
-    together where references take turns.  `own` are variables that the loop's head sets.
+    something depends on it; `ran` says it by a value of compiled code.  `count` is how many it has, where each one
+    runs.  `follows`: whether iterations may be put together where references take turns.  `own` are variables that the
+    loop's head sets.
     """
 
     def __init__(
         self, roots: Roots, captures: Captures, carries: Carries, unset: Callable[[Undefined], None],
         *, runs: Callable[[], bool | None], follows: bool = False, own: Iterable[str] = (),
-        count: Callable[[], Any] | None = None,
+        count: Callable[[], Any] | None = None, ran: Callable[[], Any] = lambda: True,
     ):  # fmt: skip
         self.roots, self.is_outside, self.carries, self.unset = roots, captures.is_outside, carries, unset
-        self.runs, self.follows, self.own, self.count = runs, follows, tuple(own), count
+        self.runs, self.follows, self.own, self.count, self.ran = runs, follows, tuple(own), count, ran
         #: By identity: a list that each iteration appends to, an item, how many, and where they are gathered.
         self.grown: dict[int, tuple[GrowingList, Tensor, int, Stack | None]] = {}
         self.before = State(roots, captures.is_outside)
@@ -173,7 +177,7 @@ class LoopState:
 
     def _leave(self, found: Sequence[Any]) -> None:
         """The state behind the loop, of what is carried."""
-        values: list[tuple[Location, Any]] = [*zip(self.locations, found)]
+        values = [(p, self._behind(i, found[i])) for i, p in enumerate(self.locations)]
         values += [(location, UNSET) for location in self.local]
         values += [(location, symint(d.substitute(self.at_last))) for location, d in self.closed.items()]
         self._fill(values)
@@ -183,6 +187,19 @@ class LoopState:
         for location, reason in self.local.items():
             if location not in self.closed:
                 self.unset(reason)
+
+    def _behind(self, i: int, value: Any) -> Any:
+        """What a location holds behind the loop: the array from before, which others see, where no iteration ran."""
+        given = self.given[i]
+        if value is given or not isinstance(value, Tensor) or not (value.ndim or value.boxed):
+            return value
+        if self.aliases[i]:
+            return PerhapsOfOthers(self.locations[i].label, value, self.aliases[i])
+        if not isinstance(given, Tensor):
+            return value
+        if not is_seen(given, self.is_shared) or (ran := self.ran()) is True:
+            return value
+        return Choice(ran, [value, given], value)
 
     def _fill(self, values: Iterable[tuple[Location, Any]]) -> None:
         """The state before the loop, with other values in some locations."""
@@ -233,7 +250,33 @@ class LoopState:
             raise _Again
         handed = [after.at(location) for location in self.locations]
         self._follow(arguments, handed)
+        self.aliases = [self._others_of(i, arguments, handed) for i in range(len(handed))]
         return tuple(Undefined(p.label) if v is UNSET else v for p, v in zip(self.locations, handed))
+
+    def _others_of(self, i: int, arguments: Sequence[Any], handed: Sequence[Any]) -> list[Tensor]:
+        """The arrays from before the loop that a variable may refer to, or to a part of, after an iteration.
+
+        SharedStart where the loop stores into one of them, or into one of two variables that are one array.
+        """
+        value = handed[i]
+        if not isinstance(value, Tensor) or not (value.ndim or value.boxed) or value is arguments[i]:
+            return []
+        if self.locations[i].label.startswith(MADE):  # what is returned is not stored into any more
+            return []
+        trace = require()
+        others: list[Tensor] = []
+        shared: list[Tensor] = []
+        for root in roots(value):
+            at = next((j for j, a in enumerate(arguments) if a is root), None)
+            if at is None and not is_inside(root, trace.block):
+                others.append(root)
+            elif at is not None and is_seen(self.given[at], self.is_shared):
+                others.append(self.given[at])
+            elif at is not None and any(root is r for k, v in enumerate(handed) if k != i for r in _roots(v)):
+                shared.append(root)
+        if (others or shared) and any(w is t for w in trace.writes[-1] for t in (*others, *shared, arguments[i])):
+            raise SharedStart(self.given, self.locations[i].label)
+        return others
 
     def _grow(self, grown: GrowingList, label: str, items: list[Any]) -> bool:
         """Gather what an iteration appends to a list; whether that was not known before."""
@@ -331,3 +374,7 @@ class LoopState:
             period = lcm(period, length)
         if period <= _LONGEST_PERIOD:
             raise Periodic(period)
+
+
+def _roots(value: Any) -> Iterable[Tensor]:
+    return roots(value) if isinstance(value, Tensor) else ()

@@ -16,16 +16,29 @@ from ...dialects.registry import OPS, OpError
 from ...dialects.types import DType, TensorType
 from ..diagnostics import TxcError, located, user_loc
 from .apply import as_tensor, broadcast_to, cast, common_dtype, emit, resolved, truth
+from .derived import roots
 from .graph import Block, Value
 from .jumps import MADE, spoken
 from .symint import SymInt, as_dim, is_integer
 from .tensor import Tensor
+from .trace import current
 from .undefined import Undefined
 
 if TYPE_CHECKING:
     from .trace import Trace
 
-__all__ = ["Fork", "SharedStart", "Unsettled", "for_", "if_", "not_one_bool", "region", "while_"]
+__all__ = [
+    "Fork",
+    "SharedStart",
+    "Unsettled",
+    "for_",
+    "if_",
+    "is_inside",
+    "is_seen",
+    "not_one_bool",
+    "region",
+    "while_",
+]
 
 _ROUNDS = 12
 
@@ -127,9 +140,7 @@ class _Carried:
         given = self.given[i]
         if not isinstance(given, Tensor) or not (given.ndim or given.boxed):
             return
-        plain = type(given) is Tensor and given._parent is None
-        known = self.is_shared is not None and self.is_shared(given)
-        if not plain or known or _among(given, self.trace.tensors.values()):
+        if is_seen(given, self.is_shared):
             raise SharedStart(self.carried, self.names[i])
 
     def _fitted(self, i: int, start: Tensor, arg: Value, result: Any) -> Value:
@@ -174,6 +185,19 @@ class _Carried:
             self.trace.note_write(t, before, t)
             t._value = next(values)
         return tuple(fresh.get(i, t) for i, t in enumerate(self.given))
+
+
+def is_inside(owner: Tensor, block: Block) -> bool:
+    """Whether a tensor that owns its storage came to be in a block, or in one inside it."""
+    return _inside(owner._home, block)
+
+
+def is_seen(t: Tensor, is_shared: Callable[[Tensor], bool] | None) -> bool:
+    """Whether others see what is stored into an array: the caller, another variable, what it is a view of."""
+    trace = current()
+    plain = type(t) is Tensor and t._parent is None
+    given = trace is not None and _among(t, trace.tensors.values())
+    return not plain or given or (is_shared is not None and is_shared(t))
 
 
 def _zeros_like(t: Tensor) -> Tensor:
@@ -283,7 +307,7 @@ def for_(
                 continue
             finally:
                 del facts.loops[symbol]
-            until = None if stop is None else list(plan.rebound).index(list(names).index(stop))
+            until = None if stop not in names else list(plan.rebound).index(list(names).index(stop))
             attrs = {"iv": name, "lower": low, "upper": high, "step": by, "until": until}
             results = emit(OPS["for"], initial, attrs, [resolved(v) for v in initial], (block,), loc)
             return plan.after(results, arguments)
@@ -355,9 +379,7 @@ class Fork:
 
     def is_fresh(self, t: Tensor, side: int) -> bool:
         """Whether the storage of a tensor came to be inside that side."""
-        while t._parent is not None:
-            t = t._parent
-        return _inside(t._home, self.blocks[side])
+        return all(_inside(root._home, self.blocks[side]) for root in roots(t))
 
     def join(self, pairs: Sequence[tuple[Any, Any, str]]) -> list[Tensor | OpError]:
         """The values of places after the node, from those on both sides and a name; what cannot be one is an error."""

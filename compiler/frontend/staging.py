@@ -82,10 +82,15 @@ def run_staged(function: Callable[..., Any], runtime: Runtime, bound: inspect.Bo
         text = "calls are nested too deeply while the function is staged: both branches of an `if` on a tensor are"
         raise TxcError(text, _head_of(function), "write a loop instead of a recursion", "TX0322") from None
     except NameError as error:
-        why = runtime.captures.unset.get(unset_name(error))
-        if why is None:
+        name = unset_name(error)
+        why = runtime.captures.unset.get(name)
+        if why is not None:
+            raise why.error(error_loc(error)) from error
+        if "free variable" not in str(error):
             raise
-        raise why.error(error_loc(error)) from error
+        # What is a cell only because it is staged is a local variable to the user.
+        text = f"cannot access local variable {name!r} where it is not associated with a value"
+        raise UnboundLocalError(text) from error
     refuse_undefined(result, function)
     return result
 
@@ -110,6 +115,8 @@ def _symbolic(trace: Trace, argument: Argument, captures: Captures) -> Any:
     name, value = argument.name, argument.value
     if argument.kind == "array":
         made = trace.array_input(name, value)
+        if argument.same_as:
+            return next(trace.tensors[i] for i, given in enumerate(trace.inputs) if given.name == argument.same_as)
         return made.relabelled() if argument.layout == "col" else made
     if argument.kind == "scalar":
         return trace.scalar_input(name, value.dtype, argument.weak)

@@ -16,6 +16,7 @@ import numpy as np
 from ...dialects.dims import Dim, Sym
 from ...dialects.registry import OpError
 from ..diagnostics import located
+from .apply import as_tensor
 from .captures import Captures
 from .graph import moment
 from .growing import GrowingList
@@ -207,7 +208,7 @@ class ControlFlow:
         rounds = adding = 0
         while True:
             if isinstance(going := self._deferred(test), Tensor):
-                self._while(test, body, carries)
+                self._while(test, body, carries, ran=going)
                 return
             if not going:
                 return
@@ -231,11 +232,11 @@ class ControlFlow:
 
     def _while(
         self, test: Callable[[], Any], body: Callable[[], Any], carries: Sequence[Sequence[str]], check: Any = None,
-        roots: Roots | None = None,
+        roots: Roots | None = None, ran: Any = True,
     ) -> None:  # fmt: skip
-        """A `while` as a loop whose variables are tensors."""
+        """A `while` as a loop whose variables are tensors; `ran` is what its condition is at first."""
         roots = self.roots(test, body) if roots is None else roots
-        plan = LoopState(roots, self.captures, Carries(*carries), self.unset, runs=lambda: None)
+        plan = LoopState(roots, self.captures, Carries(*carries), self.unset, runs=lambda: None, ran=lambda: ran)
 
         def loop(initial: list[Any], names: list[str]) -> Sequence[Any]:
             checked = None if check is None else check(names, initial)
@@ -386,7 +387,7 @@ class ControlFlow:
         whole = stop is None
         plan = LoopState(
             roots, self.captures, carries, self.unset, runs=lambda: _runs(items.length), follows=whole,
-            own=own, count=(lambda: items.length) if whole else None,
+            own=own, count=(lambda: items.length) if whole else None, ran=lambda: _ran(items.length),
         )  # fmt: skip
 
         def loop(initial: list[Any], names: list[str]) -> Sequence[Any]:
@@ -444,7 +445,7 @@ class ControlFlow:
         name = f"{MADE}counter"
         bound, at_head, after = carries
         carries = (*bound, name), (*at_head, name), after
-        self._while(test, iteration, carries, roots={**self.roots(body), name: at})
+        self._while(test, iteration, carries, roots={**self.roots(body), name: at}, ran=self._deferred(test))
 
 
 def _nothing() -> None:
@@ -465,6 +466,13 @@ def _at_last(items: StagedIterable) -> dict[Sym, Dim]:
     if isinstance(items, StagedRange) and items.rises:
         last = items.at(last)
     return {next(reversed(require().table.loops)): as_dim(last)}
+
+
+def _ran(length: Any) -> Any:
+    """Whether a loop of so many iterations has one: True, or a bool of compiled code."""
+    if isinstance(length, int):
+        return True  # a loop of none is none of compiled code
+    return require().table.proves(0, "<", length.dim) or as_tensor(length) > 0
 
 
 def _runs(length: Any) -> bool | None:

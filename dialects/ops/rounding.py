@@ -98,6 +98,7 @@ class RoundHalfAway(_Rounding):
     """To the nearest integer, halves away from zero."""
 
     numpy = _round_half_away
+    dtypes = frozenset({"int", "uint", "float"})
     seeds = 'Eigen round (round(half="away"))'
     cost = 4.0
 

@@ -22,7 +22,10 @@ from .devices import on_gpus
 #: What the simulator gets instead, where an example's own arguments take it minutes: eight digits of the 597 held out.
 SMALLER: dict[str, Callable[[], tuple[Any, ...]]] = {"digits_classifier": lambda: (table()[:1208],)}
 #: Ops that have no code on any device, with the reason.
-NO_CODE = {"swap_layout": "says of a tensor that its dims are named in the other order"}
+NO_CODE = {
+    "require": "is a demand on data, which becomes checks before anything is compiled",
+    "swap_layout": "says of a tensor that its dims are named in the other order",
+}
 GENERATED = {op.name for op in (*MAPS, *REDUCTIONS, *SCANS, *VIEWS)} - OTHER_VIEWS
 #: Loop generators, and the two ways to a transform.
 FOREIGN = {*test_foreign.USES, "dft"}

@@ -1,0 +1,1 @@
+"""Random Python programs, run by Python and by txc."""
