@@ -50,6 +50,8 @@ def _same(a: Any, b: Any) -> bool:
         return list(a) == list(b) and all(_same(a[k], b[k]) for k in a)
     if isinstance(a, np.ndarray):
         return a.dtype == b.dtype and a.shape == b.shape and np.allclose(a, b, 1e-5, 1e-5, equal_nan=True)
+    if not isinstance(a, (bool, int, float, complex, np.generic)):
+        return bool(a == b)
     return bool(np.isclose(a, b, 1e-5, 1e-5, equal_nan=True))
 
 
