@@ -10,6 +10,7 @@ from collections.abc import Sequence
 
 from ...dialects.dims import Dim
 from ...dialects.registry import OpError
+from ..diagnostics import TxcError, user_loc
 from .apply import apply
 from .derived import Derived
 from .graph import Value
@@ -56,11 +57,11 @@ class Choice(Derived):
 class PerhapsOfOthers(Derived):
     """An array that may be one of `others`, or a part of one: it can be read while none of them is stored into."""
 
-    __slots__ = ("_name", "_of", "_others")
+    __slots__ = ("_name", "_of", "_others", "_where")
 
     def __init__(self, name: str, chosen: Tensor, others: Sequence[Tensor]):
         super().__init__(chosen.value, layout=chosen.layout, boxed=chosen.boxed)
-        self._name, self._others = name, others
+        self._name, self._others, self._where = name, others, user_loc()
         self._of = [t.value for t in others]
 
     @property
@@ -79,9 +80,10 @@ class PerhapsOfOthers(Derived):
     def replace(self, after: Value, before: Value, through: Tensor) -> None:
         raise self._unknown()
 
-    def _unknown(self) -> OpError:
-        return OpError(
+    def _unknown(self) -> TxcError:
+        return TxcError(
             f"{self._name} may be an array from before the loop, or a part of one, and one of the two is stored into",
+            self._where or user_loc(),
             f"give it an array of its own in the loop: {self._name} = ….copy()",
             "TX0291",
         )

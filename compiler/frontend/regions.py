@@ -103,6 +103,7 @@ class _Carried:
         """What the body is called with: fresh tensors for rebound variables, the outer ones for the rest."""
         args = iter(block.args)
         fresh = {i: Tensor(next(args), layout=t.layout, weak=t.weak, boxed=t.boxed) for i, t in self.rebound.items()}
+        self.trace.stands_for.update((t, self.given[i]) for i, t in fresh.items())
         for t in self.written:
             t._value = next(args)
         return tuple(fresh.get(i, t) for i, t in enumerate(self.given))
@@ -195,6 +196,10 @@ def is_inside(owner: Tensor, block: Block) -> bool:
 def is_seen(t: Tensor, is_shared: Callable[[Tensor], bool] | None) -> bool:
     """Whether others see what is stored into an array: the caller, another variable, what it is a view of."""
     trace = current()
+    while trace is not None and t in trace.stands_for:
+        t = trace.stands_for[t]
+    if not isinstance(t, Tensor):
+        return False
     plain = type(t) is Tensor and t._parent is None
     given = trace is not None and _among(t, trace.tensors.values())
     return not plain or given or (is_shared is not None and is_shared(t))

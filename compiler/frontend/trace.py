@@ -81,6 +81,8 @@ class Trace:
         self.writers: list[list[Tensor]] = [[]]
         #: The files and names of the functions that are traced as they are, not staged.
         self.plain: set[tuple[str, str]] = set()
+        #: For what stands for a variable in a loop: what the variable was before the loop.
+        self.stands_for: dict[Tensor, Any] = {}
         self._captured: dict[int, tuple[Any, Tensor]] = {}
         #: Lazy tensors used in the trace, as hidden arguments.
         self._adopted: dict[Value, Tensor] = {}

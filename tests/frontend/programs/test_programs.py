@@ -11,13 +11,10 @@ from .compare import compare
 from .generate import Program, generate
 from .shrink import shrink
 
-#: Programs that differ today, each with what it does: arrays that whiles inside each other pass around.
-DIFFERENT = {25, 50}
-
 
 @pytest.mark.parametrize("first", range(0, 60, 10))
 def test_programs(first: int):
-    for seed in {*range(first, first + 10)} - DIFFERENT:
+    for seed in range(first, first + 10):
         program = generate(seed)
         outcome = compare(program)
         assert outcome.verdict != "different", f"seed {seed}: f({program.arguments})\n{program.text}{outcome.detail}"
