@@ -213,8 +213,8 @@ def remove_all(
 
 _PYTHON_FUNCTIONS = (
     "Py_IncRef", "Py_DecRef", "PyErr_Occurred", "PyErr_Clear", "PyErr_NoMemory", "PyErr_Format", "PyObject_GetAttr",
-    "PyObject_CallNoArgs", "PyObject_CallOneArg", "PyObject_Vectorcall", "PyDict_GetItemWithError", "PyDict_New", "PyDict_Next",
-    "PyDict_SetItem", "PyDict_Size",
+    "PyObject_CallNoArgs", "PyObject_CallOneArg", "PyObject_Vectorcall", "PyDict_GetItemWithError", "PyDict_New",
+    "PyDict_Next", "PyDict_SetItem", "PyDict_Size",
     "PyTuple_New", "PyTuple_SetItem", "PyList_New", "PyList_SetItem", "PyLong_AsLongLongAndOverflow",
     "PyMem_RawMalloc", "PyMem_RawFree", "PyEval_SaveThread", "PyEval_RestoreThread",
 )  # fmt: skip
