@@ -166,7 +166,7 @@ class Jitted(NativeCallable):
         if self._options.donate:
             from .donation import warn_of_unused
 
-            warn_of_unused(version.signature, version.executable.written, self._options.donate, stacklevel=3)
+            warn_of_unused(version.signature, version.executable.written, self._options.donate, stacklevel=4)
         return version, ready
 
     def _made(self) -> list[Version]:
