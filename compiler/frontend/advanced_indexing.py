@@ -13,8 +13,8 @@ from ...dialects.index_map import IndexMap
 from ...dialects.ops.indexing import STORE, index_symbols
 from ...dialects.registry import OPS, RAISE, OpError
 from .apply import apply, as_tensor, broadcast_to, broadcast_together, cast, emit
+from .context import current, table
 from .tensor import Tensor
-from .trace import current, table
 
 __all__ = ["Places", "gather", "is_array", "is_mask", "scatter"]
 

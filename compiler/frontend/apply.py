@@ -15,11 +15,12 @@ from ...dialects.registry import OPS, Composite, Map, Op, OpError, Reduction, Sc
 from ...dialects.types import DTYPES, DType, TensorType, as_literal, dtype, tensor_type
 from ..diagnostics import located, user_loc
 from . import recipes
+from .context import current, table
 from .graph import Block, Node, Single, Value, moment
+from .leaves import element_of
 from .mirror import mirrored
 from .symint import SymInt
 from .tensor import Tensor
-from .trace import current, element_of, table
 
 __all__ = ["apply", "as_tensor", "broadcast_to", "broadcast_together", "call", "cast", "emit", "promote"]
 

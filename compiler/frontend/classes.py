@@ -19,7 +19,8 @@ from ..diagnostics import located
 from .apply import as_tensor, emit
 from .evaluation import computed
 from .graph import Value
-from .memory import leaf, readable
+from .leaves import leaf
+from .memory import readable
 from .tensor import Tensor
 
 __all__ = ["TensorFixedSize", "TensorMap", "TensorRef", "allocated"]

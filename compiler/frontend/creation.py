@@ -11,10 +11,10 @@ from ...dialects.registry import OPS, OpError
 from ...dialects.types import DTYPES, DType
 from ..diagnostics import located
 from .apply import apply, as_tensor, broadcast_to, broadcast_together, cast, constant, emit, stack
+from .context import table
 from .methods import element_named, expand_dims, transpose
 from .symint import SymInt, as_dim, is_integer
 from .tensor import Tensor
-from .trace import table
 from .view_or_copy import copied, packed_or_copy
 
 __all__ = [

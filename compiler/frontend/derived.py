@@ -17,13 +17,13 @@ from ...dialects.types import TensorType
 from ..diagnostics import located
 from .advanced_indexing import Places, gather, scatter
 from .apply import apply, emit
+from .context import table
 from .evaluation import computed
 from .graph import Value
-from .memory import leaf
+from .leaves import leaf
 from .strides import Ask, laid_out, strides_of
 from .symint import is_integer
 from .tensor import Tensor
-from .trace import table
 
 __all__ = ["Derived", "IndexedView", "Joined", "Part", "Perhaps", "concatenate", "roots"]
 

@@ -10,7 +10,7 @@ import numpy as np
 from ...dialects.registry import OpError
 from ..diagnostics import located
 from . import memory
-from .trace import current
+from .context import current
 
 if TYPE_CHECKING:
     from .tensor import Tensor

@@ -10,10 +10,10 @@ import numpy as np
 from ...dialects.registry import OpError
 from ..devices import device as on_device
 from ..devices import device_here, parse_device
+from .context import current, suspended
 from .generic_sizes import generic, leaf_input
 from .graph import DimTable, Graph, Single, Value, schedule
 from .known_calls import asked, known, remember
-from .trace import current, suspended
 from .unmade import array_of_leaf, settled
 
 if TYPE_CHECKING:

@@ -11,9 +11,9 @@ from ...dialects.registry import OpError
 from ...dialects.types import dtype
 from . import creation
 from .apply import apply, as_tensor, cast
+from .context import table
 from .methods import _axis
 from .tensor import Tensor
-from .trace import table
 
 __all__ = ["CREATION", "FUNCTIONS", "fftfreq", "rfftfreq"]
 

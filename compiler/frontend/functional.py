@@ -16,8 +16,8 @@ from ..diagnostics import located
 from ..signature import like
 from . import creation
 from .apply import as_tensor
+from .context import current
 from .tensor import Tensor
-from .trace import current
 
 __all__ = ["FUNCTIONAL", "cond", "fori_loop", "scan", "while_loop"]
 

@@ -11,12 +11,13 @@ from ...dialects.dims import Dim, dim, maximum, minimum
 from ...dialects.registry import OpError
 from .advanced_indexing import Places, gather, is_array, is_mask, scatter
 from .apply import apply, as_tensor
+from .context import current, table
 from .derived import IndexedView
+from .leaves import leaf
 from .masked import Masked, mask_of, put_masked
-from .memory import give_memory, leaf, readable
+from .memory import give_memory, readable
 from .symint import as_dim, is_integer
 from .tensor import Tensor
-from .trace import current, table
 
 __all__ = ["accumulate", "get", "put", "view"]
 

@@ -23,6 +23,7 @@ from ..diagnostics import TxcError, user_loc
 from .apply import as_tensor
 from .captures import Captures
 from .choice import Choice, PerhapsOfOthers
+from .context import require
 from .derived import roots
 from .growing import Appending, GrowingList, Stack, stack_for
 from .jumps import MADE
@@ -31,7 +32,6 @@ from .regions import SharedStart, Unsettled, is_inside, is_seen
 from .state import UNSET, Location, Names, Roots, State, is_number, kind_of, label_of, put_back, storage_of
 from .symint import SymInt, symint
 from .tensor import Tensor
-from .trace import require
 from .undefined import Undefined, unset_name
 
 __all__ = ["Carries", "FirstApart", "LoopState", "NeverRuns", "Periodic", "Unrepeatable"]

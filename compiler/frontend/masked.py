@@ -12,9 +12,9 @@ from ..diagnostics import TxcError, located
 from . import methods, numpy_dispatch
 from .advanced_indexing import is_mask
 from .apply import apply, as_tensor
+from .context import table
 from .graph import Loc, Value
 from .tensor import Tensor
-from .trace import table
 
 __all__ = ["Masked", "mask_of", "put_masked"]
 

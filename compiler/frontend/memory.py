@@ -17,27 +17,16 @@ from ...dialects.dim_rules import linear_in
 from ...dialects.dims import Dim, Sym, dim
 from ...dialects.index_map import IndexMap
 from ...dialects.registry import OPS, OpError
-from ...dialects.types import TensorType, tensor_type
 from .evaluation import computed, run_in_place
-from .graph import Single, Value
-from .trace import element_of
+from .graph import Value
 from .unmade import array_of_leaf
 
 if TYPE_CHECKING:
     from .tensor import Tensor
 
-__all__ = ["array_of", "give_memory", "leaf", "literal", "place", "readable", "update", "write"]
+__all__ = ["array_of", "give_memory", "literal", "place", "readable", "update", "write"]
 
 _giving = allocate_lock()
-
-
-def leaf(array: np.ndarray, known: TensorType | None = None, *, fixed: bool = False) -> Value:
-    """The value of an array, whose type may be known, in a lazy expression: a reference, not a copy.
-
-    `fixed`: its sizes are facts.
-    """
-    kind = known or tensor_type(element_of(array), array.shape)
-    return Single.of_array(array, kind, fixed)
 
 
 def place(t: Tensor) -> np.ndarray | None:

@@ -13,11 +13,11 @@ from ...dialects.registry import OPS, OpError, axes
 from ...dialects.types import DType, dtype
 from . import evaluation, tensor_format, view_or_copy
 from .apply import apply, as_tensor, broadcast_to, cast, truth
+from .context import table
 from .derived import concatenate
 from .filling import FILLING
 from .symint import as_dim, is_integer, symint
 from .tensor import Tensor
-from .trace import table
 
 __all__ = [
     "METHODS",

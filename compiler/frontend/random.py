@@ -24,9 +24,9 @@ from ...dialects.types import DTYPES, DType
 from ...dialects.types import dtype as element_of
 from ..diagnostics import located
 from .apply import apply, as_tensor, broadcast_to, cast, emit
+from .context import current, table
 from .symint import as_dim
 from .tensor import Tensor
-from .trace import current, table
 
 __all__ = ["normal", "numbers", "random", "set_random", "uniform"]
 

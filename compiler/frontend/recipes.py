@@ -16,10 +16,10 @@ import numpy as np
 from ...dialects.registry import OPS, Op
 from ..diagnostics import user_loc
 from .bounded import keep_latest
+from .context import current
 from .forms import form_of, gathered, known_form, met, new_form
 from .graph import Loc, Node, Value, moment
 from .tensor import Tensor
-from .trace import current
 from .unmade import Recipe, Step, Unmade, settled
 
 __all__ = [

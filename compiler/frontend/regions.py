@@ -16,12 +16,12 @@ from ...dialects.registry import OPS, OpError
 from ...dialects.types import DType, TensorType
 from ..diagnostics import TxcError, located, user_loc
 from .apply import as_tensor, broadcast_to, cast, common_dtype, emit, resolved, truth
+from .context import current
 from .derived import roots
 from .graph import Block, Value
 from .jumps import MADE, spoken
 from .symint import SymInt, as_dim, is_integer
 from .tensor import Tensor
-from .trace import current
 from .undefined import Undefined
 
 if TYPE_CHECKING:

@@ -18,10 +18,11 @@ from ...dialects.scalar_program import ScalarProgram, Step
 from ...dialects.types import DTYPES, DType, tensor_type
 from . import regions
 from .apply import as_tensor, emit
+from .context import current
 from .graph import Block, Node, Value, schedule
 from .staging import Runtime
 from .tensor import Tensor
-from .trace import Trace, current
+from .trace import Trace
 
 __all__ = ["ScalarFunction", "traced"]
 

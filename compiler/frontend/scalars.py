@@ -15,9 +15,9 @@ from ...dialects.dims import Dim, dim
 from ...dialects.registry import OPS, OpError
 from ..diagnostics import located
 from .apply import apply, as_tensor
+from .context import current
 from .symint import SymInt, exactly_float, sym_min, symint
 from .tensor import Tensor
-from .trace import current
 
 __all__ = ["SCALARS", "known_number", "towards_zero"]
 

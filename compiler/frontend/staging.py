@@ -21,6 +21,7 @@ from ..captured import MISSING, Captured, cell_content
 from ..diagnostics import TxcError, error_loc
 from ..signature import like
 from .captures import Captures, Frame, Root, is_library
+from .context import require
 from .functional import FUNCTIONAL
 from .graph import Graph, Loc
 from .growing import GrowingList
@@ -33,7 +34,7 @@ from .staging_builtins import REPLACED, as_text, staging_error
 from .staging_control import ControlFlow
 from .staging_iteration import StagedRange
 from .tensor import Tensor
-from .trace import Trace, require
+from .trace import Trace
 from .traced_plainly import note_traced_plainly
 from .undefined import Undefined, unset_name
 

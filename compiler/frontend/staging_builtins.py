@@ -10,6 +10,7 @@ import numpy as np
 
 from ..diagnostics import TxcError, located, user_loc
 from . import fft_functions
+from .context import table
 from .functional import fori_loop
 from .growing import GrowingList
 from .numpy_functions.creating import CREATION
@@ -18,7 +19,6 @@ from .scalars import SCALARS, known_number, towards_zero
 from .staging_iteration import StagedRange, staged_enumerate, staged_reversed, staged_zip
 from .symint import SymInt, is_integer, sym_max, sym_min
 from .tensor import Tensor
-from .trace import table
 from .type_tests import TYPE_TESTS
 
 __all__ = ["REPLACED", "as_text", "staging_error"]

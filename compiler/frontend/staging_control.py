@@ -18,6 +18,7 @@ from ...dialects.registry import OpError
 from ..diagnostics import located
 from .apply import as_tensor
 from .captures import Captures
+from .context import require
 from .graph import moment
 from .growing import GrowingList
 from .jumps import MADE
@@ -31,7 +32,6 @@ from .staging_rounds import LIMIT, REFUSALS, Refused, endless, paying
 from .state import UNSET, Location, Roots, State, assign, roots_of
 from .symint import SymInt, as_dim, is_integer
 from .tensor import Tensor
-from .trace import require
 from .undefined import Undefined
 
 __all__ = ["ControlFlow"]

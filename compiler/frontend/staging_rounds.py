@@ -13,10 +13,10 @@ import numpy as np
 
 from ...dialects.registry import OpError
 from ..diagnostics import TxcError, user_loc
+from .context import require
 from .graph import Value
 from .symint import SymInt
 from .tensor import Tensor
-from .trace import require
 from .undefined import Undefined
 
 __all__ = ["LIMIT", "REFUSALS", "Refused", "endless", "paying"]

@@ -25,8 +25,9 @@ from ...dialects.types import TensorType
 from ..facts import StrideFact, stride_fact, walkable
 from ..strides import symbolic_strides
 from .apply import emit
+from .context import current
 from .graph import Input, Value
-from .trace import Trace, current
+from .trace import Trace
 
 if TYPE_CHECKING:
     from .tensor import Tensor

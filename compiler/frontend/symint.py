@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -12,8 +13,9 @@ from ...dialects.dims import maximum as dim_maximum
 from ...dialects.dims import minimum as dim_minimum
 from ...dialects.registry import OpError
 from ..diagnostics import located
+from .context import current, require, table
 
-__all__ = ["SymInt", "as_dim", "exactly_float", "is_integer", "sym_max", "sym_min", "symint"]
+__all__ = ["SymInt", "as_dim", "exactly_float", "is_integer", "shape_of", "sym_max", "sym_min", "symint"]
 
 
 def is_integer(x: Any) -> bool:
@@ -263,8 +265,6 @@ class SymInt:
         return truth if isinstance(truth, bool) else bool(self.__index__())
 
     def __index__(self) -> int:
-        from .trace import require
-
         with located():
             return require().table.int_of(self.dim)
 
@@ -315,20 +315,6 @@ class SymInt:
 
     def __format__(self, spec: str) -> str:
         return format(self.__index__(), spec)
-
-
-def current() -> Any:
-    """The trace of this thread: `trace.current`, whose module needs this one."""
-    from .trace import current as of_thread
-
-    return of_thread()
-
-
-def table() -> Any:
-    """The dims of the trace of this thread."""
-    from .trace import table as of_thread
-
-    return of_thread()
 
 
 def _bitwise(x: Any) -> bool:
@@ -411,3 +397,8 @@ def sym_min(a: Any, b: Any) -> Any:
 def sym_max(a: Any, b: Any) -> Any:
     """Python's ``max`` of two integers, without a guard."""
     return symint(dim_maximum(as_dim(a), as_dim(b)))
+
+
+def shape_of(dims: Sequence[Dim]) -> tuple[int | SymInt, ...]:
+    """Sizes as Python's ints."""
+    return tuple(symint(d) for d in dims)

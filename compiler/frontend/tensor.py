@@ -22,11 +22,11 @@ from ...dialects.registry import OPS, Op, OpError, Reduction, Scan, View
 from ...dialects.types import DType, TensorType
 from ..diagnostics import located, user_loc
 from . import numpy_dispatch
+from .context import current, table
 from .elements import Elements
 from .graph import Block, Result, Value
 from .operators import Operators
-from .symint import SymInt, symint
-from .trace import current, shape_of, table
+from .symint import SymInt, shape_of, symint
 from .unmade import Unmade
 
 __all__ = ["Tensor", "asarray"]

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...dialects.registry import OpError
-from .trace import current
+from .context import current
 
 if TYPE_CHECKING:
     from .tensor import Tensor

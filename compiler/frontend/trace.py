@@ -3,65 +3,25 @@
 from __future__ import annotations
 
 import itertools
-from _thread import _local  # `threading.local`, without the rest of that module
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...dialects.dims import Dim, DimLike, dim
+from ...dialects.dims import DimLike, dim
 from ...dialects.registry import OpError
-from ...dialects.types import dtype, tensor_type
+from ...dialects.types import tensor_type
 from ..signature import ColumnOutput, ListOutput, NumberOutput, NumbersOutput, like
+from .context import enter, leave, suspended
 from .graph import Block, DimTable, Graph, Input, Literal, Node, Value
-from .symint import SymInt, symint
+from .symint import SymInt
 
 if TYPE_CHECKING:
     from .captures import Captures
     from .tensor import Tensor
 
-__all__ = ["Trace", "current", "require", "suspended", "table"]
-
-
-class _Active(_local):
-    """The traces of this thread, the innermost last; an attribute of the class, as every operation asks for it."""
-
-    stack: list[Trace] | None = None
-
-
-_active = _Active()
-#: The dims of lazy expressions are numbers: their table has nothing to learn.
-_LAZY = DimTable()
-
-
-def current() -> Trace | None:
-    """The trace of this thread, None where expressions are lazy."""
-    stack = _active.stack
-    return stack[-1] if stack else None
-
-
-def require() -> Trace:
-    """The trace of this thread; OpError outside one."""
-    trace = current()
-    if trace is None:
-        raise OpError("this value exists only while a function is being compiled", code="TX0203")
-    return trace
-
-
-@contextmanager
-def suspended() -> Iterator[None]:
-    """No trace is active inside: for lazy expressions that a traced function uses."""
-    kept, _active.stack = _active.stack, None
-    try:
-        yield
-    finally:
-        _active.stack = kept
-
-
-def table() -> DimTable:
-    stack = _active.stack
-    return stack[-1].table if stack else _LAZY
+__all__ = ["Trace"]
 
 
 class Trace:
@@ -97,14 +57,11 @@ class Trace:
         self.deferring = False
 
     def __enter__(self) -> Trace:
-        if _active.stack is None:
-            _active.stack = []
-        _active.stack.append(self)
+        enter(self)
         return self
 
     def __exit__(self, *_: object) -> None:
-        assert _active.stack is not None
-        _active.stack.pop()
+        leave()
 
     @property
     def block(self) -> Block:
@@ -278,15 +235,3 @@ class Trace:
                 outputs.append(tensor.value)
         graph = Graph(self.name, self.inputs, outputs, self.table, aliases, structure, count, self.blocks[0])
         return graph.settle()
-
-
-def shape_of(dims: Sequence[Dim]) -> tuple[int | SymInt, ...]:
-    return tuple(symint(d) for d in dims)
-
-
-def element_of(array: Any) -> Any:
-    """The `DType` of an array; OpError where txc has none."""
-    try:
-        return dtype(array.dtype)
-    except TypeError as error:
-        raise OpError(str(error), code="TX0205") from error

@@ -22,6 +22,7 @@ from ...dialects.registry import OPS, Composite, OpError, Reduction, Scan
 from ...dialects.types import DTYPES
 from ..diagnostics import TxcError, at, located
 from .apply import call
+from .context import table
 from .counting import Counting, counting_of
 from .graph import Graph, Loc
 from .jumps import NotStaged, stop_of, structured
@@ -33,7 +34,7 @@ from .staging_iteration import StagedIterable
 from .state import Location, Names, Roots
 from .symint import SymInt
 from .tensor import Tensor
-from .trace import Trace, table
+from .trace import Trace
 from .tx_calls import bind_arguments, match_arguments, typed_results
 from .tx_errors import fail, location, nearest
 from .tx_names import COMPARE, CONSTANTS, FUNCTIONS, IN_PLACE, ITERATIONS, NAMESPACES, binary

@@ -17,11 +17,11 @@ from ...dialects.dims import dim, packed_strides
 from ...dialects.registry import OPS, OpError
 from ..diagnostics import located
 from . import memory
+from .context import current, table
 from .derived import Perhaps, roots
 from .evaluation import computed
 from .strides import Ask, fact_of, is_packed, laid_out, made_strides, merges, strides_of
 from .tensor import Tensor
-from .trace import current, table
 from .unmade import Unmade
 
 __all__ = [

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from txc.compiler.diagnostics import TxcError
-from txc.compiler.frontend.trace import require
+from txc.compiler.frontend.context import require
 
 RNG = np.random.default_rng(5)
 X = RNG.standard_normal((6, 7))

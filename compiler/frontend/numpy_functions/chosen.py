@@ -14,9 +14,9 @@ from ....dialects.registry import OpError
 from .. import methods
 from ..advanced_indexing import Places, gather, scatter
 from ..apply import apply, as_tensor, truth
+from ..context import current
 from ..creation import iota, zeros
 from ..tensor import Tensor
-from ..trace import current
 from .table import handles, into
 
 __all__ = ["count_of", "nonzero", "places_of", "selected"]

@@ -16,8 +16,8 @@ import numpy as np
 from ....dialects.registry import OpError
 from .. import methods
 from ..apply import apply, as_tensor, cast
+from ..context import table
 from ..tensor import Tensor
-from ..trace import table
 from .products import contracted
 from .table import handles, into
 

@@ -13,9 +13,9 @@ import numpy as np
 from ....dialects.registry import RAISE, OpError
 from .. import methods
 from ..apply import apply, as_tensor, cast, common_dtype, meet
+from ..context import table
 from ..creation import eye
 from ..tensor import Tensor
-from ..trace import table
 from .indexing import take_along_axis
 from .products import matmul
 from .table import handles

@@ -10,9 +10,9 @@ from ....dialects.registry import RAISE, OpError
 from ....dialects.types import DTYPES
 from .. import methods
 from ..apply import apply, as_tensor, cast, common_dtype
+from ..context import table
 from ..creation import zeros
 from ..tensor import Tensor
-from ..trace import table
 from .creating import vander
 from .factorisations import matrices, svd, usual_share
 from .products import matmul

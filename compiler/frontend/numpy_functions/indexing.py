@@ -11,9 +11,9 @@ from ....dialects.types import DTYPES
 from .. import creation, methods
 from ..advanced_indexing import Places, gather, scatter
 from ..apply import apply, as_tensor, broadcast_together, cast, common_dtype
+from ..context import current, table
 from ..symint import is_integer
 from ..tensor import Tensor
-from ..trace import current, table
 from .table import handles, into, required
 
 __all__ = ["inside", "take"]

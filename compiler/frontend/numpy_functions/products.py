@@ -10,9 +10,9 @@ import numpy as np
 from ....dialects.registry import OpError
 from .. import methods
 from ..apply import apply, as_tensor, broadcast_together, cast, meet, stack
+from ..context import table
 from ..numpy_dispatch import dot, matmul
 from ..tensor import Tensor
-from ..trace import table
 from .table import handles, into
 
 __all__ = ["batched_matmul", "contracted", "cross", "kron", "matmul", "outer", "vecdot"]

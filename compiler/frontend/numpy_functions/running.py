@@ -10,10 +10,10 @@ from ....dialects.dims import Dim
 from ....dialects.registry import OpError
 from .. import methods
 from ..apply import apply, as_tensor
+from ..context import current, table
 from ..creation import full
 from ..functional import cond
 from ..tensor import Tensor
-from ..trace import current, table
 from .table import FUNCTIONS, handles, into
 
 __all__ = ["cumulative_prod", "cumulative_sum"]

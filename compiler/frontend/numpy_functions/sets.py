@@ -10,9 +10,9 @@ from ....dialects.registry import OpError
 from .. import memory, methods
 from ..advanced_indexing import Places, scatter
 from ..apply import apply, as_tensor, cast, common_dtype
+from ..context import current
 from ..creation import zeros
 from ..tensor import Tensor
-from ..trace import current
 from .chosen import places_of
 from .elementwise import isin
 from .indexing import inside

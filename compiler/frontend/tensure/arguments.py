@@ -10,9 +10,9 @@ import numpy as np
 from ....dialects.registry import OpError
 from ....dialects.types import DTYPES, DType, dtype
 from ..apply import as_tensor
+from ..context import current
 from ..symint import SymInt, is_integer
 from ..tensor import Tensor
-from ..trace import current
 from .storage import Tensure, storage_of
 
 __all__ = ["axes_of", "axis_of", "element_of", "integer", "mutable", "number", "shape_text", "sizes_of", "tensor"]

@@ -16,9 +16,9 @@ from ....dialects.dims import Dim, dim
 from ....dialects.registry import OpError
 from ...diagnostics import located
 from ..apply import apply, broadcast_to
+from ..context import table
 from ..symint import as_dim
 from ..tensor import Tensor
-from ..trace import table
 from .arguments import depth_of, shape_text, sizes_of, tensor
 from .storage import wrapped
 

@@ -11,9 +11,9 @@ from ....dialects.registry import OpError
 from ...diagnostics import located
 from .. import methods
 from ..apply import apply
+from ..context import current, table
 from ..symint import symint
 from ..tensor import Tensor
-from ..trace import current, table
 from .arguments import axis_of, depth_of, tensor
 from .storage import wrapped
 

@@ -10,9 +10,9 @@ from ....dialects.registry import OPS, OpError
 from ....dialects.types import DTYPES
 from ...diagnostics import located
 from ..apply import apply, broadcast_to, cast, common_dtype, emit
+from ..context import table
 from ..elementwise import elementwise
 from ..tensor import Tensor
-from ..trace import table
 from .arguments import depth_of, shape_text, tensor
 from .storage import wrapped
 

@@ -13,8 +13,8 @@ from typing import Any
 
 from ....dialects.registry import OPS
 from .. import recipes
+from ..context import current
 from ..graph import Value, moment
-from ..trace import current
 from ..unmade import Unmade, settled
 from .storage import Storage, Tensure, all_of, holding
 

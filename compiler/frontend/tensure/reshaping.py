@@ -14,9 +14,9 @@ from ....dialects.registry import OpError
 from ...diagnostics import located
 from .. import methods
 from ..apply import apply
+from ..context import current
 from ..indexing import view
 from ..tensor import Tensor
-from ..trace import current
 from .arguments import axis_of, depth_of, integer, shape_text, sizes_of, tensor
 from .storage import Tensure, wrapped
 

@@ -15,9 +15,9 @@ from ....dialects.types import DTYPES
 from ...diagnostics import located
 from .. import random
 from ..apply import apply, cast
+from ..context import current
 from ..symint import is_integer
 from ..tensor import Tensor
-from ..trace import current
 from .arguments import element_of, number, sizes_of
 from .storage import storage_of, wrapped
 

@@ -8,9 +8,9 @@ from typing import Any
 from ....dialects.registry import OpError
 from ...diagnostics import located
 from .. import indexing
+from ..context import table
 from ..symint import as_dim
 from ..tensor import Tensor
-from ..trace import table
 from .arguments import axis_of, integer, shape_text, tensor
 
 __all__ = ["select_axis_range", "select_range", "selected", "submatrix"]

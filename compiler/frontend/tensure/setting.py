@@ -8,10 +8,10 @@ from typing import Any
 from ....dialects.registry import OpError
 from ...diagnostics import located
 from ..apply import apply, as_tensor
+from ..context import table
 from ..memory import strided
 from ..symint import as_dim
 from ..tensor import Tensor
-from ..trace import table
 from .arguments import axis_of, depth_of, integer, mutable, number, shape_text, tensor
 from .creation import clone
 from .elementwise import assigned

@@ -18,12 +18,13 @@ import numpy as np
 
 from ....dialects.registry import Op
 from ...diagnostics import located
+from ..context import current
 from ..evaluation import computed, run_in_place
 from ..graph import Value
-from ..memory import leaf, strided
+from ..leaves import leaf
+from ..memory import strided
 from ..symint import symint
 from ..tensor import Tensor
-from ..trace import current
 from ..unmade import array_of_leaf, settled
 
 __all__ = ["LONGEST", "Storage", "Tensure", "all_of", "holding", "storage_of", "wrapped"]
