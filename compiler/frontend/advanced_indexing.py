@@ -12,8 +12,9 @@ from ...dialects.dims import Dim, Sym, iterators
 from ...dialects.index_map import IndexMap
 from ...dialects.ops.indexing import STORE, index_symbols
 from ...dialects.registry import OPS, RAISE, OpError
-from .apply import apply, as_tensor, broadcast_to, broadcast_together, cast, emit
+from .apply import apply, as_tensor, broadcast_to, broadcast_together, cast
 from .context import current, table
+from .emit import emit
 from .tensor import Tensor
 
 __all__ = ["Places", "gather", "is_array", "is_mask", "scatter"]

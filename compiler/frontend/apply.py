@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any
 
@@ -12,17 +12,18 @@ from ...dialects import ops as _declarations
 from ...dialects.dims import Dim, dim
 from ...dialects.ops.library import Library
 from ...dialects.registry import OPS, Composite, Map, Op, OpError, Reduction, Scan, View, find_op
-from ...dialects.types import DTYPES, DType, TensorType, as_literal, dtype, tensor_type
-from ..diagnostics import located, user_loc
+from ...dialects.types import DTYPES, DType, dtype, tensor_type
+from ..diagnostics import located
 from . import recipes
 from .context import current, table
-from .graph import Block, Node, Single, Value, moment
+from .emit import constant, emit, once, resolved
+from .graph import Single, moment
 from .leaves import element_of
 from .mirror import mirrored
 from .symint import SymInt
 from .tensor import Tensor
 
-__all__ = ["apply", "as_tensor", "broadcast_to", "broadcast_together", "call", "cast", "emit", "promote"]
+__all__ = ["apply", "as_tensor", "broadcast_to", "broadcast_together", "call", "cast", "promote"]
 
 assert _declarations  # importing them fills the registry
 _WEAK: dict[str, Any] = {"complex": 0j, "float": 0.0, "int": 0, "bool": False}
@@ -69,50 +70,6 @@ def _demand_fit(d: Dim, element: DType) -> None:
     if not table().holds(d, int(info.min), int(info.max)):
         text = f"the Python int {table().describe(table().resolve(d))} does not fit {element}"
         raise OpError(text, "use a wider dtype, or floats", "TX0207")
-
-
-def constant(value: Any, element: Any) -> Value:
-    """A literal; OpError where an integer does not fit its type."""
-    element = dtype(element)
-    if element.is_integer:
-        info = np.iinfo(element.numpy)
-        if not info.min <= int(value) <= info.max:
-            raise OpError(f"Python integer {value} does not fit {element}", "use a wider dtype", "TX0207")
-    value = as_literal(value, element)
-    # Compared as text: -0.0 is another literal than 0.0, and no NaN equals itself.
-    return _once((repr(value), element), lambda: emit(OPS["constant"], (), {"value": value, "dtype": element})[0])
-
-
-def _once(key: Hashable, make: Callable[[], Value]) -> Value:
-    """A value of the open block that is asked for often, made the first time: a literal, a broadcast."""
-    trace = current()
-    block = trace.block if trace is not None else None
-    if block is None:  # lazy expressions have none
-        return make()
-    found = block.shared.get(key)
-    if found is None:
-        found = block.shared[key] = make()
-    return found
-
-
-def emit(
-    op: type[Op], values: Sequence[Value], attrs: dict[str, Any], types: Sequence[TensorType] | None = None,
-    regions: Sequence[Block] = (), loc: Any = None,
-) -> tuple[Value, ...]:  # fmt: skip
-    """A node, its types inferred; `values` are already promoted and broadcast."""
-    trace = current()
-    if types is None:
-        types = op.infer([resolved(v) for v in values], attrs)
-    node = Node(op, values, attrs, types, loc or user_loc(), regions)
-    return node.results if trace is None else trace.emit(node)
-
-
-def resolved(v: Value) -> TensorType:
-    """The type of a value with what unification has learnt."""
-    dims = table().resolve_all(v.type.dims)
-    if dims is not v.type.dims:
-        v.type = v.type.with_dims(dims)
-    return v.type
 
 
 def apply(op: type[Op] | str, *operands: Any, **params: Any) -> Any:
@@ -463,7 +420,7 @@ def broadcast_to(t: Tensor, dims: tuple[Dim, ...], layout: str = "row") -> Tenso
         have = ones
     if have != dims:
         target = dims[::-1] if layout == "col" else dims
-        v = _once((v, target), lambda: emit(OPS["expand"], (v,), {"dims": target})[0])
+        v = once((v, target), lambda: emit(OPS["expand"], (v,), {"dims": target})[0])
     return Tensor(v, layout=layout)
 
 

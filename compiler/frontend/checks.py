@@ -19,7 +19,8 @@ from ...dialects.index_map import product
 from ...dialects.registry import OPS, RAISE, Structural
 from ...dialects.types import DTYPES, tensor_type
 from ...runtime.failed_checks import CHECKS, LEAST, MOST, Check, index_check, packed
-from .apply import apply, cast, constant, emit
+from .apply import apply, cast
+from .emit import constant, emit
 from .graph import Block, Graph, Loc, Node, Value
 from .symint import SymInt
 from .tensor import Tensor

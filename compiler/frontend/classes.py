@@ -16,7 +16,8 @@ from ...dialects.registry import OPS, OpError
 from ...dialects.types import dtype
 from ...runtime.buffers import empty
 from ..diagnostics import located
-from .apply import as_tensor, emit
+from .apply import as_tensor
+from .emit import emit
 from .evaluation import computed
 from .graph import Value
 from .leaves import leaf

@@ -10,8 +10,9 @@ from ...dialects.dims import Dim, dim, maximum
 from ...dialects.registry import OPS, OpError
 from ...dialects.types import DTYPES, DType
 from ..diagnostics import located
-from .apply import apply, as_tensor, broadcast_to, broadcast_together, cast, constant, emit, stack
+from .apply import apply, as_tensor, broadcast_to, broadcast_together, cast, stack
 from .context import table
+from .emit import constant, emit
 from .methods import element_named, expand_dims, transpose
 from .symint import SymInt, as_dim, is_integer
 from .tensor import Tensor

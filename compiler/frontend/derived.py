@@ -16,8 +16,9 @@ from ...dialects.registry import OPS, OpError
 from ...dialects.types import TensorType
 from ..diagnostics import located
 from .advanced_indexing import Places, gather, scatter
-from .apply import apply, emit
+from .apply import apply
 from .context import table
+from .emit import emit
 from .evaluation import computed
 from .graph import Value
 from .leaves import leaf

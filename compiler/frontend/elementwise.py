@@ -17,8 +17,9 @@ from ...dialects.scalar_program import ScalarProgram
 from ...dialects.types import DTYPES, as_literal
 from ..diagnostics import located
 from . import methods
-from .apply import apply, as_tensor, broadcast_to, broadcast_together, cast, common_dtype, emit
+from .apply import apply, as_tensor, broadcast_to, broadcast_together, cast, common_dtype
 from .creation import zeros
+from .emit import emit
 from .graph import Node, Value
 from .scalar_functions import traced
 from .tensor import Tensor

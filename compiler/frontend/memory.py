@@ -179,6 +179,6 @@ def _check_writeable(owner: Tensor, target: Tensor) -> None:
 
 
 def _inserted(before: Value, new: Value, index: IndexMap) -> tuple[Value, ...]:
-    from .apply import emit
+    from .emit import emit
 
     return emit(OPS["insert"], (before, new), {"map": index})

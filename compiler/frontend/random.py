@@ -23,8 +23,9 @@ from ...dialects.registry import OPS, OpError
 from ...dialects.types import DTYPES, DType
 from ...dialects.types import dtype as element_of
 from ..diagnostics import located
-from .apply import apply, as_tensor, broadcast_to, cast, emit
+from .apply import apply, as_tensor, broadcast_to, cast
 from .context import current, table
+from .emit import emit
 from .symint import as_dim
 from .tensor import Tensor
 

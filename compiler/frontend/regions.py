@@ -15,9 +15,10 @@ from ...dialects.dims import Dim, Sym, dim, sym
 from ...dialects.registry import OPS, OpError
 from ...dialects.types import DType, TensorType
 from ..diagnostics import TxcError, located, user_loc
-from .apply import as_tensor, broadcast_to, cast, common_dtype, emit, resolved, truth
+from .apply import as_tensor, broadcast_to, cast, common_dtype, truth
 from .context import current
 from .derived import roots
+from .emit import emit, resolved
 from .graph import Block, Value
 from .jumps import MADE, spoken
 from .symint import SymInt, as_dim, is_integer

@@ -17,8 +17,9 @@ from ...dialects.registry import OPS, Map, OpError
 from ...dialects.scalar_program import ScalarProgram, Step
 from ...dialects.types import DTYPES, DType, tensor_type
 from . import regions
-from .apply import as_tensor, emit
+from .apply import as_tensor
 from .context import current
+from .emit import emit
 from .graph import Block, Node, Value, schedule
 from .staging import Runtime
 from .tensor import Tensor

@@ -24,8 +24,8 @@ from ...dialects.registry import OPS, Map, Op, Reduction, Scan, View
 from ...dialects.types import TensorType
 from ..facts import StrideFact, stride_fact, walkable
 from ..strides import symbolic_strides
-from .apply import emit
 from .context import current
+from .emit import emit
 from .graph import Input, Value
 from .trace import Trace
 

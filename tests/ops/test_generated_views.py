@@ -14,7 +14,8 @@ import numpy as np
 import pytest
 
 from txc.compiler.bisect import differing
-from txc.compiler.frontend.apply import apply, resolved
+from txc.compiler.frontend.apply import apply
+from txc.compiler.frontend.emit import resolved
 from txc.compiler.options import Options
 from txc.dialects.registry import View
 from txc.dialects.types import DTYPES, tensor_type

@@ -10,7 +10,8 @@ from ....dialects.registry import OpError
 from ....dialects.types import DType
 from ...diagnostics import located
 from .. import creation
-from ..apply import as_tensor, cast, constant
+from ..apply import as_tensor, cast
+from ..emit import constant
 from ..symint import SymInt
 from ..tensor import Tensor
 from .arguments import depth_of, element_of, number, sizes_of, tensor

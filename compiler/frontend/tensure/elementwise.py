@@ -8,7 +8,8 @@ from typing import Any
 
 from ....dialects.registry import OPS, OpError
 from ...diagnostics import located
-from ..apply import apply, broadcast_to, cast, common_dtype, constant
+from ..apply import apply, broadcast_to, cast, common_dtype
+from ..emit import constant
 from ..numpy_dispatch import power
 from ..tensor import Tensor
 from .arguments import depth_of, mutable, shape_text, tensor

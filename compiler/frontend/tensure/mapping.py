@@ -9,9 +9,10 @@ from ....dialects.dims import dim
 from ....dialects.registry import OPS, OpError
 from ....dialects.types import DTYPES
 from ...diagnostics import located
-from ..apply import apply, broadcast_to, cast, common_dtype, emit
+from ..apply import apply, broadcast_to, cast, common_dtype
 from ..context import table
 from ..elementwise import elementwise
+from ..emit import emit
 from ..tensor import Tensor
 from .arguments import depth_of, shape_text, tensor
 from .storage import wrapped
