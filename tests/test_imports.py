@@ -139,6 +139,66 @@ def test_folders_import_only_downwards(folder):
     assert wrong == []
 
 
+def _module(path: Path) -> str:
+    name = ".".join(["txc", *path.relative_to(ROOT).with_suffix("").parts])
+    return name.removesuffix(".__init__")
+
+
+def _needed(path: Path) -> set[str]:
+    """What a file imports when it runs, at its top or inside functions; not for annotations alone."""
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    for node in ast.walk(tree):
+        if isinstance(node, ast.If) and isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING":
+            node.body = []
+    package = ["txc", *path.relative_to(ROOT).parent.parts]
+    found = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ImportFrom):
+            base = package[: len(package) - node.level + 1] if node.level else []
+            name = ".".join([*base, *([node.module] if node.module else [])])
+            found |= {name, *(f"{name}.{a.name}" for a in node.names)}
+    return found
+
+
+def _circle(graph: dict[str, set[str]]) -> list[str]:
+    """Modules that need each other, in order; empty where none do."""
+    done: set[str] = set()
+
+    def walk(name: str, path: list[str]) -> list[str]:
+        if name in path:
+            return [*path[path.index(name) :], name]
+        if name in done:
+            return []
+        for other in sorted(graph[name]):
+            found = walk(other, [*path, name])
+            if found:
+                return found
+        done.add(name)
+        return []
+
+    return next((found for name in sorted(graph) if (found := walk(name, []))), [])
+
+
+def _graph(folder: str) -> dict[str, set[str]]:
+    files = {_module(path): path for path in sorted((ROOT / folder).rglob("*.py"))}
+    # A package whose modules are asked for is there already.
+    return {
+        name: {m for m in _needed(path) if m in files and m != name and not name.startswith(m + ".")}
+        for name, path in files.items()
+    }
+
+
+def test_the_front_end_has_no_circle_of_imports():
+    """Deferred imports included: they load late what few programs need, and hide nothing."""
+    graph = _graph("compiler/frontend")
+    assert len(graph) > 60
+    assert _circle(graph) == []
+
+
+def test_a_circle_of_imports_would_be_seen():
+    assert _circle({"a": {"b"}, "b": {"c"}, "c": {"b"}}) == ["b", "c", "b"]
+
+
 def test_the_runtime_stands_alone_when_it_runs():
     # `import txc` itself is the front door and imports the front end: give the runtime an empty parent instead.
     loaded = _loaded("""

@@ -18,6 +18,7 @@ import pytest
 from txc.compiler.bisect import differing
 from txc.compiler.codegen.machine import host_target
 from txc.compiler.executable import Executable, _empty
+from txc.compiler.frontend import regions
 from txc.compiler.frontend.apply import apply
 from txc.compiler.frontend.graph import Graph
 from txc.compiler.frontend.tensor import Tensor
@@ -180,7 +181,7 @@ class Generator:
         def body(i: Any, carried: Sequence[Tensor]) -> tuple[Tensor]:
             return (carried[0] * 0.5 + x[::-1] * 0.25,)
 
-        (result,) = self.trace.for_(0, 3, 1, body, (y,))
+        (result,) = regions.for_(self.trace, 0, 3, 1, body, (y,))
         return result, exact
 
     def halved(self) -> Made | None:
@@ -196,7 +197,7 @@ class Generator:
         def large(carried: Sequence[Any]) -> Any:
             return np.logical_and(apply("maximum", abs(carried[0])) > 0.75, carried[1] < 5)
 
-        y, rounds, rows = self.trace.while_(large, body, (x, 0, x[0]))
+        y, rounds, rows = regions.while_(self.trace, large, body, (x, 0, x[0]))
         return (y + rounds) - rows * 0.25, True
 
     def branch(self) -> Made | None:
@@ -213,9 +214,9 @@ class Generator:
             return (y,)
 
         def otherwise() -> tuple[Any, ...]:
-            return self.trace.if_(test[1, 1] > 0, lambda: (x[::-1] - 1,), lambda: (x * 1,))
+            return regions.if_(self.trace, test[1, 1] > 0, lambda: (x[::-1] - 1,), lambda: (x * 1,))
 
-        (result,) = self.trace.if_(test[0, 0] > test[1, 0], then, otherwise)
+        (result,) = regions.if_(self.trace, test[0, 0] > test[1, 0], then, otherwise)
         return result, exact
 
     def joined(self) -> Made | None:

@@ -1,6 +1,6 @@
 """Front ends: staged Python, lazy tensors and the .tx language, all building one expression graph."""
 
-# First, because the modules that apply ops to tensors need the class, and its methods need them.
-from . import tensor
+# First: whoever imports a module of the front end finds tensors that are whole.
+from . import tensor_functions
 
-assert tensor
+assert tensor_functions

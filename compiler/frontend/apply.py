@@ -96,9 +96,6 @@ def apply(op: type[Op] | str, *operands: Any, **params: Any) -> Any:
     return result
 
 
-Tensor.apply = staticmethod(apply)
-
-
 def call(op: type[Op], args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
     """The op as a function: operands come first (one, where an op takes any number), then parameters in their order."""
     count = op.arity if op.arity >= 0 else 1
@@ -118,11 +115,9 @@ def _apply(op: type[Op], operands: Sequence[Any], params: dict[str, Any]) -> Any
     tensors = [as_tensor(x) for x in operands]
     layout = common_layout(op, tensors)
     if issubclass(op, Library):
-        from .library import expand
-
         if len(tensors) != op.arity:
             raise OpError(f"{op.name} takes {op.arity} tensors, not {len(tensors)}", code="TX0101")
-        return expand(op, tensors, op.bind([t.user_type for t in tensors], params))
+        return Tensor.functions.expand_library(op, tensors, op.bind([t.user_type for t in tensors], params))
     if issubclass(op, Composite):
         return op.expand(*tensors, **op.bind([t.user_type for t in tensors], params))
     if op.name == "swap_layout":

@@ -14,8 +14,8 @@ import numpy as np
 from ...dialects.dims import dim
 from ...dialects.registry import OPS, OpError
 from ...dialects.types import dtype
-from ...runtime.buffers import empty
 from ..diagnostics import located
+from .allocation import check_layout, checked_sizes
 from .apply import as_tensor
 from .emit import emit
 from .evaluation import computed
@@ -24,33 +24,7 @@ from .leaves import leaf
 from .memory import readable
 from .tensor import Tensor
 
-__all__ = ["TensorFixedSize", "TensorMap", "TensorRef", "allocated"]
-
-
-def allocated(element: Any, sizes: Sequence[int] | int, layout: str) -> np.ndarray:
-    """New memory for a tensor, in graph dims; TxcError for dtypes and sizes that there are not."""
-    with located():
-        check_layout(layout)
-        try:
-            kind = dtype(element)
-        except TypeError as error:
-            raise OpError(str(error), code="TX0205") from error
-        shape = _sizes(sizes)
-        return empty(shape[::-1] if layout == "col" else shape, kind.numpy)
-
-
-def check_layout(layout: str) -> None:
-    """OpError for a layout that there is not."""
-    if layout not in ("row", "col"):
-        raise OpError(f"layout {layout!r} is not 'row' or 'col'", code="TX0213")
-
-
-def _sizes(sizes: Sequence[int] | int) -> tuple[int, ...]:
-    given = (sizes,) if isinstance(sizes, (int, np.integer)) else tuple(sizes)
-    for n in given:
-        if isinstance(n, bool) or not isinstance(n, (int, np.integer)) or n < 0:
-            raise OpError(f"sizes are integers that are not negative, not {given!r}", code="TX0280")
-    return tuple(int(n) for n in given)
+__all__ = ["TensorFixedSize", "TensorMap", "TensorRef"]
 
 
 class TensorFixedSize(Tensor):
@@ -84,7 +58,7 @@ class TensorMap(Tensor):
             check_layout(layout)
             array = _mapped(buffer, element)
             if dims is not None:
-                shape = _sizes(dims)
+                shape = checked_sizes(dims)
                 array = _shaped(array, shape[::-1] if layout == "col" else shape, shape)
             elif layout == "col":
                 array = array.T

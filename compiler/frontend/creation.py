@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from ...dialects.dims import Dim, dim, maximum
+from ...dialects.index_map import product
 from ...dialects.registry import OPS, OpError
 from ...dialects.types import DTYPES, DType
 from ..diagnostics import located
@@ -64,6 +65,12 @@ empty = zeros
 def iota(extent: Dim, element: DType = DTYPES["i64"]) -> Tensor:
     """``0, 1, 2, …``: `extent` of them."""
     return Tensor(emit(OPS["iota"], (), {"extent": extent, "dtype": element})[0], boxed=True)
+
+
+def numbers(dims: tuple[Dim, ...], layout: str) -> Tensor:
+    """The number of each element, counted as it lies in memory: u64."""
+    count = Tensor(iota(product(dims), DTYPES["u64"]).value, layout=layout)
+    return apply("reshape", count, dims=dims)
 
 
 def arange(start_or_stop: Any, /, stop: Any = None, step: Any = 1, *, dtype: Any = None) -> Any:

@@ -11,6 +11,7 @@ from ...dialects.registry import OpError
 from ..diagnostics import located
 from . import memory
 from .context import current
+from .traced_plainly import refuse_array
 
 if TYPE_CHECKING:
     from .tensor import Tensor
@@ -97,8 +98,6 @@ class Elements:
     def _not_traced(what: str) -> None:
         trace = current()
         if trace is not None:
-            from .traced_plainly import refuse_array
-
             raise refuse_array(trace, what)
 
     def _number(self, what: str) -> Any:

@@ -18,7 +18,7 @@ from ...dialects.types import DTYPES, as_literal
 from ..diagnostics import located
 from . import methods
 from .apply import apply, as_tensor, broadcast_to, broadcast_together, cast, common_dtype
-from .creation import zeros
+from .creation import numbers, zeros
 from .emit import emit
 from .graph import Node, Value
 from .scalar_functions import traced
@@ -104,8 +104,6 @@ def binary_expr(x: Tensor, other: Any, f: Callable[..., Any]) -> Tensor:
 
 def nullary_expr(x: Tensor, f: Callable[..., Any]) -> Tensor:
     """A tensor like `x` of ``f(number)``, where elements are numbered as they lie in memory."""
-    from .random import numbers
-
     return cast(elementwise(f, cast(numbers(x.dims, x.layout), DTYPES["i64"])), x.element)
 
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from .tensor import Tensor
 
-__all__ = ["Target", "computed", "evaluated", "in_background", "lazy_graph", "run_in_place"]
+__all__ = ["check_outside_a_trace", "computed", "evaluated", "in_background", "lazy_graph", "run_in_place"]
 
 
 def lazy_graph(outputs: Sequence[Value], written: Value | None = None) -> Graph:
@@ -94,7 +94,7 @@ def _run_first(
 
 def evaluated(t: Tensor, device: str | None = None) -> Tensor:
     """A tensor of its own memory with the elements of `t`, computed on `device`."""
-    _outside_a_trace("eval(device=…)")
+    check_outside_a_trace("eval(device=…)")
     with on_device(device):
         return t.with_memory(computed(t.value))
 
@@ -126,38 +126,8 @@ def in_background(work: Callable[[], Any], device: str | None, done: Callable[[A
     return future
 
 
-class Target:
-    """``out.on(device)[key] = expression``: the store is evaluated at once, on that device.
-
-    With `done` it is evaluated in another thread: `future` then gives the tensor, when `done` has been called with it.
-    """
-
-    def __init__(self, tensor: Tensor, device: str | None, done: Callable[[Any], object] | None = None):
-        _outside_a_trace("on(…)")
-        if device is not None:
-            parse_device(device)
-        self._tensor, self._device, self._done = tensor, device, done
-        self.future: Future[Any] | None = None
-
-    def __setitem__(self, key: Any, new: Any) -> None:
-        from .memory import give_memory
-        from .tensor import Tensor
-
-        def work() -> Tensor:
-            give_memory(self._tensor)
-            self._tensor[key] = new
-            return self._tensor
-
-        # Later stores into tensors of the expression are not part of it.
-        new = new.snapshot() if isinstance(new, Tensor) else new
-        if self._done is not None:
-            self.future = in_background(work, self._device, self._done)
-            return
-        with on_device(self._device):
-            work()
-
-
-def _outside_a_trace(what: str) -> None:
+def check_outside_a_trace(what: str) -> None:
+    """OpError inside a function that is being compiled."""
     if current() is not None:
         raise OpError(
             f"{what} inside a compiled function",

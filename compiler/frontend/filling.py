@@ -8,6 +8,8 @@ import numpy as np
 
 from ...dialects.registry import OpError
 from . import classes
+from .apply import as_tensor, broadcast_to, cast
+from .evaluation import computed
 from .tensor import Tensor
 
 __all__ = ["FILLING"]
@@ -68,9 +70,6 @@ def _row(x: Tensor, values: Any, at: tuple[int, ...]) -> None:
 
 def assign(x: Tensor, expression: Any) -> Tensor:
     """Eigen's ``x = expression``: evaluated now; a `Tensor` takes its sizes where these are others, the rank is not."""
-    from .apply import as_tensor, cast
-    from .evaluation import computed
-
     source = as_tensor(expression)
     if source.ndim == x.ndim and source.shape != x.shape:
         if x.is_view or isinstance(x, (classes.TensorFixedSize, classes.TensorMap)):
@@ -88,8 +87,6 @@ def assign(x: Tensor, expression: Any) -> Tensor:
 
 def constant(x: Tensor, value: Any) -> Tensor:
     """An operation, not a store: `value` in the dims and dtype of `x`."""
-    from .apply import as_tensor, broadcast_to, cast
-
     number = cast(as_tensor(value), x.element)
     if number.ndim:
         raise OpError(f"constant of {x.user_type} takes a number, not {number.user_type}", code="TX0705")

@@ -14,7 +14,7 @@ import numpy as np
 from ...dialects.registry import OpError
 from ..diagnostics import located
 from ..signature import like
-from . import creation
+from . import creation, regions
 from .apply import as_tensor
 from .context import current
 from .tensor import Tensor
@@ -34,7 +34,7 @@ def fori_loop(lower: Any, upper: Any, body: Callable[[Any, Any], Any], init: Any
     def step(i: Any, carried: Any) -> tuple[Any, ...]:
         return _same(body(i, _nested(structure, carried)), structure, "fori_loop")
 
-    return _nested(structure, trace.for_(lower, upper, 1, step, leaves))
+    return _nested(structure, regions.for_(trace, lower, upper, 1, step, leaves))
 
 
 def while_loop(condition: Callable[[Any], Any], body: Callable[[Any], Any], init: Any) -> Any:
@@ -49,7 +49,9 @@ def while_loop(condition: Callable[[Any], Any], body: Callable[[Any], Any], init
     def step(carried: Any) -> tuple[Any, ...]:
         return _same(body(_nested(structure, carried)), structure, "while_loop")
 
-    return _nested(structure, trace.while_(lambda carried: condition(_nested(structure, carried)), step, leaves))
+    return _nested(
+        structure, regions.while_(trace, lambda carried: condition(_nested(structure, carried)), step, leaves)
+    )
 
 
 def cond(pred: Any, then: Callable[..., Any], otherwise: Callable[..., Any], *operands: Any) -> Any:
@@ -67,7 +69,7 @@ def cond(pred: Any, then: Callable[..., Any], otherwise: Callable[..., Any], *op
 
         return run
 
-    found = trace.if_(pred, branch(then), branch(otherwise))
+    found = regions.if_(trace, pred, branch(then), branch(otherwise))
     return _nested(structures[0], found)
 
 

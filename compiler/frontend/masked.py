@@ -9,12 +9,13 @@ import numpy as np
 from ...dialects.dims import dim
 from ...dialects.registry import OPS, Map, OpError
 from ..diagnostics import TxcError, located
-from . import methods, numpy_dispatch
+from . import methods
 from .advanced_indexing import is_mask
 from .apply import apply, as_tensor
 from .context import table
 from .graph import Loc, Value
 from .tensor import Tensor
+from .ufunc_table import recognised
 
 __all__ = ["Masked", "mask_of", "put_masked"]
 
@@ -133,10 +134,10 @@ class Masked:
 
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
         with located():
-            name = numpy_dispatch.recognised(ufunc)
+            name = recognised(ufunc)
             if method != "__call__" or name is None or not issubclass(OPS[name], Map) or kwargs:
                 return _refuse()
-            return Masked(numpy_dispatch.ufunc(ufunc, method, tuple(self._with(inputs)), {}), self.mask)
+            return Masked(getattr(ufunc, method)(*self._with(inputs)), self.mask)
 
     def __array_function__(self, function: Any, types: Any, args: Any, kwargs: Any) -> Any:
         name = _REDUCTIONS.get(function)

@@ -17,6 +17,7 @@ from ...dialects.dim_rules import linear_in
 from ...dialects.dims import Dim, Sym, dim
 from ...dialects.index_map import IndexMap
 from ...dialects.registry import OPS, OpError
+from .emit import emit
 from .evaluation import computed, run_in_place
 from .graph import Value
 from .unmade import array_of_leaf
@@ -179,6 +180,4 @@ def _check_writeable(owner: Tensor, target: Tensor) -> None:
 
 
 def _inserted(before: Value, new: Value, index: IndexMap) -> tuple[Value, ...]:
-    from .emit import emit
-
     return emit(OPS["insert"], (before, new), {"map": index})

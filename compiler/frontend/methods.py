@@ -11,7 +11,7 @@ from ...dialects.dims import Dim, dim, maximum
 from ...dialects.index_map import product
 from ...dialects.registry import OPS, OpError, axes
 from ...dialects.types import DType, dtype
-from . import evaluation, tensor_format, view_or_copy
+from . import assignment, evaluation, tensor_format, view_or_copy
 from .apply import apply, as_tensor, broadcast_to, cast, truth
 from .context import table
 from .derived import concatenate
@@ -411,12 +411,6 @@ def fill(x: Tensor, value: Any) -> None:
     x[...] = value
 
 
-def dot(x: Tensor, other: Any) -> Any:
-    from .numpy_dispatch import dot as numpy_dot
-
-    return numpy_dot(x, other)
-
-
 def trace(x: Tensor, offset: int = 0, axis1: int = 0, axis2: int = 1, *, dims: Any = None) -> Any:
     """The sum of a diagonal: NumPy's arguments, or Eigen's `dims`, two or more of one size."""
     if x.layout == "col" and x.ndim > 1:
@@ -482,14 +476,8 @@ def evaluated_in_background(x: Tensor, device: Any = None, done: Any = None) -> 
 
 
 def on(x: Tensor, device: Any = None, done: Any = None) -> Any:
-    """``x.on(device)[...] = expression``: see `evaluation.Target`."""
-    return evaluation.Target(x, device, done)
-
-
-def take(x: Tensor, indices: Any, axis: Any = None, out: Any = None, mode: str = "raise") -> Any:
-    from .numpy_functions.indexing import take
-
-    return take(x, indices, axis, out, mode)
+    """``x.on(device)[...] = expression``: see `assignment.Target`."""
+    return assignment.Target(x, device, done)
 
 
 METHODS: dict[str, Any] = {
@@ -498,8 +486,8 @@ METHODS: dict[str, Any] = {
 } | {
     "max": _reduction("maximum"), "min": _reduction("minimum"), "reshape": reshape, "transpose": transpose,
     "swapaxes": swapaxes, "squeeze": squeeze, "ravel": ravel, "flatten": flatten, "copy": copy, "astype": astype,
-    "count": count, "var": variance, "std": deviation, "clip": clip, "roll": roll, "fill": fill, "dot": dot,
-    "trace": trace, "window_sizes": window_sizes, "item": item, "take": take, "eval": evaluated, "cast": astype,
+    "count": count, "var": variance, "std": deviation, "clip": clip, "roll": roll, "fill": fill,
+    "trace": trace, "window_sizes": window_sizes, "item": item, "eval": evaluated, "cast": astype,
     "concatenate": concatenate,
     "eval_async": evaluated_in_background, "on": on, "format": tensor_format.text, "view": view,
     "diagonal": diagonal,

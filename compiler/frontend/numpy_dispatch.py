@@ -12,41 +12,19 @@ import numpy as np
 
 from ...dialects.registry import OPS, Map, OpError, Reduction, Scan
 from ...dialects.types import dtype
-from ..diagnostics import located
+from .apply import apply, as_tensor, cast
+from .apply import call as apply_op
+from .indexing import accumulate
+from .methods import checked_cast, element_named, expand_dims, reduce, scan
+from .numpy_functions.products import matmul, power
+from .numpy_functions.table import call
+from .tensor import Tensor
+from .ufunc_table import fold_of, nearest, plain_map, recognised, scan_of
 
-__all__ = [
-    "dot", "fold_of", "function", "library_function", "matmul", "plain_map", "power", "recognised", "scan_of", "ufunc",
-]  # fmt: skip
+__all__ = ["function", "library_function", "ufunc"]
 
-#: Functions that are more than their op, or have no meaning for some dtypes that it takes.
-_ASKED = (np.fabs, np.float_power, np.power, np.reciprocal, np.sign, np.negative, np.positive)
 #: Functions of two numbers that promotion goes by other rules for: integers are compared as they are.
 _COMPARED = (np.equal, np.not_equal, np.less, np.less_equal, np.greater, np.greater_equal)
-
-
-@functools.cache
-def _known() -> dict[Any, str]:
-    """Ops by NumPy function and by dotted name; seen by other threads when it is whole."""
-    found: dict[Any, str] = {}
-    for op in OPS.values():
-        for spelled in (op.numpy, *op.also):
-            if spelled is not None:
-                found.setdefault(spelled, op.name)
-    return found
-
-
-def recognised(f: Any) -> str | None:
-    """The op that a function of NumPy, or of a library the registry names, means; None where there is none."""
-    try:
-        found = _known().get(f)
-    except TypeError:
-        return None
-    if found is None and hasattr(f, "__name__"):
-        # SciPy's ufuncs do not say where they live; `scipy.special` is the only library the registry names.
-        module = getattr(f, "__module__", None) or "scipy.special"
-        public = [part for part in module.split(".") if not part.startswith("_")]
-        found = _known().get(".".join([*public, f.__name__.lstrip("_")]))
-    return found
 
 
 def library_function(f: Any) -> Any:
@@ -55,10 +33,6 @@ def library_function(f: Any) -> Any:
 
     @functools.wraps(f)
     def call(*args: Any, **kwargs: Any) -> Any:
-        from .apply import call as apply_op
-        from .methods import reduce
-        from .tensor import Tensor
-
         if name is None or not any(isinstance(a, Tensor) for a in args):
             return f(*args, **kwargs)
         return reduce(name, *args, **kwargs) if issubclass(OPS[name], Reduction) else apply_op(OPS[name], args, kwargs)
@@ -66,38 +40,16 @@ def library_function(f: Any) -> Any:
     return f if name is None or f.__module__.partition(".")[0] == "numpy" else call
 
 
-def fold_of(f: np.ufunc) -> str | None:
-    """The reduction that ``f.reduce`` means; None where there is none."""
-    folds = [op for op in OPS.values() if issubclass(op, Reduction)]
-    meant = recognised(f)
-    merged = [op for op in folds if getattr(op, "by", None) == meant]
-    exact = (op.name for op in merged or folds if op.numpy == f.reduce)
-    return next(exact, merged[0].name if merged else None)
-
-
-def scan_of(f: np.ufunc) -> str | None:
-    """The scan that ``f.accumulate`` means; None where there is none."""
-    fold = fold_of(f)
-    return next((op.name for op in OPS.values() if issubclass(op, Scan) and op.by == fold), None)
-
-
-@functools.cache
-def plain_map(f: np.ufunc) -> type[Map] | None:
-    """The elementwise op that a call of `f` without other arguments is; None where there is more to it."""
-    op = OPS.get(recognised(f) or "")
-    if op is None or not issubclass(op, Map) or op.results != 1 or f in _ASKED:
-        return None
-    return op
-
-
 def ufunc(f: Any, method: str, inputs: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """``f(*inputs)``, or a method of `f`, with all of NumPy's arguments that have a meaning for tensors."""
-    from .apply import as_tensor
-    from .methods import expand_dims, reduce, scan
-
+    op = None if kwargs or method != "__call__" else plain_map(f)
+    if op is not None:
+        result = apply(op, *inputs)
+        # NumPy gives scalars of its own, never Python's, so what it returns is no longer weak.
+        return cast(result, result.element) if result.weak else result
     name = recognised(f)
     if name is None and _handler(f) is None and f is not np.matmul:
-        raise OpError(f"{_spelled(f)} is not supported", _near(f.__name__), "TX0270")
+        raise OpError(f"{_spelled(f)} is not supported", nearest(f.__name__), "TX0270")
     if method != "__call__" and name is None:
         raise OpError(f"{_spelled(f)}.{method} is not supported", code="TX0270")
     if method == "at":
@@ -111,7 +63,7 @@ def ufunc(f: Any, method: str, inputs: tuple[Any, ...], kwargs: dict[str, Any]) 
         x, axis, *rest = (*inputs, given.pop("axis", 0)) if len(inputs) == 1 else inputs
         return (reduce if method == "reduce" else scan)(found, x, axis, *rest, **given)
     if method == "reduceat" and name is not None and (fold := fold_of(f)) is not None:
-        from .numpy_functions.segments import reduceat
+        from .numpy_functions.segments import reduceat  # as few do
 
         given = {k: v[0] if k == "out" and isinstance(v, tuple) else v for k, v in kwargs.items()}
         return reduceat(name, fold, *inputs, **given)
@@ -127,16 +79,13 @@ def ufunc(f: Any, method: str, inputs: tuple[Any, ...], kwargs: dict[str, Any]) 
 
 def _handler(f: Any) -> Any:
     """What a call of a function that is no op does; None where there is nothing."""
-    from .numpy_functions.families import FUNCTIONS
+    from .numpy_functions.families import FUNCTIONS  # most programs need no family
 
     return FUNCTIONS.get(f)
 
 
 def _elementwise(f: Any, name: str | None, inputs: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """A call of a ufunc, its `dtype`, `casting`, `where` and `out` applied around the op."""
-    from .apply import apply, as_tensor, cast
-    from .methods import checked_cast, element_named
-
     handler = _handler(f) if name is None or f is np.float_power else None
     out, where, casting = kwargs.pop("out", None), kwargs.pop("where", True), kwargs.pop("casting", "same_kind")
     element = kwargs.pop("dtype", None)
@@ -178,8 +127,6 @@ def _in_loop(f: np.ufunc, inputs: tuple[Any, ...]) -> tuple[Any, ...]:
     Casts bools and integers where the loop has floats or wider integers; promotion does the rest.  What has no dtype of
     NumPy's own (bf16) goes by promotion alone.
     """
-    from .apply import as_tensor, cast
-
     tensors = [as_tensor(x) for x in inputs]
     if any(t.element.numpy.kind not in "biufc" for t in tensors):
         return inputs
@@ -203,9 +150,6 @@ _WEAK: dict[str, type] = {"int": int, "float": float, "complex": complex}
 
 def _placed(f: Any, result: Any, target: Any, where: Any, casting: str) -> Any:
     """`result`, or `target` with it stored where `where` is true."""
-    from .apply import apply, as_tensor
-    from .methods import checked_cast
-
     if where is not True and target is None:
         raise OpError(f"np.{f.__name__} with where= needs out=", "use np.where", "TX0240")
     if target is None:
@@ -218,48 +162,17 @@ def _placed(f: Any, result: Any, target: Any, where: Any, casting: str) -> Any:
 
 def _at(name: str, x: Any, key: Any, *values: Any) -> None:
     """``f.at(x, key, value)``: unbuffered, so that an element named several times counts them all."""
-    from .indexing import accumulate
-
     if len(values) != 1 or not issubclass(OPS[name], Map) or OPS[name].arity != 2:
         raise OpError(f"np.{name}.at takes an array, an index and one value", "store f(x[index]) instead", "TX0270")
     accumulate(x, key, name, values[0])
 
 
-def power(x: Any, y: Any) -> Any:
-    """``x ** y``, small whole exponents as products (as NumPy's fast paths do)."""
-    from .apply import apply, as_tensor
-    from .numpy_functions.table import required
-
-    if isinstance(y, (int, float)) and not isinstance(y, bool) and not isinstance(y, np.generic):
-        whole = {2: "square", 0.5: "sqrt"}.get(y)
-        kind = getattr(getattr(x, "dtype", None), "kind", "")
-        if whole == "square" or (whole == "sqrt" and kind == "f"):
-            return apply(whole, x)
-        if y == 1 and isinstance(y, int):
-            return apply("positive", x)
-    base, exponent = as_tensor(x), as_tensor(y)
-    text = "Integers to negative integer powers are not allowed."
-    if base.element.kind in ("bool", "int", "uint") and exponent.element.kind == "int":
-        if isinstance(y, int) and y < 0:
-            with located():
-                raise OpError(text, "make the base a float", "TX0112")
-        if not isinstance(y, int) and not (base.weak and exponent.weak):
-            y = required(exponent, exponent >= 0, text)
-    return apply("pow", x, y)
-
-
 def function(f: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Any other NumPy function."""
-    from .numpy_functions.families import FUNCTIONS
-    from .numpy_functions.table import call
-
-    if f not in FUNCTIONS:
+    if _handler(f) is None:
         name = recognised(f)
         if name is None:
-            raise OpError(f"{_spelled(f)} is not supported", _near(f.__name__), "TX0270")
-        from .apply import apply
-        from .methods import reduce, scan
-
+            raise OpError(f"{_spelled(f)} is not supported", nearest(f.__name__), "TX0270")
         if issubclass(OPS[name], Reduction):
             return reduce(name, *args, **kwargs)
         if issubclass(OPS[name], Scan):
@@ -274,36 +187,3 @@ def _spelled(f: Any) -> str:
     if module is None:
         module = "numpy" if getattr(np, f.__name__, None) is f else "scipy.special"
     return f"{module.replace('numpy', 'np', 1)}.{f.__name__.lstrip('_')}"
-
-
-def _near(name: str) -> str:
-    import difflib
-
-    names = [f.__name__ for f in _known() if hasattr(f, "__name__")]
-    near = difflib.get_close_matches(name, names, 2)
-    return f"the nearest that is: {', '.join(near)}" if near else ""
-
-
-def matmul(a: Any, b: Any) -> Any:
-    """NumPy's matmul: vectors, matrices, and stacks of matrices (by a loop over the products' sum)."""
-    from .apply import apply, as_tensor
-    from .numpy_functions.products import batched_matmul
-
-    a, b = as_tensor(a), as_tensor(b)
-    if not a.ndim or not b.ndim:
-        raise OpError("matmul takes no scalars", "use *", "TX0271")
-    if b.ndim <= 2 and (a.ndim <= 2 or b.ndim == 2):
-        return apply("contract", a, b, pairs=((a.ndim - 1, max(0, b.ndim - 2)),))
-    if a.ndim <= 2 and b.ndim > 2 and a.ndim == 1:
-        return apply("contract", a, b, pairs=((0, b.ndim - 2),))
-    return batched_matmul(a, b)
-
-
-def dot(a: Any, b: Any) -> Any:
-    """NumPy's dot."""
-    from .apply import apply, as_tensor
-
-    a, b = as_tensor(a), as_tensor(b)
-    if not a.ndim or not b.ndim:
-        return apply("mul", a, b)
-    return apply("contract", a, b, pairs=((a.ndim - 1, max(0, b.ndim - 2)),))

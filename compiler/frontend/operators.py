@@ -8,7 +8,6 @@ import numpy as np
 
 from ...dialects.registry import OpError
 from ..diagnostics import located
-from . import numpy_dispatch
 
 __all__ = ["Operators"]
 
@@ -75,23 +74,23 @@ class Operators:
     def __ne__(self: Any, other: object) -> Any:
         return self.apply("not_equal", self, other)
 
-    def __matmul__(self, other: Any) -> Any:
-        return numpy_dispatch.matmul(self, other)
+    def __matmul__(self: Any, other: Any) -> Any:
+        return self.functions.matmul(self, other)
 
-    def __rmatmul__(self, other: Any) -> Any:
-        return numpy_dispatch.matmul(other, self)
+    def __rmatmul__(self: Any, other: Any) -> Any:
+        return self.functions.matmul(other, self)
 
-    def __imatmul__(self, other: Any) -> Any:
-        return _in_place(self, numpy_dispatch.matmul(self, other))
+    def __imatmul__(self: Any, other: Any) -> Any:
+        return _in_place(self, self.functions.matmul(self, other))
 
-    def __pow__(self, other: Any) -> Any:
-        return numpy_dispatch.power(self, other)
+    def __pow__(self: Any, other: Any) -> Any:
+        return self.functions.power(self, other)
 
-    def __rpow__(self, other: Any) -> Any:
-        return numpy_dispatch.power(other, self)
+    def __rpow__(self: Any, other: Any) -> Any:
+        return self.functions.power(other, self)
 
-    def __ipow__(self, other: Any) -> Any:
-        return _in_place(self, numpy_dispatch.power(self, other))
+    def __ipow__(self: Any, other: Any) -> Any:
+        return _in_place(self, self.functions.power(self, other))
 
     def __divmod__(self, other: Any) -> Any:
         return self // other, self % other

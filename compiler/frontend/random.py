@@ -19,13 +19,14 @@ import numpy as np
 
 from ...dialects.dims import Dim, dim
 from ...dialects.index_map import product
-from ...dialects.registry import OPS, OpError
+from ...dialects.registry import OpError
 from ...dialects.types import DTYPES, DType
 from ...dialects.types import dtype as element_of
 from ..diagnostics import located
 from .apply import apply, as_tensor, broadcast_to, cast
 from .context import current, table
-from .emit import emit
+from .creation import iota, numbers
+from .elementwise import elementwise
 from .symint import as_dim
 from .tensor import Tensor
 
@@ -51,15 +52,6 @@ def _seed(seed: Any) -> Tensor:
     return cast(made, DTYPES["u64"])
 
 
-def _iota(extent: Dim, layout: str = "row") -> Tensor:
-    return Tensor(emit(OPS["iota"], (), {"extent": extent, "dtype": DTYPES["u64"]})[0], layout=layout)
-
-
-def numbers(dims: tuple[Dim, ...], layout: str) -> Tensor:
-    """The number of each element, counted as it lies in memory."""
-    return apply("reshape", _iota(product(dims), layout), dims=dims)
-
-
 def _pairs(dims: tuple[Dim, ...], layout: str, element: DType) -> tuple[Tensor, Tensor]:
     """For each element the number of a draw that two elements share, and which of the two it is: 0 or 1."""
     size, line = product(dims), LINE // element.bits
@@ -70,8 +62,8 @@ def _pairs(dims: tuple[Dim, ...], layout: str, element: DType) -> tuple[Tensor, 
         flat = apply("slice", apply("reshape", tiled, dims=(lines * (2 * line),)), offsets=(0,), extents=(size,))
         return apply("reshape", Tensor(flat.value, layout=layout), dims=dims)
 
-    draw = laid(_iota(lines * line), (lines, 1, line), (1, 2, 1))
-    return draw, laid(_iota(dim(2)), (1, 2, 1), (lines, 1, line))
+    draw = laid(iota(lines * line, DTYPES["u64"]), (lines, 1, line), (1, 2, 1))
+    return draw, laid(iota(dim(2), DTYPES["u64"]), (1, 2, 1), (lines, 1, line))
 
 
 def _bits(numbers: Tensor, seed: Tensor) -> Tensor:
@@ -127,8 +119,6 @@ _GENERATORS = {"uniform": _uniform, "normal": _normal}
 
 def _drawn(dims: tuple[Dim, ...], element: DType, generator: Any, seed: Any, layout: str) -> Tensor:
     if callable(generator):
-        from .elementwise import elementwise
-
         return cast(elementwise(generator, cast(numbers(dims, layout), DTYPES["i64"])), element)
     if generator not in _GENERATORS:
         raise OpError(f"{generator!r} is no generator", "it is 'uniform', 'normal' or a function", "TX0722")

@@ -220,6 +220,3 @@ def _made(results: Sequence[Value], given: Sequence[Value], since: int) -> list[
         found.add(node)
         stack.extend(node.operands)
     return sorted(found, key=lambda node: node.serial)
-
-
-Tensor.again = staticmethod(of_two)

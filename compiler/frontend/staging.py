@@ -245,9 +245,7 @@ class Runtime(ControlFlow):
             return lambda *given, **named: called(*map(self._staged, given), **named)
         self.captures.refuse_call(called)
         if isinstance(called, np.vectorize):
-            from .elementwise import vectorized
-
-            return vectorized(called)
+            return Tensor.functions.vectorized(called)
         if isinstance(called, functools.partial):
             return functools.partial(self.fn(called.func), *called.args, **called.keywords)
         if isinstance(called, types.MethodType) and not is_library(called.__func__):

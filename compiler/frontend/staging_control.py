@@ -16,6 +16,7 @@ import numpy as np
 from ...dialects.dims import Dim, Sym
 from ...dialects.registry import OpError
 from ..diagnostics import located
+from . import regions
 from .apply import as_tensor
 from .captures import Captures
 from .context import require
@@ -254,7 +255,7 @@ class ControlFlow:
                     checked(arguments, results)
                 return results
 
-            return require().while_(condition, iteration, initial, names, plan.is_shared)
+            return regions.while_(require(), condition, iteration, initial, names, plan.is_shared)
 
         try:
             plan.run(loop)
@@ -403,7 +404,7 @@ class ControlFlow:
                     checked(values, results)
                 return results
 
-            return require().for_(*ends, step, initial, names, stop, plan.is_shared)
+            return regions.for_(require(), *ends, step, initial, names, stop, plan.is_shared)
 
         plan.run(loop)
 

@@ -27,10 +27,10 @@ from ..strides import symbolic_strides
 from .context import current
 from .emit import emit
 from .graph import Input, Value
-from .trace import Trace
 
 if TYPE_CHECKING:
     from .tensor import Tensor
+    from .trace import Trace
 
 __all__ = [
     "Ask", "Strides", "fact_of", "held_strides", "is_packed", "known_layouts", "laid_out", "made_strides", "merges",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -48,14 +48,15 @@ class SymInt:
 
     __slots__ = ("dim",)
 
+    #: As `Tensor.functions`.
+    functions: ClassVar[Any]
+
     def __init__(self, d: Dim):
         self.dim = d
 
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
-        from . import numpy_dispatch
-
         with located():
-            return numpy_dispatch.ufunc(ufunc, method, inputs, kwargs)
+            return self.functions.ufunc(ufunc, method, inputs, kwargs)
 
     def _with(self, other: Any, compute: Any, name: str, reflected: bool = False) -> Any:
         if isinstance(other, bool):
@@ -78,9 +79,7 @@ class SymInt:
 
     def tensor(self) -> Any:
         """Its value as a rank-0 i64 tensor that promotes as a Python int does."""
-        from .apply import as_tensor
-
-        return as_tensor(self)
+        return self.functions.as_tensor(self)
 
     def __add__(self, other: Any) -> Any:
         return self._with(other, lambda a, b: a + b, "__add__")

@@ -7,7 +7,6 @@ alias as NumPy's do although every value in the graph is immutable.
 
 from __future__ import annotations
 
-import functools
 import sys
 import weakref
 from collections.abc import Callable, Iterator, Sequence
@@ -18,18 +17,24 @@ import numpy as np
 
 from ...dialects.dims import Dim, packed_strides
 from ...dialects.index_map import IndexMap
-from ...dialects.registry import OPS, Op, OpError, Reduction, Scan, View
+from ...dialects.registry import Op, OpError, View
 from ...dialects.types import DType, TensorType
 from ..diagnostics import located, user_loc
-from . import numpy_dispatch
+from .allocation import allocated
 from .context import current, table
 from .elements import Elements
-from .graph import Block, Result, Value
+from .emit import emit
+from .graph import Block, Value
+from .leaves import leaf
+from .memory import update
+from .mirror import mirrored
 from .operators import Operators
+from .strides import held_strides
 from .symint import SymInt, shape_of, symint
+from .tensor_format import text
 from .unmade import Unmade
 
-__all__ = ["Tensor", "asarray"]
+__all__ = ["Tensor"]
 
 
 class Tensor(Operators, Elements):
@@ -39,7 +44,9 @@ class Tensor(Operators, Elements):
     happen at once.
     """
 
-    #: `apply.apply` and `recipes.of_two`, which these modules put here: they need the class.
+    #: The module of the functions that make tensors of tensors: it needs the class, and puts itself here.
+    functions: ClassVar[Any]
+    #: Two of them that operators ask for without a way round: `apply.apply` and `recipes.of_two`.
     apply: ClassVar[Callable[..., Any]]
     again: ClassVar[Callable[..., Any]]
 
@@ -71,15 +78,15 @@ class Tensor(Operators, Elements):
         self.memory: np.ndarray | None = None
         self._parent: Tensor | None = None
         if not isinstance(value, Value):
-            self.memory, boxed = classes.allocated(value, sizes, layout), True
-            value = memory.leaf(self.memory)
+            self.memory, boxed = allocated(value, sizes, layout), True
+            value = leaf(self.memory)
         self._value: Value | None = value
         #: The block in which it came to be: stores into it are seen there and in the blocks inside.
         trace = current()
         self._home: Block | None = None if trace is None else trace.block
         #: Tells the strides of its storage as NumPy has it (see `strides.py`); None: row-major.
         self._held: Callable[[], tuple[Dim, ...] | None] | None = (
-            None if trace is None else partial(strides.held_strides, value)
+            None if trace is None else partial(held_strides, value)
         )
         #: What may be views of it: a store settles whether they are.
         self._dependents: tuple[weakref.ref[Any], ...] = ()
@@ -105,7 +112,7 @@ class Tensor(Operators, Elements):
     def view_of(parent: Tensor, op: type[Op], attrs: dict[str, Any]) -> Tensor:
         """`op` (a `View`, parameters in the user's dims) on `parent`, sharing its storage."""
         if parent.layout == "col":
-            attrs = applying.mirrored(op, attrs, [parent])[0]
+            attrs = mirrored(op, attrs, [parent])[0]
         return parent._view(op, attrs)
 
     def _view(self, op: type[Op] | None, attrs: dict[str, Any]) -> Tensor:
@@ -124,11 +131,11 @@ class Tensor(Operators, Elements):
     @classmethod
     def holding(cls, array: np.ndarray, layout: str = "row") -> Tensor:
         """A lazy tensor of an array that a compiled function made, which was called with lazy tensors."""
-        return asarray(array, layout)
+        return Tensor(leaf((array.T if layout == "col" else array).view()), layout=layout, boxed=True)
 
     def with_memory(self, array: np.ndarray) -> Tensor:
         """A tensor of its layout that lives in `array` (graph dims)."""
-        made = Tensor(memory.leaf(array), layout=self.layout, boxed=True)
+        made = Tensor(leaf(array), layout=self.layout, boxed=True)
         made.memory = array
         return made
 
@@ -138,7 +145,7 @@ class Tensor(Operators, Elements):
 
     def settle_in(self, array: np.ndarray, known: TensorType | None = None) -> None:
         """Live in `array` (graph dims, of a type that may be known) from now on; it holds the elements already."""
-        self._value, self.memory = memory.leaf(array, known), array
+        self._value, self.memory = leaf(array, known), array
 
     # What it is.
 
@@ -156,7 +163,7 @@ class Tensor(Operators, Elements):
             block = self._cached[1].node.block
             if block is None or (trace is not None and block in trace.blocks):
                 return self._cached[1]
-        (result,) = applying.emit(self._op, (source,), self._attrs, loc=self._loc)
+        (result,) = emit(self._op, (source,), self._attrs, loc=self._loc)
         self._cached = (source, result)
         return result
 
@@ -216,9 +223,9 @@ class Tensor(Operators, Elements):
         return self.dtype.itemsize
 
     @property
-    def flat(self) -> view_or_copy.Flat:
+    def flat(self) -> Any:
         """Its elements in row-major order: what is read is a copy, what is stored goes to the tensor."""
-        return view_or_copy.Flat(self)
+        return self.functions.Flat(self)
 
     @flat.setter
     def flat(self, new: Any) -> None:
@@ -234,12 +241,12 @@ class Tensor(Operators, Elements):
         with located():
             if self.ndim < 2:
                 raise OpError(f"mT is of matrices, not of {self.user_type}", code="TX0103")
-            return methods.swapaxes(self, -1, -2)
+            return self.swapaxes(-1, -2)
 
     @property
     def real(self) -> Tensor:
         """The real part, which can be stored into; a real tensor itself."""
-        return derived.Part(self, "real") if self.element.is_complex else self
+        return self.functions.Part(self, "real") if self.element.is_complex else self
 
     @real.setter
     def real(self, new: Any) -> None:
@@ -249,8 +256,8 @@ class Tensor(Operators, Elements):
     def imag(self) -> Tensor:
         """The imaginary part, which can be stored into; zeros for a real tensor."""
         if self.element.is_complex:
-            return derived.Part(self, "imag")
-        zeros = applying.apply("imag", self)
+            return self.functions.Part(self, "imag")
+        zeros = self.apply("imag", self)
         zeros.frozen = "imag of real numbers"
         return zeros
 
@@ -325,50 +332,12 @@ class Tensor(Operators, Elements):
 
     def store(self, new: Any) -> None:
         """Replace all its elements: ``x[...] = new``, cast and broadcast as NumPy does."""
-        with located():
-            source, trace = applying.as_tensor(new), current()
-            if source is self:
-                return
-            if trace is not None and self.is_lazy:
-                trace.adopt(self).store(source)
-                return
-            owner, index = self.owner()
-            if source.is_view and index is not None and source.dims == self.dims:
-                other, where = (None, None) if source.reads_only else source.owner()
-                if other is owner and where == index:
-                    return
-            source = applying.cast(source, self.element)
-            if source.ndim > 1 and self.ndim > 1 and source.layout != self.layout:
-                raise OpError("a store mixes layouts", "put .swap_layout() on the value", "TX0210")
-            while source.ndim > self.ndim and source.dims[0].const == 1:
-                source = source[0]
-            facts = table()
-            grows = source.ndim > self.ndim or any(
-                a is not b and facts.is_one(a) and not facts.is_one(b)
-                for a, b in zip(self.dims[::-1], source.dims[::-1])
-            )
-            if grows:
-                raise OpError(f"cannot store {source.user_type} into {self.user_type}", code="TX0221")
-            target = applying.broadcast_together([_Shape(self), source], "a store", self.layout)
-            if target[1].ndim != self.ndim or target[1].dims != self.dims:
-                raise OpError(f"cannot store {source.user_type} into {self.user_type}", code="TX0221")
-            if owner.memory is not None:
-                memory.write(self, target[1])
-                return
-            before = owner.value
-            if index is None:
-                after = target[1].value
-            else:
-                # The view is older than what broadcasting has just learnt of its dims.
-                parts = (index.extents, index.exprs, index.guards)
-                known = IndexMap(*(tuple(facts.resolve(d) for d in part) for part in parts))
-                (after,) = applying.emit(OPS["insert"], (before, target[1].value), {"map": known})
-            owner.replace(after, before, self)
+        self.functions.store(self, new)
 
     def replace(self, after: Value, before: Value, through: Tensor) -> None:
         """Give an owner of storage another value than `before`, stored `through` it or a view of it."""
         if self.memory is not None:
-            memory.update(self, after, through)
+            update(self, after, through)
             return
         trace = current()
         if trace is not None:
@@ -390,19 +359,15 @@ class Tensor(Operators, Elements):
     # Methods and operators.
 
     def __getattr__(self, name: str) -> Any:
-        found = _methods().get(name)
-        if found is None:
-            # Protocols look for what they would take first: no name of a method is near to these.
-            raise AttributeError(name if name.startswith("__") else _no_attribute(name))
-        return lambda *args, **kwargs: _call_method(found, self, args, kwargs)
+        return self.functions.method(self, name)
 
     def __getitem__(self, key: Any) -> Any:
         with located():
-            return indexing.get(self, key)
+            return self.functions.get(self, key)
 
     def __setitem__(self, key: Any, new: Any) -> None:
         with located():
-            indexing.put(self, key, new)
+            self.functions.put(self, key, new)
 
     def __len__(self) -> int:
         if not self.ndim:
@@ -440,36 +405,17 @@ class Tensor(Operators, Elements):
 
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
         with located():
-            op = None if kwargs or method != "__call__" else numpy_dispatch.plain_map(ufunc)
-            if op is None:
-                return numpy_dispatch.ufunc(ufunc, method, inputs, kwargs)
-            result = applying.apply(op, *inputs)
-            # NumPy gives scalars of its own, never Python's, so what it returns is no longer weak.
-            return applying.cast(result, result.element) if result.weak else result
+            return self.functions.ufunc(ufunc, method, inputs, kwargs)
 
     def __array_function__(self, function: Any, types: Any, args: Any, kwargs: Any) -> Any:
         with located():
-            return numpy_dispatch.function(function, args, kwargs)
+            return self.functions.function(function, args, kwargs)
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self.user_type}{'' if self.layout == 'row' else ' col'}>"
 
     def __str__(self) -> str:
-        return repr(self) if current() is not None else tensor_format.text(self, "plain")
-
-
-class _Shape(Tensor):
-    """Stands for the target of a store while shapes are matched."""
-
-    __slots__ = ()
-
-    def __init__(self, target: Tensor):
-        super().__init__(Result(None, 0, target.type), layout=target.layout)
-
-    @property
-    def value(self) -> Value:
-        assert self._value is not None
-        return self._value
+        return repr(self) if current() is not None else text(self, "plain")
 
 
 def _typed(t: Tensor) -> TensorType:
@@ -485,96 +431,3 @@ def _typed(t: Tensor) -> TensorType:
 def _node(t: Tensor) -> Any:
     assert t._value is not None
     return t._value.node
-
-
-@functools.cache
-def _methods() -> dict[str, Any]:
-    """Methods by name; seen by other threads when it is whole."""
-    from . import elementwise, random  # they make tensors, so they need the class above
-    from .numpy_functions import sorting
-
-    found: dict[str, Any] = {}
-    for op in OPS.values():
-        found.update(dict.fromkeys(op.methods, op))
-    return {
-        **found, **methods.METHODS, **elementwise.EXPRESSIONS, **sorting.METHODS,
-        "random": random.random, "set_random": random.set_random,
-    }  # fmt: skip
-
-
-def _call_method(found: Any, self: Tensor, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    with located():
-        if not isinstance(found, type):
-            return found(self, *args, **kwargs)
-        if issubclass(found, Reduction):
-            return methods.reduce(found.name, self, *args, **kwargs)
-        if issubclass(found, Scan):
-            return methods.scan(found.name, self, *args, **kwargs)
-        return applying.call(found, (self, *args), kwargs)
-
-
-def _no_attribute(name: str) -> str:
-    import difflib
-
-    near = difflib.get_close_matches(name, list(_methods()), 2)
-    return f"a tensor has no attribute {name!r}" + (f"; did you mean {' or '.join(near)}?" if near else "")
-
-
-def asarray(
-    a: Any, /, layout: str = "row", *, dtype: Any = None, device: Any = None, copy: bool | None = None
-) -> Tensor:
-    """A lazy tensor of an array, a number, or nested lists of them.
-
-    ``layout="col"`` counts its dims as a column-major tensor's.  ``copy=True`` takes the elements as they are now;
-    ``copy=False`` shares memory, and is a ValueError where that is not possible.
-    """
-    with located():
-        if layout not in ("row", "col"):
-            raise OpError(f"layout {layout!r} is not 'row' or 'col'", code="TX0213")
-        if device not in (None, "cpu"):
-            raise OpError(
-                f"tensors live on 'cpu', not on {device!r}", "with txc.device(…) says what computes", "TX0701"
-            )
-        element = None if dtype is None else methods.element_named(dtype)
-        if isinstance(a, Tensor):
-            made = a if element is None or a.element is element else methods.astype(a, element)
-            if copy is False and made is not a:
-                raise OpError(
-                    f"a tensor of {element} made of {a.user_type} is a copy", "leave copy=False out", "TX0240"
-                )
-            return methods.copy(made) if copy and made is a else made
-        if isinstance(a, (list, tuple)) and any(isinstance(x, Tensor) for x in _leaves(a)):
-            made = applying.as_tensor(_computed(a) if current() is None and _is_of_elements(a) else a)
-            return made if element is None else methods.astype(made, element)
-        array = np.array(a, None if element is None else element.numpy, copy=copy)
-        if copy is False:
-            return classes.TensorMap(array, layout=layout)
-        made = applying.as_tensor(array.T if layout == "col" else array)
-        return Tensor(made.value, layout=layout, boxed=True)
-
-
-def _is_of_elements(a: Any) -> bool:
-    """Whether nested lists are of tensors of rank 0 and one dtype: as many expressions as the array has elements."""
-    leaves = list(_leaves(a))
-    return all(isinstance(x, Tensor) and not x.ndim and x.element is leaves[0].element for x in leaves)
-
-
-def _computed(a: Any) -> np.ndarray:
-    """Nested lists of tensors as an array."""
-
-    def computed(x: Any) -> Any:
-        return [computed(v) for v in x] if isinstance(x, (list, tuple)) else np.asarray(x)[()]
-
-    return np.asarray(computed(a))
-
-
-def _leaves(a: Any) -> Iterator[Any]:
-    for x in a:
-        if isinstance(x, (list, tuple)):
-            yield from _leaves(x)
-        else:
-            yield x
-
-
-from . import apply as applying  # noqa: E402  (these modules apply ops to tensors: they need the class above)
-from . import classes, derived, indexing, memory, methods, strides, tensor_format, view_or_copy  # noqa: E402

@@ -14,6 +14,7 @@ import numpy as np
 
 from ...dialects.registry import OpError
 from .context import current
+from .memory import array_of
 
 if TYPE_CHECKING:
     from .tensor import Tensor
@@ -127,8 +128,6 @@ def text(t: Tensor, form: str | TensorIOFormat = "plain") -> str:
 
     ``"legacy"`` is a matrix of the first dim (row-major: all but the last) and the others in the order of memory.
     """
-    from .memory import array_of
-
     if current() is not None:
         raise OpError("a traced tensor has no value to print yet", "print it outside the compiled function", "TX0232")
     if isinstance(form, str) and form not in (*FORMATS, "legacy"):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -13,13 +13,17 @@ from ...dialects.dims import DimLike, dim
 from ...dialects.registry import OpError
 from ...dialects.types import tensor_type
 from ..signature import ColumnOutput, ListOutput, NumberOutput, NumbersOutput, like
+from .apply import as_tensor
 from .context import enter, leave, suspended
+from .evaluation import computed
 from .graph import Block, DimTable, Graph, Input, Literal, Node, Value
+from .growing import GrowingList
+from .memory import give_memory
 from .symint import SymInt
+from .tensor import Tensor
 
 if TYPE_CHECKING:
     from .captures import Captures
-    from .tensor import Tensor
 
 __all__ = ["Trace"]
 
@@ -72,8 +76,6 @@ class Trace:
         source: Any = None, kind: str = "tensor", weak: str = "", strides: Sequence[DimLike] | None = None,
     ) -> Tensor:  # fmt: skip
         """An argument of these dims, in the user's order.  ``kind="scalar"`` for rank 0 by value."""
-        from .tensor import Tensor
-
         ordered = tuple(dim(d) for d in dims)
         if layout == "col":
             ordered = ordered[::-1]
@@ -115,9 +117,6 @@ class Trace:
 
     def adopt(self, lazy: Tensor) -> Tensor:
         """A lazy tensor of the surrounding program: computed now, a hidden argument, which stores reach."""
-        from .evaluation import computed
-        from .memory import give_memory
-
         with suspended():
             array = None if lazy.reads_only else give_memory(lazy)
             value = lazy.value
@@ -164,42 +163,12 @@ class Trace:
         self.writes[-1].setdefault(owner, before)
         self.writers[-1].append(through)
 
-    def for_(
-        self, lower: Any, upper: Any, step: Any, body: Callable[..., Any], carried: Sequence[Any] = (),
-        names: Sequence[str] = (), stop: str | None = None, is_shared: Callable[[Tensor], bool] | None = None,
-    ) -> tuple[Any, ...]:  # fmt: skip
-        """See `regions.for_`."""
-        from . import regions
-
-        return regions.for_(self, lower, upper, step, body, carried, names, stop, is_shared)
-
-    def while_(
-        self, cond: Callable[..., Any], body: Callable[..., Any], carried: Sequence[Any] = (),
-        names: Sequence[str] = (), is_shared: Callable[[Tensor], bool] | None = None,
-    ) -> tuple[Any, ...]:  # fmt: skip
-        """See `regions.while_`."""
-        from . import regions
-
-        return regions.while_(self, cond, body, carried, names, is_shared)
-
-    def if_(
-        self, cond: Any, then: Callable[[], Any], otherwise: Callable[[], Any], names: Sequence[str] = ()
-    ) -> tuple[Any, ...]:
-        """See `regions.if_`."""
-        from . import regions
-
-        return regions.if_(self, cond, then, otherwise, names)
-
     def finish(self, result: Any, *, declared: bool = False) -> Graph:
         """The graph: outputs for every tensor in `result`, then for the arguments written in place.
 
         A column-major result is given out as NumPy counts its dims, in the memory that it has; with the results'
         layouts `declared`, as it is.
         """
-        from .apply import as_tensor
-        from .growing import GrowingList
-        from .tensor import Tensor
-
         outputs: list[Value] = []
         aliases: dict[int, int] = {}
         owners = {t: i for i, t in self.tensors.items()}

@@ -8,10 +8,13 @@ from __future__ import annotations
 import dis
 import types
 import warnings
+from typing import TYPE_CHECKING
 
 from ...dialects.registry import OpError
 from ..diagnostics import user_loc
-from .trace import Trace
+
+if TYPE_CHECKING:
+    from .trace import Trace
 
 __all__ = ["note_traced_plainly", "refuse_array"]
 

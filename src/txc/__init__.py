@@ -9,9 +9,10 @@ if TYPE_CHECKING:
     from .compiler.diagnostics import TxcError
     from .compiler.export import export
     from .compiler.frontend.classes import TensorFixedSize, TensorMap, TensorRef
+    from .compiler.frontend.conversion import asarray
     from .compiler.frontend.functional import cond, fori_loop, scan, while_loop
     from .compiler.frontend.library import library
-    from .compiler.frontend.tensor import Tensor, asarray
+    from .compiler.frontend.tensor import Tensor
     from .compiler.frontend.tensor_format import TensorIOFormat
     from .compiler.info import info
     from .compiler.jit import jit
@@ -36,7 +37,7 @@ _MODULES = {
     "TensorMap": "frontend.classes",
     "TensorRef": "frontend.classes",
     "TxcError": "diagnostics",
-    "asarray": "frontend.tensor",
+    "asarray": "frontend.conversion",
     "compile_source": "tx_module",
     "cond": "frontend.functional",
     "device": "devices",

@@ -16,7 +16,8 @@ from txc import tensure
 from txc.compiler.diagnostics import TxcError
 from txc.compiler.executable import Executable
 from txc.compiler.frontend import evaluation, forms, known_calls, recipes
-from txc.compiler.frontend.tensor import Tensor, asarray
+from txc.compiler.frontend.conversion import asarray
+from txc.compiler.frontend.tensor import Tensor
 from txc.compiler.frontend.unmade import Unmade
 
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from txc.compiler.diagnostics import TxcError
-from txc.compiler.frontend.tensor import asarray
+from txc.compiler.frontend.conversion import asarray
 from txc.compiler.frontend.trace import Trace
 
 RNG = np.random.default_rng(11)

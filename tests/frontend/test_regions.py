@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from txc.compiler.diagnostics import TxcError
+from txc.compiler.frontend import regions
 from txc.compiler.frontend.context import require
 
 RNG = np.random.default_rng(5)
@@ -13,7 +14,7 @@ X = RNG.standard_normal((6, 7))
 
 
 def loop(lower, upper, body, carried, names=(), step=1):
-    return require().for_(lower, upper, step, body, carried, names)
+    return regions.for_(require(), lower, upper, step, body, carried, names)
 
 
 def check(runner, traced, plain, *arguments):
@@ -190,7 +191,8 @@ def test_double_buffering(runner):
 
 def test_while(runner):
     def traced(x):
-        return require().while_(lambda c: abs(c[0]).sum() > 1, lambda c: (c[0] / 2, c[1] + 1), (x, 0), ("x", "k"))
+        test, body = (lambda c: abs(c[0]).sum() > 1), (lambda c: (c[0] / 2, c[1] + 1))
+        return regions.while_(require(), test, body, (x, 0), ("x", "k"))
 
     def plain(x):
         k = 0
@@ -207,7 +209,7 @@ def test_if(runner):
             x[0] = 0
             return x * 2, 1
 
-        return require().if_(x.sum() > 0, then, lambda: (x, 2.5), ("y", "k"))
+        return regions.if_(require(), x.sum() > 0, then, lambda: (x, 2.5), ("y", "k"))
 
     def plain(x):
         if x.sum() > 0:
@@ -223,7 +225,7 @@ def test_if_inside_a_loop(runner):
     def traced(x):
         def body(i, carried):
             (best,) = carried
-            return require().if_(x[i, 0] > best, lambda: (x[i, 0],), lambda: (best,), ("best",))
+            return regions.if_(require(), x[i, 0] > best, lambda: (x[i, 0],), lambda: (best,), ("best",))
 
         return loop(0, x.shape[0], body, (-np.inf,), ("best",))[0]
 
@@ -237,7 +239,7 @@ def test_a_condition_on_the_loop_variable(runner):
                 x[i] = x[i + 1]
                 return ()
 
-            require().if_(i < x.shape[0] - 1, then, lambda: ())
+            regions.if_(require(), i < x.shape[0] - 1, then, lambda: ())
             return ()
 
         loop(0, x.shape[0], body, ())
@@ -268,11 +270,11 @@ def test_errors_name_the_variable(runner):
     assert "mask is f64[x0.0, x0.1] before an iteration of the loop and bool[x0.0, x0.1] after it" in text
     text = error(runner, lambda x: loop(0, x.shape[0], lambda i, c: (c[0][1:],), (x,), ("tail",)), X)
     assert "tail is f64[x0.0, x0.1] before an iteration of the loop and f64[x0.0 - 1, x0.1] after it" in text
-    text = error(runner, lambda x: require().if_(x.sum() > 0, lambda: (x,), lambda: (x[0],), ("y",)), X)
+    text = error(runner, lambda x: regions.if_(require(), x.sum() > 0, lambda: (x,), lambda: (x[0],), ("y",)), X)
     assert "y is f64[x0.0, x0.1] in one branch of an if and f64[x0.1] in the other" in text
-    text = error(runner, lambda x: require().if_(x.sum() > 0, lambda: (x,), lambda: (None,), ("y",)), X)
+    text = error(runner, lambda x: regions.if_(require(), x.sum() > 0, lambda: (x,), lambda: (None,), ("y",)), X)
     assert "y is set in only one branch" in text
-    text = error(runner, lambda x: require().if_(x > 0, lambda: (x,), lambda: (x,)), X)
+    text = error(runner, lambda x: regions.if_(require(), x > 0, lambda: (x,), lambda: (x,)), X)
     assert "the condition of if is bool[x0.0, x0.1], not one bool" in text
 
     def mixed(x):

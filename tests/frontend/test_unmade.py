@@ -12,9 +12,9 @@ import txc
 from txc import tensure
 from txc.compiler.diagnostics import TxcError
 from txc.compiler.frontend import evaluation, forms, known_calls, recipes
+from txc.compiler.frontend.conversion import asarray
 from txc.compiler.frontend.evaluation import lazy_graph
 from txc.compiler.frontend.graph import Node
-from txc.compiler.frontend.tensor import asarray
 from txc.compiler.frontend.unmade import Unmade
 
 X, Y = np.arange(12, dtype=np.float32).reshape(3, 4), np.arange(12, dtype=np.float32).reshape(3, 4) + 2

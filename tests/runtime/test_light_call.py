@@ -12,7 +12,7 @@ import pytest
 
 import txc
 from txc.compiler.frontend import forms, known_calls
-from txc.compiler.frontend.tensor import asarray
+from txc.compiler.frontend.conversion import asarray
 from txc.runtime import light_call, native_layout
 
 _CODE = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.POINTER(ctypes.c_void_p), ctypes.c_void_p, ctypes.c_void_p)

@@ -10,8 +10,9 @@ from ....dialects.registry import OpError
 from ...diagnostics import located
 from .. import creation, methods
 from ..apply import as_tensor
+from ..conversion import asarray
 from ..numpy_functions import creating, diagonals
-from ..tensor import Tensor, asarray
+from ..tensor import Tensor
 
 __all__ = [
     "arange", "asarray", "empty", "empty_like", "eye", "from_dlpack", "full", "full_like", "linspace", "meshgrid",

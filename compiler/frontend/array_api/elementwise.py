@@ -10,7 +10,7 @@ from ....dialects.registry import OPS
 from ...diagnostics import located
 from .. import methods
 from ..apply import apply, as_tensor
-from ..numpy_dispatch import power
+from ..numpy_functions.products import power
 from ..tensor import Tensor
 
 __all__ = ["clip", "imag", "pow", "real", "round"]

@@ -5,6 +5,7 @@ from typing import Any
 from ....dialects.registry import OPS as _OPS
 from . import initializers
 from .conversion import convert_n_to_tensor, convert_to_tensor, register_tensor_conversion_function
+from .default_session import get_default_session
 from .graph import Graph, Operation, Tensor, constant, get_default_graph, matmul, placeholder
 from .graph import operation as _operation
 from .host_tensor import (
@@ -27,7 +28,7 @@ from .initializers import UniformUnitScaling as uniform_unit_scaling_initializer
 from .initializers import VarianceScaling as variance_scaling_initializer
 from .initializers import Zeros as zeros_initializer
 from .proto import DataType, TensorProto, TensorShapeProto, TensorSliceProto, VariantTensorDataProto
-from .session import FeedError, Session, get_default_session
+from .session import FeedError, Session
 from .shape import (
     Dimension,
     PartialTensorShape,

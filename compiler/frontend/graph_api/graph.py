@@ -21,6 +21,7 @@ from ..methods import METHODS
 from ..symint import SymInt
 from ..tensor import Tensor as TracedTensor
 from ..trace import Trace
+from .default_session import get_default_session
 from .host_tensor import data_type_of, numpy_type_of
 from .proto import DataType
 from .shape import PartialTensorShape, TensorShape, as_shape
@@ -370,8 +371,6 @@ def replay(fetches: Sequence[Tensor], known: dict[Tensor, Any]) -> list[Any]:
 
 
 def _session(session: Any) -> Any:
-    from .session import get_default_session
-
     found = session or get_default_session()
     if found is None:
         raise RuntimeError("there is no default session: use `with Session():`, or give session=")

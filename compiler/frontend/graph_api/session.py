@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from typing import Any
@@ -11,24 +10,17 @@ import numpy as np
 
 from ...jit import Jitted, jit
 from ...signature import like
+from .default_session import enter, leave
 from .graph import Graph, Operation, Tensor, get_default_graph, replay
 from .host_tensor import numpy_type_of
 from .shape import TensorShape
 from .variables import Variable, variable_of
 
-__all__ = ["FeedError", "Session", "get_default_session"]
-
-_local = threading.local()
+__all__ = ["FeedError", "Session"]
 
 
 class FeedError(ValueError):
     """A placeholder that was not fed, or a value that does not fit what it is fed to."""
-
-
-def get_default_session() -> Session | None:
-    """The session of the innermost ``with`` of this thread."""
-    stack = getattr(_local, "sessions", None)
-    return stack[-1] if stack else None
 
 
 class Session:
@@ -46,13 +38,11 @@ class Session:
 
     def __enter__(self) -> Session:
         self._entered.enter_context(self.graph.as_default())
-        if not hasattr(_local, "sessions"):
-            _local.sessions = []
-        _local.sessions.append(self)
+        enter(self)
         return self
 
     def __exit__(self, *_: object) -> None:
-        _local.sessions.pop()
+        leave()
         self._entered.close()
         self.close()
 

@@ -8,14 +8,14 @@ from typing import Any
 import numpy as np
 
 from ....dialects.registry import OpError
+from ...diagnostics import located
 from .. import methods
 from ..apply import apply, as_tensor, broadcast_together, cast, meet, stack
 from ..context import table
-from ..numpy_dispatch import dot, matmul
 from ..tensor import Tensor
-from .table import handles, into
+from .table import handles, into, required
 
-__all__ = ["batched_matmul", "contracted", "cross", "kron", "matmul", "outer", "vecdot"]
+__all__ = ["batched_matmul", "contracted", "cross", "dot", "kron", "matmul", "outer", "power", "vecdot"]
 
 
 @handles(np.dot)
@@ -172,3 +172,43 @@ def contracted(a: Tensor, left: Sequence[str], b: Tensor, right: Sequence[str], 
     result = apply("contract", a, b, pairs=summed, batch=tuple(pairs[n] for n in batch))
     have = [*batch, *(n for n in left if n not in shared), *(n for n in right if n not in shared)]
     return methods.transpose(result, [have.index(n) for n in kept]) if have != list(kept) else result
+
+
+def matmul(a: Any, b: Any) -> Any:
+    """NumPy's matmul: vectors, matrices, and stacks of matrices (by a loop over the products' sum)."""
+    a, b = as_tensor(a), as_tensor(b)
+    if not a.ndim or not b.ndim:
+        raise OpError("matmul takes no scalars", "use *", "TX0271")
+    if b.ndim <= 2 and (a.ndim <= 2 or b.ndim == 2):
+        return apply("contract", a, b, pairs=((a.ndim - 1, max(0, b.ndim - 2)),))
+    if a.ndim <= 2 and b.ndim > 2 and a.ndim == 1:
+        return apply("contract", a, b, pairs=((0, b.ndim - 2),))
+    return batched_matmul(a, b)
+
+
+def dot(a: Any, b: Any) -> Any:
+    """NumPy's dot."""
+    a, b = as_tensor(a), as_tensor(b)
+    if not a.ndim or not b.ndim:
+        return apply("mul", a, b)
+    return apply("contract", a, b, pairs=((a.ndim - 1, max(0, b.ndim - 2)),))
+
+
+def power(x: Any, y: Any) -> Any:
+    """``x ** y``, small whole exponents as products (as NumPy's fast paths do)."""
+    if isinstance(y, (int, float)) and not isinstance(y, bool) and not isinstance(y, np.generic):
+        whole = {2: "square", 0.5: "sqrt"}.get(y)
+        kind = getattr(getattr(x, "dtype", None), "kind", "")
+        if whole == "square" or (whole == "sqrt" and kind == "f"):
+            return apply(whole, x)
+        if y == 1 and isinstance(y, int):
+            return apply("positive", x)
+    base, exponent = as_tensor(x), as_tensor(y)
+    text = "Integers to negative integer powers are not allowed."
+    if base.element.kind in ("bool", "int", "uint") and exponent.element.kind == "int":
+        if isinstance(y, int) and y < 0:
+            with located():
+                raise OpError(text, "make the base a float", "TX0112")
+        if not isinstance(y, int) and not (base.weak and exponent.weak):
+            y = required(exponent, exponent >= 0, text)
+    return apply("pow", x, y)

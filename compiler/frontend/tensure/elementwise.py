@@ -10,7 +10,7 @@ from ....dialects.registry import OPS, OpError
 from ...diagnostics import located
 from ..apply import apply, broadcast_to, cast, common_dtype
 from ..emit import constant
-from ..numpy_dispatch import power
+from ..numpy_functions.products import power
 from ..tensor import Tensor
 from .arguments import depth_of, mutable, shape_text, tensor
 from .broadcasting import fitted, matched

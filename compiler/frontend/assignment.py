@@ -1,0 +1,108 @@
+"""Stores: what becomes of a tensor, and of those that it is a view of, when its elements are replaced."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from ...dialects.index_map import IndexMap
+from ...dialects.registry import OPS, OpError
+from ..devices import device as on_device
+from ..devices import parse_device
+from ..diagnostics import located
+from .apply import as_tensor, broadcast_together, cast
+from .context import current, table
+from .emit import emit
+from .evaluation import check_outside_a_trace, in_background
+from .graph import Result, Value
+from .memory import give_memory, write
+from .tensor import Tensor
+
+if TYPE_CHECKING:
+    from concurrent.futures import Future
+
+__all__ = ["Target", "store"]
+
+
+def store(target: Tensor, new: Any) -> None:
+    """Replace all elements of `target`: ``x[...] = new``, cast and broadcast as NumPy does."""
+    with located():
+        source, trace = as_tensor(new), current()
+        if source is target:
+            return
+        if trace is not None and target.is_lazy:
+            trace.adopt(target).store(source)
+            return
+        owner, index = target.owner()
+        if source.is_view and index is not None and source.dims == target.dims:
+            other, where = (None, None) if source.reads_only else source.owner()
+            if other is owner and where == index:
+                return
+        source = cast(source, target.element)
+        if source.ndim > 1 and target.ndim > 1 and source.layout != target.layout:
+            raise OpError("a store mixes layouts", "put .swap_layout() on the value", "TX0210")
+        while source.ndim > target.ndim and source.dims[0].const == 1:
+            source = source[0]
+        facts = table()
+        grows = source.ndim > target.ndim or any(
+            a is not b and facts.is_one(a) and not facts.is_one(b) for a, b in zip(target.dims[::-1], source.dims[::-1])
+        )
+        if grows:
+            raise OpError(f"cannot store {source.user_type} into {target.user_type}", code="TX0221")
+        _, source = broadcast_together([_Shape(target), source], "a store", target.layout)
+        if source.ndim != target.ndim or source.dims != target.dims:
+            raise OpError(f"cannot store {source.user_type} into {target.user_type}", code="TX0221")
+        if owner.memory is not None:
+            write(target, source)
+            return
+        before = owner.value
+        if index is None:
+            after = source.value
+        else:
+            # The view is older than what broadcasting has just learnt of its dims.
+            parts = (index.extents, index.exprs, index.guards)
+            known = IndexMap(*(tuple(facts.resolve(d) for d in part) for part in parts))
+            (after,) = emit(OPS["insert"], (before, source.value), {"map": known})
+        owner.replace(after, before, target)
+
+
+class _Shape(Tensor):
+    """Stands for the target of a store while shapes are matched."""
+
+    __slots__ = ()
+
+    def __init__(self, target: Tensor):
+        super().__init__(Result(None, 0, target.type), layout=target.layout)
+
+    @property
+    def value(self) -> Value:
+        assert self._value is not None
+        return self._value
+
+
+class Target:
+    """``out.on(device)[key] = expression``: the store is evaluated at once, on that device.
+
+    With `done` it is evaluated in another thread: `future` then gives the tensor, when `done` has been called with it.
+    """
+
+    def __init__(self, tensor: Tensor, device: str | None, done: Callable[[Any], object] | None = None):
+        check_outside_a_trace("on(…)")
+        if device is not None:
+            parse_device(device)
+        self._tensor, self._device, self._done = tensor, device, done
+        self.future: Future[Any] | None = None
+
+    def __setitem__(self, key: Any, new: Any) -> None:
+        def work() -> Tensor:
+            give_memory(self._tensor)
+            self._tensor[key] = new
+            return self._tensor
+
+        # Later stores into tensors of the expression are not part of it.
+        new = new.snapshot() if isinstance(new, Tensor) else new
+        if self._done is not None:
+            self.future = in_background(work, self._device, self._done)
+            return
+        with on_device(self._device):
+            work()
