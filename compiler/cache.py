@@ -109,7 +109,8 @@ def _has_tiles(fastmath: Collection[str]) -> bool:
 
 
 def _key(kind: str, parts: dict[str, str]) -> CodeKey:
-    full = {"kind": kind, **parts, "machine": repr(sorted(calibrated().items())), **environment()}
+    machine = {"machine": repr(sorted(calibrated().items())), "target": knobs.TARGET.get()}
+    full = {"kind": kind, **parts, **machine, **environment()}
     return CodeKey(full, f"{kind}-{digest(full)}")
 
 

@@ -19,7 +19,7 @@ from ..runtime.calibration import keep_calibration
 from ..runtime.pool import get_pool
 from .ceilings import copy_bandwidth, division_peak, fma_peak, loaded
 from .codegen.llvm import attributes
-from .codegen.machine import host_target
+from .codegen.machine import native_target
 from .pipeline import machine_of
 
 __all__ = ["CalibrationError", "calibrate"]
@@ -38,7 +38,7 @@ def calibrate(quick: bool = False) -> Machine:
     figures = _measured(quick)
     if not keep_calibration(figures):
         raise CalibrationError("there is no folder to keep the figures in: set TXC_CACHE_DIR to one of your own")
-    return machine_of(host_target())
+    return machine_of(native_target())
 
 
 def _measured(quick: bool) -> dict[str, float]:
@@ -47,7 +47,7 @@ def _measured(quick: bool) -> dict[str, float]:
     samples, rounds = (1, 10**4) if quick else (_SAMPLES, 10**6)
     near, far = int(machine.cache2 / 4), 1 << 20 if quick else int(max(2 * machine.cache3, 64 << 20))
     rates = {
-        "registers": float(host_target().vector_registers),
+        "registers": float(native_target().vector_registers),
         "near_rate": copy_bandwidth(1, near, samples) / 1e9,
         "far_rate": copy_bandwidth(1, far, samples) / 1e9,
         "arithmetic": fma_peak(1, 32, rounds, samples) / 2e9,
@@ -89,7 +89,7 @@ done:
 def _handover(samples: int) -> float:
     """Nanoseconds of an empty parallel region: the mean, by factors, of a worker that sleeps and one that is awake."""
     forks = ctypes.CFUNCTYPE(None, ctypes.c_int64, ctypes.c_void_p, ctypes.c_void_p)(
-        loaded(_FORKS + attributes(host_target()), "forks")
+        loaded(_FORKS + attributes(native_target()), "forks")
     )
     pool = get_pool()
 

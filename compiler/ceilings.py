@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from .codegen.llvm import attributes
-from .codegen.machine import LoadedObject, compile_llvm, host_target, load_object
+from .codegen.machine import LoadedObject, compile_llvm, load_object, native_target
 
 __all__ = ["Ceilings", "ceilings", "copy_bandwidth", "division_peak", "fma_peak", "loaded"]
 
@@ -44,7 +44,7 @@ def copy_bandwidth(threads: int, size: int = _COPIED, samples: int = _SAMPLES) -
 
     A sample copies small sizes, which the caches hold, many times over.
     """
-    copies = ctypes.CFUNCTYPE(None, *[ctypes.c_int64] * 4)(loaded(_COPIES + attributes(host_target()), "copies"))
+    copies = ctypes.CFUNCTYPE(None, *[ctypes.c_int64] * 4)(loaded(_COPIES + attributes(native_target()), "copies"))
     share, rounds = size // threads, max(1, _COPIED // size)
     buffers = [(np.ones(share, np.uint8), np.ones(share, np.uint8)) for _ in range(threads)]
 
@@ -67,7 +67,7 @@ def division_peak(iterations: int = _ITERATIONS, samples: int = _SAMPLES) -> flo
 
 def _chain_peak(operation: str, threads: int, bits: int, iterations: int, samples: int) -> float:
     """Operations a second in independent chains."""
-    lanes = host_target().vector_bits // bits
+    lanes = native_target().vector_bits // bits
     peak = ctypes.CFUNCTYPE(None, ctypes.c_int64, ctypes.c_void_p)(loaded(_chains(operation, lanes, bits), "peak"))
     buffers = [np.full(lanes, 1.5, f"f{bits // 8}") for _ in range(threads)]
     seconds = _shortest(lambda i: peak(iterations, buffers[i].ctypes.data), threads, samples)
@@ -94,7 +94,7 @@ done:
 @functools.cache
 def loaded(text: str, name: str) -> int:
     """The address of a function of an LLVM IR text, which stays loaded."""
-    loaded = load_object(compile_llvm(text, host_target()), [name])
+    loaded = load_object(compile_llvm(text, native_target()), [name])
     _kept.append(loaded)
     return loaded.addresses[name]
 
@@ -119,7 +119,7 @@ def _chains(operation: str, lanes: int, bits: int) -> str:
         f"loop:\n  %i = phi i64 [ 0, %entry ], [ %j, %loop ]\n{phis}{body}"
         f"  %j = add i64 %i, 1\n  %more = icmp slt i64 %j, %n\n  br i1 %more, label %loop, label %done\n"
         f"done:\n  %s0 = fadd {vector} %x, %x\n{total}"
-        f"  store {vector} %s{_CHAINS}, ptr %p, align {bits // 8}\n  ret void\n}}\n{attributes(host_target())}"
+        f"  store {vector} %s{_CHAINS}, ptr %p, align {bits // 8}\n  ret void\n}}\n{attributes(native_target())}"
     )
 
 

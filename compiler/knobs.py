@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 
 __all__ = [
     "BUFFER_CACHE_MB", "CACHE_DIR", "CACHE_SIZE_MB", "CC", "CHECK_BOUNDS", "DEVICE", "DUMP_IR", "GDB", "GPU_GRAPHS",
-    "HUGE_PAGES", "KNOBS", "NATIVE_ENTRY", "NUM_THREADS", "PASSES", "PERF_MAP", "PRINT_IR", "SIMULATED_GPU",
-    "SPECIALIZE", "TIME_PASSES", "VERIFY", "Knob", "KnobError",
+    "HUGE_PAGES", "KNOBS", "NATIVE", "NATIVE_ENTRY", "NUM_THREADS", "PASSES", "PERF_MAP", "PRINT_IR", "SIMULATED_GPU",
+    "SPECIALIZE", "TARGET", "TIME_PASSES", "VERIFY", "Knob", "KnobError",
 ]  # fmt: skip
 
 T = TypeVar("T")
@@ -183,6 +183,16 @@ SPECIALIZE = _knob(
     True,
     _bool,
     "Where calls keep having the same small sizes, one more version is compiled for these (`f.explain_compile()`).",
+)
+#: The target that is this machine as it is.
+NATIVE = "native"
+TARGET = _knob(
+    "TXC_TARGET",
+    "x86-64, x86-64-v2, x86-64-v3, x86-64-v4 or native",
+    NATIVE,
+    _one_of("x86-64", "x86-64-v2", "x86-64-v3", "x86-64-v4", NATIVE),
+    "The level of x86-64 that code for this machine is compiled for, as if its processor had no more: to see on one "
+    "machine what others compile.  A level that the processor does not have is an error.",
 )
 GPU_GRAPHS = _knob(
     "TXC_GPU_GRAPHS",

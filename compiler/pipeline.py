@@ -40,7 +40,15 @@ from .call_parameters import CallSignature, NotNative
 from .call_plan import CallPlan, make_plan, stored_inputs
 from .codegen.entry import emit_entry, entry_name
 from .codegen.llvm import emit_llvm
-from .codegen.machine import compile_llvm, emit_asm, gpu_target, host_target, host_with_tiles, load_object
+from .codegen.machine import (
+    compile_llvm,
+    emit_asm,
+    gpu_target,
+    host_target,
+    host_with_tiles,
+    load_object,
+    native_target,
+)
 from .codegen.target import Target, object_name
 from .executable import BufferSpec, CodeSpec, Executable, load_native, loaded_for_once
 from .frontend.graph import Graph
@@ -168,7 +176,7 @@ def machine_of(target: Target) -> Machine:
     if target.is_gpu:
         return Machine.of_gpu(target.capability)
     usual = Machine.of_cpu(target.vector_bits, target.vector_registers, target.cpu)
-    return usual.measured(calibrated()) if target.without_tiles == host_target().without_tiles else usual
+    return usual.measured(calibrated()) if target.without_tiles == native_target() else usual
 
 
 class _Run:

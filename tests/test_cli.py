@@ -130,7 +130,7 @@ def test_bisect_finds_no_culprit_in_a_right_compiler(program: Path):
 def test_knobs_are_listed():
     done = compile_("knobs", COLUMNS="160")
     assert done.returncode == 0
-    named = ("NUM_THREADS", "DUMP_IR", "VERIFY", "PASSES", "PERF_MAP", "GDB", "CHECK_BOUNDS")
+    named = ("NUM_THREADS", "DUMP_IR", "VERIFY", "PASSES", "PERF_MAP", "GDB", "CHECK_BOUNDS", "TARGET")
     for name in (f"TXC_{n}" for n in named):
         assert name in done.stdout
 

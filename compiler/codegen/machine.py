@@ -14,13 +14,15 @@ import llvmlite.binding as llvm
 from ...runtime import loader
 from ...runtime.elf import read_elf
 from ...runtime.tile_permission import tiles_permitted
+from .. import knobs
 from . import isolated
 from .target import Target, TargetError, object_name
 from .wasm_symbols import imported_functions
 
 __all__ = [
     "LoadedObject", "TargetError", "compile_linked", "compile_llvm", "emit_asm", "generate_here", "gpu_target",
-    "host_target", "host_with_tiles", "load_object", "make_target", "undefined_symbols", "unexpected_symbols",
+    "host_target", "host_with_tiles", "load_object", "make_target", "native_target", "undefined_symbols",
+    "unexpected_symbols",
 ]  # fmt: skip
 
 #: What an object may call: LLVM makes these of loops and wide copies; the C library has them everywhere.
@@ -40,8 +42,16 @@ def _initialize_all() -> None:
     llvm.initialize_all_asmprinters()
 
 
-@lru_cache(maxsize=1)
 def host_target() -> Target:
+    """What this machine's code is compiled for: `native_target`, or the lower level that ``TXC_TARGET`` names.
+
+    TargetError where the processor does not have that level.
+    """
+    return _at_level(knobs.TARGET.get(), native_target())
+
+
+@lru_cache(maxsize=1)
+def native_target() -> Target:
     """This machine: its processor's name and its features (in a virtual machine the name alone can be wrong).
 
     Tiles are not among them: `host_with_tiles`.
@@ -50,8 +60,25 @@ def host_target() -> Target:
 
 
 def host_with_tiles() -> Target:
-    """This machine with its matrix units, for which the process asks here; without them where it may not use them."""
-    return _host() if tiles_permitted() else host_target()
+    """This machine with its matrix units, for which the process asks here; without them where it may not use them.
+
+    No level that ``TXC_TARGET`` names has them.
+    """
+    return _host() if knobs.TARGET.get() == knobs.NATIVE and tiles_permitted() else host_target()
+
+
+@lru_cache(maxsize=8)
+def _at_level(name: str, native: Target) -> Target:
+    if name == knobs.NATIVE:
+        return native
+    if native.arch != "x86_64":
+        raise TargetError(f"TXC_TARGET={name}: this processor is of {native.arch}; it takes {knobs.NATIVE}")
+    lacking = [word[1:] for word in _LEVELS_X86[name].split(",") if not native.has(word[1:])]
+    if lacking:
+        runs = [n for n, words in _LEVELS_X86.items() if all(native.has(word[1:]) for word in words.split(","))]
+        text = f"TXC_TARGET={name}: this processor has no {', '.join(lacking)}"
+        raise TargetError(f"{text}; the highest level that it has is {runs[-1]}")
+    return Target(native.triple, name, _LEVELS_X86[name])
 
 
 @lru_cache(maxsize=1)

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import txc
+from txc.compiler.codegen.machine import host_target
 from txc.compiler.executable import BufferSpec, CodeSpec
 from txc.compiler.signature import InputSpec, Literal, NotPlain, Signature, plain_structure, structure_of_plain
 from txc.compiler.source_digest import Undigestible, digest_function
@@ -63,6 +64,17 @@ def test_a_hit_gives_the_same_result_and_compiles_nothing(processes):
     assert second[2] == 7 and type(second[1][1]["mean"]) is np.float32
     np.testing.assert_array_equal(first[0], second[0])
     np.testing.assert_array_equal(first[1][0], second[1][0])
+
+
+@pytest.mark.skipif(not host_target().is_x86, reason="the levels are x86's")
+def test_the_level_that_is_compiled_for_is_part_of_the_key(processes, monkeypatch):
+    def f(x):
+        return np.sqrt(x) + x.sum()
+
+    for level, compiled in [("x86-64-v2", 1), ("x86-64", 2), ("x86-64-v2", 2)]:
+        monkeypatch.setenv("TXC_TARGET", level)
+        np.testing.assert_allclose(processes.fresh(f)(X), f(X), rtol=1e-6)
+        assert processes.compiled == compiled
 
 
 def test_sizes_are_not_part_of_the_key_and_guards_are_checked(processes):
