@@ -5,7 +5,7 @@ from __future__ import annotations
 import linecache
 import sys
 from _thread import _local  # `threading.local`, without the rest of that module
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import CodeType, FrameType
 from typing import TYPE_CHECKING
@@ -15,7 +15,7 @@ from ..dialects.registry import OpError
 if TYPE_CHECKING:
     from .frontend.graph import Loc
 
-__all__ = ["TxcError", "at", "error_loc", "located", "user_loc"]
+__all__ = ["TxcError", "at", "error_loc", "head_of", "located", "user_loc"]
 
 _HIDDEN = ("txc.", "numpy.")
 #: Places by code object and instruction, asked for with every node; None for code that is txc's or NumPy's.  By
@@ -92,6 +92,14 @@ def error_loc(error: BaseException) -> Loc | None:
             found = places.get(step.tb_lasti) or _new_place(code, step.tb_lasti, places)
         step = step.tb_next
     return found
+
+
+def head_of(function: Callable[..., object]) -> Loc:
+    """The line on which a function begins."""
+    from .frontend.graph import Loc
+
+    code = function.__code__
+    return Loc(code.co_filename, code.co_firstlineno, 0, 0, function.__name__)
 
 
 def _new_code(code: CodeType, module: str) -> tuple[CodeType, dict[int, Loc] | None]:

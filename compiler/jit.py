@@ -144,13 +144,22 @@ class Jitted(NativeCallable):
     def _version(self, call: Call) -> tuple[Version, Ready]:
         """The version for a call, and the call prepared for it.
 
-        Of arguments that are one array, where the function stores into it, each sees what another one is stored.
+        Arrays that share memory into which the function stores see each other's stores.
         """
         found = self._found(call)
-        if not found[0].executable.written or not call.shares_memory:
-            return found
-        call.join_arguments()
-        return self._found(call)
+        while found[0].executable.written and self._shares(call, found[0]):
+            found = self._found(call)
+        return found
+
+    def _shares(self, call: Call, version: Version) -> bool:
+        """Whether arrays of a call share memory that the version writes to and does not know of; then it is told."""
+        from ..dialects.registry import OpError
+        from .diagnostics import TxcError, head_of
+
+        try:
+            return call.share(version.signature, version.executable.written, self._options.donate)
+        except OpError as error:
+            raise TxcError(error.message, head_of(self.__wrapped__), error.hint, error.code) from None
 
     def _found(self, call: Call) -> tuple[Version, Ready]:
         """The version whose guards hold, found or compiled now, and the call prepared for it."""
@@ -217,7 +226,7 @@ class Jitted(NativeCallable):
 
         layouts = {name: stride_fact(a.value) for name, a in call.leaves().items() if a.kind == "array"}
         with known_layouts(layouts):
-            traced = trace_function(self.__wrapped__, call.arguments, fixed)
+            traced = trace_function(self.__wrapped__, call.arguments, fixed, call.storages)
         facts = tuple(stride_fact(a) for a in call.arrays(Signature.of(traced.graph)))
         if self._options.donate:
             from .donation import donate
@@ -243,8 +252,8 @@ class Jitted(NativeCallable):
             return None, "TXC_NATIVE_ENTRY is 0"
         if problem():
             return None, problem()
-        if any(a.same_as for a in call.leaves().values()):
-            return None, "two of its arguments are one array, which it stores into"
+        if call.storages:
+            return None, "arrays of the call share memory, which it stores into"
         from .call_parameters import NotNative, parameters_of
 
         try:

@@ -84,6 +84,9 @@ class Trace:
         #: For what stands for a variable in a loop: what the variable was before the loop.
         self.stands_for: dict[Tensor, Any] = {}
         self._captured: dict[int, tuple[Any, Tensor]] = {}
+        #: By identity of the user's arrays: those that share memory, as views on it, and their names.
+        self.shared: dict[int, Tensor] = {}
+        self.shared_names: dict[Tensor, str] = {}
         #: Lazy tensors used in the trace, as hidden arguments.
         self._adopted: dict[Value, Tensor] = {}
         self._loops = 0
@@ -144,12 +147,19 @@ class Trace:
 
     def int_input(self, name: str, hint: int | None = None) -> SymInt:
         """A Python int argument: the symbol ``$name``."""
-        symbol = self.table.declare(f"${name}", hint, name)
-        self.inputs.append(Input(name, "int", None, symbol, weak="int"))
-        return SymInt(symbol)
+        return SymInt(self.symbol_input(name, f"${name}", hint, name))
+
+    def symbol_input(self, name: str, symbol: str, hint: int | None, why: str) -> Dim:
+        """An int argument under a symbol of its own."""
+        declared = self.table.declare(symbol, hint, why)
+        self.inputs.append(Input(name, "int", None, declared, weak="int"))
+        return declared
 
     def capture(self, array: np.ndarray) -> Tensor:
         """An array of the surrounding program, as a hidden argument; the same tensor for the same array."""
+        shared = self.shared.get(id(array))
+        if shared is not None:
+            return shared
         found = self._captured.get(id(array))
         if found is None:
             name = f"captured{len(self._captured)}"
