@@ -77,10 +77,10 @@ class Storage:
         """What a program depends on."""
         parts = []
         for given, offset in self.members:
-            array = given.array
+            array = walkable(given.array)
             form = (Identity(given.object), element_name(array), array.ndim, stride_fact(array))
             one = next(other.name for other, _ in self.members if other.object is given.object)
-            how = "" if offset is None else "part of it", "" if array.flags.writeable else "read-only"
+            how = "" if offset is None else "part of it", "" if given.array.flags.writeable else "read-only"
             parts.append((given.name, *(form if given.is_captured else ()), f"is {one}", *how))
         return ("shared memory", self.name, *parts)
 
