@@ -15,7 +15,7 @@ from ..dialects.registry import OpError
 if TYPE_CHECKING:
     from .frontend.graph import Loc
 
-__all__ = ["TxcError", "at", "error_loc", "head_of", "located", "user_loc"]
+__all__ = ["TxcError", "at", "error_loc", "head_of", "is_pythons", "located", "user_loc"]
 
 _HIDDEN = ("txc.", "numpy.")
 #: Places by code object and instruction, asked for with every node; None for code that is txc's or NumPy's.  By
@@ -62,6 +62,17 @@ class TxcIndexError(TxcError, IndexError):
 
 #: The errors that are more than a ValueError, by code.
 _CLASSES: dict[str, type[TxcError]] = dict.fromkeys(("TX0103", "TX0250", "TX0251"), TxcIndexError)
+
+
+#: Codes of errors that Python and NumPy raise too when they come to that line: no refusals to compile.
+_PYTHONS = frozenset({"TX0201", "TX0211"})
+
+
+def is_pythons(error: BaseException) -> bool:
+    """Whether Python, running the function, would raise such an error as well."""
+    if isinstance(error, OpError):
+        return isinstance(error, IndexError) or error.code in _PYTHONS
+    return not type(error).__module__.startswith("txc.")
 
 
 def user_loc(inner: int = 1) -> Loc | None:

@@ -18,7 +18,7 @@ import numpy as np
 from ...dialects.dims import sym
 from ..argument import Argument
 from ..captured import MISSING, Captured, cell_content
-from ..diagnostics import TxcError, error_loc, head_of
+from ..diagnostics import TxcError, error_loc, head_of, is_pythons
 from ..shared_memory import Storage
 from ..signature import like
 from .captures import Captures, Frame, Root, is_library
@@ -52,10 +52,14 @@ __all__ = [
 
 
 class Traced(NamedTuple):
-    """A graph, and what it took from outside the function."""
+    """A graph, and what it took from outside the function.
+
+    Where the function `raised` an error of Python's, the graph has what it wrote before that.
+    """
 
     graph: Graph
     captured: list[Captured]
+    raised: Exception | None = None
 
 
 def trace_function(
@@ -76,8 +80,14 @@ def trace_function(
         for symbol, size in fixed.items():
             trace.table.equate(sym(symbol), size, "calls kept having it")
         bound = inspect.BoundArguments(inspect.signature(function), values)  # pyright: ignore[reportArgumentType]
-        result = run_staged(function, runtime, bound)
-        return Traced(trace.finish(result), list(runtime.captures.facts.values()))
+        raised = result = None
+        try:
+            result = run_staged(function, runtime, bound)
+        except Exception as error:
+            if not is_pythons(error) or not trace.is_outermost(error):
+                raise
+            raised = error
+        return Traced(trace.finish(result), list(runtime.captures.facts.values()), raised)
 
 
 def run_staged(function: Callable[..., Any], runtime: Runtime, bound: inspect.BoundArguments) -> Any:

@@ -96,6 +96,8 @@ class Trace:
         self.draws = itertools.count()
         #: How many branches and whiles are open: what is traced inside may not run.
         self.uncertain = 0
+        #: The last error that a region was left by.
+        self.left_by: BaseException | None = None
         #: Whether comparisons of run-time ints are computed at run time instead of becoming facts.
         self.deferring = False
 
@@ -195,6 +197,15 @@ class Trace:
             yield
         finally:
             self.deferring = before
+
+    def is_outermost(self, error: BaseException | None) -> bool:
+        """Whether an error, and all that it came of, was raised in no region: what was traced before it runs before it.
+
+        The values of what was written are those at that time.
+        """
+        while error is not None and error is not self.left_by:
+            error = error.__cause__ or error.__context__
+        return error is None
 
     def new_loop_symbol(self) -> str:
         self._loops += 1
