@@ -12,12 +12,11 @@ class Argument:
 
     `kind`: ``array``, ``scalar`` (rank 0 by value; `weak` as in `graph.Input`), ``int``, ``tuple``, ``list``, ``dict``
     (of arguments), or ``value`` (any other Python object, taken as it is).  `original` is the array, tuple or list
-    that the user passed.  The array of a column-major tensor (`layout` ``col``) has its dims reversed.  `same_as` names
-    an argument before it that is the same memory, where the function stores into one of them.
+    that the user passed.  The array of a column-major tensor (`layout` ``col``) has its dims reversed.
     """
 
-    __slots__ = ("kind", "layout", "name", "original", "same_as", "value", "weak")
+    __slots__ = ("kind", "layout", "name", "original", "value", "weak")
 
     def __init__(self, name: str, kind: str, value: Any, weak: str = "", original: Any = None, layout: str = "row"):
         self.name, self.kind, self.value = name, kind, value
-        self.weak, self.original, self.layout, self.same_as = weak, original, layout, ""
+        self.weak, self.original, self.layout = weak, original, layout

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..runtime.device_array import is_device_array
+from ..runtime.device_array import OnDevice, is_device_array
 from .argument import Argument
 from .facts import element_name, stride_fact, value_fact, walkable
 from .signature import Signature
+
+if TYPE_CHECKING:
+    from .shared_memory import Storage
 
 __all__ = ["Call", "take_apart"]
 
@@ -26,27 +29,34 @@ class Call:
         self.lazy: Any = None
         #: Arguments in the memory of a GPU, by name: the results stay there then.
         self.on_device: dict[str, Any] = {}
-        #: By place, strides, shape and dtype: the arrays among the arguments that are the same memory.
-        self._by_memory: dict[Any, list[str]] = {}
+        #: The memory that arrays of it share, where the function writes to it; facts of the call too.
+        self.storages: list[Storage] = []
 
-    def note_memory(self, name: str, array: np.ndarray) -> None:
-        """An array is an argument."""
-        if array.size:
-            place = array.__array_interface__["data"][0], array.strides, array.shape, array.dtype.str
-            self._by_memory.setdefault(place, []).append(name)
+    def share(self, signature: Signature, written: Collection[int], donated: Collection[str]) -> bool:
+        """Let arrays that share memory with one of those `written` be views on one storage, which is a fact of the call.
 
-    @property
-    def shares_memory(self) -> bool:
-        """Whether two arguments are one array."""
-        return any(len(names) > 1 for names in self._by_memory.values())
+        False where they are that already, or none do.  Of those `donated`, which are given away, others are read as
+        they were.  OpError where no program can see them as such views.
+        """
+        if self.lazy or len(signature.arrays) < 2:
+            return False
+        from .donation import is_donated
+        from .shared_memory import Given, storages_of
 
-    def join_arguments(self) -> None:
-        """Let arguments that are one array be one array of the program, which is a fact of the call."""
-        leaves = self.leaves()
-        for first, *others in self._by_memory.values():
-            for name in others:
-                leaves[name].same_as = first
-                self.key.append(("same array", first, name))
+        given: list[Given] = []
+        stored = set()
+        for position, (spec, original) in enumerate(zip(signature.arrays, self.originals(signature))):
+            storage = next((s for s in self.storages if s.name == spec.name), None)
+            arrays = [Given(spec.name, original, spec.hidden)] if storage is None else storage.given
+            if position in written and not is_donated(spec.name, donated):
+                stored |= {*range(len(given), len(given) + len(arrays))}
+            given += [g for g in arrays if not isinstance(g.array, OnDevice)]
+        found = storages_of(given, stored, signature.name)
+        if all(any({*new.given} <= {*old.given} for old in self.storages) for new in found):
+            return False
+        self.key[len(self.key) - len(self.storages) :] = [storage.fact() for storage in found]
+        self.storages = found
+        return True
 
     def arrays(self, signature: Signature) -> list[np.ndarray]:
         """The arrays of the inputs that are arrays: arguments by name, captured ones from where they were found."""
@@ -68,8 +78,9 @@ class Call:
         return found
 
     def leaves(self) -> dict[str, Argument]:
-        """The arguments by name; parts of a tuple, list or dict as ``name.part``."""
-        return {a.name: a for argument in self.arguments for a in _parts(argument)}
+        """The arguments by name, parts of a tuple, list or dict as ``name.part``, and those for shared memory."""
+        parts = {a.name: a for argument in self.arguments for a in _parts(argument)}
+        return parts | {a.name: a for storage in self.storages for a in storage.arguments()}
 
     def objects(self) -> list[Any]:
         """What a call that is like this one has again: objects that code depends on, and keys of dicts."""
@@ -161,8 +172,6 @@ def _argument(name: str, value: Any, call: Call, listed: bool = False) -> Argume
         value = np.asarray(value).T if column else np.asarray(value)
     if isinstance(value, np.ndarray):
         array = walkable(value)
-        if call.lazy is None:
-            call.note_memory(name, value)
         call.key.append(("column array" if column else "array", element_name(array), array.ndim, stride_fact(array)))
         return Argument(name, "array", array, original=value, layout="col" if column else "row")
     if is_device_array(value):

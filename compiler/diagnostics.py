@@ -5,7 +5,7 @@ from __future__ import annotations
 import linecache
 import sys
 from _thread import _local  # `threading.local`, without the rest of that module
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import CodeType, FrameType
 from typing import TYPE_CHECKING
@@ -15,7 +15,7 @@ from ..dialects.registry import OpError
 if TYPE_CHECKING:
     from .frontend.graph import Loc
 
-__all__ = ["TxcError", "at", "error_loc", "located", "user_loc"]
+__all__ = ["TxcError", "at", "error_loc", "head_of", "is_pythons", "located", "user_loc"]
 
 _HIDDEN = ("txc.", "numpy.")
 #: Places by code object and instruction, asked for with every node; None for code that is txc's or NumPy's.  By
@@ -64,6 +64,17 @@ class TxcIndexError(TxcError, IndexError):
 _CLASSES: dict[str, type[TxcError]] = dict.fromkeys(("TX0103", "TX0250", "TX0251"), TxcIndexError)
 
 
+#: Codes of errors that Python and NumPy raise too when they come to that line: no refusals to compile.
+_PYTHONS = frozenset({"TX0201", "TX0211"})
+
+
+def is_pythons(error: BaseException) -> bool:
+    """Whether Python, running the function, would raise such an error as well."""
+    if isinstance(error, OpError):
+        return isinstance(error, IndexError) or error.code in _PYTHONS
+    return not type(error).__module__.startswith("txc.")
+
+
 def user_loc(inner: int = 1) -> Loc | None:
     """Where the user's code is now: the innermost frame that is neither txc's nor NumPy's, or what `at` says.
 
@@ -92,6 +103,14 @@ def error_loc(error: BaseException) -> Loc | None:
             found = places.get(step.tb_lasti) or _new_place(code, step.tb_lasti, places)
         step = step.tb_next
     return found
+
+
+def head_of(function: Callable[..., object]) -> Loc:
+    """The line on which a function begins."""
+    from .frontend.graph import Loc
+
+    code = function.__code__
+    return Loc(code.co_filename, code.co_firstlineno, 0, 0, function.__name__)
 
 
 def _new_code(code: CodeType, module: str) -> tuple[CodeType, dict[int, Loc] | None]:

@@ -15,7 +15,8 @@ import numpy as np
 from ..runtime.device_array import OnDevice
 
 __all__ = [
-    "Identity", "StrideFact", "describe", "element_name", "separate", "stride_fact", "value_fact", "walkable",
+    "Identity", "StrideFact", "describe", "element_name", "separate", "shares_memory", "stride_fact", "value_fact",
+    "walkable",
 ]  # fmt: skip
 
 #: ``("packed",)``, ``("order", slowest dim, …, fastest dim)``, or ``("strides", …)`` with "0", "1" or "s" for each dim.
@@ -82,6 +83,22 @@ def value_fact(value: Any) -> Any:
     return Identity(value)
 
 
+#: How many candidates are tried to tell whether two arrays whose bounds overlap share an element.
+_CANDIDATES = 10_000
+
+
+def shares_memory(a: np.ndarray, b: np.ndarray) -> bool:
+    """Whether two arrays have an element in common; True where that takes long to tell."""
+    if not np.may_share_memory(a, b):
+        return False
+    if isinstance(a, OnDevice) or isinstance(b, OnDevice):
+        return True
+    try:
+        return np.shares_memory(a, b, max_work=_CANDIDATES)
+    except np.exceptions.TooHardError:
+        return True
+
+
 def separate(arrays: Sequence[np.ndarray], written: Sequence[int]) -> list[np.ndarray]:
     """The arrays, with a snapshot in place of each that shares memory with one that is written.
 
@@ -90,7 +107,7 @@ def separate(arrays: Sequence[np.ndarray], written: Sequence[int]) -> list[np.nd
     """
     found = list(arrays)
     for i, array in enumerate(arrays):
-        if any(i != w and np.may_share_memory(array, arrays[w]) for w in written):
+        if any(i != w and shares_memory(array, arrays[w]) for w in written):
             if i in written:
                 raise ValueError("two arguments that are both written in place overlap: pass a copy of one of them")
             if isinstance(array, OnDevice):

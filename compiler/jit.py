@@ -144,13 +144,22 @@ class Jitted(NativeCallable):
     def _version(self, call: Call) -> tuple[Version, Ready]:
         """The version for a call, and the call prepared for it.
 
-        Of arguments that are one array, where the function stores into it, each sees what another one is stored.
+        Arrays that share memory into which the function stores see each other's stores.
         """
         found = self._found(call)
-        if not found[0].executable.written or not call.shares_memory:
-            return found
-        call.join_arguments()
-        return self._found(call)
+        while found[0].executable.written and self._shares(call, found[0]):
+            found = self._found(call)
+        return found
+
+    def _shares(self, call: Call, version: Version) -> bool:
+        """Whether arrays of a call share memory that the version writes to and does not know of; then it is told."""
+        from ..dialects.registry import OpError
+        from .diagnostics import TxcError, head_of
+
+        try:
+            return call.share(version.signature, version.executable.written, self._options.donate)
+        except OpError as error:
+            raise TxcError(error.message, head_of(self.__wrapped__), error.hint, error.code) from None
 
     def _found(self, call: Call) -> tuple[Version, Ready]:
         """The version whose guards hold, found or compiled now, and the call prepared for it."""
@@ -196,7 +205,7 @@ class Jitted(NativeCallable):
         from .garbage import seldom_collected
 
         with seldom_collected:
-            graph, captured, facts = self._trace(call, fixed)
+            graph, captured, facts = self._trace(call, fixed, self._write)
             parameters, reason = self._parameters(call, graph)
             tuned = self._tuned(call, graph, facts)
             executable, code = compiled_and_key(graph, facts, self._options, parameters, tuned)
@@ -209,21 +218,41 @@ class Jitted(NativeCallable):
         return (version, ready), code
 
     def _trace(
-        self, call: Call, fixed: Mapping[str, int] = NONE_FIXED
+        self, call: Call, fixed: Mapping[str, int] = NONE_FIXED, write: Callable[[Call, Graph], None] | None = None
     ) -> tuple[Graph, list[Captured], tuple[StrideFact, ...]]:
+        """The graph for a call, what it took from outside, and the facts of its arrays.
+
+        An error that the function raises is raised here, after `write` did what it had written until then.
+        """
         from .frontend.checks import checked
         from .frontend.staging import trace_function
         from .frontend.strides import known_layouts
 
         layouts = {name: stride_fact(a.value) for name, a in call.leaves().items() if a.kind == "array"}
         with known_layouts(layouts):
-            traced = trace_function(self.__wrapped__, call.arguments, fixed)
+            traced = trace_function(self.__wrapped__, call.arguments, fixed, call.storages)
+        if traced.raised is not None:
+            if write is not None:
+                write(call, checked(traced.graph))
+            raise traced.raised
         facts = tuple(stride_fact(a) for a in call.arrays(Signature.of(traced.graph)))
         if self._options.donate:
             from .donation import donate
 
             donate(traced.graph, facts, self._options.donate)
         return checked(traced.graph), [*traced.captured], facts
+
+    def _write(self, call: Call, graph: Graph) -> None:
+        """Do what a graph without results writes to the arrays of a call, once: nothing is kept for later calls."""
+        if not graph.aliases:
+            return
+        facts = tuple(stride_fact(a) for a in call.arrays(Signature.of(graph)))
+        version = Version(compiled_and_key(graph, facts, self._options)[0], (), call)
+        if self._shares(call, version):
+            self._trace(call, write=self._write)
+        ready = version.ready(call)
+        assert ready is not None
+        self._run(version, call, ready, None)
 
     def _tuned(self, call: Call, graph: Graph, facts: Sequence[StrideFact]) -> Tuned | None:
         """By which constants the program is fastest, where that is asked for: known, or searched for with this call."""
@@ -243,8 +272,8 @@ class Jitted(NativeCallable):
             return None, "TXC_NATIVE_ENTRY is 0"
         if problem():
             return None, problem()
-        if any(a.same_as for a in call.leaves().values()):
-            return None, "two of its arguments are one array, which it stores into"
+        if call.storages:
+            return None, "arrays of the call share memory, which it stores into"
         from .call_parameters import NotNative, parameters_of
 
         try:

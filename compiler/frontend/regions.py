@@ -229,6 +229,9 @@ def region(trace: Trace, types: Sequence[TensorType], certain: bool = False) -> 
     trace.writers.append([])
     try:
         yield block
+    except Exception as error:
+        trace.left_by = error
+        raise
     finally:
         trace.blocks.pop()
         trace.uncertain -= not certain

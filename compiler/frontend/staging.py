@@ -18,16 +18,18 @@ import numpy as np
 from ...dialects.dims import sym
 from ..argument import Argument
 from ..captured import MISSING, Captured, cell_content
-from ..diagnostics import TxcError, error_loc
+from ..diagnostics import TxcError, error_loc, head_of, is_pythons
+from ..shared_memory import Storage
 from ..signature import like
 from .captures import Captures, Frame, Root, is_library
 from .context import require
 from .functional import FUNCTIONAL
-from .graph import Graph, Loc
+from .graph import Graph
 from .growing import GrowingList
 from .masked import Masked
 from .numpy_dispatch import library_function
 from .numpy_functions.grids import INDEXED
+from .shared_inputs import share
 from .staged_source import factory_of, global_names
 from .staging_ast import RUNTIME
 from .staging_builtins import REPLACED, as_text, staging_error
@@ -51,28 +53,42 @@ __all__ = [
 
 
 class Traced(NamedTuple):
-    """A graph, and what it took from outside the function."""
+    """A graph, and what it took from outside the function.
+
+    Where the function `raised` an error of Python's, the graph has what it wrote before that.
+    """
 
     graph: Graph
     captured: list[Captured]
+    raised: Exception | None = None
 
 
 def trace_function(
-    function: Callable[..., Any], arguments: Sequence[Argument], fixed: Mapping[str, int] = types.MappingProxyType({})
-) -> Traced:
+    function: Callable[..., Any], arguments: Sequence[Argument], fixed: Mapping[str, int] = types.MappingProxyType({}),
+    storages: Sequence[Storage] = (),
+) -> Traced:  # fmt: skip
     """Run the staged function on symbolic arguments; its graph.  Errors carry the user's line.
 
-    The sizes whose symbols are in `fixed` are numbers, which makes them facts.
+    The sizes whose symbols are in `fixed` are numbers, which makes them facts.  The arrays that share one of the
+    `storages` are views on it.
     """
     with Trace(function.__name__) as trace:
         runtime = Runtime()
         trace.captures = runtime.captures
+        for storage in storages:
+            share(trace, storage)
         values = {a.name: _symbolic(trace, a, runtime.captures) for a in arguments}
         for symbol, size in fixed.items():
             trace.table.equate(sym(symbol), size, "calls kept having it")
         bound = inspect.BoundArguments(inspect.signature(function), values)  # pyright: ignore[reportArgumentType]
-        result = run_staged(function, runtime, bound)
-        return Traced(trace.finish(result), list(runtime.captures.facts.values()))
+        raised = result = None
+        try:
+            result = run_staged(function, runtime, bound)
+        except Exception as error:
+            if not is_pythons(error) or not trace.is_outermost(error):
+                raise
+            raised = error
+        return Traced(trace.finish(result), list(runtime.captures.facts.values()), raised)
 
 
 def run_staged(function: Callable[..., Any], runtime: Runtime, bound: inspect.BoundArguments) -> Any:
@@ -81,7 +97,7 @@ def run_staged(function: Callable[..., Any], runtime: Runtime, bound: inspect.Bo
         result = stage(function, runtime)(*bound.args, **bound.kwargs)
     except RecursionError:
         text = "calls are nested too deeply while the function is staged: both branches of an `if` on a tensor are"
-        raise TxcError(text, _head_of(function), "write a loop instead of a recursion", "TX0322") from None
+        raise TxcError(text, head_of(function), "write a loop instead of a recursion", "TX0322") from None
     except NameError as error:
         name = unset_name(error)
         why = runtime.captures.unset.get(name)
@@ -99,25 +115,20 @@ def run_staged(function: Callable[..., Any], runtime: Runtime, bound: inspect.Bo
 def refuse_undefined(result: Any, function: Callable[..., Any]) -> None:
     """TxcError where a part of the result has no value."""
     if isinstance(result, (Undefined, Masked)):
-        loc = _head_of(function)
+        loc = head_of(function)
         raise result.error(loc) if isinstance(result, Undefined) else result.no_result(loc)
     parts = result.parts() if isinstance(result, GrowingList) else result
     for part in parts.values() if isinstance(parts, dict) else parts if isinstance(parts, (tuple, list)) else ():
         refuse_undefined(part, function)
 
 
-def _head_of(function: Callable[..., Any]) -> Loc:
-    """The line on which a function begins."""
-    code = function.__code__
-    return Loc(code.co_filename, code.co_firstlineno, 0, 0, function.__name__)
-
-
 def _symbolic(trace: Trace, argument: Argument, captures: Captures) -> Any:
     name, value = argument.name, argument.value
     if argument.kind == "array":
+        shared = trace.shared.get(id(argument.original))
+        if shared is not None:
+            return shared
         made = trace.array_input(name, value)
-        if argument.same_as:
-            return next(trace.tensors[i] for i, given in enumerate(trace.inputs) if given.name == argument.same_as)
         return made.relabelled() if argument.layout == "col" else made
     if argument.kind == "scalar":
         return trace.scalar_input(name, value.dtype, argument.weak)

@@ -48,6 +48,9 @@ class Trace:
         #: For what stands for a variable in a loop: what the variable was before the loop.
         self.stands_for: dict[Tensor, Any] = {}
         self._captured: dict[int, tuple[Any, Tensor]] = {}
+        #: By identity of the user's arrays: those that share memory, as views on it, and their names.
+        self.shared: dict[int, Tensor] = {}
+        self.shared_names: dict[Tensor, str] = {}
         #: Lazy tensors used in the trace, as hidden arguments.
         self._adopted: dict[Value, Tensor] = {}
         self._loops = 0
@@ -57,6 +60,8 @@ class Trace:
         self.draws = itertools.count()
         #: How many branches and whiles are open: what is traced inside may not run.
         self.uncertain = 0
+        #: The last error that a region was left by.
+        self.left_by: BaseException | None = None
         #: Whether comparisons of run-time ints are computed at run time instead of becoming facts.
         self.deferring = False
 
@@ -103,12 +108,19 @@ class Trace:
 
     def int_input(self, name: str, hint: int | None = None) -> SymInt:
         """A Python int argument: the symbol ``$name``."""
-        symbol = self.table.declare(f"${name}", hint, name)
-        self.inputs.append(Input(name, "int", None, symbol, weak="int"))
-        return SymInt(symbol)
+        return SymInt(self.symbol_input(name, f"${name}", hint, name))
+
+    def symbol_input(self, name: str, symbol: str, hint: int | None, why: str) -> Dim:
+        """An int argument under a symbol of its own."""
+        declared = self.table.declare(symbol, hint, why)
+        self.inputs.append(Input(name, "int", None, declared, weak="int"))
+        return declared
 
     def capture(self, array: np.ndarray) -> Tensor:
         """An array of the surrounding program, as a hidden argument; the same tensor for the same array."""
+        shared = self.shared.get(id(array))
+        if shared is not None:
+            return shared
         found = self._captured.get(id(array))
         if found is None:
             name = f"captured{len(self._captured)}"
@@ -141,6 +153,15 @@ class Trace:
             yield
         finally:
             self.deferring = before
+
+    def is_outermost(self, error: BaseException | None) -> bool:
+        """Whether an error, and all that it came of, was raised in no region: what was traced before it runs before it.
+
+        The values of what was written are those at that time.
+        """
+        while error is not None and error is not self.left_by:
+            error = error.__cause__ or error.__context__
+        return error is None
 
     def new_loop_symbol(self) -> str:
         self._loops += 1

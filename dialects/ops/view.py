@@ -203,6 +203,25 @@ class StridedSlice(View):
 
 
 @op
+class AsStrided(View):
+    """Element ``i, j, …`` of the result is element ``offset + i * strides[0] + j * strides[1] + …`` of a vector.
+
+    `dims` are the result's; strides may be negative, zero or unknown.
+    """
+
+    methods = ()
+    params: ClassVar[dict[str, Param]] = {"offset": dims_param(), "dims": dims_param(), "strides": dims_param()}
+
+    @classmethod
+    def view(cls, operand: TensorType, attrs: dict[str, Any]) -> IndexMap:
+        _expect_rank("as_strided offset", attrs["offset"], operand)
+        (place,) = attrs["offset"]
+        for it, stride in zip(iterators(len(attrs["dims"])), attrs["strides"], strict=True):
+            place = place + it * stride
+        return IndexMap(attrs["dims"], (place,))
+
+
+@op
 class Stride(View):
     """Every `strides[i]`-th element of each dim, from the first."""
 
