@@ -24,7 +24,6 @@ from .captures import Captures, Frame, Root, is_library
 from .functional import FUNCTIONAL
 from .graph import Graph, Loc
 from .growing import GrowingList
-from .masked import Masked
 from .numpy_dispatch import library_function
 from .numpy_functions.grids import INDEXED
 from .staged_source import factory_of, global_names
@@ -65,7 +64,7 @@ def trace_function(
     """
     with Trace(function.__name__) as trace:
         runtime = Runtime()
-        trace.captures = runtime.captures
+        trace.captures, trace.has_rooms = runtime.captures, True
         values = {a.name: _symbolic(trace, a, runtime.captures) for a in arguments}
         for symbol, size in fixed.items():
             trace.table.equate(sym(symbol), size, "calls kept having it")
@@ -97,9 +96,8 @@ def run_staged(function: Callable[..., Any], runtime: Runtime, bound: inspect.Bo
 
 def refuse_undefined(result: Any, function: Callable[..., Any]) -> None:
     """TxcError where a part of the result has no value."""
-    if isinstance(result, (Undefined, Masked)):
-        loc = _head_of(function)
-        raise result.error(loc) if isinstance(result, Undefined) else result.no_result(loc)
+    if isinstance(result, Undefined):
+        raise result.error(_head_of(function))
     parts = result.parts() if isinstance(result, GrowingList) else result
     for part in parts.values() if isinstance(parts, dict) else parts if isinstance(parts, (tuple, list)) else ():
         refuse_undefined(part, function)

@@ -342,6 +342,9 @@ class Tensor(Operators, Elements):
                 raise OpError("a store mixes layouts", "put .swap_layout() on the value", "TX0210")
             while source.ndim > self.ndim and source.dims[0].const == 1:
                 source = source[0]
+            if trace is not None and trace.bound:
+                text = "could not broadcast input array into the shape of what it is stored into"
+                source = applying.bound_sizes().stored(source, self.dims, text)
             facts = table()
             grows = source.ndim > self.ndim or any(
                 a is not b and facts.is_one(a) and not facts.is_one(b)
