@@ -15,6 +15,7 @@ import numpy as np
 from ..dialects.dims import Dim, Sym, dim, size_name
 from ..dialects.types import DType
 from .frontend.graph import Graph, Input
+from .signature import ROOM
 
 __all__ = [
     "C_TYPES", "FIRST_SIZE_ERROR", "STATUS", "CArray", "CConstant", "CScalar", "CSignature", "CSize", "Condition",
@@ -179,6 +180,10 @@ def c_signature(
     `layouts` are those of the results (default: row-major).  Raises ExportError for a symbol that is no C name.
     """
     check_symbol(symbol)
+    if any(given.name.startswith(ROOM) for given in graph.inputs):
+        raise ExportError(
+            "values decide a size of which no bound is known [TX0252]", "take that size as an int argument"
+        )
     unique = _Names({symbol, "workspace", "threads", "shape"})
     inputs = [i for i in graph.inputs if i.value is not None]
     buffers = {id(given): n for n, given in enumerate(inputs)}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -33,7 +33,7 @@ class Call:
         self.storages: list[Storage] = []
 
     def share(self, signature: Signature, written: Collection[int], donated: Collection[str]) -> bool:
-        """Let arrays that share memory with one of those `written` be views on one storage, which is a fact of the call.
+        """Let arrays that share memory with one of those `written` be views on one storage: a fact of the call.
 
         False where they are that already, or none do.  Of those `donated`, which are given away, others are read as
         they were.  OpError where no program can see them as such views.
@@ -63,10 +63,10 @@ class Call:
         leaves = self.leaves()
         return [walkable(np.asarray(i.source)) if i.hidden else leaves[i.name].value for i in signature.arrays]
 
-    def integers(self, signature: Signature) -> list[int]:
-        """The ints of the other inputs."""
-        leaves = self.leaves()
-        return [leaves[i.name].value for i in signature.integers]
+    def integers(self, signature: Signature, rooms: Mapping[str, int] | None = None) -> list[int]:
+        """The ints of the other inputs; `rooms` says how large those of sizes without a bound are."""
+        known = {name: leaf.value for name, leaf in self.leaves().items()} | (rooms or signature.rooms)
+        return [known[i.name] for i in signature.integers]
 
     def originals(self, signature: Signature) -> list[Any]:
         """As `arrays`, but the objects that the user has, not copies that can be walked."""

@@ -16,7 +16,7 @@ from ..runtime.failed_checks import Check
 from .call_parameters import CallSignature, NotNative, Parameter, object_count
 from .facts import StrideFact
 from .frontend.graph import Graph, Input
-from .signature import ListOutput, NumberOutput, is_named
+from .signature import ROOM, ListOutput, NumberOutput, SizedOutput, is_named
 
 __all__ = ["CallPlan", "InputPlan", "OutputPlan", "Structure", "make_plan", "stored_inputs"]
 
@@ -105,6 +105,8 @@ def make_plan(
     for source in graph.inputs:
         if source.value is None:
             assert source.symbol is not None
+            if source.name.startswith(ROOM):
+                raise NotNative("a size that values decide has no bound")
             inputs.append(InputPlan(source.name, "int", None, (source.symbol,)))
             continue
         fact, steps = next(given)
@@ -182,6 +184,8 @@ class _Numbering:
         self.outputs, self.next = outputs, first
 
     def structure(self, x: Any) -> Structure:
+        if isinstance(x, SizedOutput):
+            raise NotNative("an array whose size values decide")
         if isinstance(x, ListOutput):
             raise NotNative("a list as long as the call says")
         if isinstance(x, int) and not isinstance(x, bool):

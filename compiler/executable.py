@@ -17,13 +17,31 @@ from ..runtime.buffers import empties, empty
 from ..runtime.call import NativeFunction, failure, worth_threads
 from ..runtime.failed_checks import unpacked
 from ..runtime.loader import LoadedObject
-from .signature import Signature
+from .signature import ROOM, Signature
 
-__all__ = ["BufferSpec", "Code", "CodeSpec", "Executable", "GuardFailure", "Prepared", "load_native", "loaded_for_once"]
+__all__ = [
+    "BufferSpec",
+    "Code",
+    "CodeSpec",
+    "Executable",
+    "GuardFailure",
+    "Prepared",
+    "ShortOfRoom",
+    "load_native",
+    "loaded_for_once",
+]
 
 
 class GuardFailure(ValueError):
     """Arguments for which the compiled code is not valid."""
+
+
+class ShortOfRoom(Exception):
+    """There was no memory for the elements of a result, or on the way to one, that values decided to be so many."""
+
+    def __init__(self, room: str, elements: int):
+        super().__init__(f"{elements} elements")
+        self.room, self.elements = room, elements
 
 
 class BufferSpec(NamedTuple):
@@ -150,6 +168,8 @@ class Executable:
         self.signature, self.code, self.native = signature, code, native
         self.buffers, self.outputs, self.written = code.buffers, code.outputs, code.written
         self.fresh = _fresh(code, len(signature.arrays))
+        #: For how many elements there is memory where no bound of a size is known.
+        self.rooms = signature.rooms
 
     def prepare(
         self, shapes: Sequence[tuple[int, ...]], strides: Sequence[tuple[int, ...]], integers: Sequence[int]
@@ -219,6 +239,10 @@ class Executable:
             self._check(int(outputs[-1]), prepared)
         return outputs
 
+    def make_room(self, short: ShortOfRoom) -> None:
+        """Have memory for so many elements in later calls, and for some more."""
+        self.rooms = {**self.rooms, short.room: max(self.rooms[short.room], 1 << (short.elements - 1).bit_length())}
+
     def repeated(self, prepared: Prepared) -> Callable[[Sequence[np.ndarray]], list[np.ndarray]] | None:
         """`run` for shapes that come again, with all that depends on them alone done; None where that is not worth it.
 
@@ -259,6 +283,8 @@ class Executable:
 
         failed = unpacked(word)
         check = self.signature.checks[failed.number]
+        if check.error == ROOM:
+            raise ShortOfRoom(check.text, failed.place)
         symbols = {Sym(name): value for name, value in zip(self.code.symbols, prepared.symbols, strict=True)}
         raise check._replace(size=int(parse_dim(check.size).evaluate(symbols))).raised(failed.place)
 

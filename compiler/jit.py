@@ -22,11 +22,22 @@ from ..runtime.native_layout import problem
 from . import knobs
 from .cache import SourceLookup, explain_miss
 from .call_arguments import Call, take_apart
+from .diagnostics import TxcError
+from .executable import ShortOfRoom
 from .facts import StrideFact, describe, separate, stride_fact
 from .graph_code import compiled_and_key, stages_of, strides_of
 from .on_device import for_the_user, results_on
 from .options import Options
-from .signature import ColumnOutput, ListOutput, Literal, NumberOutput, NumbersOutput, Signature, like
+from .signature import (
+    ColumnOutput,
+    ListOutput,
+    Literal,
+    NumberOutput,
+    NumbersOutput,
+    Signature,
+    SizedOutput,
+    like,
+)
 from .sizes import EVIDENCE, NO_LIMIT
 from .versions import NONE_FIXED, Ready, Version, describe_versions, why_not
 
@@ -236,6 +247,12 @@ class Jitted(NativeCallable):
                 write(call, checked(traced.graph))
             raise traced.raised
         facts = tuple(stride_fact(a) for a in call.arrays(Signature.of(traced.graph)))
+        if self._options.gpu and traced.graph.has_bound_sizes:
+            raise TxcError(
+                f"{traced.graph.name} has a size that values decide, which code for a GPU does not take",
+                hint="run it on the CPU, or use np.where(mask, x, other)",
+                code="TX0252",
+            )
         if self._options.donate:
             from .donation import donate
 
@@ -291,7 +308,7 @@ class Jitted(NativeCallable):
         if executable.written:
             call.check_written(signature, executable.written, self._options.donate)
             arrays = separate(arrays, executable.written)
-        outputs: list[Any] = executable.run(ready.prepared, arrays, self._options.threads, direct)
+        outputs = self._outputs(version, call, ready, arrays, direct)
         originals = call.write_back(signature, executable.written, arrays)
         outputs = [originals[b] if b < len(arrays) else made for b, made in zip(executable.outputs, outputs)]
         for number, array in places.items():
@@ -299,6 +316,24 @@ class Jitted(NativeCallable):
                 array[...] = outputs[number]
                 outputs[number] = array
         return structured(signature.structure, [*map(for_the_user, outputs)], None if places else call.lazy, places)
+
+    def _outputs(
+        self, version: Version, call: Call, ready: Ready, arrays: list[np.ndarray], direct: Mapping[int, np.ndarray]
+    ) -> list[Any]:
+        """What the code gives.  Where it was short of memory for what has no bound, it is run again with more."""
+        executable = version.executable
+        while executable.rooms:
+            before = [(i, arrays[i].copy()) for i in executable.written]
+            try:
+                return executable.run(ready.prepared, arrays, self._options.threads, direct)
+            except ShortOfRoom as short:
+                executable.make_room(short)
+            for i, content in before:
+                arrays[i][...] = content
+            again = version.ready(call)
+            assert again is not None
+            ready = again
+        return executable.run(ready.prepared, arrays, self._options.threads, direct)
 
     def _check_temporaries(self, version: Version, call: Call, ready: Ready) -> None:
         """TxcError where the call needs more memory for temporaries than `max_temp_bytes`."""
@@ -467,7 +502,7 @@ def structured(structure: Any, outputs: list[Any], lazy: Any = None, places: Con
     if structure is None:
         return None
     if isinstance(structure, int):
-        array = outputs[structure]
+        array = structure.of(outputs) if isinstance(structure, SizedOutput) else outputs[structure]
         if lazy is not None:
             return lazy.holding(array, "col" if isinstance(structure, ColumnOutput) else "row")
         if isinstance(structure, ListOutput):

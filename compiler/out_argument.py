@@ -9,6 +9,7 @@ import numpy as np
 
 from ..runtime.device_array import OnDevice, is_device_array
 from .on_device import shared
+from .signature import SizedOutput
 
 __all__ = ["check", "destinations"]
 
@@ -31,6 +32,8 @@ def destinations(name: str, structure: Any, out: Any, device: str) -> dict[int, 
     for i, (number, array) in enumerate(zip(results, given)):
         if array is None:
             continue
+        if isinstance(number, SizedOutput):
+            raise TypeError(f"out= of {name}, result {i}: values decide its size; pass None for it, and copy it")
         if is_device_array(array):
             array = shared(f"out= of {name}, result {i},", name, array, device).form()
         if not isinstance(array, np.ndarray):

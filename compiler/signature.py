@@ -6,6 +6,7 @@ imported where compiled code comes from the cache.
 
 from __future__ import annotations
 
+import math
 import sys
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -16,8 +17,8 @@ if TYPE_CHECKING:
     from .frontend.graph import Graph
 
 __all__ = [
-    "ColumnOutput", "InputSpec", "ListOutput", "Literal", "NotPlain", "NumberOutput", "NumbersOutput", "Signature",
-    "is_named", "like", "plain_structure", "structure_of_plain",
+    "FIRST_ROOM", "ROOM", "ColumnOutput", "InputSpec", "ListOutput", "Literal", "NotPlain", "NumberOutput",
+    "NumbersOutput", "Signature", "SizedOutput", "is_named", "like", "plain_structure", "structure_of_plain",
 ]  # fmt: skip
 
 
@@ -57,6 +58,37 @@ class ListOutput(int):
 
 class NumbersOutput(ListOutput):
     """The same of Python's numbers."""
+
+
+class SizedOutput(int):
+    """The number of an output that is memory for an array whose sizes, `rank` of them, are the outputs behind it."""
+
+    rank: int
+
+    def __new__(cls, number: int, rank: int) -> SizedOutput:
+        made = super().__new__(cls, number)
+        made.rank = rank
+        return made
+
+    def __repr__(self) -> str:
+        return f"SizedOutput({int(self)}, {self.rank})"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return SizedOutput, (int(self), self.rank)
+
+    def of(self, outputs: Sequence[Any]) -> Any:
+        """The array: in that memory where it has most of it, else a copy, so that the rest is free."""
+        shape = tuple(int(n) for n in outputs[self + 1 : self + 1 + self.rank])
+        room = outputs[self]
+        count = math.prod(shape)
+        used = room[:count].reshape(shape)
+        return used if 2 * count >= room.size else used.copy()
+
+
+#: How the inputs are called that say for how many elements there is memory where no bound of a size is known.
+ROOM = "room$"
+#: Elements for which there is room in the first call of code.
+FIRST_ROOM = 1024
 
 
 class InputSpec(NamedTuple):
@@ -109,6 +141,11 @@ class Signature(NamedTuple):
     def arrays(self) -> tuple[InputSpec, ...]:
         """The inputs that are passed as arrays, scalars included."""
         return tuple(i for i in self.inputs if i.kind != "int")
+
+    @property
+    def rooms(self) -> dict[str, int]:
+        """The inputs that say how much memory there is for what has no bound, as the first call has them."""
+        return {i.name: FIRST_ROOM for i in self.inputs if i.name.startswith(ROOM)}
 
     @property
     def integers(self) -> tuple[InputSpec, ...]:
@@ -167,7 +204,7 @@ def _found(spelling: Sequence[str]) -> Any:
 def plain_structure(structure: Any) -> Any:
     """The structure of a result as JSON: ``[kind, …]``, a named tuple by where its class is found.
 
-    Kinds: output, column, number, items, numbers, none, literal, tuple, list, dict, named.
+    Kinds: output, column, number, sized, items, numbers, none, literal, tuple, list, dict, named.
     """
     if isinstance(structure, Literal):
         return ["literal", _plain_literal(structure.value)]
@@ -177,6 +214,8 @@ def plain_structure(structure: Any) -> Any:
         return ["column", int(structure)]
     if isinstance(structure, NumberOutput):
         return ["number", int(structure)]
+    if isinstance(structure, SizedOutput):
+        return ["sized", [int(structure), structure.rank]]
     if isinstance(structure, ListOutput):
         return ["numbers" if isinstance(structure, NumbersOutput) else "items", int(structure)]
     if type(structure) is int:
@@ -207,6 +246,8 @@ def structure_of_plain(plain: Any) -> Any:
         return NumberOutput(value)
     if kind in ("items", "numbers"):
         return (ListOutput if kind == "items" else NumbersOutput)(value)
+    if kind == "sized":
+        return SizedOutput(*value)
     if kind in ("output", "none"):
         return value
     if kind == "dict":

@@ -67,7 +67,9 @@ class Version:
         if self._facts_of_captured(arrays) != self._captured_facts:
             return None
         steps = [tuple(s // a.itemsize for s in a.strides) for a in arrays]
-        prepared = self.executable.prepare([a.shape for a in arrays], steps, call.integers(self.signature))
+        prepared = self.executable.prepare(
+            [a.shape for a in arrays], steps, call.integers(self.signature, self.executable.rooms)
+        )
         return None if prepared is None else Ready(arrays, prepared)
 
     def _facts_of_captured(self, arrays: Sequence[np.ndarray]) -> list[Any]:
@@ -84,7 +86,7 @@ class Version:
         if self._facts_of_captured(arrays) != self._captured_facts:
             return "a captured array has another form"
         shapes = [a.shape for a in arrays]
-        return self.executable.failing_guard(shapes, call.integers(self.signature))
+        return self.executable.failing_guard(shapes, call.integers(self.signature, self.executable.rooms))
 
     def record(self, signature: inspect.Signature, takes_out: bool, threads: int) -> Record:
         """What a callable needs to call it directly."""

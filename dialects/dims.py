@@ -318,9 +318,9 @@ def size_name(symbol: Sym) -> str:
 def minimum(a: DimLike, b: DimLike) -> Dim:
     """The smaller of two, decided now where their difference has a known sign."""
     a, b = dim(a), dim(b)
-    if (b - a).nonneg:
+    if (b - a).nonneg or _is_one_of("max", b, a):
         return a
-    if (a - b).nonneg:
+    if (a - b).nonneg or _is_one_of("max", a, b):
         return b
     return of_atom(Call("min", *sorted((a, b), key=str)))
 
@@ -328,11 +328,17 @@ def minimum(a: DimLike, b: DimLike) -> Dim:
 def maximum(a: DimLike, b: DimLike) -> Dim:
     """The larger of two, decided now where their difference has a known sign."""
     a, b = dim(a), dim(b)
-    if (b - a).nonneg:
+    if (b - a).nonneg or _is_one_of("min", a, b):
         return b
-    if (a - b).nonneg:
+    if (a - b).nonneg or _is_one_of("min", b, a):
         return a
     return of_atom(Call("max", *sorted((a, b), key=str)))
+
+
+def _is_one_of(fn: str, expr: Dim, part: Dim) -> bool:
+    """Whether an expression is the smaller (``fn="min"``), or the larger, of `part` and something else."""
+    call = only_call(expr)
+    return call is not None and call.fn == fn and (call.a is part or call.b is part)
 
 
 def split_divisible(a: Dim, b: Dim) -> tuple[Dim, Dim]:

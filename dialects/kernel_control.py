@@ -67,6 +67,9 @@ class ForOp(IRDLOperation):
 
     With ``until`` it ends after an iteration that yields true: on tensors the carried value of that number, a rank-0
     bool; on buffers the only value that the body yields, an i1.
+
+    With ``only`` one iteration runs: on tensors the one whose number is the initial value of that number, a rank-0 i64;
+    on buffers that number is the only operand, an i64.
     """
 
     name = "kernel.for"
@@ -76,12 +79,13 @@ class ForOp(IRDLOperation):
     upper = attr_def(DimAttr)
     step = attr_def(DimAttr)
     until = opt_attr_def(IntegerAttr)
+    only = opt_attr_def(IntegerAttr)
     results_ = var_result_def()
     body = region_def("single_block")
 
     def __init__(
         self, iv: str, lower: Dim, upper: Dim, step: Dim, inits: Sequence[SSAValue], body: Block,
-        until: int | None = None,
+        until: int | None = None, only: int | None = None,
     ):  # fmt: skip
         attributes: dict[str, Attribute] = {
             "iv": string_attr(iv),
@@ -91,7 +95,9 @@ class ForOp(IRDLOperation):
         }
         if until is not None:
             attributes["until"] = integer_attr(until)
-        types = [v.type for v in inits]
+        if only is not None:
+            attributes["only"] = integer_attr(only)
+        types = [v.type for v in inits if v.type != IntegerType(64)]
         Operation.__init__(
             self, operands=list(inits), result_types=types, attributes=attributes, regions=[Region(body)]
         )
@@ -102,11 +108,18 @@ class ForOp(IRDLOperation):
         return None if self.until is None else self.until.value.data
 
     @property
+    def alone(self) -> int | None:
+        """The number of the operand that says which iteration runs."""
+        return None if self.only is None else self.only.value.data
+
+    @property
     def symbol(self) -> Sym:
         return Sym(self.iv.data)
 
     def verify_(self) -> None:
-        types = [v.type for v in self.inits]
+        types = [v.type for v in self.inits if v.type != IntegerType(64)]
+        if (self.alone is None) and len(types) != len(self.inits):
+            raise VerifyException("a loop on buffers takes an operand only as the number of its one iteration")
         yielded = terminator(self.body.block, "loop").values
         flag = [] if self.ends_at is None or types else [IntegerType(1)]
         expect_block(self.body.block, types, types + flag, "loop")

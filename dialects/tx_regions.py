@@ -19,6 +19,7 @@ from .types import DTYPES, TensorType
 __all__ = ["ForOp", "IfOp", "RegionOp", "TxOp", "WhileOp", "YieldOp"]
 
 _BOOL_SCALAR = ir_tensor(TensorType(DTYPES["bool"], ()))
+_INT_SCALAR = ir_tensor(TensorType(DTYPES["i64"], ()))
 
 
 class TxOp(IRDLOperation):
@@ -100,7 +101,8 @@ class RegionOp(TxOp):
 class ForOp(RegionOp):
     """``tx.for {iv, lower, upper, step}``: iterations in order; block arguments are the carried values.
 
-    With ``until`` it ends after an iteration whose carried value of that number, a rank-0 bool, is true.
+    With ``until`` it ends after an iteration whose carried value of that number, a rank-0 bool, is true.  With ``only``
+    it runs the one iteration whose number is the operand of that number, a rank-0 i64.
     """
 
     name = "tx.for"
@@ -126,6 +128,12 @@ class ForOp(RegionOp):
         return None if found is None else from_attr(found)
 
     @property
+    def only(self) -> int | None:
+        """The number of the operand that says which iteration runs alone."""
+        found = self.attributes.get("only")
+        return None if found is None else from_attr(found)
+
+    @property
     def block(self) -> Block:
         return self._block(0)
 
@@ -145,6 +153,8 @@ class ForOp(RegionOp):
             raise VerifyException(f"initial values and results of {self.name} must have the same types")
         if self.until is not None and (self.until >= len(types) or types[self.until] != _BOOL_SCALAR):
             raise VerifyException(f"'until' of {self.name} is the number of a carried rank-0 bool")
+        if self.only is not None and (self.only >= len(types) or types[self.only] != _INT_SCALAR):
+            raise VerifyException(f"'only' of {self.name} is the number of a carried rank-0 i64")
         self._verify_args(0, types, "the body")
         self._verify_yield(0, types, "the body")
 

@@ -368,13 +368,19 @@ class _Walk:
 
     def _visit_for(self, op: kernel.ForOp) -> None:
         lower, upper, step = op.lower.data, op.upper.data, op.step.data
+        number: list[SSAValue] = []
+        if op.alone is not None:
+            read = loop.LoadOp(self.state.buffers[op.inits[op.alone]], [])
+            self.block.add_op(read)
+            number = [read.result]
         carried = self._enter_loop(op, op.inits)
         body = Block()
         walk = _Walk(self.state, body, [*self.ranges, LoopRange(op.symbol, lower, upper - 1)])
         with self.state.handing_on(carried):
             walk._loop_body(op.body.block, carried, op.ends_at)
         until = None if op.ends_at is None else 0
-        self.block.add_op(kernel.ForOp(op.iv.data, lower, upper, step, [], body, until))
+        only = None if op.alone is None else 0
+        self.block.add_op(kernel.ForOp(op.iv.data, lower, upper, step, number, body, until, only))
         self._leave_loop(op, carried)
 
     def _visit_while(self, op: kernel.WhileOp) -> None:
@@ -445,7 +451,8 @@ class _Walk:
             target = self._result_buffer(result, op) if tensor_of(result.type).rank else None
             if target is None or target in carried:
                 target = self._allocate(_packed(result, _layout(result)), op)
-            self._copy_buffer(source, target)
+            if not isinstance(init.owner, kernel.EmptyOp):  # which has no elements yet
+                self._copy_buffer(source, target)
             carried.append(target)
         return carried
 

@@ -181,7 +181,7 @@ class _Scope:
     def _visit_for(self, op: tx.ForOp) -> None:
         inits = [self.tensor(v) for v in op.operands]
         lower, upper, step = op.range
-        self._emit(op, kernel.ForOp(op.symbol.name, lower, upper, step, inits, self.inner(op.block), op.until))
+        self._emit(op, kernel.ForOp(op.symbol.name, lower, upper, step, inits, self.inner(op.block), op.until, op.only))
 
     def _visit_while(self, op: tx.WhileOp) -> None:
         inits = [self.tensor(v) for v in op.operands]

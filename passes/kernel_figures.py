@@ -72,7 +72,7 @@ def _whole_bytes(values: Sequence[SSAValue], env: Env) -> int:
 
 def _for(op: kernel.ForOp, env: Env) -> Figures | None:
     bounds = (op.lower.data, op.upper.data, op.step.data)
-    if op.until is not None:
+    if op.until is not None or op.only is not None:
         return None
     trips = range(*(d.evaluate(env) for d in bounds))
     if op.symbol not in set().union(*map(_sizes, _inside(op))):  # every iteration does the same

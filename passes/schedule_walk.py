@@ -75,4 +75,13 @@ class ScheduleWalk:
         self.writer.ranges.append(LoopRange(op.symbol, lower, upper - 1))
         body = self._inner(op.body.block)
         self.writer.ranges.pop()
+        if op.only is not None:
+            # The rest of the block knows the symbol, too: nothing there speaks of it.
+            (number,) = op.inits
+            block.add_op(loop.BindOp(number, op.iv.data))
+            for inner in list(body.ops):
+                inner.detach()
+                if not isinstance(inner, loop.YieldOp):
+                    block.add_op(inner)
+            return
         block.add_op(loop.ForOp(op.iv.data, lower, upper, body, step=step, until=op.until is not None))

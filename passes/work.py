@@ -62,8 +62,10 @@ def _operation(op: Operation, first: Mapping[Sym, Dim], costs: Costs) -> Dim | N
             points = points * extent.substitute(first)
         return points * FOREIGN_WORK
     if isinstance(op, ForOp):
-        # Every iteration is taken to be as long as the first.
         lower, upper = op.lower.data.substitute(first), op.upper.data.substitute(first)
+        if op.only is not None:  # it is taken to be the longest
+            return _block(op.regions[0].block, {**first, Sym(op.iv.data): upper - 1}, costs)
+        # Every iteration is taken to be as long as the first.
         inner, step = _block(op.regions[0].block, {**first, Sym(op.iv.data): lower}, costs), op.step.data
         return None if inner is None or not step.const else (upper - lower) // step * inner
     parts = [_block(b, first, costs) for region in op.regions for b in region.blocks]

@@ -119,6 +119,8 @@ class _Fused(Text):
     def loop(self, op: ForOp) -> None:
         if op.until is not None:
             raise ExportError("a loop with 'until' has no upstream form: scf.for runs all its iterations")
+        if op.only is not None:
+            raise ExportError("a size that values decide is a dim of ours: upstream's tensors have no such word")
         lower, upper, step = (self.index(e.data) for e in (op.lower, op.upper, op.step))
         carried = self._carried(op.body.block, op.inits)
         types = ", ".join(tensor_type(v.type) for v in op.inits)

@@ -12,7 +12,7 @@ from ...dialects.dims import Dim, Sym, iterators
 from ...dialects.index_map import IndexMap
 from ...dialects.ops.indexing import STORE, index_symbols
 from ...dialects.registry import OPS, RAISE, OpError
-from .apply import apply, as_tensor, broadcast_to, broadcast_together, cast
+from .apply import apply, as_tensor, bound_sizes, broadcast_to, broadcast_together, cast
 from .context import current, table
 from .emit import emit
 from .tensor import Tensor
@@ -122,6 +122,8 @@ def _fitted(value: Tensor, dims: tuple[Dim, ...], target: Tensor) -> Tensor:
     if value.ndim > len(dims):
         raise OpError(text, code="TX0221")
     value = cast(value, target.element)
+    text_of_call = "shape mismatch: value array could not be broadcast to indexing result"
+    value = bound_sizes().stored(value, dims, text_of_call)
     for have, want in zip(value.dims[::-1], dims[::-1]):
         if have is not want and not facts.is_one(have):
             try:

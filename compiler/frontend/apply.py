@@ -143,7 +143,7 @@ def _apply(op: type[Op], operands: Sequence[Any], params: dict[str, Any]) -> Any
     if expanded is not None:
         return expanded
     if issubclass(op, Reduction) and not op.empty:
-        _not_empty(op, tensors[0], attrs["dims"])
+        tensors = [_not_empty(op, tensors[0], attrs["dims"])]
     if issubclass(op, View):
         return Tensor.view_of(tensors[0], op, attrs)
     if layout == "col":
@@ -160,12 +160,20 @@ def _weak_result(weak: str, element: DType) -> str:
     return "bool" if weak and element.kind == "bool" else weak
 
 
-def _not_empty(op: type[Op], x: Tensor, dims: Sequence[int]) -> None:
-    """Refuse, as NumPy does, to reduce no elements to one that is among them."""
+def _not_empty(op: type[Op], x: Tensor, dims: Sequence[int]) -> Tensor:
+    """`x`; refuse, as NumPy does, to reduce no elements to one that is among them.
+
+    Of a size that values decide the call says it (of the others that a loop varies, none is empty for certain).
+    """
     # In the order of memory: then both layouts ask for the same, and share their code.
     for i in dims if x.layout == "row" else reversed(dims):
-        if table().settle(0, "<", x.dims[i], f"{op.name} of at least one element") is False:
+        some = table().settle(0, "<", x.dims[i], f"{op.name} of at least one element")
+        if some is False:
             raise OpError(f"{op.name} along dim {i} of {x.user_type}: it has no elements", code="TX0113")
+        if some is None:
+            text = f"{op.name} along dim {i} of an array that has no elements there"
+            x = apply("require", x, apply("less", 0, SymInt(x.dims[i])), text=text)
+    return x
 
 
 def common_layout(op: type[Op], tensors: Sequence[Tensor]) -> str:
@@ -326,6 +334,7 @@ def _join(name: str, tensors: Sequence[Tensor], params: dict[str, Any]) -> list[
         bound = find_op("contract").bind([a.user_type, b.user_type], params)
         for i, j in (*bound["batch"], *bound["pairs"]):
             try:
+                a, b = bound_sizes().as_long(a, i, b, j, "the sizes of contracted dims differ")
                 facts.equate(a.dims[i], b.dims[j], "a contraction")
             except OpError as error:
                 text = f"cannot contract dim {i} of {a.user_type} with dim {j} of {b.user_type}: {error.message}"
@@ -335,12 +344,15 @@ def _join(name: str, tensors: Sequence[Tensor], params: dict[str, Any]) -> list[
         return [a, seen_as(b, tuple(met.get(j, d) for j, d in enumerate(b.dims)))]
     first = tensors[0]
     at = find_op("concatenate").bind([first.user_type], params)["axis"]
-    for other in tensors[1:]:
+    for n, other in enumerate(tensors[1:], 1):
         if other.ndim != first.ndim:
             raise OpError(f"cannot concatenate {first.user_type} and {other.user_type}: ranks differ", code="TX0133")
         for i in range(first.ndim):
             if i != at:
+                text = "all the input array dimensions except for the concatenation axis must match exactly"
+                first, other = bound_sizes().as_long(first, i, other, i, text)
                 facts.equate(first.dims[i], other.dims[i], "concatenate")
+        tensors[0], tensors[n] = first, other
     named = [(*first.dims[:at], t.dims[at], *first.dims[at + 1 :]) for t in tensors]
     return [seen_as(t, dims) for t, dims in zip(tensors, named)]
 
@@ -376,7 +388,13 @@ def meet(a: Dim, b: Dim) -> Dim:
         return b
     if hint_a != hint_b and hint_b == 1 and facts.is_one(b):
         return a
-    return facts.equate(a, b, "broadcasting")
+    met = bound_sizes().met(a, b)
+    return facts.equate(a, b, "broadcasting") if met is None else met
+
+
+def bound_sizes() -> Any:
+    """The module of sizes that values decide, which needs this one."""
+    return Tensor.functions.bound_sizes
 
 
 def broadcast_together(tensors: Sequence[Tensor], what: str, layout: str = "row") -> list[Tensor]:
@@ -404,6 +422,8 @@ def broadcast_to(t: Tensor, dims: tuple[Dim, ...], layout: str = "row") -> Tenso
     if have == dims:
         return t
     if len(have) <= len(dims):
+        t = bound_sizes().repeated(t, dims[len(dims) - len(have) :])
+        have = t.dims
         # What a fact makes 1 may have no symbol to solve it for, as min(n, m): the dim is seen as 1 from here on.
         last = dims[len(dims) - len(have) :]
         t = seen_as(t, tuple(b if facts.resolve(a) is b or not facts.is_one(a) else dim(1) for a, b in zip(have, last)))
@@ -425,5 +445,10 @@ def stack(tensors: Sequence[Tensor], axis: int = 0) -> Tensor:
     if not -rank <= axis < rank:
         raise OpError(f"axis {axis} is out of range for rank {rank}", code="TX0103")
     axis %= rank
+    for n, other in enumerate(tensors[1:], 1):
+        for i in range(min(other.ndim, tensors[0].ndim)):
+            text = "all input arrays must have the same shape"
+            tensors = [*tensors]
+            tensors[0], tensors[n] = bound_sizes().as_long(tensors[0], i, tensors[n], i, text)
     tensors = broadcast_together(tensors, "stack")
     return apply("concatenate", *(t.reshape((*t.shape[:axis], 1, *t.shape[axis:])) for t in tensors), axis=axis)

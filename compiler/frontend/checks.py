@@ -19,6 +19,7 @@ from ...dialects.index_map import product
 from ...dialects.registry import OPS, RAISE, Structural
 from ...dialects.types import DTYPES, tensor_type
 from ...runtime.failed_checks import CHECKS, LEAST, MOST, Check, index_check, packed
+from ..signature import ROOM
 from .apply import apply, cast
 from .emit import constant, emit
 from .graph import Block, Graph, Loc, Node, Value
@@ -190,7 +191,8 @@ class _Copy:
         known[node.results[0]] = value
         fails = apply("logical_not", Tensor(holds))
         (anywhere,) = _folded("any", fails) if fails.ndim else (fails,)
-        found = self.word(anywhere, 0, Check(node.attrs["error"], node.attrs["text"]))
+        place = apply("cwise_min", Tensor(value), MOST) if node.attrs["error"] == ROOM else 0
+        found = self.word(anywhere, place, Check(node.attrs["error"], node.attrs["text"]))
         return found if word is None else self.first(word, found)
 
     def outside(self, index: Value, size: Dim) -> Value:

@@ -12,6 +12,7 @@ from ...dialects.registry import OPS, OpError
 from ...dialects.types import DTYPES, DType
 from ..diagnostics import located
 from .apply import apply, as_tensor, broadcast_to, broadcast_together, cast, stack
+from .bound_sizes import size_of
 from .context import table
 from .emit import constant, emit
 from .methods import element_named, expand_dims, transpose
@@ -26,7 +27,7 @@ __all__ = [
 
 
 def _sizes(shape: Any) -> tuple[Dim, ...]:
-    given = shape if isinstance(shape, (tuple, list)) else (shape,)
+    given = [size_of(s) for s in (shape if isinstance(shape, (tuple, list)) else (shape,))]
     if any(not is_integer(s) and not isinstance(s, Dim) for s in given):
         raise OpError(f"sizes are integers, not {shape!r}", code="TX0280")
     dims = tuple(table().resolve(as_dim(s)) for s in given)
@@ -80,6 +81,8 @@ def arange(start_or_stop: Any, /, stop: Any = None, step: Any = 1, *, dtype: Any
         if stop is None:
             start, stop = 0, start
         step = 1 if step is None else step
+        if any(isinstance(v, Tensor) and not v.ndim for v in (start, stop, step)):
+            return _arange_of_values(start, stop, step, dtype)
         if not any(isinstance(v, (SymInt, Tensor)) for v in (start, stop, step)):
             if not all(is_integer(v) for v in (start, stop, step)):
                 return as_tensor(np.arange(start, stop, step, dtype=dtype))
@@ -98,11 +101,39 @@ def arange(start_or_stop: Any, /, stop: Any = None, step: Any = 1, *, dtype: Any
         return result if dtype is None else cast(result, element_named(dtype))
 
 
+def _arange_of_values(start: Any, stop: Any, step: Any, dtype: Any) -> Tensor:
+    """``start, start + step, …`` before `stop`, of numbers that data decides: as many as NumPy counts."""
+    first, last, by = (as_tensor(v) for v in (start, stop, step))
+    if dtype is None:
+        # NumPy's dtype is that of these and of its own ints: it says so itself.
+        dtype = np.arange(*[t.dtype.type(1) for t in (first, last, by)]).dtype
+    element = element_named(dtype)
+    if element.is_complex or element.kind == "bool":
+        raise OpError(f"np.arange of {element} whose size values decide", "scale np.arange(n)", "TX0281")
+    by = apply(
+        "require", by, apply("not_equal", by, 0), text="Maximum allowed size exceeded", error="ZeroDivisionError"
+    )
+    whole = all(t.element.is_integer for t in (first, last, by))
+    if whole:
+        first, last, by = (cast(t, DTYPES["i64"]) for t in (first, last, by))
+        # Rounded up: as -((first - last) // by).
+        length = apply("negate", apply("floor_divide", first - last, apply("select", apply("equal", by, 0), 1, by)))
+    else:
+        first, last, by = (cast(t, DTYPES["f64"]) for t in (first, last, by))
+        length = apply("ceil", (last - first) / by)
+        length = apply("require", length, apply("isfinite", length), text="arange: cannot compute length")
+    size = as_dim(size_of(cast(apply("cwise_max", length, 0), DTYPES["i64"])))
+    at = iota(size, DTYPES["i64"] if whole else DTYPES["f64"])
+    made = first + at * (by if whole else (first + by) - first)
+    return Tensor(cast(made, element).value, boxed=True)
+
+
 def linspace(
     start: Any, stop: Any, num: Any = 50, endpoint: bool = True, retstep: bool = False, dtype: Any = None, axis: int = 0
 ) -> Any:
     """NumPy's linspace; the last element is `stop` itself."""
     with located():
+        num = size_of(num)
         if not any(isinstance(v, (SymInt, Tensor)) for v in (start, stop, num)):
             found, step = np.linspace(start, stop, num, endpoint, retstep=True, dtype=dtype, axis=axis)
             return (as_tensor(found), float(step)) if retstep else as_tensor(found)
@@ -150,7 +181,7 @@ def logspace(
 def geomspace(start: Any, stop: Any, num: Any = 50, endpoint: bool = True, dtype: Any = None, axis: int = 0) -> Any:
     """Numbers of one sign with a constant ratio; the first and last are `start` and `stop` themselves."""
     with located():
-        first, last = _inexact(start), _inexact(stop)
+        first, last, num = _inexact(start), _inexact(stop), size_of(num)
         sign = apply("sign", first)
         low, high = (apply("log10", apply("abs", t)) for t in (first, last))
         result = apply("mul", apply("pow", 10.0, linspace(low, high, num, endpoint)), sign)

@@ -14,7 +14,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ...dialects.dim_rules import linear_in
+from ...dialects.dim_rules import bounds_over, linear_in
 from ...dialects.dims import Call, Dim, DimLike, Sym, dim, maximum, sym
 from ...dialects.index_map import product
 from ...dialects.registry import OpError
@@ -208,6 +208,19 @@ class DimTable:
             if self.varies(first) or self.varies(last) or self.decide(first, "<=", last, "a loop that runs") is False:
                 return None
         return self._range(self.resolve(d))[0]
+
+    def upper(self, d: DimLike) -> Dim | None:
+        """A bound of `d` from above over all iterations of the loops around; None where none is known."""
+        most = self.resolve(d)
+        for s, (first, last) in reversed(self.loops.items()):
+            found = _bound(most, s, last, first)
+            if found is None:
+                bounds = bounds_over(most, s, first, last)
+                if bounds is None:
+                    return None
+                found = bounds[1]
+            most = found
+        return most
 
     def settle(self, a: DimLike, relation: str, b: DimLike, why: str = "") -> bool | None:
         """`decide`; where a declaration gives no hint, the comparison becomes a condition on the arguments.

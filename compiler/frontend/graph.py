@@ -282,6 +282,11 @@ class Graph:
 
         return visit(self.nodes())
 
+    @property
+    def has_bound_sizes(self) -> bool:
+        """Whether a size in it is one that values decide (`bound_sizes`)."""
+        return any(node.attrs.get("only") is not None for node in self.walk())
+
     def settle(self) -> Graph:
         """Apply all substitutions of the table to types and parameters; called once, when tracing ends."""
         resolve = self.table.resolve

@@ -14,8 +14,9 @@ from .apply import apply, as_tensor
 from .context import current, table
 from .derived import IndexedView
 from .leaves import leaf
-from .masked import Masked, mask_of, put_masked
+from .masked import mask_of, masked, put_masked
 from .memory import give_memory, readable
+from .slices_by_values import is_of_values, sliced
 from .symint import as_dim, is_integer
 from .tensor import Tensor
 
@@ -33,9 +34,12 @@ class _Range:
 
 def get(x: Tensor, key: Any) -> Any:
     """The view, or the gathered copy, that a key selects."""
-    x, items = _counted_masks(x, complete(x, key))
-    if any(is_mask(k) for k in items):
-        return Masked(x, mask_of(x, items))
+    items = complete(x, key)
+    mask = _leading_mask(x, items)
+    if mask is not None:
+        return masked(x, mask)
+    x, items = _counted_masks(x, items)
+    items = _checked_by_call(x, items)
     element = _names_an_element(key, items)
     if any(is_array(k) for k in items):
         found = places(x, items)
@@ -74,10 +78,14 @@ def _read_now(place: Tensor) -> Tensor:
 
 def put(x: Tensor, key: Any, new: Any) -> None:
     """Store `new` into what the key selects."""
-    x, items = _counted_masks(x, complete(x, key))
-    if any(is_mask(k) for k in items):
-        put_masked(x, mask_of(x, items), new)
-    elif any(is_array(k) for k in items):
+    items = complete(x, key)
+    mask = _leading_mask(x, items)
+    if mask is not None:
+        put_masked(x, mask, new)
+        return
+    x, items = _counted_masks(x, items)
+    items = _checked_by_call(x, items)
+    if any(is_array(k) for k in items):
         scatter(places(x, items), new)
     else:
         view(x, items).store(new)
@@ -85,10 +93,14 @@ def put(x: Tensor, key: Any, new: Any) -> None:
 
 def accumulate(x: Tensor, key: Any, op: str, new: Any) -> None:
     """``np.<op>.at(x, key, new)``: every one of several values for an element counts, in order."""
-    x, items = _counted_masks(x, complete(x, key))
-    if any(is_mask(k) for k in items):
-        put_masked(x, mask_of(x, items), apply(op, x, new))
-    elif any(is_array(k) for k in items):
+    items = complete(x, key)
+    mask = _leading_mask(x, items)
+    if mask is not None:
+        put_masked(x, mask, apply(op, masked(x, mask), new))
+        return
+    x, items = _counted_masks(x, items)
+    items = _checked_by_call(x, items)
+    if any(is_array(k) for k in items):
         scatter(places(x, items), new, op)
     else:
         target = view(x, items)
@@ -123,9 +135,14 @@ def complete(x: Tensor, key: Any) -> list[Any]:
     return items[:at] + [slice(None)] * (x.ndim - used) + items[at + 1 :]
 
 
+def _leading_mask(x: Tensor, items: list[Any]) -> Tensor | None:
+    """The mask of the first dims that is all of a key, in a function that is being compiled."""
+    return mask_of(x, items) if items and current() is not None else None
+
+
 def _counted_masks(x: Tensor, items: list[Any]) -> tuple[Tensor, list[Any]]:
-    """Outside compiled functions masks become the indices of their true elements, whose number is computed."""
-    if current() is not None or not any(is_mask(k) for k in items):
+    """Masks become the indices of their true elements, whose number is computed."""
+    if not any(is_mask(k) for k in items):
         return x, items
     from .numpy_functions.chosen import nonzero
 
@@ -141,6 +158,20 @@ def _counted_masks(x: Tensor, items: list[Any]) -> tuple[Tensor, list[Any]]:
             _check_mask(as_tensor(k), x, axis)
         axis += _dims_used(k)
     return x, [i for k in items for i in (nonzero(k) if is_mask(k) else [k])]
+
+
+def _checked_by_call(x: Tensor, items: list[Any]) -> list[Any]:
+    """Integers of dims whose size values decide, or that follow from such a size, as index arrays: calls check them."""
+    trace = current()
+    if trace is None or not trace.bound:
+        return items
+    sizes = iter(x.dims)
+    found = []
+    for k in items:
+        size = None if k is None else next(sizes)
+        known = not is_integer(k) or size is None or not (trace.is_bound(size) or trace.is_bound(as_dim(k)))
+        found.append(k if known else Tensor(as_tensor(k).value))
+    return found
 
 
 def _check_mask(mask: Tensor, x: Tensor, axis: int) -> None:
@@ -159,6 +190,12 @@ def _dims_used(k: Any) -> int:
 
 def view(x: Tensor, items: list[Any]) -> Tensor:
     """Basic indexing: one slice of all dims, then a chip for each integer, then the new dims."""
+    items = list(items)
+    axis = 0
+    for i, k in enumerate(items):
+        if is_of_values(k):
+            x, items[i] = sliced(x, axis, k), slice(None)
+        axis += k is not None
     ranges: list[_Range] = []
     chips: list[tuple[int, Dim]] = []
     for k in (k for k in items if k is not None):

@@ -12,12 +12,13 @@ from ...dialects.index_map import product
 from ...dialects.registry import OPS, OpError, axes
 from ...dialects.types import DType, dtype
 from . import assignment, evaluation, tensor_format, view_or_copy
-from .apply import apply, as_tensor, broadcast_to, cast, truth
-from .context import table
+from .apply import apply, as_tensor, bound_sizes, broadcast_to, cast, truth
+from .context import current, table
 from .derived import concatenate
 from .filling import FILLING
 from .symint import as_dim, is_integer, symint
 from .tensor import Tensor
+from .unmasked import whole_of
 
 __all__ = [
     "METHODS",
@@ -53,6 +54,12 @@ def reduce(
     if where is not None and where is not np._NoValue and where is not True:
         x, where = _masked(name, x, where, initial)
     given = axes().convert(chosen, [x.user_type])
+    trace = current()
+    if trace is not None and trace.places and where is None and 0 in given and name in _OF_CHOSEN:
+        found = whole_of(x)
+        if found is not None:
+            x, mask = found
+            x, where = _masked(name, x, _reshaped(mask, (mask.dims[0], *[dim(1)] * (x.ndim - 1))), None)
     if initial is not None and name in _MERGED:
         result = _from_initial(name, x, given, initial)
     elif name == "mean" and where is not None and isinstance(where, Tensor):
@@ -96,6 +103,8 @@ def scan(
     return result
 
 
+#: Reductions of ``x[mask]`` that take all of `x` with the mask.
+_OF_CHOSEN = ("sum", "mean", "prod", "all", "any")
 #: The map that merges two partial results, where a reduction may start from a given one.
 _MERGED = {
     "sum": "add", "prod": "mul", "maximum": "cwise_max_propagate", "minimum": "cwise_min_propagate",
@@ -161,31 +170,43 @@ def reshape(x: Tensor, *shape: Any, order: Any = None, dims: Any = None, copy: A
         sizes = tuple(sizes)[::-1] if isinstance(sizes, (tuple, list)) else (sizes,)
         return transpose(reshape(transpose(x), sizes, copy=copy))
     sizes = shape[0] if len(shape) == 1 and not is_integer(shape[0]) and not isinstance(shape[0], Dim) else shape
-    wanted = [as_dim(s) for s in sizes]
+    wanted = [as_dim(bound_sizes().size_of(s)) for s in sizes]
     facts = table()
     wanted = [facts.resolve(d) for d in wanted]
-    total = dim(1)
-    for d in wanted:
-        total = total * d
+    trace = current()
+    known = product([d for d in wanted if d.const != -1])
+    if trace is not None and trace.is_bound(known) and sum(d.const == -1 for d in wanted) == 1:
+        rest = bound_sizes().quotient(trace, x.type.size, known)
+        wanted = [rest if d.const == -1 else d for d in wanted]
+    total = product(wanted)
     if all(d.const != -1 for d in wanted) and (total - x.type.size).const is None:
+        if trace is not None and (trace.is_bound(total) or trace.is_bound(x.type.size)):
+            x = bound_sizes().stored(ravel(x), (total,), _NO_SUCH_SHAPE, ones=False)
         try:
             facts.equate(total, x.type.size, "reshape")
         except OpError as error:
             text = f"cannot reshape {x.user_type} to ({', '.join(map(str, wanted))})"
             raise OpError(text, f"{x.type.size} elements do not make {total}", "TX0122") from error
-    _check_rest(x, wanted)
+    x = _check_rest(x, wanted)
     view = apply("reshape", x, dims=tuple(wanted))
     return view_or_copy.copied(view, "C") if copy else view_or_copy.reshaped(x, view, must_share=copy is False)
 
 
-def _check_rest(x: Tensor, wanted: Sequence[Dim]) -> None:
-    """Refuse a size -1 where the others do not divide the number of elements."""
+_NO_SUCH_SHAPE = "cannot reshape an array to a shape of another number of elements"
+
+
+def _check_rest(x: Tensor, wanted: Sequence[Dim]) -> Tensor:
+    """`x`; refuse a size -1 where the others do not divide the number of elements, in the call where it says that."""
     known = product([d for d in wanted if d.const != -1])
     if len(wanted) > 1 and any(d.const == -1 for d in wanted) and known.const != 0:
         rest = x.type.size % known
-        if rest.const is None and table().settle(rest, "==", dim(0), "reshape") is False:
+        divides = rest.const is not None or table().settle(rest, "==", dim(0), "reshape")
+        if divides is False:
             text = f"cannot reshape {x.user_type} to ({', '.join(map(str, wanted))})"
             raise OpError(text, f"{x.type.size} elements are no multiple of {known}", "TX0122")
+        if divides is None:
+            return apply("require", x, apply("equal", symint(rest), 0), text=_NO_SUCH_SHAPE)
+    return x
 
 
 def transpose(x: Tensor, *axes: Any) -> Tensor:
@@ -230,6 +251,10 @@ def squeeze(x: Tensor, axis: Any = None, dims: Any = None) -> Tensor:
     axis = dims if axis is None else axis
     facts = table()
     if axis is None:
+        for d in x.dims:
+            if facts.varies(facts.resolve(d)):
+                text = f"the rank of what squeeze leaves of {x.user_type}, one of whose sizes may be 1 or not"
+                raise OpError(text, "say which axis is squeezed, or leave it out", "TX0252")
         dropped = [i for i, d in enumerate(x.dims) if facts.is_one(d, "squeeze asks")]
     else:
         dropped = [_axis(a, x.ndim) for a in (axis if isinstance(axis, (tuple, list)) else [axis])]
@@ -444,9 +469,15 @@ def diagonal_view(x: Tensor, axis1: int, axis2: int, offset: int = 0) -> Tensor:
 
 
 def item(x: Tensor) -> Any:
-    if x.ndim:
-        raise OpError(f"item() takes a tensor of one element, not {x.user_type}", code="TX0242")
-    return x
+    if not x.ndim:
+        return x
+    trace = current()
+    if trace is not None and trace.is_bound(x.type.size):
+        one = bound_sizes().stored(
+            ravel(x), (dim(1),), "can only convert an array of size 1 to a Python scalar", ones=False
+        )
+        return _reshaped(one, ())
+    raise OpError(f"item() takes a tensor of one element, not {x.user_type}", code="TX0242")
 
 
 def repeat_rows(x: Tensor, repeats: Any, axis: int) -> Tensor:

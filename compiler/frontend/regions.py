@@ -16,6 +16,7 @@ from ...dialects.registry import OPS, OpError
 from ...dialects.types import DType, TensorType
 from ..diagnostics import TxcError, located, user_loc
 from .apply import as_tensor, broadcast_to, cast, common_dtype, truth
+from .bound_sizes import closed
 from .context import current
 from .derived import roots
 from .emit import emit, resolved
@@ -26,6 +27,7 @@ from .tensor import Tensor
 from .undefined import Undefined
 
 if TYPE_CHECKING:
+    from .bound_sizes import Binding
     from .trace import Trace
 
 __all__ = [
@@ -222,9 +224,9 @@ def region(trace: Trace, types: Sequence[TensorType], certain: bool = False) -> 
 
     `certain` where it runs in every iteration of the loops around it.
     """
-    block = Block(types, trace.block)
+    block, depth = Block(types, trace.block), len(trace.blocks)
     trace.uncertain += not certain
-    trace.blocks.append(block)
+    trace.enter([block])
     trace.writes.append({})
     trace.writers.append([])
     try:
@@ -233,7 +235,7 @@ def region(trace: Trace, types: Sequence[TensorType], certain: bool = False) -> 
         trace.left_by = error
         raise
     finally:
-        trace.blocks.pop()
+        trace.leave(depth)
         trace.uncertain -= not certain
         trace.writers.pop()
         for owner, before in trace.writes.pop().items():
@@ -311,13 +313,13 @@ def for_(
                     arguments = plan.arguments(block)
                     returned = body(item, arguments)
                     _own_writes(trace, block)
-                    block.outputs = plan.results(arguments, returned, block)
+                    block.outputs = closed(trace, block, plan.results(arguments, returned, block))
             except _Again:
                 continue
             finally:
                 del facts.loops[symbol]
             until = None if stop not in names else list(plan.rebound).index(list(names).index(stop))
-            attrs = {"iv": name, "lower": low, "upper": high, "step": by, "until": until}
+            attrs = {"iv": name, "lower": low, "upper": high, "step": by, "until": until, "only": None}
             results = emit(OPS["for"], initial, attrs, [resolved(v) for v in initial], (block,), loc)
             return plan.after(results, arguments)
         raise OpError("the types of the loop's variables do not settle", code="TX0292")
@@ -347,12 +349,12 @@ def while_(
                             "store in the body of the loop, or into a copy",
                             "TX0296",
                         )
-                    test.outputs = [truth(condition).value]
+                    test.outputs = closed(trace, test, [truth(condition).value])
                 with _values_kept(plan.written), region(trace, types) as block:
                     arguments = plan.arguments(block)
                     returned = body(arguments)
                     _own_writes(trace, block)
-                    block.outputs = plan.results(arguments, returned, block)
+                    block.outputs = closed(trace, block, plan.results(arguments, returned, block))
             except _Again:
                 continue
             results = emit(OPS["while"], initial, {}, [resolved(v) for v in initial], (test, block), loc)
@@ -366,25 +368,38 @@ class Fork:
     def __init__(self, trace: Trace, cond: Tensor):
         self.trace, self.cond, self.loc = trace, truth(cond), user_loc()
         self.blocks: list[Block] = []
+        #: For each side: its open blocks and the sizes that became known in them, as `Trace.enter` takes them.
+        self._open: list[tuple[list[Block], list[Binding]]] = []
         #: For each side: the owners of storage that it wrote, with what it left them.
         self.written: list[dict[Tensor, Value]] = []
 
     @contextmanager
     def side(self) -> Iterator[Block]:
         """The region of the next side, first where the condition is true."""
+        depth = len(self.trace.blocks)
         with region(self.trace, ()) as block:
             yield block
             _own_writes(self.trace, block)
             self.written.append({t: t.value for t in self.trace.writes[-1]})
+            self._open.append(self.trace.leave(depth))
         self.blocks.append(block)
 
     @contextmanager
     def at_end(self, side: int) -> Iterator[None]:
         """The end of a side again: its region open, storages as it left them."""
-        with _values_kept(list(self.written[side])), _reopened(self.trace, self.blocks[side]):
+        with _values_kept(list(self.written[side])), self._reopened(side):
             for owner, value in self.written[side].items():
                 owner._value = value
             yield
+
+    @contextmanager
+    def _reopened(self, side: int) -> Iterator[None]:
+        depth = len(self.trace.blocks)
+        self.trace.enter(*self._open[side])
+        try:
+            yield
+        finally:
+            self.trace.leave(depth)
 
     def is_fresh(self, t: Tensor, side: int) -> bool:
         """Whether the storage of a tensor came to be inside that side."""
@@ -401,8 +416,9 @@ class Fork:
         joined = [pair for pair in sides if not isinstance(pair, OpError)]
         written = list(dict.fromkeys(owner for side in self.written for owner in side))
         for i, block in enumerate(self.blocks):
-            block.outputs = [pair[i].value for pair in joined]
-            block.outputs += [self.written[i].get(t, t.value) for t in written]
+            outputs = [pair[i].value for pair in joined] + [self.written[i].get(t, t.value) for t in written]
+            with self._reopened(i):
+                block.outputs = closed(self.trace, block, outputs)
         types = [resolved(v) for v in self.blocks[0].outputs]
         results = emit(OPS["if"], (self.cond.value,), {}, types, self.blocks, self.loc) if types else ()
         for t, r in zip(written, results[len(joined) :]):
@@ -451,7 +467,7 @@ class Fork:
         made: list[Tensor] = []
         for side, t in enumerate(ends):
             if t.element is not element:
-                with _reopened(self.trace, self.blocks[side]):
+                with self._reopened(side):
                     was = t.weak
                     t = cast(t, element)
                     t.weak = was if weak else ""
@@ -504,12 +520,3 @@ def not_one_bool(what: str, condition: Tensor) -> OpError:
 def _as_it_is(x: Tensor) -> Tensor:
     """A tensor of its own with the present value of a tensor."""
     return Tensor(x.value, layout=x.layout, weak=x.weak, boxed=x.boxed)
-
-
-@contextmanager
-def _reopened(trace: Trace, block: Block) -> Iterator[None]:
-    trace.blocks.append(block)
-    try:
-        yield
-    finally:
-        trace.blocks.pop()

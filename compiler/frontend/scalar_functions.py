@@ -68,7 +68,11 @@ def traced(f: Callable[..., Any], kinds: Sequence[DType], together: bool = False
         with regions.region(inner, [tensor_type(kind) for kind in kinds]) as block:
             scalars = tuple(Tensor(v) for v in block.args)
             staged = Runtime(None, inner.captures).fn(f)  # what it takes from outside is a fact of the trace
-            result = as_tensor(staged(scalars) if together else staged(*scalars))
+            before, inner.binds = inner.binds, False
+            try:
+                result = as_tensor(staged(scalars) if together else staged(*scalars))
+            finally:
+                inner.binds = before
             if result.ndim:
                 raise OpError(f"the function of an expression gives a scalar, not {result.user_type}", code="TX0731")
             made = ScalarFunction(block, result.value)

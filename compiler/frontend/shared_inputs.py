@@ -1,4 +1,4 @@
-"""Arguments and captured arrays that share memory, as views on one argument of the trace (`compiler/shared_memory.py`)."""
+"""Arrays of a call that share memory, as views on one argument of the trace (see `compiler/shared_memory.py`)."""
 
 from __future__ import annotations
 

@@ -26,7 +26,6 @@ from .context import require
 from .functional import FUNCTIONAL
 from .graph import Graph
 from .growing import GrowingList
-from .masked import Masked
 from .numpy_dispatch import library_function
 from .numpy_functions.grids import INDEXED
 from .shared_inputs import share
@@ -74,7 +73,7 @@ def trace_function(
     """
     with Trace(function.__name__) as trace:
         runtime = Runtime()
-        trace.captures = runtime.captures
+        trace.captures, trace.has_rooms = runtime.captures, True
         for storage in storages:
             share(trace, storage)
         values = {a.name: _symbolic(trace, a, runtime.captures) for a in arguments}
@@ -114,9 +113,8 @@ def run_staged(function: Callable[..., Any], runtime: Runtime, bound: inspect.Bo
 
 def refuse_undefined(result: Any, function: Callable[..., Any]) -> None:
     """TxcError where a part of the result has no value."""
-    if isinstance(result, (Undefined, Masked)):
-        loc = head_of(function)
-        raise result.error(loc) if isinstance(result, Undefined) else result.no_result(loc)
+    if isinstance(result, Undefined):
+        raise result.error(head_of(function))
     parts = result.parts() if isinstance(result, GrowingList) else result
     for part in parts.values() if isinstance(parts, dict) else parts if isinstance(parts, (tuple, list)) else ():
         refuse_undefined(part, function)

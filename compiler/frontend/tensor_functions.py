@@ -16,7 +16,7 @@ import numpy as np
 from ...dialects.ops.library import Library
 from ...dialects.registry import OPS, Reduction, Scan
 from ..diagnostics import located
-from . import methods
+from . import bound_sizes, methods
 from .apply import apply, as_tensor, call
 from .assignment import Target, store
 from .conversion import asarray
@@ -30,8 +30,8 @@ from .tensor import Tensor
 from .view_or_copy import Flat
 
 __all__ = [
-    "Flat", "Part", "Target", "as_tensor", "asarray", "expand_library", "function", "get", "matmul", "method", "power",
-    "put", "store", "ufunc", "vectorized",
+    "Flat", "Part", "Target", "as_tensor", "asarray", "bound_sizes", "expand_library", "function", "get", "matmul",
+    "method", "power", "put", "store", "ufunc", "vectorized",
 ]  # fmt: skip
 
 

@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...dialects.dims import DimLike, dim
+from ...dialects.dims import Dim, DimLike, Sym, dim
 from ...dialects.registry import OpError
 from ...dialects.types import tensor_type
-from ..signature import ColumnOutput, ListOutput, NumberOutput, NumbersOutput, like
+from ..signature import ROOM, ColumnOutput, ListOutput, NumberOutput, NumbersOutput, SizedOutput, like
 from .apply import as_tensor
+from .bound_sizes import closed, given_out, leaves
 from .context import enter, leave, suspended
 from .evaluation import computed
 from .graph import Block, DimTable, Graph, Input, Literal, Node, Value
@@ -23,6 +24,7 @@ from .symint import SymInt
 from .tensor import Tensor
 
 if TYPE_CHECKING:
+    from .bound_sizes import Binding
     from .captures import Captures
 
 __all__ = ["Trace"]
@@ -64,6 +66,15 @@ class Trace:
         self.left_by: BaseException | None = None
         #: Whether comparisons of run-time ints are computed at run time instead of becoming facts.
         self.deferring = False
+        #: The open blocks in which a size stands for a value, and all symbols that ever did (`bound_sizes`).
+        self.bindings: dict[Block, Binding] = {}
+        self.bound: set[Sym] = set()
+        #: Masks and the positions of their true elements (`bound_sizes.known_places`).
+        self.places: list[tuple[Value, Value]] = []
+        #: Whether those can that have no bound: where the call is repeated with more memory.
+        self.has_rooms = False
+        #: Whether sizes can become known here.
+        self.binds = True
 
     def __enter__(self) -> Trace:
         enter(self)
@@ -75,6 +86,10 @@ class Trace:
     @property
     def block(self) -> Block:
         return self.blocks[-1]
+
+    def is_bound(self, d: Dim) -> bool:
+        """Whether a size is one that values decide."""
+        return any(s in self.bound for s in d.symbols())
 
     def tensor_input(
         self, name: str, element: Any, dims: Sequence[DimLike] = (), *, layout: str = "row", hidden: bool = False,
@@ -115,6 +130,13 @@ class Trace:
         declared = self.table.declare(symbol, hint, why)
         self.inputs.append(Input(name, "int", None, declared, weak="int"))
         return declared
+
+    def room(self) -> Dim:
+        """The elements for which the call has memory, where it knows no bound of a size."""
+        name = f"{ROOM}{sum(i.name.startswith(ROOM) for i in self.inputs)}"
+        symbol = self.table.declare(name)
+        self.inputs.append(Input(name, "int", None, symbol))
+        return symbol
 
     def capture(self, array: np.ndarray) -> Tensor:
         """An array of the surrounding program, as a hidden argument; the same tensor for the same array."""
@@ -167,8 +189,25 @@ class Trace:
         self._loops += 1
         return f"$iv{self._loops - 1}"
 
+    def enter(self, blocks: Sequence[Block], bindings: Sequence[Binding] = ()) -> None:
+        """Open blocks, each inside the one before; those of `bindings` among them know a size."""
+        self.blocks += blocks
+        for binding in bindings:
+            self.bindings[binding.block] = binding
+            self.table.loops[binding.symbol] = dim(0), binding.most
+
+    def leave(self, depth: int) -> tuple[list[Block], list[Binding]]:
+        """Close all but the `depth` outermost blocks; what `enter` takes to open them again."""
+        blocks, self.blocks[depth:] = self.blocks[depth:], []
+        bindings = [self.bindings.pop(b) for b in blocks if b in self.bindings]
+        for binding in bindings:
+            del self.table.loops[binding.symbol]
+        return blocks, bindings
+
     def emit(self, node: Node) -> tuple[Value, ...]:
         """Put a node into the open block."""
+        if self.bound:
+            self._check_sizes(node)
         for v in node.operands:
             if v.node.block is not None and v.node.block not in self.blocks:
                 raise OpError(
@@ -178,6 +217,13 @@ class Trace:
                 )
         node.block = self.block
         return node.results
+
+    def _check_sizes(self, node: Node) -> None:
+        """OpError where a node has a size that is known no longer."""
+        for result in node.results:
+            for d in result.type.dims:
+                if any(s in self.bound and s not in self.table.loops for s in d.symbols()):
+                    raise leaves(result.type)
 
     def note_write(self, owner: Tensor, before: Value, through: Tensor) -> None:
         """`owner` had the value `before` and is being written, as itself or through a view."""
@@ -197,6 +243,10 @@ class Trace:
         def place(x: Any) -> Any:
             if isinstance(x, (SymInt, np.ndarray)):
                 x = as_tensor(x)
+            if isinstance(x, Tensor) and self.bound and any(map(self.is_bound, x.dims)):
+                room, sizes = given_out(self, x)
+                outputs.extend([room.value, *(n.value for n in sizes)])
+                return SizedOutput(len(outputs) - 1 - len(sizes), len(sizes))
             if isinstance(x, Tensor):
                 if x.layout == "col" and x.ndim > 1 and not declared:
                     outputs.append(x.relabelled().shuffle(tuple(range(x.ndim))[::-1]).value)
@@ -218,6 +268,12 @@ class Trace:
             return None if x is None else Literal(x)
 
         structure = place(result)
+        if len(self.blocks) > 1:
+            written = [(t, i, t.value) for t, i in owners.items()]
+            found = iter(closed(self, self.blocks[0], [*outputs, *(v for _, _, v in written)]))
+            outputs = [next(found) for _ in outputs]
+            for tensor, _, _ in written:
+                tensor._value = next(found)
         count = len(outputs)
         for tensor, i in owners.items():
             if tensor.value is not self.inputs[i].value and i not in aliases.values():

@@ -126,7 +126,8 @@ def _block(block: Block, arguments: Sequence[Any], values: dict[Value, Any], env
 def _for(node: Node, arrays: Sequence[Any], values: dict[Value, Any], env: dict[Sym, int]) -> Sequence[Any]:
     lower, upper, step = (int(node.attrs[k].evaluate(env)) for k in ("lower", "upper", "step"))
     carried: Sequence[Any] = arrays
-    for i in range(lower, upper, step):
+    only = node.attrs["only"]
+    for i in range(lower, upper, step) if only is None else [int(carried[only])]:
         carried = _block(node.regions[0], carried, values, {**env, Sym(node.attrs["iv"]): i})
         if (until := node.attrs["until"]) is not None and carried[until]:
             break

@@ -94,20 +94,24 @@ class _Kernels:
         self.memory.update(zip(targets, [self.memory[s] for s in sources], strict=True))
 
     def truth(self, condition: SSAValue) -> bool:
-        found = self.memory.get(condition)
-        return bool(self.values[condition] if found is None else found.array)
+        return bool(self.number(condition))
+
+    def number(self, value: SSAValue) -> int:
+        found = self.memory.get(value)
+        return int(self.values[value] if found is None else found.array)
 
     def loop(self, frame: Frame, op: ForOp) -> None:
         lower, upper, step = (int(evaluate(e.data, frame.env)) for e in (op.lower, op.upper, op.step))
         if step <= 0:
             raise InterpretError(f"the step is {step}: it must be positive")
-        carried: Sequence[SSAValue] = op.inits
-        for i in range(lower, upper, step):
+        # On buffers nothing is carried: an operand is the number of the only iteration.
+        carried: Sequence[SSAValue] = op.inits if op.results_ else ()
+        for i in range(lower, upper, step) if op.alone is None else [self.number(op.inits[op.alone])]:
             self.bind(op.body.block.args, carried)
             inner = frame.fork()
             inner.env[op.symbol] = i
             yielded = self.block(inner, op.body.block)
-            carried = yielded[: len(op.inits)]  # on buffers there is nothing but the flag
+            carried = yielded[: len(carried)]  # on buffers there is nothing but the flag
             if op.ends_at is not None and self.truth(yielded[op.ends_at]):
                 break
         self.bind(op.results_, carried)

@@ -97,7 +97,7 @@ def _run_op(
             return (_insert(base, value, op.map, env),)
         case ForOp():
             lower, upper, step = (_value(d, env) for d in op.range)
-            for i in range(lower, upper, step):
+            for i in range(lower, upper, step) if op.only is None else [int(operands[op.only])]:
                 inner = {**values, **dict(zip(op.block.args, operands))}
                 operands = _run_block(op.block, inner, {**env, op.symbol: i})
                 if op.until is not None and operands[op.until]:

@@ -19,6 +19,8 @@ class For(Structural):
     """Runs its region for ``iv`` from `lower` to `upper` by a positive `step`, in order, carrying its operands.
 
     It ends after an iteration that yields true for the operand number `until`, a rank-0 bool, where there is one.
+    With `only` just one iteration runs: the one whose number is the operand of that number, a rank-0 i64 that is in the
+    range.  So a size that values decide becomes a dim: of what is inside, the range says how large it can be.
     """
 
     arity = -1
@@ -28,6 +30,7 @@ class For(Structural):
         "upper": _expr(),
         "step": _expr(),
         "until": int_param(None),
+        "only": int_param(None),
     }
 
     @classmethod

@@ -70,7 +70,7 @@ def test_what_was_stored_before_stays(function, k, arrays):
     jitted = txc.jit(function)
     for _ in range(2):
         expected, *given = ARRAYS[arrays]()
-        with pytest.raises(Exception) as error:  # noqa: PT011
+        with pytest.raises(Exception) as error:
             function(*given, k)
         memory, *given = ARRAYS[arrays]()
         with pytest.raises(error.type):

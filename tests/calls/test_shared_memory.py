@@ -188,12 +188,12 @@ def test_a_read_only_view_of_what_is_written():
 
     agree(txc.jit(stores_then_reads), stores_then_reads, lambda: made(5, "f8", parts))
     memory, (x, fixed) = made(5, "f8", parts)
-    with pytest.raises(ValueError, match="the result of x is read-only|x is read-only"):
+    with pytest.raises(ValueError, match="x is read-only"):
         txc.jit(reads_between)(fixed, x)
     np.testing.assert_array_equal(memory, made(5, "f8", parts)[0])
 
 
-# What is captured ------------------------------------------------------------------------------------------------------
+# What is captured -----------------------------------------------------------------------------------------------------
 
 G = np.arange(6.0)
 H = G[2:]

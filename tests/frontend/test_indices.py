@@ -312,10 +312,6 @@ ERRORS: list[tuple[Callable[..., Any], str]] = [
     (lambda x, i: x.__setitem__(i, np.ones(5)), "cannot store f64[5] into elements of f64[x.0, x.1]"),
     (lambda x, i: x.__setitem__(i, np.ones((2, 4, 6))), "that have 2 dims"),
     (lambda x, i: np.exp.at(x, i), "np.exp.at takes an array, an index and one value"),
-    (lambda x, i: x[x > 0] + x[x < 0], "chosen by different masks"),
-    (lambda x, i: x.__setitem__(x > 0, x[x < 0]), "chosen by another mask"),
-    (lambda x, i: x[x > 0], "which is known only at run time"),
-    (lambda x, i: np.sort(x[x > 0]), "which is known only at run time"),
 ]
 
 

@@ -250,7 +250,7 @@ ERRORS = [
     (opens, (X,), "with TextIOWrapper is not staged"),
     (a_mathematical_function, (X,), "math.sin of a number known only at run time"),
     (prints, (X,), "print of a tensor is not compiled"),
-    (shrinks, (X, 3), "an index needs the value of a tensor"),
+    (shrinks, (X, 3), "a carried value keeps its shape"),
     (condition_stores_outside, (X,), "the condition of while stores into a tensor that is used outside it"),
     (step_of_unknown_sign, (X, 9), "the step iv0 - 2 of a range varies with a loop"),
     (number_of_many, (X,), "float() takes one number, not f64[x.0, x.1]"),

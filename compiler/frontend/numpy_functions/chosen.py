@@ -1,7 +1,7 @@
-"""Functions whose result has as many elements as a value says: of lazy tensors, counted first and filled then.
+"""Functions whose result has as many elements as a value says: counted first, and filled then.
 
-The count is computed at once, the elements when they are needed.  A compiled function has no sizes that are values, so
-there each of them is an error that says what to write instead.
+Of lazy tensors the count is computed at once, the elements when they are needed.  In a function that is being compiled
+the count becomes a size for what follows (`bound_sizes`).
 """
 
 from __future__ import annotations
@@ -10,36 +10,46 @@ from typing import Any
 
 import numpy as np
 
+from ....dialects.dims import Dim
 from ....dialects.registry import OpError
-from .. import methods
+from ....dialects.types import DTYPES, tensor_type
+from .. import bound_sizes, methods
 from ..advanced_indexing import Places, gather, scatter
 from ..apply import apply, as_tensor, truth
 from ..context import current
 from ..creation import iota, zeros
+from ..symint import SymInt, as_dim
 from ..tensor import Tensor
 from .table import handles, into
 
 __all__ = ["count_of", "nonzero", "places_of", "selected"]
 
 
-def count_of(mask: Tensor, what: str, hint: str) -> int:
-    """The number of true elements, now.  OpError, for `what`, in a function that is being compiled."""
-    if current() is not None:
-        raise OpError(f"{what}, which is known only at run time", hint, "TX0252")
-    return int(methods.reduce("sum", mask))
+def count_of(mask: Tensor) -> int | SymInt:
+    """The number of true elements of a mask, as a size."""
+    return sized(methods.reduce("sum", mask), mask.type.size)
 
 
-def places_of(mask: Tensor, what: str, hint: str) -> Tensor:
+def sized(count: Tensor, most: Dim) -> int | SymInt:
+    """A number from 0 to `most`, which a tensor has, as a size."""
+    trace = current()
+    return int(count) if trace is None else bound_sizes.bind(trace, count, most)
+
+
+def places_of(mask: Tensor) -> Tensor:
     """The positions of the true elements of a mask of rank 1."""
-    count = count_of(mask, what, hint)
-    # Element k of those that are true goes to place k, all others to one place behind.
+    trace = current()
+    known = None if trace is None else bound_sizes.known_places(trace, mask.value)
+    if known is not None:
+        return Tensor(known)
+    count = count_of(mask)
+    # Element k of those that are true goes to place k, all others to one place behind, where none is.
     place = apply("select", mask, methods.scan("cumsum", mask, 0) - 1, count)
-    found = zeros(count + 1, "i64")
+    found = zeros(count, "i64") if trace is None else bound_sizes.empty(tensor_type(DTYPES["i64"], (as_dim(count),)))
     scatter(Places(found, [0], [place], 0, None), iota(mask.dims[0]))
-    return found[:count]
-
-
-_WHERE = "use np.where(condition, a, b), or call it outside the compiled function"
+    if trace is not None:
+        trace.places.append((mask.value, found.value))
+    return found
 
 
 @handles(np.nonzero)
@@ -48,8 +58,7 @@ def nonzero(a: Any) -> tuple[Tensor, ...]:
     a = as_tensor(a)
     if not a.ndim:
         raise OpError("nonzero of a tensor of rank 0", "reshape it to (1,)", "TX0103")
-    what = "np.nonzero has as many results as there are elements that are not zero"
-    flat = places_of(methods.ravel(truth(a)), what, _WHERE)
+    flat = places_of(methods.ravel(truth(a)))
     found = []
     for size in reversed(a.shape):
         found.append(flat % size)
@@ -67,7 +76,7 @@ def argwhere(a: Any) -> Tensor:
     """The indices of what is not zero, one row an element."""
     a = as_tensor(a)
     if not a.ndim:
-        return zeros((count_of(truth(a), "np.argwhere has a row for each element that is not zero", _WHERE), 0), "i64")
+        return zeros((count_of(truth(a)), 0), "i64")
     found = nonzero(a)
     return apply("concatenate", *(methods.expand_dims(f, 1) for f in found), axis=1)
 
@@ -81,8 +90,7 @@ def compress(condition: Any, a: Any, axis: Any = None, out: Any = None) -> Any:
     if condition.ndim != 1:
         raise OpError(f"np.compress takes a condition of rank 1, not {condition.user_type}", code="TX0103")
     axis = methods._axis(axis, a.ndim)
-    what = "np.compress has as many results as its condition has true elements"
-    return into(out, gather(Places(a, [axis], [places_of(truth(condition), what, _WHERE)], axis, None)))
+    return into(out, gather(Places(a, [axis], [places_of(truth(condition))], axis, None)))
 
 
 @handles(np.extract)

@@ -20,8 +20,12 @@ __all__ = ["isclose", "nan_to_num", "where"]
 
 @handles(np.where)
 def where(condition: Any, x: Any = None, y: Any = None, /) -> Any:
+    if x is None and y is None:
+        from .chosen import nonzero
+
+        return nonzero(condition)
     if x is None or y is None:
-        raise OpError("np.where(condition) has a size known only at run time", "give it both values", "TX0252")
+        raise ValueError("either both or neither of x and y should be given")
     return apply("select", condition, x, y)
 
 

@@ -11,6 +11,7 @@ from ....dialects.types import DTYPES
 from .. import creation, methods
 from ..advanced_indexing import Places, gather, scatter
 from ..apply import apply, as_tensor, broadcast_together, cast, common_dtype
+from ..bound_sizes import size_of
 from ..context import current, table
 from ..symint import is_integer
 from ..tensor import Tensor
@@ -94,8 +95,8 @@ def put(a: Any, ind: Any, v: Any, mode: str = "raise") -> None:
 def bincount(x: Any, /, weights: Any = None, minlength: Any = 0) -> Any:
     """Counts, or sums of weights, of the numbers from 0 on.
 
-    NumPy's result is longer than `minlength` where there are larger numbers, a size that only the compiled function
-    would know: there it is an error.
+    In a compiled function a `minlength` is the size of the result, and a number that is not below it an error; NumPy's
+    result is longer then.
     """
     x = as_tensor(x)
     if x.ndim != 1 or not x.element.is_integer:
@@ -106,11 +107,8 @@ def bincount(x: Any, /, weights: Any = None, minlength: Any = 0) -> Any:
         largest = int(methods.reduce("maximum", x, initial=0)) + 1 if bool(x.shape[0] > 0) else 0
         minlength = max(int(minlength), largest)
     elif not is_integer(minlength) or (isinstance(minlength, int) and minlength < 1):
-        raise OpError(
-            "np.bincount has as many results as its largest number says, which is known only at run time",
-            "give it minlength=, a number of bins that is larger than all of them",
-            "TX0252",
-        )
+        wide = methods.reduce("maximum", cast(x, DTYPES["i64"]), initial=-1) + 1
+        minlength = size_of(apply("cwise_max", wide, minlength))
     if x.element.is_signed:
         x = required(x, x >= 0, "'list' argument must have no negative elements")
     text = "np.bincount: a number is not below minlength, the number of bins; give it a larger minlength="

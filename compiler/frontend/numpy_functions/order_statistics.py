@@ -8,8 +8,9 @@ import numpy as np
 
 from ....dialects.registry import OpError
 from ....dialects.types import DTYPES
-from .. import methods
+from .. import creation, methods
 from ..apply import apply, as_tensor, cast
+from ..context import table
 from ..tensor import Tensor
 from .indexing import take_along_axis
 from .table import handles, into, required
@@ -59,15 +60,23 @@ def _median(a: Any, axis: Any, keepdims: Any, without_nan: bool) -> Tensor:
     rows, axes, _ = _in_rows(a, axis)
     if not rows.element.is_float:
         rows = cast(rows, DTYPES["f64"])
-    ordered = apply("sort", rows)
     count = _counted(rows, without_nan)
+    if table().decide(0, "<", rows.dims[-1]) is not True:
+        # What may have no elements has NaN behind them, which is also the one before the first.
+        size = rows.shape[-1]
+        nothing = creation.full((*rows.shape[:-1], 1), np.nan, rows.dtype)
+        rows = apply("concatenate", rows, nothing, axis=-1)
+        ordered = apply("sort", rows)
+        last = _element_at(ordered, size - 1)
+    else:
+        ordered = apply("sort", rows)
+        last = ordered[..., -1]
     low, high = _element_at(ordered, (count - 1) // 2), _element_at(ordered, count // 2)
     wide = low.element.computes_in
     middle = cast((cast(low, wide) + cast(high, wide)) / 2, low.element)
     odd = as_tensor(count % 2) == 1
     odd = methods.squeeze(odd, -1) if odd.ndim else odd
     found = apply("select", odd, low, middle)
-    last = ordered[..., -1]
     return _kept(found if without_nan else apply("select", apply("isnan", last), last, found), axes, keepdims)
 
 

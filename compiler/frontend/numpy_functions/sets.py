@@ -20,8 +20,6 @@ from .table import handles
 
 __all__ = ["unique", "unique_all", "unique_counts", "unique_inverse", "unique_values"]
 
-_HINT = "call it outside the compiled function, or compute with np.sort(x) and a mask of x[1:] != x[:-1]"
-
 
 class UniqueAll(NamedTuple):
     values: Tensor
@@ -52,10 +50,12 @@ def _found(x: Any, equal_nan: bool) -> UniqueAll:
         differs = apply("logical_and", differs, apply("logical_not", both))
     first = apply("equal", zeros(flat[:1].shape, "i64"), 0)
     is_new = _computed(apply("concatenate", first, differs, axis=0))
-    starts = places_of(is_new, "np.unique has as many results as there are different elements", _HINT)
+    starts = places_of(is_new)
     numbers = zeros(flat.shape, "i64")
     scatter(Places(numbers, [0], [order], 0, None), methods.scan("cumsum", is_new, 0) - 1)
-    ends = apply("concatenate", starts[1:], as_tensor(np.asarray([flat.shape[0]]))[: starts[:1].shape[0]], axis=0)
+    ends = apply(
+        "concatenate", starts[1:], methods.reshape(as_tensor(flat.shape[0]), (1,))[: starts[:1].shape[0]], axis=0
+    )
     return UniqueAll(inside(ordered, starts), inside(order, starts), methods.reshape(numbers, x.shape), ends - starts)
 
 
@@ -119,23 +119,23 @@ def union1d(ar1: Any, ar2: Any) -> Tensor:
 @handles(np.intersect1d)
 def intersect1d(ar1: Any, ar2: Any, assume_unique: bool = False) -> Tensor:
     a, b = _together(ar1, ar2)
-    return _those(unique(a), b, False, "np.intersect1d")
+    return _those(unique(a), b, False)
 
 
 @handles(np.setdiff1d)
 def setdiff1d(ar1: Any, ar2: Any, assume_unique: bool = False) -> Tensor:
     a, b = _together(ar1, ar2)
-    return _those(a if assume_unique else unique(a), b, True, "np.setdiff1d")
+    return _those(a if assume_unique else unique(a), b, True)
 
 
 @handles(np.setxor1d)
 def setxor1d(ar1: Any, ar2: Any, assume_unique: bool = False) -> Tensor:
     a, b = _together(ar1, ar2)
-    one, other = _those(unique(a), b, True, "np.setxor1d"), _those(unique(b), a, True, "np.setxor1d")
+    one, other = _those(unique(a), b, True), _those(unique(b), a, True)
     return apply("sort", apply("concatenate", one, other, axis=0))
 
 
-def _those(a: Tensor, b: Tensor, outside: bool, name: str) -> Tensor:
+def _those(a: Tensor, b: Tensor, outside: bool) -> Tensor:
     """The elements of `a` that are in `b`, or not."""
     mask = _computed(isin(a, b, invert=outside))
-    return inside(a, places_of(mask, f"{name} has as many results as there are such elements", _HINT))
+    return inside(a, places_of(mask))

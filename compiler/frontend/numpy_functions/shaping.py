@@ -7,11 +7,15 @@ from typing import Any
 import numpy as np
 
 from ....dialects.registry import OpError
+from ....dialects.types import DTYPES
 from .. import methods
-from ..apply import apply, as_tensor, broadcast_together
-from ..symint import is_integer
+from ..advanced_indexing import Places, gather
+from ..apply import apply, as_tensor, broadcast_together, cast
+from ..bound_sizes import size_of
+from ..creation import iota
+from ..symint import as_dim, is_integer
 from ..tensor import Tensor
-from .table import handles
+from .table import handles, required
 
 __all__ = ["flip", "roll", "tile"]
 
@@ -144,7 +148,7 @@ def roll(a: Any, shift: Any, axis: Any = None) -> Any:
 @handles(np.tile)
 def tile(A: Any, reps: Any) -> Any:
     A = as_tensor(A)
-    factors = list(reps) if isinstance(reps, (tuple, list)) else [reps]
+    factors = [size_of(n) for n in reps] if isinstance(reps, (tuple, list)) else [size_of(reps)]
     factors = [1] * (A.ndim - len(factors)) + factors
     return apply("broadcast", methods.reshape(A, (1,) * (len(factors) - A.ndim) + A.shape), factors=tuple(factors))
 
@@ -157,14 +161,27 @@ def repeat(a: Any, repeats: Any, axis: Any = None) -> Any:
     axis = methods._axis(axis, a.ndim)
     if isinstance(repeats, (tuple, list)) and len(repeats) == 1:
         (repeats,) = repeats
+    repeats = size_of(repeats)
     if is_integer(repeats):
         return methods.repeat_rows(a, repeats, axis)
     if isinstance(repeats, (tuple, list)) or not getattr(repeats, "ndim", 1):
         numbers = np.asarray(repeats, None if np.size(repeats) else np.intp)
         places = np.repeat(np.arange(numbers.size), numbers)
         return apply("take", a, as_tensor(places), axis=axis)
-    raise OpError("np.repeat with a count for each element has a size known only at run time",
-                  "give the counts as a list of numbers", "TX0252")  # fmt: skip
+    return _repeated(a, as_tensor(repeats), axis)
+
+
+def _repeated(a: Tensor, counts: Tensor, axis: int) -> Tensor:
+    """Each slice along `axis` as often as its count says."""
+    if counts.ndim > 1 or not counts.element.is_integer:
+        raise OpError(f"np.repeat takes a vector of integers, not {counts.user_type}", code="TX0254")
+    counts = required(counts, counts >= 0, "repeats may not contain negative values.")
+    counts = methods.broadcast(cast(counts, DTYPES["i64"]), [a.shape[axis]])
+    ends = methods.scan("cumsum", counts, 0)
+    size = size_of(methods.reduce("sum", counts))
+    # The first element whose copies end behind a place is there.
+    sources = np.searchsorted(ends, iota(as_dim(size)), side="right")  # pyright: ignore[reportCallIssue, reportArgumentType]
+    return gather(Places(a, [axis], [sources], axis, None))
 
 
 @handles(np.shape)

@@ -13,6 +13,7 @@ import numpy as np
 from ....dialects.registry import OpError
 from .. import creation
 from ..apply import apply, as_tensor, cast
+from ..bound_sizes import size_of
 from ..symint import SymInt, is_integer, sym_max
 from ..tensor import Tensor
 
@@ -20,13 +21,10 @@ __all__ = ["WINDOWS"]
 
 
 def _places(length: Any, name: str) -> Tensor:
-    """The places of a window's elements, from -1 to 1; 0 is that of a single one.
-
-    OpError where `length` is an element of an array.
-    """
+    """The places of a window's elements, from -1 to 1; 0 is that of a single one.  OpError for what is no length."""
+    length = size_of(length)
     if not is_integer(length):
-        hint = "give it the size of an array, such as len(x), or a number"
-        raise OpError(f"np.{name} of a length that is a value known only at run time", hint, "TX0252")
+        raise OpError(f"np.{name} takes an int, not {length!r}", code="TX0240")
     numerator = creation.arange(length) * 2 - (length - 1)
     return cast(numerator, as_tensor(np.float64(0)).element) / sym_max(length - 1, 1)
 
