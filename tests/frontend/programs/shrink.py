@@ -24,9 +24,18 @@ def _end(lines: list[str], at: int) -> int:
     return end
 
 
+def _is_branch(line: str) -> bool:
+    return line.lstrip().startswith(("elif", "else"))
+
+
 def without(lines: list[str], at: int) -> list[str]:
-    """Lines without one, and without what stands under it; a block that it leaves empty passes."""
-    rest = lines[_end(lines, at) :]
+    """Lines without a statement, or one of its branches; a block that it leaves empty passes."""
+    end = _end(lines, at)
+    while not _is_branch(lines[at]) and end < len(lines) and _indent(lines[end]) == _indent(lines[at]):
+        if not _is_branch(lines[end]):
+            break
+        end = _end(lines, end)
+    rest = lines[end:]
     kept = lines[:at]
     opens = at > 0 and lines[at - 1].endswith(":") and _indent(lines[at - 1]) < _indent(lines[at])
     if opens and (not rest or _indent(rest[0]) < _indent(lines[at])):

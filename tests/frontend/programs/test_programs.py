@@ -61,3 +61,10 @@ def test_an_endless_program_is_left():
 
 def test_a_block_without_lines_passes():
     assert without(["def f(x):", "    if x:", "        x = 1", "    return x"], 2)[2] == "        pass"
+
+
+def test_a_statement_goes_with_its_branches():
+    assert without(["def f(x):", "    if x:", "        x = 1", "    else:", "        x = 2", "    return x"], 1) == [
+        "def f(x):",
+        "    return x",
+    ]
