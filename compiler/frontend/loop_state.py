@@ -310,7 +310,7 @@ class LoopState:
                 )
             twice = any(sum(root is other for other in everywhere) > 1 for root in its)
             if before or outer or after or twice:
-                given = [self.given[j] for j in before if isinstance(self.given[j], Tensor)]
+                given = [value for j in before if isinstance(value := self.given[j], Tensor)]
                 self.shared_items[number] = label, [*outer, *given], after
 
     def _grow(self, grown: GrowingList, label: str, items: list[Any]) -> bool:

@@ -80,7 +80,7 @@ def _call(
     got_how, got = _run(f, copied)
     if got_how == "refused":
         # An error of the compiler's own class, which is a ValueError whatever is wrong, is no exception of Python's.
-        if how == "raised" and isinstance(got, IndexError) and isinstance(expected, IndexError):
+        if how == "raised" and isinstance(expected, IndexError) and issubclass(type(got), IndexError):
             return Outcome("same")
         line = got.loc.line - PRELUDE.count("\n") if got.loc is not None and got.loc.filename == name else 0
         return Outcome("refused" if line > 0 else "unplaced", got.code, str(got), line)
