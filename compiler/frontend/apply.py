@@ -23,7 +23,7 @@ from .mirror import mirrored
 from .symint import SymInt
 from .tensor import Tensor
 
-__all__ = ["apply", "as_tensor", "broadcast_to", "broadcast_together", "call", "cast", "promote"]
+__all__ = ["apply", "as_tensor", "broadcast_to", "broadcast_together", "call", "cast", "common_dims", "promote"]
 
 assert _declarations  # importing them fills the registry
 _WEAK: dict[str, Any] = {"complex": 0j, "float": 0.0, "int": 0, "bool": False}
@@ -401,6 +401,12 @@ def broadcast_together(tensors: Sequence[Tensor], what: str, layout: str = "row"
     """All operands at their common shape (NumPy's rules, in the user's dims); OpError where there is none."""
     if all(t.dims == tensors[0].dims for t in tensors[1:]):
         return list(tensors)
+    target = common_dims(tensors, what)
+    return [broadcast_to(t, target, layout) for t in tensors]
+
+
+def common_dims(tensors: Sequence[Tensor], what: str) -> tuple[Dim, ...]:
+    """The dims to which all operands of `what` broadcast; OpError where there are none."""
     rank = max(t.ndim for t in tensors)
     dims: list[Dim] = [dim(1)] * rank
     try:
@@ -411,8 +417,7 @@ def broadcast_together(tensors: Sequence[Tensor], what: str, layout: str = "row"
         shapes = " and ".join(str(t.user_type) for t in tensors)
         raise OpError(f"{what} cannot broadcast {shapes}: {error.message}", error.hint, "TX0211") from error
     facts = table()
-    target = tuple(facts.resolve(d) for d in dims)
-    return [broadcast_to(t, target, layout) for t in tensors]
+    return tuple(facts.resolve(d) for d in dims)
 
 
 def broadcast_to(t: Tensor, dims: tuple[Dim, ...], layout: str = "row") -> Tensor:

@@ -10,11 +10,10 @@ from ...dialects.registry import OPS, OpError
 from ..devices import device as on_device
 from ..devices import parse_device
 from ..diagnostics import located
-from .apply import as_tensor, broadcast_together, cast
+from .apply import as_tensor, broadcast_to, cast, common_dims
 from .context import current, table
 from .emit import emit
 from .evaluation import check_outside_a_trace, in_background
-from .graph import Result, Value
 from .memory import give_memory, write
 from .tensor import Tensor
 
@@ -52,9 +51,9 @@ def store(target: Tensor, new: Any) -> None:
         )
         if grows:
             raise OpError(f"cannot store {source.user_type} into {target.user_type}", code="TX0221")
-        _, source = broadcast_together([_Shape(target), source], "a store", target.layout)
-        if source.ndim != target.ndim or source.dims != target.dims:
-            raise OpError(f"cannot store {source.user_type} into {target.user_type}", code="TX0221")
+        if source.dims != target.dims:
+            common_dims((target, source), "a store")
+            source = broadcast_to(source, target.dims, target.layout)
         if owner.memory is not None:
             write(target, source)
             return
@@ -67,20 +66,6 @@ def store(target: Tensor, new: Any) -> None:
             known = IndexMap(*(tuple(facts.resolve(d) for d in part) for part in parts))
             (after,) = emit(OPS["insert"], (before, source.value), {"map": known})
         owner.replace(after, before, target)
-
-
-class _Shape(Tensor):
-    """Stands for the target of a store while shapes are matched."""
-
-    __slots__ = ()
-
-    def __init__(self, target: Tensor):
-        super().__init__(Result(None, 0, target.type), layout=target.layout)
-
-    @property
-    def value(self) -> Value:
-        assert self._value is not None
-        return self._value
 
 
 class Target:

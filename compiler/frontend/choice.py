@@ -57,11 +57,11 @@ class Choice(Derived):
 class PerhapsOfOthers(Derived):
     """An array that may be one of `others`, or a part of one: it can be read while none of them is stored into."""
 
-    __slots__ = ("_name", "_of", "_others", "_where")
+    __slots__ = ("_hint", "_name", "_of", "_others", "_where")
 
-    def __init__(self, name: str, chosen: Tensor, others: Sequence[Tensor]):
+    def __init__(self, name: str, chosen: Tensor, others: Sequence[Tensor], hint: str):
         super().__init__(chosen.value, layout=chosen.layout, boxed=chosen.boxed)
-        self._name, self._others, self._where = name, others, user_loc()
+        self._name, self._others, self._hint, self._where = name, others, hint, user_loc()
         self._of = [t.value for t in others]
 
     @property
@@ -84,6 +84,6 @@ class PerhapsOfOthers(Derived):
         return TxcError(
             f"{self._name} may be an array from before the loop, or a part of one, and one of the two is stored into",
             self._where or user_loc(),
-            f"give it an array of its own in the loop: {self._name} = ….copy()",
+            self._hint,
             "TX0291",
         )

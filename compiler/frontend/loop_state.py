@@ -94,6 +94,10 @@ class LoopState:
         self.runs, self.follows, self.own, self.count, self.ran = runs, follows, tuple(own), count, ran
         #: By identity: a list that each iteration appends to, an item, how many, and where they are gathered.
         self.grown: dict[int, tuple[GrowingList, Tensor, int, Stack | None]] = {}
+        #: By identity of such a list: its label, and the arrays among the items of an iteration.
+        self.appended: dict[int, tuple[str, list[Tensor]]] = {}
+        #: Of those whose arrays others see: what these were before the loop, and the numbers of carried ones.
+        self.shared_items: dict[int, tuple[str, list[Tensor], list[int]]] = {}
         self.before = State(roots, captures.is_outside)
         self.everything = captures.everything()
         #: Variables that hold nothing at the begin of an iteration, with why they hold nothing behind the loop.
@@ -181,8 +185,13 @@ class LoopState:
         values += [(location, UNSET) for location in self.local]
         values += [(location, symint(d.substitute(self.at_last))) for location, d in self.closed.items()]
         self._fill(values)
-        for grown, _, _, stack in self.grown.values():
+        for number, (grown, _, _, stack) in self.grown.items():
             assert stack is not None
+            if number in self.shared_items:
+                label, others, carried = self.shared_items[number]
+                others = [*others, *(found[i] for i in carried)]
+                hint = f"append a copy: {label}.append(….copy())"
+                stack = Stack(PerhapsOfOthers(f"an item of {label}", stack.rows, others, hint), stack.weak)
             grown.add(stack)
         for location, reason in self.local.items():
             if location not in self.closed:
@@ -194,7 +203,9 @@ class LoopState:
         if value is given or not isinstance(value, Tensor) or not (value.ndim or value.boxed):
             return value
         if self.aliases[i]:
-            return PerhapsOfOthers(self.locations[i].label, value, self.aliases[i])
+            name = self.locations[i].label
+            hint = f"give it an array of its own in the loop: {name} = ….copy()"
+            return PerhapsOfOthers(name, value, self.aliases[i], hint)
         if not isinstance(given, Tensor):
             return value
         if not is_seen(given, self.is_shared) or (ran := self.ran()) is True:
@@ -251,6 +262,7 @@ class LoopState:
         handed = [after.at(location) for location in self.locations]
         self._follow(arguments, handed)
         self.aliases = [self._others_of(i, arguments, handed) for i in range(len(handed))]
+        self._share_items(arguments, handed)
         return tuple(Undefined(p.label) if v is UNSET else v for p, v in zip(self.locations, handed))
 
     def _others_of(self, i: int, arguments: Sequence[Any], handed: Sequence[Any]) -> list[Tensor]:
@@ -278,16 +290,45 @@ class LoopState:
             raise SharedStart(self.given, self.locations[i].label)
         return others
 
+    def _share_items(self, arguments: Sequence[Any], handed: Sequence[Any]) -> None:
+        """Find the lists whose items are arrays that others see too: those are copies while nobody stores into either.
+
+        OpError where the loop itself does.
+        """
+        trace = require()
+        everywhere = [root for _, items in self.appended.values() for item in items for root in roots(item)]
+        for number, (label, items) in self.appended.items():
+            its = [root for item in items for root in roots(item)]
+            before = [j for j, a in enumerate(arguments) if any(a is root for root in its)]
+            outer = [root for root in its if not is_inside(root, trace.block) and not _among(root, arguments)]
+            after = [k for k, value in enumerate(handed) if any(_among(root, its) for root in _roots(value))]
+            if any(_among(w, [*outer, *(arguments[i] for i in (*before, *after))]) for w in trace.writes[-1]):
+                raise OpError(
+                    f"the list {label} gets arrays that others see, and the loop stores into them",
+                    f"append a copy: {label}.append(….copy())",
+                    "TX0291",
+                )
+            twice = any(sum(root is other for other in everywhere) > 1 for root in its)
+            if before or outer or after or twice:
+                given = [value for j in before if isinstance(value := self.given[j], Tensor)]
+                self.shared_items[number] = label, [*outer, *given], after
+
     def _grow(self, grown: GrowingList, label: str, items: list[Any]) -> bool:
         """Gather what an iteration appends to a list; whether that was not known before."""
         known = self.grown.get(id(grown))
         if known is None:
-            if not all(map(is_number, items)):
-                return False
+            odd = [item for item in items if not is_number(item)]
+            if odd:
+                raise OpError(
+                    f"the list {label} gets {described(odd[0])} in each iteration of a loop of compiled code",
+                    "append numbers or arrays of one dtype and shape, or loop over what Python knows",
+                    "TX0315",
+                )
             self.grown[id(grown)] = grown, as_tensor(items[0]), len(items), None
             return True
         _, first, each, stack = known
         assert stack is not None
+        self.appended[id(grown)] = label, [item for item in items if isinstance(item, Tensor) and _is_array(item)]
         for k, item in enumerate(map(as_tensor, items)):
             if len(items) != each or item.element is not first.element or item.ndim != first.ndim:
                 raise OpError(
@@ -324,13 +365,24 @@ class LoopState:
             if isinstance(value, SymInt) and self.at_last:
                 self.closed[location] = value.dim
                 return False
-            if not is_number(value):
-                raise Unrepeatable
+            elsewhere = isinstance(value, Tensor) and _is_array(value) and not self._is_own(value)
+            if elsewhere or not is_number(value):
+                if self.count is not None:
+                    raise Unrepeatable
+                if not elsewhere:
+                    text = f"{location.label!r} is {described(value)} behind a loop that may be left at any iteration"
+                    self.local[location] = Undefined(location.label, text, "keep a number, or an array of its own")
+                    return False
         elif not is_number(value):
             return False
         self.local.pop(location, None)
         self.last.append(location)
         return True
+
+    def _is_own(self, value: Tensor) -> bool:
+        """Whether the storage of an array came to be in the iteration."""
+        block = require().block
+        return all(is_inside(root, block) for root in roots(value))
 
     def _no_number(self, location: Location, was: Any, now: Any) -> bool:
         """A location changes to, or from, what no loop of compiled code carries."""
@@ -374,6 +426,14 @@ class LoopState:
             period = lcm(period, length)
         if period <= _LONGEST_PERIOD:
             raise Periodic(period)
+
+
+def _is_array(value: Tensor) -> bool:
+    return bool(value.ndim) or value.boxed
+
+
+def _among(t: Any, others: Iterable[Any]) -> bool:
+    return any(t is other for other in others)
 
 
 def _roots(value: Any) -> Iterable[Tensor]:

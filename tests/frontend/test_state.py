@@ -41,6 +41,54 @@ class Totals:
         self.value, self.count = 0.0, 0
 
 
+@case(A, 3)
+def stores_through_what_a_loop_leaves(x, n):
+    """The view of the last iteration is a view behind the loop too."""
+    for i in range(n):
+        v = x[i:]
+        v[0] += 10
+    v[0] *= 2
+    return v
+
+
+@case(A, 3)
+@case(A, 12)
+def stores_into_what_a_loop_names(x, n):
+    v = x[1:]
+    for _ in range(n):
+        v = x
+    v[0] = 9
+    return v
+
+
+@case(M)
+def lists_rows(x):
+    rows = []
+    for i in range(len(x)):
+        rows.append(x[i])
+    return np.array(rows), rows
+
+
+@case(A, 3)
+def lists_what_it_carries_on(x, n):
+    states, h = [], x
+    for _ in range(n):
+        h = h * 2
+        states.append(h)
+    return states, h
+
+
+@case(A, 3)
+def lists_arrays_and_stores_into_them(x, n):
+    made = []
+    for i in range(n):
+        h = x * i
+        made.append(h)
+        h[0] = 7
+    made[0][1] = 5
+    return made
+
+
 @case(A)
 def swaps_elements(x):
     x[0], x[1] = x[1], x[0]
@@ -645,6 +693,72 @@ def grows_by_two_kinds(x):
     return len(found)
 
 
+def lists_functions(x):
+    found = []
+    for i in range(len(x)):
+        found.append(lambda q, i=i: q * i)
+    return len(found)
+
+
+def lists_pairs(x):
+    found = []
+    for i in range(len(x)):
+        found.append((x[i], i))
+    return found
+
+
+def stores_into_a_listed_array(x):
+    found = []
+    for _ in range(len(x)):
+        found.append(x)
+    found[0][0] = 5
+    return found
+
+
+def stores_into_an_array_of_a_list(x):
+    found = []
+    for _ in range(len(x)):
+        found.append(x[:2])
+    x[1] = 8
+    return found
+
+
+def stores_into_the_last_of_a_list(x):
+    found = []
+    for i in range(len(x)):
+        h = x * i
+        found.append(h)
+    h[1] = 5
+    return found
+
+
+def lists_one_array_twice(x):
+    found = []
+    for i in range(len(x)):
+        h = x * i
+        found.append(h)
+        found.append(h)
+    found[0][1] = 5
+    return found
+
+
+def stores_while_it_lists(x):
+    found = []
+    for i in range(len(x)):
+        found.append(x)
+        x[i] = 9
+    return found
+
+
+def leaves_a_pair_where_it_breaks(x):
+    for i in range(len(x)):
+        pair = (x[i], 1)
+        if x[i] > 0:
+            break
+        x[i] = 10
+    return pair
+
+
 def differs_in_dtype(x):
     y = np.zeros(3, np.float32)
     if x[0] > 1:
@@ -667,6 +781,14 @@ def names_what_one_branch_set(x):
 
 REFUSED = [
     (grows_in_a_branch, "the list found holds 1 values in one branch of an if and 0 in the other"),
+    (lists_functions, "the list found gets a function in each iteration"),
+    (lists_pairs, "the list found gets a tuple in each iteration"),
+    (stores_into_a_listed_array, "an item of found may be an array from before the loop"),
+    (stores_into_an_array_of_a_list, "an item of found may be an array from before the loop"),
+    (stores_into_the_last_of_a_list, "an item of found may be an array from before the loop"),
+    (lists_one_array_twice, "an item of found may be an array from before the loop"),
+    (stores_while_it_lists, "the list found gets arrays that others see, and the loop stores into them"),
+    (leaves_a_pair_where_it_breaks, "'pair' is a tuple behind a loop that may be left"),
     (grows_by_two_kinds, "the list found gets f64[] and f64[x.0] in iterations of a loop"),
     (differs_in_dtype, "y is f64[3] in one branch of an if and f32[3] in the other"),
     (asks_the_truth_of_an_array, "the condition of if is f64[x.0], not one bool"),

@@ -221,6 +221,17 @@ def test_created_arrays_are_written(runner):
     runner.same(f, X)
 
 
+def test_a_store_of_as_many_elements_by_a_fact(runner):
+    """The sizes are equal by no symbol.  What overlaps is read as it was before, which NumPy does of a copy only."""
+
+    def f(x):
+        y = x * 1
+        y[::2] = y[:3] if isinstance(x, Tensor) else y[:3].copy()
+        return y
+
+    runner.same(f, np.arange(6.0))
+
+
 ERRORS = [
     (
         lambda x: x + np.ones(7),

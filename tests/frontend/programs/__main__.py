@@ -1,60 +1,135 @@
-"""``python -m tests.frontend.programs --count 200 --seed 0``: compare programs, and show those that differ.
+"""``python -m tests.frontend.programs --count 3000 --jobs 2``: compare programs, and show those that differ.
 
-Each batch runs in a process of its own, so that a crash names the seeds that it was among.
+Batches run in processes of their own: one that ends, or stands still, names its seed, and the next one goes on behind
+it.  What differs is shown once for each kind, made small.  ``--without views,ints`` leaves features out, ``--only``
+draws no others; ``--show 17`` prints a seed's program and what comes of it.
 """
 
 from __future__ import annotations
 
 import argparse
+import faulthandler
+import re
 import subprocess
 import sys
 from collections import Counter
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 
-from .compare import compare
-from .generate import Program, generate
-from .shrink import shrink
+from .compare import FAULTS, WAYS, Outcome, compare
+from .generate import FEATURES, Program, generate
+from .shrink import shrink, without
 
-BATCH = 25
+#: After so many seconds a program stands still.
+_STILL = 120
+#: How often a refused program is tried again without the line that was refused.
+_AGAIN = 4
 
 
-def _batch(first: int, count: int) -> None:
-    for seed in range(first, first + count):
-        program = generate(seed)
-        outcome = compare(program)
-        print("=", seed, outcome.verdict, outcome.code, flush=True)
-        if outcome.verdict == "different":
+def kind_of(outcome: Outcome) -> str:
+    """What two faults of one cause mostly have in common."""
+    text = "" if outcome.verdict == "different" else outcome.detail.split("txc:")[-1].strip().split("\n")[0]
+    return f"{outcome.verdict} {outcome.code} {re.sub('[0-9]+', '0', text)[:80]}".strip()
 
-            def differs(smaller: Program) -> bool:
-                return compare(smaller).verdict == "different"
 
-            small = shrink(program, differs)
-            print(f"seed {seed}: f({small.arguments})\n{small.text}{compare(small).detail}\n", flush=True)
+def tried(program: Program, way: str) -> tuple[Program, list[Outcome]]:
+    """What comes of a program, and of what is left of it while it is refused."""
+    outcomes = [compare(program, way)]
+    while outcomes[-1].verdict == "refused" and len(outcomes) <= _AGAIN and 1 < outcomes[-1].line < len(program.lines):
+        program = Program(without(program.lines, outcomes[-1].line - 1), program.calls)
+        outcomes.append(compare(program, way))
+    return program, outcomes
+
+
+def _batch(seeds: range, given: argparse.Namespace) -> None:
+    faulthandler.enable()
+    known: set[str] = set()
+    for seed in seeds:
+        faulthandler.dump_traceback_later(_STILL, exit=True)
+        print("seed", seed, flush=True)
+        program, outcomes = tried(generate(seed, given.without, given.only), given.way)
+        for outcome in outcomes:
+            print("=", outcome.verdict, outcome.code, flush=True)
+        last = outcomes[-1]
+        kind = kind_of(last)
+        if last.verdict in FAULTS:
+            print(f"! {kind}: seed {seed}", flush=True)
+        if last.verdict in FAULTS and (kind not in known or last.verdict == "different") and given.shrink:
+            known.add(kind)
+
+            def fails(smaller: Program, kind: str = kind) -> bool:
+                faulthandler.dump_traceback_later(_STILL, exit=True)
+                return kind_of(compare(smaller, given.way)) == kind
+
+            small = shrink(program, fails)
+            print(f"seed {seed}, {kind}\n{small.text}# {small.calls}\n{compare(small, given.way).detail}\n", flush=True)
+
+
+def _run(first: int, end: int, options: Sequence[str]) -> tuple[Counter[str], list[str]]:
+    """The verdicts of seeds, and what is to be shown."""
+    verdicts: Counter[str] = Counter()
+    shown: list[str] = []
+    while first < end:
+        seeds = ["--seed", str(first), "--count", str(end - first)]
+        command = [sys.executable, "-m", "tests.frontend.programs", "--here", *seeds, *options]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        at = end - 1
+        for line in done.stdout.splitlines():
+            if line.startswith("= "):
+                verdicts[line[2:].strip()] += 1
+            elif re.fullmatch(r"seed \d+", line):
+                at = int(line.split()[1])
+            else:
+                shown.append(line)
+        if done.returncode:
+            verdicts["ended"] += 1
+            shown.append(f"! ended: seed {at}, with {done.returncode}\n{done.stderr[-3000:]}")
+        first = at + 1
+    return verdicts, shown
+
+
+def _arguments() -> tuple[argparse.ArgumentParser, argparse.Namespace]:
+    def features(text: str) -> list[str]:
+        unknown = set(text.split(",")) - set(FEATURES)
+        if unknown:
+            raise argparse.ArgumentTypeError(f"{', '.join(unknown)}; features are {', '.join(FEATURES)}")
+        return text.split(",")
+
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--count", type=int, default=100)
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--jobs", type=int, default=1)
+    parser.add_argument("--batch", type=int, default=50)
+    parser.add_argument("--way", choices=WAYS, default="jit")
+    parser.add_argument("--without", type=features, default=[])
+    parser.add_argument("--only", type=features)
+    parser.add_argument("--show", type=int, metavar="SEED")
+    parser.add_argument("--no-shrink", dest="shrink", action="store_false")
+    parser.add_argument("--here", action="store_true", help="in this process")
+    return parser, parser.parse_args()
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--count", type=int, default=100)
-    parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--here", action="store_true", help="in this process, without batches")
-    given = parser.parse_args()
-    if given.here:
-        _batch(given.seed, given.count)
+    _, given = _arguments()
+    if given.show is not None:
+        program, outcomes = tried(generate(given.show, given.without, given.only), given.way)
+        print(program.text, *program.calls, *outcomes, outcomes[-1].detail, sep="\n")
         return 0
+    if given.here:
+        _batch(range(given.seed, given.seed + given.count), given)
+        return 0
+    options = ["--way", given.way, *([] if given.shrink else ["--no-shrink"])]
+    options += ["--without", ",".join(given.without)] if given.without else []
+    options += ["--only", ",".join(given.only)] if given.only else []
+    end = given.seed + given.count
     verdicts: Counter[str] = Counter()
-    for first in range(given.seed, given.seed + given.count, BATCH):
-        count = min(BATCH, given.seed + given.count - first)
-        command = [sys.executable, "-m", __spec__.parent, "--here", "--seed", str(first), "--count", str(count)]
-        done = subprocess.run(command, capture_output=True, text=True, check=False)
-        for line in done.stdout.splitlines():
-            if line.startswith("= "):
-                verdicts[" ".join(line.split()[2:])] += 1
-            else:
-                print(line)
-        if done.returncode:
-            verdicts["crashed"] += 1
-            print(f"seeds from {first}: the process ended with {done.returncode}\n{done.stderr[-2000:]}")
+    with ThreadPoolExecutor(given.jobs) as pool:
+        starts = range(given.seed, end, given.batch)
+        for found, shown in pool.map(lambda s: _run(s, min(s + given.batch, end), options), starts):
+            verdicts += found
+            print(*shown, sep="\n", end="\n" if shown else "", flush=True)
     print(*(f"{verdict}: {n}" for verdict, n in verdicts.most_common()), sep="\n")
-    return 1 if verdicts["different"] or verdicts["crashed"] else 0
+    return 1 if any(verdict.split()[0] in (*FAULTS, "ended") for verdict in verdicts) else 0
 
 
 if __name__ == "__main__":

@@ -1,36 +1,104 @@
-"""Running a program by Python and by txc, and what comes of it."""
+"""Running a program by Python and by txc, and what comes of it.
+
+`ways` are how txc runs it: ``jit`` compiles the function; ``eager`` runs it by Python on lazy tensors.  Each call of a
+program has arguments of its own, and the compiled function is one, so that what it took for a fact is seen.
+"""
 
 from __future__ import annotations
 
-import copy
-import importlib.util
-import tempfile
+import linecache
+import signal
+import types
 import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from itertools import count
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
 import txc
 from txc.compiler.diagnostics import TxcError
+from txc.compiler.frontend.tensor import Tensor
 
-from .generate import Program
+from .generate import PRELUDE, Program
 
-__all__ = ["Outcome", "compare"]
+__all__ = ["FAULTS", "WAYS", "Outcome", "compare"]
 
+WAYS = ("jit", "eager")
+#: The verdicts that are mistakes of txc: another value or effect; an exception that Python does not raise, or none
+#: where Python raises; a refusal without the line of the program.
+FAULTS = ("different", "raised", "unplaced")
+#: What sums are no longer exact beyond, so that their order matters.
+_LARGE = 2.0**20
 _numbers = count()
 
 
 class Outcome(NamedTuple):
-    """``same``, ``refused`` (with its code) or ``different``, and what was found."""
+    """``same``, ``refused`` (with its code and line), one of `FAULTS`; ``large``, ``endless``: not to be compared."""
 
     verdict: str
     code: str = ""
     detail: str = ""
+    line: int = 0
 
 
-def _run(f: Any, arguments: tuple[Any, ...]) -> tuple[str, Any]:
+def compare(program: Program, way: str = "jit") -> Outcome:
+    """What Python and txc do with a program: its results, and what it leaves in its arguments."""
+    text = PRELUDE + program.text
+    name = f"<program {next(_numbers)}>"
+    linecache.cache[name] = len(text), None, text.splitlines(keepends=True), name
+    try:
+        return _compared(program, compile(text, name, "exec"), name, way)
+    finally:
+        del linecache.cache[name]
+
+
+def _compared(program: Program, code: types.CodeType, name: str, way: str) -> Outcome:
+    theirs, ours = types.ModuleType("theirs"), types.ModuleType("ours")
+    for module in (theirs, ours):
+        exec(code, module.__dict__)
+    f: Callable[..., Any] = txc.jit(ours.f) if way == "jit" else _eager(ours.f)
+    outcome = Outcome("same")
+    for call in program.calls:
+        given, copied = (eval(f"[{call}]", {"np": np}) for _ in range(2))
+        outcome = _call(theirs, ours, f, given, copied, name)
+        if outcome.verdict != "same":
+            break
+    return outcome
+
+
+def _call(
+    theirs: types.ModuleType, ours: types.ModuleType, f: Callable[..., Any], given: list[Any], copied: list[Any],
+    name: str,
+) -> Outcome:  # fmt: skip
+    try:
+        with _limited():
+            how, expected = _run(theirs.f, given)
+    except _Endless:
+        return Outcome("endless")
+    got_how, got = _run(f, copied)
+    if got_how == "refused":
+        # An error of the compiler's own class, which is a ValueError whatever is wrong, is no exception of Python's.
+        if how == "raised" and isinstance(expected, IndexError) and issubclass(type(got), IndexError):
+            return Outcome("same")
+        line = got.loc.line - PRELUDE.count("\n") if got.loc is not None and got.loc.filename == name else 0
+        return Outcome("refused" if line > 0 else "unplaced", got.code, str(got), line)
+    if how == "raised" or got_how == "raised":
+        if how == got_how and type(got) is type(expected):
+            return Outcome("same")
+        return Outcome(
+            "raised", type(got).__name__ if got_how == "raised" else "", f"Python: {expected!r}\n   txc: {got!r}"
+        )
+    sides = (expected, given, theirs.GLOBAL), (got, copied, ours.GLOBAL)
+    if any(_is_large(x) for x in sides[0]):
+        return Outcome("large")
+    if _same(sides[1], sides[0]):
+        return Outcome("same")
+    return Outcome("different", "", _difference(sides[0], sides[1]))
+
+
+def _run(f: Callable[..., Any], arguments: list[Any]) -> tuple[str, Any]:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -41,57 +109,94 @@ def _run(f: Any, arguments: tuple[Any, ...]) -> tuple[str, Any]:
         return "raised", error
 
 
+class _Endless(BaseException):
+    """A program takes longer than any should."""
+
+
+@contextmanager
+def _limited(seconds: float = 2.0) -> Iterator[None]:
+    """_Endless raised after some time, where signals can say so."""
+
+    def stop(*_: Any) -> None:
+        raise _Endless
+
+    previous = signal.signal(signal.SIGALRM, stop)
+    signal.setitimer(signal.ITIMER_REAL, seconds)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, previous)
+
+
+def _eager(function: Callable[..., Any]) -> Callable[..., Any]:
+    """The function on lazy tensors of its arrays, what it leaves in which goes back to the arrays."""
+
+    def called(*arguments: Any) -> Any:
+        made: dict[int, Tensor] = {}
+        for array in arguments:
+            if isinstance(array, np.ndarray):
+                made.setdefault(id(array), txc.asarray(array, copy=True))
+        results = function(*(made.get(id(x), x) for x in arguments))
+        arrays = {id(x): x for x in arguments if isinstance(x, np.ndarray)}
+        for key, tensor in made.items():
+            arrays[key][...] = np.asarray(tensor)
+        return _arrays(results)
+
+    return called
+
+
+def _arrays(value: Any) -> Any:
+    """A result with NumPy's arrays in the place of tensors."""
+    if isinstance(value, (tuple, list)):
+        return type(value)(map(_arrays, value))
+    if isinstance(value, dict):
+        return {k: _arrays(v) for k, v in value.items()}
+    return np.asarray(value)[()] if isinstance(value, Tensor) else value
+
+
+def _is_number(a: Any) -> bool:
+    return isinstance(a, (bool, int, float, complex, np.generic))
+
+
+def _is_large(a: Any) -> bool:
+    if isinstance(a, (tuple, list)):
+        return any(map(_is_large, a))
+    if isinstance(a, dict):
+        return any(map(_is_large, a.values()))
+    if isinstance(a, (float, complex, np.floating, np.complexfloating)) or (
+        isinstance(a, np.ndarray) and a.dtype.kind in "fc"
+    ):
+        return bool(np.size(a)) and not bool(np.all(np.abs(a) < _LARGE))
+    return False
+
+
 def _same(a: Any, b: Any) -> bool:
-    if type(a) is not type(b) and not all(isinstance(v, (bool, int, float, complex, np.generic)) for v in (a, b)):
+    """Whether two results are one value: numbers of any type, arrays of one dtype and shape."""
+    if _is_number(a) and _is_number(b):
+        if isinstance(a, (int, np.integer)) and isinstance(b, (int, np.integer)):
+            return int(a) == int(b)
+        return bool(np.isclose(a, b, 1e-5, 1e-5, equal_nan=True))
+    if type(a) is not type(b):
         return False
+    if isinstance(a, (types.FunctionType, types.BuiltinFunctionType)):
+        return True
     if isinstance(a, (tuple, list)):
         return len(a) == len(b) and all(map(_same, a, b))
     if isinstance(a, dict):
         return list(a) == list(b) and all(_same(a[k], b[k]) for k in a)
     if isinstance(a, np.ndarray):
         return a.dtype == b.dtype and a.shape == b.shape and np.allclose(a, b, 1e-5, 1e-5, equal_nan=True)
-    if not isinstance(a, (bool, int, float, complex, np.generic)):
-        return bool(a == b)
-    return bool(np.isclose(a, b, 1e-5, 1e-5, equal_nan=True))
+    return bool(a == b)
 
 
-def compare(program: Program, folder: str | None = None) -> Outcome:
-    """What Python and the jitted function do with a program: its result, and what it leaves in its arguments."""
-    with tempfile.TemporaryDirectory() as made:
-        path = Path(folder or made) / f"program{next(_numbers)}.py"
-        path.write_text("import numpy as np\n\n\n" + program.text, encoding="utf-8")
-        spec = importlib.util.spec_from_file_location(path.stem, path)
-        assert spec is not None and spec.loader is not None
-        module = importlib.util.module_from_spec(spec)
-        spec.loader.exec_module(module)
-        theirs = eval(f"({program.arguments})", {"np": np})
-        ours = copy.deepcopy(theirs)  # which keeps what is one array one array, and makes all contiguous
-        ours = tuple(_as(a, b) for a, b in zip(ours, theirs))
-        if theirs[0] is theirs[1]:
-            ours = (ours[0], ours[0], *ours[2:])
-        how, expected = _run(module.f, theirs)
-        got_how, got = _run(txc.jit(module.f), ours)
-    if got_how == "refused":
-        if how == "raised" and isinstance(got, type(expected)):
-            return Outcome("same")
-        located = got.loc is not None and got.loc.filename == str(path)
-        return Outcome("refused" if located else "different", got.code, str(got))
-    if how == "raised":
-        same = got_how == "raised" and type(got) is type(expected)
-        return Outcome("same" if same else "different", "", f"Python raises {expected!r}, txc: {got_how} {got!r}")
-    if got_how == "raised":
-        return Outcome("different", "", f"txc raises {got!r}")
-    if _same(got, expected) and all(map(_same, ours, theirs)):
-        return Outcome("same")
-    return Outcome("different", "", f"Python: {expected!r} {theirs!r}\n   txc: {got!r} {ours!r}")
+def _difference(expected: Any, got: Any, at: str = "") -> str:
+    """The parts that differ, Python's first."""
+    if isinstance(expected, (tuple, list)) and isinstance(got, type(expected)) and len(expected) == len(got):
+        parts = [_difference(a, b, f"{at}[{i}]") for i, (a, b) in enumerate(zip(expected, got)) if not _same(a, b)]
+        return "\n".join(parts)
+    return f"{at}: Python {_shown(expected)}, txc {_shown(got)}"
 
 
-def _as(value: Any, original: Any) -> Any:
-    """A copy with the strides of the original."""
-    if not isinstance(original, np.ndarray):
-        return value
-    start = 0 if original.strides[0] > 0 else (len(original) - 1) * -original.strides[0]
-    memory = np.zeros(abs(original.strides[0]) * len(original), np.uint8)
-    made = np.ndarray(original.shape, original.dtype, memory.data, start, original.strides)
-    made[...] = value
-    return made
+def _shown(value: Any) -> str:
+    return " ".join(repr(value).split())

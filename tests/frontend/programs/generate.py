@@ -1,209 +1,174 @@
-"""Random programs over arrays, numbers and references, as users of NumPy write them: text that ends, and arguments.
-
-Numbers stay small multiples of powers of two, so that sums are exact in any order and no rounding decides a branch.
-"""
+"""Random programs over arrays, numbers and references, as users of NumPy write them: text that ends, and arguments."""
 
 from __future__ import annotations
 
 import random
-from collections.abc import Callable
-from dataclasses import dataclass, field
+import re
+from collections.abc import Collection
+from dataclasses import dataclass
 
-__all__ = ["ARGUMENTS", "Program", "generate"]
+from .features import HEAD, KINDS, LEAVES, RESULT, VARIABLES, Template
 
-#: The ways in which the array arguments lie in memory, as expressions; the last is one array given twice.
-ARGUMENTS = (
-    "np.arange(6.0), np.arange(6.0)[::-1].copy()",
-    "np.arange(12.0)[::2], np.arange(6.0) - 2",
-    "np.arange(6.0)[::-1], np.ones(6)",
-    "np.arange(6), np.arange(6)[::-1].copy()",
-    "np.arange(6, dtype=np.float32), np.ones(6, np.float32)",
+__all__ = ["ALWAYS", "FEATURES", "PRELUDE", "Program", "generate"]
+
+#: What stands before each program's function.
+PRELUDE = """\
+import numpy as np
+
+GLOBAL = np.array([1.0, 2.0, 4.0])
+
+
+class Box:
+    def __init__(self, x, s):
+        self.x, self.s = x, s
+
+    def bump(self, q):
+        self.s += q
+
+    def scale(self, q):
+        return q * 2 + self.s
+
+
+"""
+
+#: Features by name; `overlaps` is of arguments: arrays that share memory without being one.
+FEATURES = sorted({t.feature for templates in KINDS.values() for t in templates} | {"overlaps", "same"})
+#: What every program may use: each other feature is in half of the programs, so that few of them meet at a time.
+ALWAYS = frozenset({"plain"})
+
+_HOLE = re.compile(r"<(\w+)(?::(\w+))?>")
+#: Rank 1, `{n}` long and of `{dtype}`: rows of elements however they lie in memory.
+_ROWS = (
+    "np.arange({n}).astype({dtype})",
+    "np.arange({n})[::-1].astype({dtype})",
+    "(np.arange(2 * {n})[::2] % 5).astype({dtype})",
+    "np.ones({n}, {dtype})",
+    "np.arange(2.0 * {n}).astype({dtype})[::2]",
+    "np.arange({n}).astype({dtype})[::-1]",
+    "(np.arange({n}) * 3 % 7).astype({dtype})",
 )
+#: Rank 2.
+_MATRICES = (
+    "np.arange(12).reshape(3, 4).astype({dtype})",
+    "np.arange(9).reshape(3, 3).astype({dtype})",
+    "np.arange(12).reshape(3, 4).astype({dtype}).T",
+    "np.arange(24).reshape(4, 6).astype({dtype})[:, ::2]",
+    "np.arange(12).reshape(4, 3).astype({dtype})[::-1, ::-1]",
+    "np.asfortranarray(np.arange(9).reshape(3, 3) % 4).astype({dtype}, order='K')",
+)
+_DTYPES = (*["'f8'"] * 6, "'f4'", "'f4'", "'i8'", "'i8'", "'i4'", "'u1'", "'c16'")
+_LENGTHS = (6, 6, 6, 6, 5, 9, 1)
 
 
 @dataclass
 class Program:
-    """A function's text, and the text of its arguments."""
+    """The lines of a function, and the texts of the arguments of its calls."""
 
     lines: list[str]
-    arguments: str
+    calls: list[str]
 
     @property
     def text(self) -> str:
         return "\n".join(self.lines) + "\n"
 
 
-@dataclass
+class _Nothing(Exception):
+    """No template of a kind can be filled here."""
+
+
 class _Writer:
-    rng: random.Random
-    lines: list[str] = field(default_factory=list)
-    depth: int = 1
-    loops: int = 0
-    counters: list[str] = field(default_factory=list)
-    budget: int = 24
-    #: How many branches, and loops that may be left, are open: a list cannot grow there.
-    branches: int = 0
+    """Text of templates, drawn from those whose features a program has."""
 
-    def line(self, text: str) -> None:
-        self.lines.append("    " * self.depth + text)
+    def __init__(self, rng: random.Random, features: Collection[str], budget: int):
+        self.rng, self.features, self.budget = rng, features, budget
+        self.loops = 0
+        self.counters: list[str] = []
+        #: Counters of loops that are left.
+        self.left: list[str] = []
 
-    def pick(self, *options: str) -> str:
-        return self.rng.choice(options)
-
-    # Expressions
-
-    def array(self) -> str:
-        return self.pick("x", "x", "y", "y", "z")
-
-    def index(self) -> str:
-        own = [f"{c} % 6" for c in self.counters] + list(self.counters[-1:])
-        return self.pick("0", "1", "-1", "3", "k % 6", "n % 6", "len(x) - 1", *own, *own)
-
-    def integer(self) -> str:
-        return self.pick("k", "n", "1", "2", "len(x)", "k + 1", "n - k", "x.shape[0] // 2", *self.counters)
-
-    def number(self, deep: int = 0) -> str:
-        if deep > 2:
-            return self.pick("s", "t", "1.0", "b")
-        a, i = self.array(), self.index()
-        return self.pick(
-            "s", "t", "b", "2.0", f"{a}[{i}]", f"{a}[{i}]", f"{a}.sum()", f"{a}.max()", f"pair[0] + {self.integer()}",
-            f"abs({self.number(deep + 1)})", f"({self.number(deep + 1)} - {self.number(deep + 1)})",
-            f"min({self.number(deep + 1)}, 8.0)", f"({self.number(deep + 1)} if {self.condition(deep + 1)} else t)",
-            f"{a}[{self.bounds()}].sum()", "record['v']", f"float({self.integer()})",
-        )  # fmt: skip
-
-    def bounds(self) -> str:
-        i = self.pick(*self.counters, "k", "1")
-        return self.pick(":", "1:", ":-1", "::2", f"{i} - 1:{i} + 2", f"{i}:", f"max(0, {i} - 1):{i} + 1", "::-1")
-
-    def whole(self) -> str:
-        """An array of six elements."""
-        a, b = self.array(), self.array()
-        return self.pick(
-            a, f"{a} + {b}", f"{a} * 0.5", f"{a} - {self.number(1)}", f"np.minimum({a}, 8.0)", f"{a}.copy()",
-            f"{a}[::-1]",
-            f"np.where({a} > {self.number(2)}, {a}, {b})", f"({a} if {self.condition(1)} else {b})", f"abs({a})",
-            f"np.roll({a}, 1)", f"np.asarray({a})", f"{a}.reshape(2, 3).T.ravel()", f"np.sort({a})",
-        )  # fmt: skip
-
-    def condition(self, deep: int = 0) -> str:
-        n = self.number(deep + 2)
-        simple = self.pick(
-            f"{n} > {self.number(3)}", f"{self.integer()} % 2 == 0", "flag", f"{self.integer()} > 2", f"{n} <= 1.0",
-            f"0 <= {n} < 4", f"not {self.integer()} > 1", f"k < len(x) and {self.array()}[k] > 1",
-        )  # fmt: skip
-        if deep > 1 or self.rng.random() < 0.7:
-            return simple
-        return f"{simple} {self.pick('and', 'or')} {self.condition(deep + 1)}"
-
-    # Statements
-
-    def block(self, count: int) -> None:
-        self.depth += 1
+    def statements(self, count: int, depth: int) -> list[str]:
+        found: list[str] = []
         for _ in range(count):
-            self.statement()
-        self.depth -= 1
+            found += self.text("statement", depth).split("\n")
+        return found
 
-    def statement(self) -> None:
-        self.budget -= 1
-        simple: list[Callable[[], None]] = [
-            self.assigns_number, self.assigns_array, self.stores, self.stores, self.swaps, self.containers,
-            self.closure,
-        ]  # fmt: skip
-        nested: list[Callable[[], None]] = [self.branch, self.loop, self.counted]
-        some = simple + (nested * 2 if self.depth < 4 and self.budget > 0 else [])
-        self.rng.choice(some)()
+    def text(self, kind: str, depth: int) -> str:
+        """Text of one kind; `depth` is how deep it stands in others."""
+        if kind in VARIABLES:
+            return self.rng.choice(VARIABLES[kind])
+        if kind == "new":
+            self.loops += 1
+            return f"i{self.loops}"
+        if kind in ("counter", "left"):
+            names = self.counters if kind == "counter" else self.left
+            if not names:
+                raise _Nothing
+            return self.rng.choice(names[-2:])
+        if kind != "statement" and depth > 2 and kind in LEAVES:
+            return self.rng.choice(LEAVES[kind])
+        options = [t for t in KINDS[kind] if t.feature in self.features and self.fits(t, depth)]
+        while options:
+            chosen = self.rng.choices(options, [t.weight for t in options])[0]
+            try:
+                return self.filled(chosen, depth)
+            except _Nothing:
+                options.remove(chosen)
+        raise _Nothing
 
-    def assigns_number(self) -> None:
-        self.line(f"{self.pick('s', 't')} {self.pick('=', '=', '+=', '-=')} {self.number()}")
+    def fits(self, template: Template, depth: int) -> bool:
+        return "<block" not in template.text or (depth < 4 and self.budget > 0)
 
-    def assigns_array(self) -> None:
-        self.line(f"{self.array()} {self.pick('=', '=', '=', '+=')} {self.whole()}")
+    def filled(self, template: Template, depth: int) -> str:
+        known: dict[str, str] = {}
+        lines: list[str] = []
+        before = len(self.counters)
+        expression = 0 if "<block" in template.text or ":" in template.text else depth
+        for line in template.text.split("\n"):
+            block = re.fullmatch(r"( *)<block(?::(\w+))?>", line)
+            if block is None:
+                lines.append(_HOLE.sub(lambda hole: self.hole(hole, known, expression), line))
+                continue
+            self.budget -= 1
+            if block[2] is not None:
+                self.counters.append(known[block[2]])
+            lines += [block[1] + inner for inner in self.statements(self.rng.randint(1, 3), depth + 1)]
+            del self.counters[before:]
+        if "for <new" in template.text or "while" in template.text:
+            self.left += [name for key, name in known.items() if key in "ij"]
+        return "\n".join(lines)
 
-    def stores(self) -> None:
-        a, b, i, j = self.array(), self.array(), self.index(), self.index()
-        self.line(self.pick(
-            f"{a}[{i}] = {self.number()}", f"{a}[{i}] += 1", f"{a}[{i}], {a}[{j}] = {a}[{j}], {a}[{i}]",
-            f"{a}[1:] = {b}[:-1]", f"{a}[:-1] += {b}[1:]", f"{a}[{a} > 2] = {self.number(1)}",
-            f"{a}[::2] = {self.number(1)}",
-            f"{a}[:3][{self.pick('0', '1', '2')}] = {self.number(1)}", f"{a}[...] = {self.whole()}",
-        ))  # fmt: skip
-
-    def swaps(self) -> None:
-        self.line(self.pick("x, y = y, x", "y, z = z, y", "s, t = t, s", "z = x", "y = x", "x, y, z = z, x, y"))
-
-    def containers(self) -> None:
-        self.line(self.pick(
-            f"pair[{self.pick('0', '1')}] = {self.number()}", "pair[0], pair[1] = pair[1], pair[0]",
-            f"record['v'] = {self.number()}", "record['v'] += 1",
-            "record['v'] += 1" if self.branches else f"found.append({self.number(1)})",
-        ))  # fmt: skip
-
-    def closure(self) -> None:
-        self.line(self.pick(f"add({self.number(1)})", f"s = scaled({self.number(1)})"))
-
-    def branch(self) -> None:
-        self.branches += 1
-        self.line(f"if {self.condition()}:")
-        self.block(self.rng.randint(1, 2))
-        if self.rng.random() < 0.5:
-            self.line("else:")
-            self.block(self.rng.randint(1, 2))
-        self.branches -= 1
-
-    def loop(self) -> None:
-        name = f"i{self.loops}"
-        self.loops += 1
-        items = self.pick("range(3)", "range(len(x))", "range(n)", "range(1, n)", "range(10)", "range(n, 0, -1)")
-        self.line(f"for {name} in {items}:")
-        self.counters.append(name)
-        leaves = self.rng.random() < 0.2
-        self.branches += leaves
-        self.block(self.rng.randint(1, 3))
-        if leaves:
-            self.depth += 1
-            self.line(f"if {self.condition(1)}: {self.pick('break', 'continue')}")
-            self.depth -= 1
-            self.block(1)
-        self.branches -= leaves
-        self.counters.pop()
-
-    def counted(self) -> None:
-        name = f"w{self.loops}"
-        self.loops += 1
-        self.line(f"{name} = 0")
-        self.line(f"while {name} < {self.pick('3', 'n', 'len(x)')} and ({self.condition(1)}):")
-        self.depth += 1
-        self.line(f"{name} += 1")
-        self.depth -= 1
-        self.counters.append(name)
-        self.branches += 1
-        self.block(self.rng.randint(1, 2))
-        self.branches -= 1
-        self.counters.pop()
+    def hole(self, hole: re.Match[str], known: dict[str, str], depth: int) -> str:
+        kind, name = hole[1], hole[2]
+        if kind in known:
+            return known[kind]
+        made = self.text(kind, depth + 1)
+        if name is not None:
+            known[name] = made
+        return made
 
 
-HEAD = """def f(x, y, n, b, flag):
-    z = x * 1
-    s, t, k = 0.0, 1.0, 2
-    pair, record, found = [0.0, 1.0], {'v': 0.0}, []
-    def add(v):
-        nonlocal t
-        t = t + v
-    def scaled(v):
-        return v * b + t"""
-
-
-def generate(seed: int) -> Program:
-    """The program of a seed."""
+def generate(seed: int, without: Collection[str] = (), only: Collection[str] | None = None) -> Program:
+    """The program of a seed, `without` some features, or of `only` some."""
     rng = random.Random(seed)
-    writer = _Writer(rng)
-    for _ in range(rng.randint(3, 8)):
-        writer.statement()
-    writer.line("return x, y, z, s, t, k, pair, record, len(found)")
-    arrays = rng.choice(ARGUMENTS)
-    if rng.random() < 0.15:
-        arrays = "(a := np.arange(6.0)), a"
-    arguments = f"{arrays}, {rng.choice((0, 1, 3, 5))}, {rng.choice((0.5, 2.0))}, {rng.choice((True, False))}"
-    return Program([*HEAD.split("\n"), *writer.lines], arguments)
+    drawn = {f for f in FEATURES if f in ALWAYS or rng.random() < 0.5}
+    if only is not None:
+        drawn = {*ALWAYS, *only}
+    writer = _Writer(rng, drawn - set(without), rng.choice((4, 8, 8, 16)))
+    body = [*HEAD.split("\n"), *writer.statements(rng.randint(2, 10), 0)]
+    body.append(RESULT)
+    return Program(["def f(x, y, m, n, c, flag, g):", *("    " + line for line in body)], _calls(rng, writer.features))
+
+
+def _calls(rng: random.Random, features: Collection[str]) -> list[str]:
+    """Two calls, whose arrays lie in memory alike and whose numbers may differ."""
+    dtype, n = rng.choice(_DTYPES), rng.choice(_LENGTHS)
+    x, y, m = (rng.choice(options).format(n=n, dtype=dtype) for options in (_ROWS, _ROWS, _MATRICES))
+    shared = rng.random()
+    if "same" in features and shared < 0.2:
+        x, y = f"(o := {x})", "o"
+    elif "overlaps" in features and shared > 0.8:
+        x, y = f"(o := np.arange({n} + 1).astype({dtype}))[1:]", rng.choice(("o[:-1]", "o[:0:-1]", "o[1:]"))
+    rest = [rng.choice(((2, 1.0), (0, 0.5), (1, 2.0), (3, 0.5), (5, 2.0))) for _ in range(2)]
+    flags = [rng.choice((True, False)) for _ in range(2)]
+    huge = rng.choice((3, 2**62, 2**63 - 1, -(2**63), 2**31, -1))
+    return [f"{x}, {y}, {m}, {count}, {c}, {flag}, {huge}" for (count, c), flag in zip(rest, flags)]
