@@ -60,8 +60,14 @@ class TxcIndexError(TxcError, IndexError):
     """Of an index or axis that the tensor does not have: what Python and NumPy raise `IndexError` for."""
 
 
+class TxcOverflowError(TxcError, OverflowError):
+    """Of a Python int that does not fit where it has to be: what Python and NumPy raise `OverflowError` for."""
+
+
 #: The errors that are more than a ValueError, by code.
-_CLASSES: dict[str, type[TxcError]] = dict.fromkeys(("TX0103", "TX0250", "TX0251"), TxcIndexError)
+_CLASSES: dict[str, type[TxcError]] = {
+    **dict.fromkeys(("TX0103", "TX0250", "TX0251"), TxcIndexError), "TX0207": TxcOverflowError,
+}  # fmt: skip
 
 
 #: Codes of errors that Python and NumPy raise too when they come to that line: no refusals to compile.

@@ -44,15 +44,22 @@ class Literal:
         return f"Literal({self.value!r})"
 
 
-class ColumnOutput(int):
+class _Output(int):
+    """The number of an output, with how callers get it: its text tells that too, as programs are told apart by it."""
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({int(self)})"
+
+
+class ColumnOutput(_Output):
     """The number of an output that lazy callers get as a column-major tensor; as an array its dims count the same."""
 
 
-class NumberOutput(int):
+class NumberOutput(_Output):
     """The number of an output that callers get as Python's bool, int, float or complex, as the plain function's is."""
 
 
-class ListOutput(int):
+class ListOutput(_Output):
     """The number of an output whose rows callers get as the items of a list: arrays, or numbers of NumPy's."""
 
 

@@ -40,7 +40,7 @@ from .params import (
     mode,
 )
 from .scalar import ScalarBuilder, Value
-from .types import DTYPES, DType, TensorType, dtype, tensor_type
+from .types import DTYPES, DType, Interval, TensorType, dtype, tensor_type
 
 __all__ = [
     "INEXACT", "OPS", "RAISE", "REQUIRED", "Composite", "Map", "Op", "OpError", "Param", "Reduction", "Scan",
@@ -228,6 +228,19 @@ class Map(Op):
             return cls.scalar(b, *xs)
         narrow = xs[-1].dtype
         return b.cast(cls.scalar(b, *(b.cast(x, x.dtype.computes_in) for x in xs)), narrow)
+
+    @classmethod
+    def bounds(cls, attrs: dict[str, Any], *operands: Interval) -> Interval | None:
+        """Between which ints the exact result is, for operands between such; None where that is not known."""
+        return None
+
+    @classmethod
+    def inexact(cls, apply: Callable[..., Any], attrs: dict[str, Any], result: Any, *operands: Any) -> Any:
+        """Whether the result, one number, is not the exact one: a bool, by ``apply(op, *tensors)``.
+
+        Of the ops that the `mode` `RAISE` may ask to be exact, which Python's ints are.
+        """
+        raise NotImplementedError
 
     @classmethod
     def result_dtype(cls, operand: DType) -> DType:

@@ -8,13 +8,17 @@ from __future__ import annotations
 import sys
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
 from .dims import Dim, DimLike, dim
 
 __all__ = ["DTYPES", "DType", "TensorType", "as_literal", "dtype", "tensor_type"]
+
+
+#: Ints from the first to the second one.
+Interval: TypeAlias = tuple[int, int]
 
 
 class DType:
@@ -61,6 +65,16 @@ class DType:
     def computes_in(self) -> DType:
         """The type its arithmetic is done in: f32 for the half-width floats (rounded back after every operation)."""
         return DTYPES["f32"] if self.name in ("f16", "bf16") else self
+
+    @property
+    def ints(self) -> Interval:
+        """The least and the largest int such that it holds these and all between, exactly."""
+        if self.is_integer:
+            return int(np.iinfo(self.numpy).min), int(np.iinfo(self.numpy).max)
+        if self.kind == "bool":
+            return 0, 1
+        most = 2 ** {"f16": 11, "bf16": 8, "f32": 24, "f64": 53}[self.part.name]
+        return -most, most
 
     @property
     def part(self) -> DType:

@@ -19,7 +19,7 @@ __all__ = [
 #: What a check that failed may raise, by name.
 ERRORS: dict[str, type[Exception]] = {
     "IndexError": IndexError, "LinAlgError": np.linalg.LinAlgError, "ValueError": ValueError,
-    "ZeroDivisionError": ZeroDivisionError,
+    "OverflowError": OverflowError, "ZeroDivisionError": ZeroDivisionError,
 }  # fmt: skip
 
 #: Bits of the index; it is the nearest that they hold.

@@ -11,7 +11,7 @@ import numpy as np
 from ...dialects import ops as _declarations
 from ...dialects.dims import Dim, dim
 from ...dialects.ops.library import Library
-from ...dialects.registry import OPS, Composite, Map, Op, OpError, Reduction, Scan, View, find_op
+from ...dialects.registry import OPS, RAISE, Composite, Map, Op, OpError, Reduction, Scan, View, find_op
 from ...dialects.types import DTYPES, DType, dtype, tensor_type
 from ..diagnostics import located
 from . import recipes
@@ -207,7 +207,10 @@ def cast(t: Tensor, element: DType) -> Tensor:
         if element.is_integer:
             _demand_fit(v.node.attrs["expr"], element)
         return Tensor(emit(OPS["dim"], (), {"expr": v.node.attrs["expr"], "dtype": element})[0])
-    (result,) = emit(OPS["cast"], (v,), {"dtype": element}, (resolved(v).with_dtype(element),))
+    attrs: dict[str, Any] = {"dtype": element}
+    if t.weak == "int" and element.is_integer and current() is not None:
+        attrs["mode"] = RAISE  # Python's int has to fit
+    (result,) = emit(OPS["cast"], (v,), attrs, (resolved(v).with_dtype(element),))
     return Tensor(result, layout=t.layout)
 
 

@@ -16,13 +16,14 @@ from typing import Any
 
 from ...dialects.dims import Dim, Sym
 from ...dialects.index_map import product
-from ...dialects.registry import OPS, RAISE, Structural
+from ...dialects.registry import OPS, RAISE, Map, Structural
 from ...dialects.types import DTYPES, tensor_type
 from ...runtime.failed_checks import CHECKS, LEAST, MOST, Check, index_check, packed
 from ..signature import ROOM
 from .apply import apply, cast
 from .emit import constant, emit
 from .graph import Block, Graph, Loc, Node, Value
+from .int_ranges import prove
 from .symint import SymInt
 from .tensor import Tensor
 from .trace import Trace
@@ -34,6 +35,7 @@ _I64 = DTYPES["i64"]
 
 def checked(graph: Graph) -> Graph:
     """The graph itself where it checks nothing, else one with the word of `failed_checks` as its last output."""
+    prove(graph.nodes(), graph.table)
     if not _asks(graph.walk()):
         return graph
     trace = _Again(graph)
@@ -172,6 +174,8 @@ class _Copy:
             (anywhere,) = _folded("any", failed)
             found = self.word(anywhere, 0, Check(*node.op.error))
             return found if word is None else self.first(word, found)
+        if issubclass(node.op, Map):
+            return self.exact(node, known, word)
         base, *others = (known[v] for v in node.operands)
         if node.op is OPS["take"]:
             at, indices = node.attrs["axis"], others
@@ -184,6 +188,23 @@ class _Copy:
             found = self.outside(index, size)
             word = found if word is None else self.first(word, found)
         return word
+
+    def exact(self, node: Node, known: dict[Value, Value], word: Value | None) -> Value:
+        """The word after a node whose result has to be the exact one: that of Python's ints."""
+        assert node.op is not None and issubclass(node.op, Map)
+        (result,), operands = node.results, [Tensor(known[v]) for v in node.operands]
+        inexact = node.op.inexact(apply, node.attrs, Tensor(known[result]), *operands)
+        place: Any = 0
+        if node.op is OPS["cast"]:
+            place = apply("cwise_min", apply("cwise_max", operands[0], LEAST), MOST)
+        if node.op is not OPS["cast"]:
+            text = "an int of Python that is computed at run time needs more than 64 bits"
+        elif result.type.dtype.is_integer:
+            text = f"Python integer {{}} out of bounds for {result.type.dtype.numpy}"
+        else:
+            text = "a Python int beyond 2**53 is divided: compiled code has no exact quotient of it"
+        found = self.word(inexact, place, Check("OverflowError", text))
+        return found if word is None else self.first(word, found)
 
     def required(self, node: Node, known: dict[Value, Value], word: Value | None) -> Value:
         """The word after a demand, of which nothing else is left."""

@@ -16,6 +16,8 @@ def _operator(name: str) -> tuple[Any, Any, Any]:
     """``a op b``, its reflected form, and ``a op= b``."""
 
     def forward(self: Any, other: Any) -> Any:
+        if self.weak and (made := self.functions.of_python(name, self, other)) is not None:
+            return made
         if isinstance(other, Operators):
             made = self.again(name, self, other)
             if made is not None:
@@ -25,20 +27,34 @@ def _operator(name: str) -> tuple[Any, Any, Any]:
         return self.apply(name, self, other)
 
     def reflected(self: Any, other: Any) -> Any:
+        if self.weak and (made := self.functions.of_python(name, other, self)) is not None:
+            return made
         return NotImplemented if _foreign(other) else self.apply(name, other, self)
 
     def in_place(self: Any, other: Any) -> Any:
+        if self.weak:
+            return forward(self, other)
         return _in_place(self, self.apply(name, self, other))
 
     return forward, reflected, in_place
 
 
 def _comparison(name: str) -> Any:
-    return lambda self, other: NotImplemented if _foreign(other) else self.apply(name, self, other)
+    def compare(self: Any, other: Any) -> Any:
+        if self.weak and (made := self.functions.of_python(name, self, other)) is not None:
+            return made
+        return NotImplemented if _foreign(other) else self.apply(name, self, other)
+
+    return compare
 
 
 def _unary(name: str) -> Any:
-    return lambda self: self.apply(name, self)
+    def alone(self: Any) -> Any:
+        if self.weak and (made := self.functions.of_python(name, self)) is not None:
+            return made
+        return self.apply(name, self)
+
+    return alone
 
 
 class Operators:
@@ -69,9 +85,13 @@ class Operators:
     __invert__ = _unary("bitwise_not")
 
     def __eq__(self: Any, other: object) -> Any:
+        if self.weak and (made := self.functions.of_python("equal", self, other)) is not None:
+            return made
         return self.apply("equal", self, other)
 
     def __ne__(self: Any, other: object) -> Any:
+        if self.weak and (made := self.functions.of_python("not_equal", self, other)) is not None:
+            return made
         return self.apply("not_equal", self, other)
 
     def __matmul__(self: Any, other: Any) -> Any:
@@ -84,16 +104,23 @@ class Operators:
         return _in_place(self, self.functions.matmul(self, other))
 
     def __pow__(self: Any, other: Any) -> Any:
+        if self.weak and (made := self.functions.of_python("pow", self, other)) is not None:
+            return made
         return self.functions.power(self, other)
 
     def __rpow__(self: Any, other: Any) -> Any:
+        if self.weak and (made := self.functions.of_python("pow", other, self)) is not None:
+            return made
         return self.functions.power(other, self)
 
     def __ipow__(self: Any, other: Any) -> Any:
-        return _in_place(self, self.functions.power(self, other))
+        return self**other if self.weak else _in_place(self, self.functions.power(self, other))
 
     def __divmod__(self, other: Any) -> Any:
         return self // other, self % other
+
+    def __rdivmod__(self, other: Any) -> Any:
+        return other // self, other % self
 
 
 def _foreign(x: Any) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import operator
 from collections.abc import Callable
 from typing import Any
 
@@ -10,12 +11,16 @@ import numpy as np
 
 from ..diagnostics import TxcError, located, user_loc
 from . import fft_functions
+from .apply import apply
 from .context import table
 from .functional import fori_loop
 from .growing import GrowingList
 from .numpy_functions.creating import CREATION
 from .numpy_functions.table import call
-from .scalars import SCALARS, known_number, towards_zero
+from .python_numbers import as_float, as_int
+from .regions import not_one_bool
+from .scalars import SCALARS
+from .scalars_of_sizes import known_number, towards_zero
 from .staging_iteration import StagedRange, staged_enumerate, staged_reversed, staged_zip
 from .symint import SymInt, is_integer, sym_max, sym_min
 from .tensor import Tensor
@@ -84,7 +89,7 @@ def _len(value: Any) -> Any:
 def _float(value: Any = 0.0) -> Any:
     if isinstance(value, SymInt):
         return value * 1.0
-    return _number("float", value, np.float64) if isinstance(value, Tensor) else float(value)
+    return as_float(_number("float", value)) if isinstance(value, Tensor) else float(value)
 
 
 def _int(value: Any = 0, *base: Any) -> Any:
@@ -96,16 +101,21 @@ def _int(value: Any = 0, *base: Any) -> Any:
         return int(value)
     if not value.ndim and (known := towards_zero(value)) is not None:
         return known
-    return _number("int", value, np.int64) if (number := known_number(value)) is None else int(number)
+    if (number := known_number(value)) is not None:
+        return int(number)
+    with located():
+        return as_int(_number("int", value))
 
 
-def _number(kind: str, value: Tensor, element: Any) -> Tensor:
-    """A tensor that promotes as a Python number does."""
+def _number(kind: str, value: Tensor) -> Tensor:
+    """One number, of which Python makes such a `kind`."""
     if value.ndim:
         raise staging_error(
             f"{kind}() takes one number, not {value.user_type}", "index the tensor, or use astype", "TX0318"
         )
-    return Tensor(value.astype(element).value, weak=kind)
+    if value.weak == "complex":
+        raise TypeError(f"{kind}() argument must be a string or a real number, not 'complex'")
+    return value
 
 
 def _stack(arrays: Any, axis: int = 0, **named: Any) -> Any:
@@ -124,10 +134,20 @@ def _sum(items: Any, /, start: Any = 0) -> Any:
     return fori_loop(1, items.length, lambda i, total: total + items.at(i), start + items.at(0))
 
 
-def _extreme(plain: Any, ufunc: Any) -> Callable[..., Any]:
+def _extreme(plain: Any, before: Any) -> Callable[..., Any]:
+    """`max` or `min`, which keep a value until one is greater, or less: of NaN neither is."""
+
+    def better(kept: Any, other: Any) -> Any:
+        return apply("select", before(other, kept), other, kept)
+
     def pick(*values: Any, **kwargs: Any) -> Any:
-        if not kwargs and len(values) > 1 and any(isinstance(v, Tensor) for v in values):
-            return functools.reduce(ufunc, values)
+        items = values[0] if len(values) == 1 and isinstance(values[0], (tuple, list)) else values
+        if not kwargs and len(items) > 1 and any(isinstance(v, Tensor) for v in items):
+            with located():
+                for v in items:
+                    if isinstance(v, Tensor) and v.ndim:
+                        raise not_one_bool(plain.__name__, v)
+                return functools.reduce(better, items)
         if not kwargs and len(values) > 1 and all(map(is_integer, values)):
             return functools.reduce(sym_max if plain is max else sym_min, values)
         return plain(*values, **kwargs)
@@ -162,8 +182,8 @@ REPLACED: dict[Any, Any] = {f: _creation(f) for f in CREATION} | {
     len: _len,
     float: _float,
     int: _int,
-    max: _extreme(max, np.maximum),
-    min: _extreme(min, np.minimum),
+    max: _extreme(max, operator.gt),
+    min: _extreme(min, operator.lt),
     **SCALARS,
     **fft_functions.CREATION,
     **TYPE_TESTS,

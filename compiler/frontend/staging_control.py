@@ -17,7 +17,7 @@ from ...dialects.dims import Dim, Sym
 from ...dialects.registry import OpError
 from ..diagnostics import located
 from . import regions
-from .apply import as_tensor
+from .apply import apply, as_tensor
 from .captures import Captures
 from .context import require
 from .graph import moment
@@ -115,7 +115,9 @@ class ControlFlow:
         if isinstance(value, SymInt):
             return value == 0
         value = self.truth(value, "not")
-        return np.logical_not(value) if isinstance(value, Tensor) else not value  # pyright: ignore[reportArgumentType]
+        if not isinstance(value, Tensor):
+            return not value
+        return Tensor(apply("logical_not", value).value, weak="bool")
 
     # Statements
 

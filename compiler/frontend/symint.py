@@ -147,7 +147,7 @@ class SymInt:
             _nonzero(self)
         # Of a negative number a root is complex, and large powers raise OverflowError.
         if abs(other) <= 16 and self.within(0, 1 << 53):
-            return self.tensor() ** float(other)
+            return _computed("pow", self, float(other))
         return int(self) ** other
 
     def __rpow__(self, other: Any) -> Any:
@@ -184,13 +184,13 @@ class SymInt:
             return NotImplemented
         if isinstance(other, SymInt):
             # A shift by more digits than there are gives what the last one leaves.
-            return self >> int(other) if not other.within(0, 63) else self.tensor() >> other
+            return self >> int(other) if not other.within(0, 63) else _computed("right_shift", self, other)
         return self >> 63 if other > 63 else self // (1 >> other if other < 0 else 1 << other)
 
     def __rrshift__(self, other: Any) -> Any:
         if not _bitwise(other):
             return NotImplemented
-        return SymInt(as_dim(other)).tensor() >> self if self.within(0, 63) else other >> int(self)
+        return _computed("right_shift", other, self) if self.within(0, 63) else other >> int(self)
 
     def __neg__(self) -> Any:
         return symint(-self.dim)
@@ -316,13 +316,47 @@ class SymInt:
         return format(self.__index__(), spec)
 
 
+def _beside_numpys(name: str, plain: Any) -> Any:
+    """An operator which beside a scalar of NumPy's is that scalar's: the result is one too."""
+
+    def operator(self: SymInt, other: Any) -> Any:
+        return getattr(self.tensor(), name)(other) if isinstance(other, np.generic) else plain(self, other)
+
+    return operator
+
+
+for _name in (
+    "add",
+    "sub",
+    "mul",
+    "truediv",
+    "floordiv",
+    "mod",
+    "divmod",
+    "pow",
+    "and",
+    "or",
+    "xor",
+    "lshift",
+    "rshift",
+):
+    for _spelled in (f"__{_name}__", f"__r{_name}__"):
+        setattr(SymInt, _spelled, _beside_numpys(_spelled, getattr(SymInt, _spelled)))
+
+
+def _computed(name: str, x: Any, y: Any) -> Any:
+    """An op on two numbers that is exact, as facts say, and no error: nothing has to be checked."""
+    functions = SymInt.functions
+    return functions.power(functions.as_tensor(x), y) if name == "pow" else functions.apply(name, x, y)
+
+
 def _bitwise(x: Any) -> bool:
     return is_integer(x) or isinstance(x, bool)
 
 
 def _nonzero(x: Any) -> None:
     """Refuse to divide by an int that is zero, or may be in a loop; that one is not is a fact."""
-    zero: bool | None = isinstance(x, (bool, int, float)) and x == 0
+    zero: bool | None = isinstance(x, (bool, int, float, complex)) and x == 0
     if isinstance(x, SymInt) and current() is not None:
         facts = table()
         if facts.varies(facts.resolve(x.dim)):
@@ -351,8 +385,8 @@ def _quotient(a: Any, b: Any) -> Any:
     _nonzero(b)
     if all(is_integer(x) for x in (a, b)) and any(not exactly_float(x) for x in (a, b)):
         return int(a) / int(b)
-    first = a.tensor() if isinstance(a, SymInt) else a
-    return first / (b.tensor() if isinstance(b, SymInt) else b)
+    # Facts say that it is exact, and of no zero: nothing is left to be checked.
+    return _computed("div", a, b)
 
 
 def exactly_float(x: Any) -> bool:
@@ -375,7 +409,7 @@ def _power(base: Any, exponent: SymInt) -> Any:
     bits = 1023 if isinstance(base, float) else 62
     largest = 1 << 53 if size <= 1 else int(bits / math.log2(size)) if math.isfinite(size) else 0
     if base and exponent.within(0, largest):
-        return base ** exponent.tensor()
+        return _computed("pow", base, exponent)
     return base ** int(exponent)
 
 

@@ -24,14 +24,15 @@ from .derived import Part
 from .indexing import get, put
 from .numpy_dispatch import function, ufunc
 from .numpy_functions.products import dot, matmul, power
+from .python_numbers import of_python
 from .recipes import of_two
 from .symint import SymInt
 from .tensor import Tensor
 from .view_or_copy import Flat
 
 __all__ = [
-    "Flat", "Part", "Target", "as_tensor", "asarray", "bound_sizes", "expand_library", "function", "get", "matmul",
-    "method", "power", "put", "store", "ufunc", "vectorized",
+    "Flat", "Part", "Target", "apply", "as_tensor", "asarray", "bound_sizes", "expand_library", "function", "get",
+    "matmul", "method", "of_python", "power", "put", "store", "ufunc", "vectorized",
 ]  # fmt: skip
 
 

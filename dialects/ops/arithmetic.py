@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 import numpy as np
 
 from .. import complex_functions
 from ..registry import INEXACT, Map, op
 from ..scalar import ScalarBuilder, Value
+from ..types import Interval
 
 REAL = frozenset({"int", "uint", "float"})
 NUMBERS = REAL | {"complex"}
@@ -28,6 +32,17 @@ class Add(Map):
         x, y = xs
         return x | y if x.dtype.kind == "bool" else x + y
 
+    @classmethod
+    def bounds(cls, attrs: dict[str, Any], *operands: Interval) -> Interval | None:
+        (a, b), (c, d) = operands
+        return a + c, b + d
+
+    @classmethod
+    def inexact(cls, apply: Callable[..., Any], attrs: dict[str, Any], result: Any, *operands: Any) -> Any:
+        # A sum that left the type has another sign than both operands.
+        x, y = operands
+        return apply("less", apply("bitwise_and", apply("bitwise_xor", x, result), apply("bitwise_xor", y, result)), 0)
+
 
 @op
 class Sub(Map):
@@ -43,6 +58,16 @@ class Sub(Map):
     def scalar(cls, b: ScalarBuilder, *xs: Value) -> Value:
         x, y = xs
         return x - y
+
+    @classmethod
+    def bounds(cls, attrs: dict[str, Any], *operands: Interval) -> Interval | None:
+        (a, b), (c, d) = operands
+        return a - d, b - c
+
+    @classmethod
+    def inexact(cls, apply: Callable[..., Any], attrs: dict[str, Any], result: Any, *operands: Any) -> Any:
+        x, y = operands
+        return apply("less", apply("bitwise_and", apply("bitwise_xor", x, y), apply("bitwise_xor", x, result)), 0)
 
 
 @op
@@ -60,6 +85,18 @@ class Mul(Map):
     def scalar(cls, b: ScalarBuilder, *xs: Value) -> Value:
         x, y = xs
         return x & y if x.dtype.kind == "bool" else x * y
+
+    @classmethod
+    def bounds(cls, attrs: dict[str, Any], *operands: Interval) -> Interval | None:
+        (a, b), (c, d) = operands
+        corners = a * c, a * d, b * c, b * d
+        return min(corners), max(corners)
+
+    @classmethod
+    def inexact(cls, apply: Callable[..., Any], attrs: dict[str, Any], result: Any, *operands: Any) -> Any:
+        # A product that left the type is wrong by a multiple of 2**64, the one of floats by much less than 2**62.
+        x, y, found = (apply("cast", v, dtype="f64") for v in (*operands, result))
+        return apply("greater", apply("abs", apply("sub", apply("mul", x, y), found)), 2.0**62)
 
 
 @op
@@ -95,6 +132,16 @@ class Negate(Map):
     def scalar(cls, b: ScalarBuilder, *xs: Value) -> Value:
         return -xs[0]
 
+    @classmethod
+    def bounds(cls, attrs: dict[str, Any], *operands: Interval) -> Interval | None:
+        ((a, b),) = operands
+        return -b, -a
+
+    @classmethod
+    def inexact(cls, apply: Callable[..., Any], attrs: dict[str, Any], result: Any, *operands: Any) -> Any:
+        # Only the least int has no negative: it is its own.
+        return apply("logical_and", apply("equal", result, operands[0]), apply("not_equal", result, 0))
+
 
 @op
 class Positive(Map):
@@ -107,6 +154,10 @@ class Positive(Map):
     @classmethod
     def scalar(cls, b: ScalarBuilder, *xs: Value) -> Value:
         return xs[0]
+
+    @classmethod
+    def bounds(cls, attrs: dict[str, Any], *operands: Interval) -> Interval | None:
+        return operands[0]
 
 
 @op
@@ -124,6 +175,15 @@ class Abs(Map):
     def scalar(cls, b: ScalarBuilder, *xs: Value) -> Value:
         (x,) = xs
         return abs(x) if x.dtype.is_signed else x
+
+    @classmethod
+    def bounds(cls, attrs: dict[str, Any], *operands: Interval) -> Interval | None:
+        ((a, b),) = operands
+        return max(a, -b, 0), max(-a, b)
+
+    @classmethod
+    def inexact(cls, apply: Callable[..., Any], attrs: dict[str, Any], result: Any, *operands: Any) -> Any:
+        return apply("less", result, 0)
 
 
 @op
@@ -250,6 +310,20 @@ class FloorDivide(Map):
         down = rest.differs(0) & ((rest ^ y) < 0) & y.differs(0)
         return quotient - b.cast(down, x.dtype)
 
+    @classmethod
+    def bounds(cls, attrs: dict[str, Any], *operands: Interval) -> Interval | None:
+        (a, b), (c, d) = operands
+        divisors = [n for n in (c, d, -1, 1) if c <= n <= d and n]
+        quotients = [n // by for n in (a, b) for by in divisors] + [0] * (c <= 0 <= d)
+        return min(quotients), max(quotients)
+
+    @classmethod
+    def inexact(cls, apply: Callable[..., Any], attrs: dict[str, Any], result: Any, *operands: Any) -> Any:
+        # Of two negative numbers only the least int and -1 have a negative quotient.
+        x, y = operands
+        both = apply("bitwise_and", apply("bitwise_and", x, y), result)
+        return apply("less", both, 0)
+
 
 @op
 class Remainder(Map):
@@ -274,3 +348,10 @@ class Remainder(Map):
         if x.dtype.kind == "uint":
             return r
         return b.select(r.differs(0) & ((r ^ y) < 0), r + y, r)
+
+    @classmethod
+    def bounds(cls, attrs: dict[str, Any], *operands: Interval) -> Interval | None:
+        (a, b), (c, d) = operands
+        if 0 <= a and b < c:
+            return a, b
+        return min(c + 1, 0), max(d - 1, 0)

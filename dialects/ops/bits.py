@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 import numpy as np
 
 from ..registry import Map, op
 from ..scalar import ScalarBuilder, Value
+from ..types import Interval
 
 WHOLE = frozenset({"bool", "int", "uint"})
 
@@ -26,6 +30,12 @@ class BitwiseAnd(_Bitwise):
     @classmethod
     def scalar(cls, b: ScalarBuilder, *xs: Value) -> Value:
         return xs[0] & xs[1]
+
+    @classmethod
+    def bounds(cls, attrs: dict[str, Any], *operands: Interval) -> Interval | None:
+        # A number that is not negative keeps some of its bits.
+        kept = [b for a, b in operands if a >= 0]
+        return (0, min(kept)) if kept else None
 
 
 @op
@@ -84,6 +94,18 @@ class LeftShift(_Shift):
     def scalar(cls, b: ScalarBuilder, *xs: Value) -> Value:
         return xs[0] << xs[1]
 
+    @classmethod
+    def bounds(cls, attrs: dict[str, Any], *operands: Interval) -> Interval | None:
+        (a, b), (c, d) = operands
+        if c < 0 or d >= 64:
+            return None
+        return min(a << c, a << d), max(b << c, b << d)
+
+    @classmethod
+    def inexact(cls, apply: Callable[..., Any], attrs: dict[str, Any], result: Any, *operands: Any) -> Any:
+        x, by = operands
+        return apply("not_equal", apply("right_shift", result, by), x)
+
 
 @op
 class RightShift(_Shift):
@@ -94,3 +116,10 @@ class RightShift(_Shift):
     @classmethod
     def scalar(cls, b: ScalarBuilder, *xs: Value) -> Value:
         return xs[0] >> xs[1]
+
+    @classmethod
+    def bounds(cls, attrs: dict[str, Any], *operands: Interval) -> Interval | None:
+        (a, b), (c, d) = operands
+        if c < 0:
+            return None
+        return min(a >> c, a >> d), max(b >> c, b >> d)

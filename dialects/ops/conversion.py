@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, ClassVar
 
 import numpy as np
 
 from ..registry import Map, Param, dtype_param, op
 from ..scalar import ScalarBuilder, Value
-from ..types import TensorType, dtype
+from ..types import Interval, TensorType, dtype
 
 
 @op
@@ -43,3 +43,14 @@ class Cast(Map):
             info = np.iinfo(to.numpy)
             inside = np.clip(whole, float(info.min), np.nextafter(float(info.max) + 1, 0)).astype(to.numpy)
             return (np.where(whole > float(info.max) - 0.5, to.numpy.type(info.max), inside),)
+
+    @classmethod
+    def bounds(cls, attrs: dict[str, Any], *operands: Interval) -> Interval | None:
+        return operands[0]
+
+    @classmethod
+    def inexact(cls, apply: Callable[..., Any], attrs: dict[str, Any], result: Any, *operands: Any) -> Any:
+        low, high = attrs["dtype"].ints
+        (x,) = operands
+        high = min(high, x.element.ints[1])
+        return apply("logical_or", apply("less", x, max(low, x.element.ints[0])), apply("greater", x, high))

@@ -9,6 +9,7 @@ import numpy as np
 
 from ..registry import Map, op
 from ..scalar import ScalarBuilder, Value
+from ..types import Interval
 
 NUMBERS = frozenset({"int", "uint", "float", "bool"})
 
@@ -40,6 +41,11 @@ class CwiseMax(_Extreme):
         x, y = arrays
         return (np.asarray(np.where(x > y, x, y)),)
 
+    @classmethod
+    def bounds(cls, attrs: dict[str, Any], *operands: Interval) -> Interval | None:
+        (a, b), (c, d) = operands
+        return max(a, c), max(b, d)
+
 
 @op
 class CwiseMin(_Extreme):
@@ -62,6 +68,11 @@ class CwiseMin(_Extreme):
         x, y = arrays
         return (np.asarray(np.where(x < y, x, y)),)
 
+    @classmethod
+    def bounds(cls, attrs: dict[str, Any], *operands: Interval) -> Interval | None:
+        (a, b), (c, d) = operands
+        return min(a, c), min(b, d)
+
 
 @op
 class CwiseMaxPropagate(_Extreme):
@@ -77,6 +88,11 @@ class CwiseMaxPropagate(_Extreme):
         if not x.dtype.is_float:
             return CwiseMax.scalar(b, x, y)
         return b.select(x.differs(x), x, b.maximum(x, y))
+
+    @classmethod
+    def bounds(cls, attrs: dict[str, Any], *operands: Interval) -> Interval | None:
+        (a, b), (c, d) = operands
+        return max(a, c), max(b, d)
 
 
 @op
@@ -94,6 +110,11 @@ class CwiseMinPropagate(_Extreme):
             return CwiseMin.scalar(b, x, y)
         return b.select(x.differs(x), x, b.minimum(x, y))
 
+    @classmethod
+    def bounds(cls, attrs: dict[str, Any], *operands: Interval) -> Interval | None:
+        (a, b), (c, d) = operands
+        return min(a, c), min(b, d)
+
 
 @op
 class CwiseMaxNumbers(_Extreme):
@@ -110,6 +131,11 @@ class CwiseMaxNumbers(_Extreme):
             return CwiseMax.scalar(b, x, y)
         return b.select(y.differs(y), x, b.maximum(x, y))
 
+    @classmethod
+    def bounds(cls, attrs: dict[str, Any], *operands: Interval) -> Interval | None:
+        (a, b), (c, d) = operands
+        return max(a, c), max(b, d)
+
 
 @op
 class CwiseMinNumbers(_Extreme):
@@ -125,6 +151,11 @@ class CwiseMinNumbers(_Extreme):
         if not x.dtype.is_float:
             return CwiseMin.scalar(b, x, y)
         return b.select(y.differs(y), x, b.minimum(x, y))
+
+    @classmethod
+    def bounds(cls, attrs: dict[str, Any], *operands: Interval) -> Interval | None:
+        (a, b), (c, d) = operands
+        return min(a, c), min(b, d)
 
 
 @op

@@ -10,7 +10,7 @@ import numpy as np
 from .. import complex_functions
 from ..registry import INEXACT, Map, OpError, op
 from ..scalar import ComplexValue, ScalarBuilder, Value
-from ..types import TensorType, tensor_type
+from ..types import Interval, TensorType, tensor_type
 
 ALL = frozenset({"bool", "int", "uint", "float"})
 
@@ -194,6 +194,11 @@ class Select(Map):
             shapes = ", ".join(map(str, operands))
             raise OpError(f"select needs operands of equal shape, got {shapes}", "broadcast them first", "TX0110")
         return (tensor_type(x.dtype, x.dims),)
+
+    @classmethod
+    def bounds(cls, attrs: dict[str, Any], *operands: Interval) -> Interval | None:
+        _, (a, b), (c, d) = operands
+        return min(a, c), max(b, d)
 
 
 @op
