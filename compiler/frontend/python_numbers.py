@@ -241,7 +241,9 @@ def power(x: Any, y: Any) -> Any:
         if isinstance(y, int):
             return _whole_power(a, y) if y >= 0 else _power_of_floats(as_float(a), float(y))
         text = "a negative power of a Python int is a float: write float(base) ** exponent"
-        b = checked(b, apply("greater_equal", b, 0), ValueError, text)
+        fine = apply("greater_equal", b, 0)
+        b = checked(b, apply("logical_or", fine, apply("not_equal", a, 0)), *_said(lambda: 0**-1))
+        b = checked(b, fine, ValueError, text)
         size = apply("pow", as_float(apply("abs", a)), as_float(b))
         text = "an int of Python that is computed at run time needs more than 64 bits"
         return checked(apply("pow", a, b), apply("less", size, _BEYOND), OverflowError, text)
@@ -272,10 +274,11 @@ def _power_of_floats(x: Tensor, y: Any) -> Tensor:
         elif not known:
             fine = apply("logical_or", fine, whole)
         x = checked(x, fine, ValueError, text)
-    if not known or y < 0:
+    if not known or -math.inf < y < 0:
         fine = apply("not_equal", x, 0.0)
         if not known:
-            fine = apply("logical_or", fine, apply("logical_not", apply("less", y, 0.0)))
+            finite = apply("logical_and", apply("less", y, 0.0), apply("less", -math.inf, y))
+            fine = apply("logical_or", fine, apply("logical_not", finite))
         x = checked(x, fine, *_said(lambda: 0.0**-1.0))
     made = apply("square", x) if known and y == 2 else apply("pow", x, y)
     if known and 0 <= y <= 1:
