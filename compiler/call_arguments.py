@@ -11,6 +11,7 @@ import numpy as np
 from ..runtime.device_array import OnDevice, is_device_array
 from .argument import Argument
 from .facts import element_name, stride_fact, value_fact, walkable
+from .foreign import refuse_container, refuse_foreign
 from .signature import Signature
 
 if TYPE_CHECKING:
@@ -130,7 +131,10 @@ class Call:
 
 
 def take_apart(arguments: dict[str, Any]) -> Call:
-    """A call of arguments by name.  TypeError for element types, OverflowError for ints that txc does not have."""
+    """A call of arguments by name.
+
+    LeftToPython for foreign arrays, TypeError for element types, OverflowError for ints that txc does not have.
+    """
     call = Call()
     for name, value in arguments.items():
         call.arguments.append(_argument(name, value, call))
@@ -170,14 +174,15 @@ def _argument(name: str, value: Any, call: Call, listed: bool = False) -> Argume
         call.lazy = call.lazy or type(value)
         column = value.layout == "col" and value.ndim > 0
         value = np.asarray(value).T if column else np.asarray(value)
-    if isinstance(value, np.ndarray):
-        array = walkable(value)
-        call.key.append(("column array" if column else "array", element_name(array), array.ndim, stride_fact(array)))
-        return Argument(name, "array", array, original=value, layout="col" if column else "row")
     if is_device_array(value):
         call.on_device[name] = value
         call.key.append(("device array", name))
         return Argument(name, "array", None)
+    refuse_foreign(name, value)
+    if isinstance(value, np.ndarray):
+        array = walkable(value)
+        call.key.append(("column array" if column else "array", element_name(array), array.ndim, stride_fact(array)))
+        return Argument(name, "array", array, original=value, layout="col" if column else "row")
     if isinstance(value, np.generic):  # before float: np.float64 is one, but its type counts in promotion
         call.key.append(("scalar", value.dtype.name))
         return Argument(name, "scalar", np.asarray(value))
@@ -195,6 +200,8 @@ def _argument(name: str, value: Any, call: Call, listed: bool = False) -> Argume
     if isinstance(value, complex):
         call.key.append(("complex",))
         return Argument(name, "scalar", np.asarray(value, np.complex128), weak="complex")
+    if isinstance(value, (tuple, list, dict)):
+        refuse_container(name, value)
     if isinstance(value, (tuple, list)):
         which = () if type(value) in (tuple, list) else (value_fact(type(value)),)
         call.key.append((type(value).__name__, len(value), *which))

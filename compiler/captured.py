@@ -7,8 +7,9 @@ are such facts.
 from __future__ import annotations
 
 import types
+from collections import deque
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -18,7 +19,7 @@ __all__ = ["CONTAINERS", "MISSING", "PLAIN", "Captured", "Place", "cell_content"
 MISSING: Any = type("Missing", (), {"__repr__": lambda _: "<no value>"})()
 
 PLAIN = (bool, int, float, complex, str, bytes, type(None), np.generic, np.dtype)
-CONTAINERS = (list, tuple, dict, set, frozenset)
+CONTAINERS = (list, tuple, dict, set, frozenset, deque)
 #: A cell, or a dict and a name in it; then names of attributes.
 Place = tuple[Any, str | None, tuple[str, ...]]
 
@@ -54,6 +55,8 @@ class Captured:
 
 
 def _shown(value: Any) -> str:
+    if isinstance(value, _Held):
+        return f"{value.kind.__name__}({_shown(value.items)})"
     if isinstance(value, dict):
         return f"{{{', '.join(f'{k!r}: {_shown(v)}' for k, v in value.items())}}}"
     if isinstance(value, (list, tuple)):
@@ -61,18 +64,36 @@ def _shown(value: Any) -> str:
     return repr(value) if isinstance(value, (*PLAIN, set, frozenset)) else f"<{type(value).__name__}>"
 
 
+class _Held(NamedTuple):
+    """What a container of a class of its own held, as a snapshot of a plain one."""
+
+    kind: type
+    items: Any
+
+
 def snapshot(value: Any) -> Any:
     """A copy of the containers, not of what is in them."""
-    if isinstance(value, dict):
-        return {k: snapshot(v) for k, v in value.items()}
-    if type(value) in (list, tuple, set, frozenset):
-        return type(value)(map(snapshot, value))
-    return value
+    if not isinstance(value, CONTAINERS):
+        return value
+    plain = _plain(value)
+    if isinstance(plain, dict):
+        made: Any = {k: snapshot(v) for k, v in plain.items()}
+    else:
+        made = type(plain)(map(snapshot, plain))
+    return made if type(plain) is type(value) else _Held(type(value), made)
+
+
+def _plain(container: Any) -> Any:
+    """A container as Python's own class has it; a deque as a list."""
+    own = next((c for c in (list, tuple, dict, set, frozenset) if isinstance(container, c)), list)
+    return container if type(container) is own else own(container)
 
 
 def _same(a: Any, b: Any) -> bool:
     if a is b:
         return True
+    if isinstance(a, _Held):
+        return type(b) is a.kind and _same(a.items, _plain(b))
     if type(a) is not type(b):
         return False
     if isinstance(a, dict):

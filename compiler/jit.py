@@ -10,6 +10,7 @@ from __future__ import annotations
 import functools
 import inspect
 import types
+import warnings
 from _thread import allocate_lock  # `threading.Lock`, without the rest of that module
 from collections.abc import Callable, Container, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
@@ -25,6 +26,7 @@ from .call_arguments import Call, take_apart
 from .diagnostics import TxcError
 from .executable import ShortOfRoom
 from .facts import StrideFact, describe, separate, stride_fact
+from .foreign import LeftToPython
 from .graph_code import compiled_and_key, stages_of, strides_of
 from .on_device import for_the_user, results_on
 from .options import Options
@@ -78,6 +80,9 @@ class Jitted(NativeCallable):
         self._versions: dict[Any, list[Version]] = {} if shared is None else shared._versions
         self._lookups: list[tuple[Any, SourceLookup]] = [] if shared is None else shared._lookups
         self._records = {}
+        #: Traces that ended because of a foreign array, by their key, and whether a call was left to Python before.
+        self._left: dict[Any, list[LeftToPython]] = {}
+        self._was_left = False
         parameters = self._signature.parameters.values()
         self._takes_out = not any(p.name == "out" or p.kind is p.VAR_KEYWORD for p in parameters)
 
@@ -108,13 +113,26 @@ class Jitted(NativeCallable):
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         out = kwargs.pop("out", None) if self._takes_out else None
-        call = self._bind(args, kwargs)
-        version, ready = self._version(call)
+        try:
+            call = self._bind(args, kwargs)
+            version, ready = self._version(call)
+        except LeftToPython as why:
+            return self._by_python(why, args, kwargs, out)
         self._install(version)
         record = (self._records or {}).get(version)
         if record is not None and record.spent:
             self._look_at_sizes(version, record, call)
         return self._run(version, call, ready, out)
+
+    def _by_python(self, why: LeftToPython, args: tuple[Any, ...], kwargs: dict[str, Any], out: Any) -> Any:
+        """The call as Python makes it, which a warning says once."""
+        if out is not None:
+            raise TypeError(f"out= of {self.__name__}, whose call is Python's: {why}") from None
+        if not self._was_left:
+            self._was_left = True
+            text = f"{self.__name__} is not compiled for this call, Python makes it: {why} [TX0326]"
+            warnings.warn(text, UserWarning, stacklevel=3)
+        return self.__wrapped__(*args, **kwargs)
 
     def _look_at_sizes(self, version: Version, record: Record, call: Call) -> None:
         """Make a version for the sizes of a call, where calls have kept having them (`sizes.py`)."""
@@ -179,8 +197,15 @@ class Jitted(NativeCallable):
             ready = version.ready(call) if all(same() for same in version.captured) else None
             if ready is not None:
                 return version, ready
+        for left in self._left.get(key, ()):
+            if all(same() for same in left.captured):
+                raise left
         why = why_not(self._made()[::-1], call)
-        version, ready = self._kept_or_compiled(call)
+        try:
+            version, ready = self._kept_or_compiled(call)
+        except LeftToPython as left:
+            self._left.setdefault(key, []).append(left.with_traceback(None))
+            raise
         version.why = why
         self._versions.setdefault(key, []).insert(0, version)
         if self._options.donate:
@@ -484,14 +509,40 @@ def jit(function: Callable[..., Any] | None = None, **options: Any) -> Any:
 
 
 def _python_function(function: Any) -> Callable[..., Any]:
-    """The function that is given, which has to have a body to stage; that of a jitted one."""
+    """A function with a body to stage: the one given, that of a jitted one, or one that calls what is given.
+
+    Bound methods, objects with a ``__call__`` and `functools.partial` are called as they are bound now; what they
+    read of their objects is a fact as everything from outside is.
+    """
     if isinstance(function, Jitted):
         return function.__wrapped__
-    if not isinstance(function, types.FunctionType):
+    if isinstance(function, types.FunctionType):
+        return function
+    inner = function
+    while isinstance(inner, functools.partial):
+        inner = inner.func
+    method = inner if isinstance(inner, types.MethodType) else inspect.getattr_static(type(inner), "__call__", None)
+    body = getattr(method, "__func__", method)
+    has_body = isinstance(inner, types.FunctionType) or isinstance(body, (types.FunctionType, Jitted))
+    if isinstance(inner, type) or not (has_body or isinstance(inner, Jitted)):
         name = getattr(function, "__name__", None)
         hint = "write a lambda that calls it" if name is None else f"write lambda x: {name}(x)"
         raise TypeError(f"txc.jit compiles a Python function, not {function!r}: {hint}")
-    return function
+    return _calling(function, inner)
+
+
+def _calling(called: Any, inner: Any) -> Callable[..., Any]:
+    """A function that calls an object with its parameters, named as the object inside is."""
+
+    def call(*args: Any, **kwargs: Any) -> Any:
+        return called(*args, **kwargs)
+
+    call.__name__ = getattr(inner, "__name__", type(inner).__name__)
+    call.__qualname__ = getattr(inner, "__qualname__", call.__name__)
+    call.__doc__ = inner.__doc__
+    call.__module__ = getattr(inner, "__module__", call.__module__)
+    call.__signature__ = inspect.signature(called)  # pyright: ignore[reportFunctionMemberAccess]
+    return call
 
 
 def structured(structure: Any, outputs: list[Any], lazy: Any = None, places: Container[int] = ()) -> Any:

@@ -13,6 +13,7 @@ from ..runtime.device_array import OnDevice, is_device_array
 from .diagnostics import TxcError
 from .executable import GuardFailure
 from .facts import separate, stride_fact, walkable
+from .foreign import refuse_foreign
 from .frontend.checks import checked
 from .frontend.graph import Graph
 from .frontend.tx_calls import match_arguments
@@ -132,6 +133,8 @@ class CompiledTx:
             if number.ndim or (number.dtype.kind not in "biuf" and number.dtype != p.type.dtype.numpy):
                 raise TxcError(f"{self.__name__} takes {p.name}: a number ({p.type}), got {value!r}", code="TX0551")
             return number.astype(p.type.dtype.numpy)
+        if isinstance(value, np.ndarray):
+            refuse_foreign(f"{p.name} of {self.__name__}", value)
         array = self._there(p, value) if is_device_array(value) else walkable(np.asarray(value))
         if array.dtype != p.type.dtype.numpy or array.ndim != len(p.type.dims):
             shape = "×".join(map(str, array.shape)) or "rank 0"

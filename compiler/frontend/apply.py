@@ -14,6 +14,7 @@ from ...dialects.ops.library import Library
 from ...dialects.registry import OPS, RAISE, Composite, Map, Op, OpError, Reduction, Scan, View, find_op
 from ...dialects.types import DTYPES, DType, dtype, tensor_type
 from ..diagnostics import located
+from ..foreign import refuse_foreign
 from . import recipes
 from .context import current, table
 from .emit import constant, emit, once, resolved
@@ -42,6 +43,7 @@ def as_tensor(x: Any) -> Tensor:
         return Tensor(constant(x, {"bool": "bool", "int": "i64", "float": "f64", "complex": "c128"}[weak]), weak=weak)
     if isinstance(x, np.generic):
         return Tensor(constant(x.item() if x.dtype.kind in "biufc" else float(x), element_of(x)))
+    refuse_foreign("an operand", x)
     if isinstance(x, np.ndarray):
         element = element_of(x)
         trace = current()

@@ -28,6 +28,7 @@ def factory_of(function: Callable[..., Any]) -> Callable[..., Any] | None:
         return None
     # The function's own values of them are put in their place.
     definition.args.defaults, definition.args.kw_defaults = [], [None] * len(definition.args.kwonlyargs)
+    _mangle(definition, code)
     free = set(code.co_freevars) | {n for n in global_names(code) if n not in vars(builtins)}
     try:
         staged = rewrite(definition, free)
@@ -109,6 +110,14 @@ def _as_definition(node: ast.Lambda | None) -> ast.FunctionDef | None:
     node = copy.deepcopy(node)
     result = ast.copy_location(ast.Return(node.body), node.body)
     return ast.copy_location(ast.FunctionDef(f"{RUNTIME}_lambda", node.args, [result], [], None), node)
+
+
+def _mangle(definition: ast.FunctionDef, code: types.CodeType) -> None:
+    """Give private attributes (``self.__x``) of a method the names that its class gave them."""
+    private = {n.partition("__")[2]: n for n in global_names(code) if n.startswith("_") and not n.startswith("__")}
+    for node in ast.walk(definition):
+        if isinstance(node, ast.Attribute) and node.attr.startswith("__") and not node.attr.endswith("__"):
+            node.attr = private.get(node.attr[2:], node.attr)
 
 
 def _refusal(error: NotStaged, code: types.CodeType) -> TxcError:

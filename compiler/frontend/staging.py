@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import functools
 import inspect
+import itertools
+import operator
 import types
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
@@ -17,11 +19,12 @@ import numpy as np
 
 from ...dialects.dims import sym
 from ..argument import Argument
-from ..captured import MISSING, Captured, cell_content
+from ..captured import CONTAINERS, MISSING, Captured, cell_content
 from ..diagnostics import TxcError, error_loc, head_of, is_pythons
+from ..foreign import LeftToPython
 from ..shared_memory import Storage
 from ..signature import like
-from .captures import Captures, Frame, Root, is_library
+from .captures import Captures, Frame, Root, is_library, variable
 from .context import require
 from .functional import FUNCTIONAL
 from .graph import Graph
@@ -49,6 +52,13 @@ __all__ = [
     "stage",
     "trace_function",
 ]
+
+
+#: Functions of Python's that call those which they are given.
+_TAKE_FUNCTIONS = (
+    map, filter, sorted, functools.reduce, itertools.accumulate, itertools.groupby, itertools.starmap,
+    itertools.takewhile, itertools.dropwhile, itertools.filterfalse,
+)  # fmt: skip
 
 
 class Traced(NamedTuple):
@@ -83,6 +93,9 @@ def trace_function(
         raised = result = None
         try:
             result = run_staged(function, runtime, bound)
+        except LeftToPython as why:
+            why.captured = list(runtime.captures.facts.values())
+            raise
         except Exception as error:
             if not is_pythons(error) or not trace.is_outermost(error):
                 raise
@@ -147,8 +160,7 @@ def stage(function: Callable[..., Any], runtime: Runtime) -> Callable[..., Any]:
     if factory is None:
         assert isinstance(function, types.FunctionType)
         note_traced_plainly(function, require())
-        runtime.take_all()
-        return function
+        return runtime.with_captured(function)
     contents = [cell_content(c) for c in function.__closure__ or ()]
     cells = [Undefined("a closure variable") if c is MISSING else c for c in contents]
     made = factory(runtime, *cells)
@@ -187,14 +199,45 @@ class Runtime(ControlFlow):
 
     def captured(self, name: str, value: Any) -> Any:
         """A global or closure variable: a fact; arrays become hidden arguments."""
-        self.captures.take(self._root(name, value), (self.function, name))
-        return require().capture(value) if isinstance(value, np.ndarray) else INDEXED.get(id(value), value)
+        assert isinstance(self.function, types.FunctionType)
+        self.captures.take(variable(self.function, name)._replace(value=value), (self.function, name))
+        return self._as_staged(value)
 
     def attribute(self, owner: Any, name: str) -> Any:
         """An attribute: of what is outside the function a fact; arrays become hidden arguments."""
+        read = inspect.getattr_static(type(owner), name, None)
+        if isinstance(read, property) and isinstance(read.fget, types.FunctionType) and not is_library(read.fget):
+            return self.fn(read.fget)(owner)
         value = self.captures.attribute(owner, name)
-        captured = isinstance(value, np.ndarray) and not isinstance(owner, (Tensor, np.ndarray))
-        return require().capture(value) if captured else INDEXED.get(id(value), value)
+        return value if isinstance(owner, (Tensor, np.ndarray)) else self._as_staged(value)
+
+    def _as_staged(self, value: Any) -> Any:
+        """A value from outside as staged code has it: arrays, also those in containers, are hidden arguments."""
+        if isinstance(value, np.ndarray):
+            return require().capture(value)
+        if isinstance(value, CONTAINERS) and self.captures.is_outside(value):
+            return self.captures.with_arrays(value, require().capture)
+        return INDEXED.get(id(value), value)
+
+    def compared(self, value: Any) -> Any:
+        """An operand of ``==`` or ``!=``: what its class then reads of it are facts."""
+        self.captures.take_comparison(value)
+        return value
+
+    def _getattr(self, owner: Any, name: str, *default: Any) -> Any:
+        if default and not self.captures.has_attribute(owner, name):
+            return default[0]
+        return self.attribute(owner, name)
+
+    def _getter(self, getter: operator.attrgetter[Any]) -> Callable[[Any], Any]:
+        """What ``operator.attrgetter`` made, whose reads are facts as others are."""
+        _, paths = getter.__reduce__()
+
+        def get(owner: Any) -> Any:
+            found = [functools.reduce(self.attribute, path.split("."), owner) for path in paths]
+            return found[0] if len(found) == 1 else tuple(found)
+
+        return get
 
     def list_(self, items: list[Any]) -> GrowingList:
         """A list that the function makes: loops of compiled code may append to it."""
@@ -217,31 +260,22 @@ class Runtime(ControlFlow):
             raise staging_error("del of an element is not staged", "make a new value without it", "TX0322")
         return self.captures.refuse_change(owner, what)
 
-    def take_all(self) -> None:
-        """Every global and closure variable of the function: it is traced as it is, so nothing says which it reads."""
-        function = self.function
-        assert isinstance(function, types.FunctionType)
-        for name in {*function.__code__.co_freevars, *global_names(function.__code__)}:
-            value = self._find(name)
-            if value is not MISSING:
-                self.captures.take(self._root(name, value), (function, name))
+    def with_captured(self, function: types.FunctionType) -> types.FunctionType:
+        """A function that is traced as it is, over variables whose arrays are hidden arguments.
 
-    def _root(self, name: str, value: Any) -> Root:
-        function = self.function
-        assert isinstance(function, types.FunctionType)
-        free = function.__code__.co_freevars
-        cells = function.__closure__ or ()
-        place = (cells[free.index(name)], None, ()) if name in free else (function.__globals__, name, ())
-        return Root(value, name, lambda: self._find(name), place)
-
-    def _find(self, name: str) -> Any:
-        """What a name means outside the function now."""
-        function = self.function
-        assert isinstance(function, types.FunctionType)
-        free = function.__code__.co_freevars
-        if name in free:
-            return cell_content((function.__closure__ or ())[free.index(name)])
-        return function.__globals__.get(name, MISSING)
+        All that its code may read is a fact, as nothing says what it does read.
+        """
+        self.captures.take_plainly(function)
+        code = function.__code__
+        named = {n: variable(function, n).value for n in global_names(code) - set(code.co_freevars)}
+        scope = {n: self._as_staged(v) for n, v in named.items() if isinstance(v, (np.ndarray, *CONTAINERS))}
+        contents = [cell_content(c) for c in function.__closure__ or ()]
+        cells = tuple(types.CellType() if c is MISSING else types.CellType(self._as_staged(c)) for c in contents)
+        made = types.FunctionType(
+            code, {**function.__globals__, **scope}, function.__name__, function.__defaults__, cells
+        )
+        made.__kwdefaults__ = function.__kwdefaults__
+        return made
 
     # Calls
 
@@ -250,8 +284,18 @@ class Runtime(ControlFlow):
         found = REPLACED.get(called) if _hashable(called) else None
         if found is not None:
             return found
-        if _hashable(called) and called in FUNCTIONAL:
-            return lambda *given, **named: called(*map(self._staged, given), **named)
+        if called is getattr:
+            return self._getattr
+        if called is vars:
+            return lambda *owner: self.attribute(owner[0], "__dict__") if owner else vars()
+        if called is setattr:
+            return lambda owner, name, value: setattr(self.changed(owner, f"the attribute {name}"), name, value)
+        if isinstance(called, operator.attrgetter):
+            return self._getter(called)
+        if _hashable(called) and (called in FUNCTIONAL or called in _TAKE_FUNCTIONS):
+            return lambda *given, **named: called(
+                *map(self._staged, given), **{name: self._staged(value) for name, value in named.items()}
+            )
         self.captures.refuse_call(called)
         if isinstance(called, np.vectorize):
             return Tensor.functions.vectorized(called)
@@ -267,7 +311,10 @@ class Runtime(ControlFlow):
             if is_library(called):
                 return library_function(called)
             # A local function was rewritten with the one around it.
-            return called if RUNTIME in called.__code__.co_freevars else stage(called, self)
+            if RUNTIME in called.__code__.co_freevars:
+                return called
+            self.captures.take_defaults(called)
+            return stage(called, self)
         method = inspect.getattr_static(called, "__call__", None)
         if isinstance(method, types.FunctionType) and not is_library(method):
             return functools.partial(self.fn(method), called)

@@ -304,6 +304,9 @@ class _Stager(ast.NodeTransformer):
 
     def visit_Compare(self, node: ast.Compare) -> Any:
         if len(node.ops) == 1:
+            if isinstance(node.ops[0], (ast.Eq, ast.NotEq)):
+                node.left, node.comparators = self.compared(node.left), [self.compared(node.comparators[0])]
+                return node
             return self.generic_visit(node)
         # a < b < c: the middle operands are evaluated once, as parameters of a function made here.
         terms = [self.visit(e) for e in (node.left, *node.comparators)]
@@ -314,6 +317,11 @@ class _Stager(ast.NodeTransformer):
         ]
         asked = ast.Lambda(_arguments(*names), self.call("all_", node, *pairs))
         return ast.copy_location(ast.Call(asked, terms, []), node)
+
+    def compared(self, node: ast.expr) -> ast.expr:
+        """An operand of ``==``; only names and attributes may be objects of the user's classes."""
+        visited = self.visit(node)
+        return self.call("compared", node, visited) if isinstance(node, (ast.Name, ast.Attribute)) else visited
 
     def visit_NamedExpr(self, node: ast.NamedExpr) -> Any:
         """``:=`` in what has become a function of its own still binds the variable of the function around it."""
@@ -353,11 +361,7 @@ class _Stager(ast.NodeTransformer):
         called = node.func
         if isinstance(called, ast.Name) and called.id in ("super", "locals", "globals"):
             return self.generic_visit(node)
-        if isinstance(called, ast.Attribute):
-            called.value = self.visit(called.value)
-        else:
-            called = self.visit(called)
-        node.func = self.call("fn", called, called)
+        node.func = self.call("fn", called, self.visit(called))
         node.args = [self.visit(a) for a in node.args]
         for keyword in node.keywords:
             keyword.value = self.visit(keyword.value)

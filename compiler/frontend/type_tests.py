@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from .context import require
 from .growing import GrowingList
 from .symint import SymInt
 from .tensor import Tensor
@@ -41,7 +42,10 @@ def _type(value: Any, *rest: Any, **named: Any) -> Any:
 
 
 def _hasattr(value: Any, name: str) -> bool:
-    return hasattr(python_type(value) if isinstance(value, (SymInt, Tensor)) else value, name)
+    if isinstance(value, (SymInt, Tensor)):
+        return hasattr(python_type(value), name)
+    captures = require().captures
+    return hasattr(value, name) if captures is None else captures.has_attribute(value, name)
 
 
 def _isscalar(element: Any) -> bool:
