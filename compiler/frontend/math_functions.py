@@ -66,7 +66,7 @@ def _log(x: Tensor, base: Any = None) -> Any:
 
 
 def _fmod(x: Tensor, y: Tensor) -> Tensor:
-    made = np.fmod(x, y)
+    made: Any = np.fmod(x, y)  # pyright: ignore[reportArgumentType, reportCallIssue]
     return checked(made, _number_of_numbers(made, x, y), ValueError, _DOMAIN)
 
 
