@@ -9,18 +9,22 @@ from __future__ import annotations
 
 import random
 import types
-from collections.abc import Callable
-from typing import Any, NamedTuple
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
 from weakref import WeakSet
 
 import numpy as np
 
 from ..captured import CONTAINERS, MISSING, PLAIN, Captured, Place, snapshot
+from ..diagnostics import user_loc
 from .staging_builtins import staging_error
 from .state import Roots, State
 from .symint import SymInt
 from .tensor import Tensor
 from .undefined import Undefined
+
+if TYPE_CHECKING:
+    from .loop_state import Learnt
 
 __all__ = ["Captures", "Frame", "Root", "is_library"]
 
@@ -67,6 +71,14 @@ class Captures:
         self.unset: dict[str, Undefined] = {}
         #: The variables of the functions that run, for as long as they do.
         self.frames: WeakSet[Frame] = WeakSet()
+        #: What is known of loops that were staged before, by where they stand and what they carry.
+        self._learnt: dict[Any, Any] = {}
+
+    def learnt_of(self, carries: Sequence[Sequence[str]]) -> Learnt:
+        """What is known of the loop that is staged now."""
+        from .loop_state import Learnt
+
+        return self._learnt.setdefault((user_loc(), *map(tuple, carries)), Learnt())
 
     def is_outside(self, value: Any) -> bool:
         """Whether an object is not the function's own, so that it cannot change."""

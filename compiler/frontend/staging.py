@@ -21,9 +21,11 @@ from ..captured import MISSING, Captured, cell_content
 from ..diagnostics import TxcError, error_loc
 from ..signature import like
 from .captures import Captures, Frame, Root, is_library
+from .comprehensions import BY_ITEM, Comprehension, Generator, dict_of, listed, set_of
 from .functional import FUNCTIONAL
 from .graph import Graph, Loc
 from .growing import GrowingList
+from .iterators import makes_iterator, with_kept_items
 from .masked import Masked
 from .numpy_dispatch import library_function
 from .numpy_functions.grids import INDEXED
@@ -190,6 +192,20 @@ class Runtime(ControlFlow):
         """A list that the function makes: loops of compiled code may append to it."""
         return GrowingList(items)
 
+    # Comprehensions
+
+    def listed(self, *parts: Any) -> GrowingList:
+        return listed(Comprehension(self, *parts))
+
+    def set_of(self, *parts: Any) -> set[Any]:
+        return set_of(Comprehension(self, *parts))
+
+    def dict_of(self, *parts: Any) -> dict[Any, Any]:
+        return dict_of(Comprehension(self, *parts))
+
+    def generator(self, *parts: Any) -> Generator:
+        return Generator(Comprehension(self, *parts))
+
     def text(self, value: Any) -> Any:
         """A value in an f-string."""
         return as_text(value)
@@ -237,9 +253,13 @@ class Runtime(ControlFlow):
 
     def fn(self, called: Any) -> Any:
         """What to call instead: creation functions and builtins that tensors need, the user's functions staged."""
-        found = REPLACED.get(called) if _hashable(called) else None
-        if found is not None:
-            return found
+        if _hashable(called):
+            if (by_item := BY_ITEM.get(called)) is not None:
+                return functools.partial(by_item, self)
+            if (found := REPLACED.get(called)) is not None:
+                return with_kept_items(found) if makes_iterator(called) else found
+            if makes_iterator(called):
+                return with_kept_items(called)
         if _hashable(called) and called in FUNCTIONAL:
             return lambda *given, **named: called(*map(self._staged, given), **named)
         self.captures.refuse_call(called)

@@ -19,6 +19,7 @@ from .symint import SymInt, symint
 
 if TYPE_CHECKING:
     from .captures import Captures
+    from .regions import Hints
     from .tensor import Tensor
 
 __all__ = ["Trace", "current", "require", "suspended", "table"]
@@ -186,6 +187,24 @@ class Trace:
         finally:
             self.deferring = before
 
+    @contextmanager
+    def attempt(self) -> Iterator[None]:
+        """What is done inside counts only if it ends without an error: else storages and facts are as before."""
+        facts = self.table.facts()
+        self.writes.append({})
+        self.writers.append([])
+        try:
+            yield
+        except BaseException:
+            self.writers.pop()
+            for owner, before in self.writes.pop().items():
+                owner._value = before
+            self.table.put_back(facts)
+            raise
+        self.writers[-2].extend(self.writers.pop())
+        for owner, before in self.writes.pop().items():
+            self.writes[-1].setdefault(owner, before)
+
     def new_loop_symbol(self) -> str:
         self._loops += 1
         return f"$iv{self._loops - 1}"
@@ -210,20 +229,21 @@ class Trace:
     def for_(
         self, lower: Any, upper: Any, step: Any, body: Callable[..., Any], carried: Sequence[Any] = (),
         names: Sequence[str] = (), stop: str | None = None, is_shared: Callable[[Tensor], bool] | None = None,
+        hints: Hints | None = None,
     ) -> tuple[Any, ...]:  # fmt: skip
         """See `regions.for_`."""
         from . import regions
 
-        return regions.for_(self, lower, upper, step, body, carried, names, stop, is_shared)
+        return regions.for_(self, lower, upper, step, body, carried, names, stop, is_shared, hints)
 
     def while_(
         self, cond: Callable[..., Any], body: Callable[..., Any], carried: Sequence[Any] = (),
-        names: Sequence[str] = (), is_shared: Callable[[Tensor], bool] | None = None,
+        names: Sequence[str] = (), is_shared: Callable[[Tensor], bool] | None = None, hints: Hints | None = None,
     ) -> tuple[Any, ...]:  # fmt: skip
         """See `regions.while_`."""
         from . import regions
 
-        return regions.while_(self, cond, body, carried, names, is_shared)
+        return regions.while_(self, cond, body, carried, names, is_shared, hints)
 
     def if_(
         self, cond: Any, then: Callable[[], Any], otherwise: Callable[[], Any], names: Sequence[str] = ()
