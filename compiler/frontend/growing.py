@@ -32,12 +32,14 @@ class Stack:
 
     def __init__(self, rows: Tensor, weak: str, depth: int = 1):
         self._rows, self.weak, self.depth = rows, weak, depth
+        #: The name of the list, where items are arrays that others see too; "": they are its own.
+        self.shared_in = ""
         self.others: list[Tensor] = []
         self._of: list[Value] = []
 
-    def share(self, others: Iterable[Tensor]) -> None:
-        """Say what items are parts of, as these are now."""
-        self.others = [*others]
+    def share(self, others: Iterable[Tensor], label: str) -> None:
+        """Say what items of the list `label` are parts of, as these are now."""
+        self.shared_in, self.others = label, [*others]
         self._of = [t.value for t in self.others]
 
     @property
@@ -49,9 +51,9 @@ class Stack:
         if any(t.value is not was for t, was in zip(self.others, self._of)):
             with located():
                 raise OpError(
-                    "an item of a list that a compiled loop appends to is an array, or a part of one, that is stored "
-                    "into later",
-                    "append a copy: ….append(….copy())",
+                    f"an item of {self.shared_in} may be an array from before the loop, or a part of one, and one of "
+                    "the two is stored into",
+                    f"append a copy: {self.shared_in}.append(….copy())",
                     "TX0291",
                 )
         return self._rows
@@ -65,7 +67,10 @@ class Stack:
             return made
         if not row.ndim:
             return Tensor(row.value, weak=self.weak)
-        return PerhapsOfOthers("an item of a list", row, self.others) if self.others else row
+        if not self.shared_in:
+            return row
+        hint = f"append a copy: {self.shared_in}.append(….copy())"
+        return PerhapsOfOthers(f"an item of {self.shared_in}", row, self.others, hint)
 
     def flattened(self) -> Stack:
         """The items of what are rows of several here."""
@@ -75,7 +80,7 @@ class Stack:
     def part(self, key: slice) -> Stack:
         """Some of the items."""
         made = Stack(self.rows[key], self.weak, self.depth)
-        made.share(self.others)
+        made.share(self.others, self.shared_in)
         return made
 
 
@@ -91,11 +96,11 @@ class Item(NamedTuple):
     def of(value: Any) -> Item | None:
         """A number or array, or a list of such that loops made, or what a loop appends; None for what is neither."""
         if type(value) is Stack:
-            return None if value.others else Item(value.rows, value.weak, value.depth, True)
+            return None if value.shared_in else Item(value.rows, value.weak, value.depth, True)
         if isinstance(value, GrowingList):
             parts = value.parts()
             stacks = [part for part in parts if type(part) is Stack]
-            if len(stacks) != 1 or len(parts) != 1 or stacks[0].others:
+            if len(stacks) != 1 or len(parts) != 1 or stacks[0].shared_in:
                 return None
             return Item(value.whole(), stacks[0].weak, 1 + stacks[0].depth)
         array = as_tensor(value)

@@ -113,8 +113,10 @@ class LoopState:
         self.grown: dict[int, tuple[GrowingList, Item, int, Stack | None]] = {}
         #: What loops around this one append to it.
         self.around: dict[int, Appending | None] = {}
-        #: What this iteration appends to each.
-        self.appended: dict[int, list[Item]] = {}
+        #: What this iteration appends to each, with the label of the list.
+        self.appended: dict[int, tuple[str, list[Item]]] = {}
+        #: Of those whose arrays others see: what these were before the loop, and the numbers of carried ones.
+        self.shared_items: dict[int, tuple[str, list[Tensor], list[int]]] = {}
         self.before = State(roots, captures.is_outside)
         self.everything = captures.everything()
         #: Variables that hold nothing at the begin of an iteration, with why they hold nothing behind the loop.
@@ -220,9 +222,10 @@ class LoopState:
         behind = dict(values)
         for number, (grown, item, _, stack) in self.grown.items():
             assert stack is not None
-            arrays, variables = self.shared[number]
-            final = [behind[self.locations[i]] for i in variables]
-            stack.share([*arrays, *(v for v in final if isinstance(v, Tensor))])
+            if number in self.shared_items:
+                label, others, carried = self.shared_items[number]
+                final = [behind[self.locations[i]] for i in carried]
+                stack.share([*others, *(v for v in final if isinstance(v, Tensor))], label)
             grown.add(stack.flattened() if item.several else stack)
         for location, reason in self.local.items():
             if location not in self.closed:
@@ -294,8 +297,8 @@ class LoopState:
             raise _Again
         handed = [after.at(location) for location in self.locations]
         self._follow(arguments, handed)
-        self.shared = {n: self._parts_of(items, arguments, handed) for n, items in self.appended.items()}
         self.aliases = [self._others_of(i, arguments, handed) for i in range(len(handed))]
+        self._share_items(arguments, handed)
         return tuple(Undefined(p.label) if v is UNSET else v for p, v in zip(self.locations, handed))
 
     def _others_of(self, i: int, arguments: Sequence[Any], handed: Sequence[Any]) -> list[Tensor]:
@@ -329,7 +332,11 @@ class LoopState:
         for value in values:
             made = Item.of(value) if is_number(value) or type(value) is Stack or self._is_new_list(value) else None
             if made is None or (made.several and len(values) > 1):
-                self._refuse_items(label, "other things than numbers and arrays", "numbers or arrays, from one place")
+                raise OpError(
+                    f"the list {label} gets {described(value)} in each iteration of a loop of compiled code",
+                    "append numbers or arrays of one dtype and shape, or loop over what Python knows",
+                    "TX0315",
+                )
             items.append(made)
         known = self.grown.get(id(grown))
         if known is None:
@@ -347,7 +354,7 @@ class LoopState:
                 kinds = f"{first.array.user_type} and {item.array.user_type}"
                 self._refuse_items(label, kinds, "items of one dtype and shape, as many in each iteration")
             stack.rows[self.number * each + k] = item.array
-        self.appended[id(grown)] = items
+        self.appended[id(grown)] = label, items
         return False
 
     def _is_new_list(self, value: Any) -> bool:
@@ -358,36 +365,35 @@ class LoopState:
 
     def given_to_lists(self) -> tuple[list[Tensor], list[Tensor]]:
         """What this iteration appends to lists, and the arrays that gather it."""
-        items = [item.array for appended in self.appended.values() for item in appended]
+        items = [item.array for _, appended in self.appended.values() for item in appended]
         return items, [stack.rows for _, _, _, stack in self.grown.values() if stack is not None]
 
-    def _parts_of(
-        self, items: Sequence[Item], arguments: Sequence[Any], handed: Sequence[Any]
-    ) -> tuple[list[Tensor], list[int]]:
-        """Which arrays from before the loop items are, or are parts of; and which variables the last ones are.
+    def _share_items(self, arguments: Sequence[Any], handed: Sequence[Any]) -> None:
+        """Find the lists whose items are arrays that others see too: those are copies while nobody stores into either.
 
-        OpError where the loop stores into one of them, so that items of earlier iterations would change.
+        OpError where the loop itself does.
         """
         trace = require()
-        arrays: list[Tensor] = []
-        variables: list[int] = []
-        written = trace.writes[-1]
-        for root in (r for item in items for r in roots(item.array) if item.array.ndim or item.array.boxed):
-            at = next((j for j, a in enumerate(arguments) if a is root), None)
-            after = [j for j, value in enumerate(handed) if any(r is root for r in _roots(value))]
-            if at is None and not is_inside(root, trace.block):
-                arrays.append(root)
-            elif at is not None and isinstance(given := self.given[at], Tensor) and is_seen(given, self.is_shared):
-                arrays.append(given)
-            variables += after
-            lasting = at in after or not is_inside(root, trace.block)
-            if (lasting and root in written) or any(arguments[j] in written for j in after if arguments[j] is not root):
+        arrays = {
+            number: [root for item in items if item.array.ndim or item.array.boxed for root in roots(item.array)]
+            for number, (_, items) in self.appended.items()
+        }
+        everywhere = [root for its in arrays.values() for root in its]
+        for number, its in arrays.items():
+            label = self.appended[number][0]
+            before = [j for j, a in enumerate(arguments) if any(a is root for root in its)]
+            outer = [root for root in its if not is_inside(root, trace.block) and not _among(root, arguments)]
+            after = [k for k, value in enumerate(handed) if any(_among(root, its) for root in _roots(value))]
+            if any(_among(w, [*outer, *(arguments[i] for i in (*before, *after))]) for w in trace.writes[-1]):
                 raise OpError(
-                    "an iteration of a loop appends an array to a list, and another one stores into it",
-                    "append a copy: ….append(….copy())",
+                    f"the list {label} gets arrays that others see, and the loop stores into them",
+                    f"append a copy: {label}.append(….copy())",
                     "TX0291",
                 )
-        return arrays, variables
+            twice = any(sum(root is other for other in everywhere) > 1 for root in its)
+            if before or outer or after or twice:
+                given = [value for j in before if isinstance(value := self.given[j], Tensor)]
+                self.shared_items[number] = label, [*outer, *given], after
 
     def _changed(self, location: Location, was: Any, now: Any) -> bool:
         """Learn from what an iteration did to a location that is not carried; whether that changes the next try."""

@@ -302,8 +302,6 @@ class Runtime(ControlFlow):
                 return functools.partial(by_item, self)
             if (found := REPLACED.get(called)) is not None:
                 return with_kept_items(found) if makes_iterator(called) else found
-            if makes_iterator(called):
-                return with_kept_items(called)
         if called is getattr:
             return self._getattr
         if called is vars:
@@ -313,9 +311,12 @@ class Runtime(ControlFlow):
         if isinstance(called, operator.attrgetter):
             return self._getter(called)
         if _hashable(called) and (called in FUNCTIONAL or called in _TAKE_FUNCTIONS):
-            return lambda *given, **named: called(
+            taking = with_kept_items(called) if makes_iterator(called) else called
+            return lambda *given, **named: taking(
                 *map(self._staged, given), **{name: self._staged(value) for name, value in named.items()}
             )
+        if _hashable(called) and makes_iterator(called):
+            return with_kept_items(called)
         self.captures.refuse_call(called)
         if isinstance(called, np.vectorize):
             return Tensor.functions.vectorized(called)
