@@ -7,49 +7,131 @@ what Python would ask item by item is asked of all items as one array (`whole`).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, NamedTuple
 
-from ...dialects.dims import dim
+from ...dialects.dims import Dim, dim
 from ...dialects.registry import OpError
 from ..diagnostics import located
 from .apply import apply, as_tensor, stack
+from .choice import PerhapsOfOthers
 from .creation import empty
+from .graph import Value
 from .symint import is_integer, symint
 from .tensor import Tensor
 
-__all__ = ["GrowingList", "Stack", "stack_for"]
+__all__ = ["GrowingList", "Item", "Stack", "stack_for"]
 
 
 class Stack:
-    """Items that a loop appends to a list, as the rows of an array."""
+    """Items that a loop appends to a list, as the rows of an array.
 
-    def __init__(self, rows: Tensor, weak: str):
-        self.rows, self.weak = rows, weak
+    At `depth` 1 the rows are the items; at 2 each item is a list of its rows, and so on.  `others` are arrays that
+    items are, or are parts of: while nobody stores into either it is as good to have the items for themselves.
+    """
+
+    def __init__(self, rows: Tensor, weak: str, depth: int = 1):
+        self._rows, self.weak, self.depth = rows, weak, depth
+        #: The name of the list, where items are arrays that others see too; "": they are its own.
+        self.shared_in = ""
+        self.others: list[Tensor] = []
+        self._of: list[Value] = []
+
+    def share(self, others: Iterable[Tensor], label: str) -> None:
+        """Say what items of the list `label` are parts of, as these are now."""
+        self.shared_in, self.others = label, [*others]
+        self._of = [t.value for t in self.others]
+
+    @property
+    def count(self) -> Dim:
+        return self._rows.dims[0]
+
+    @property
+    def rows(self) -> Tensor:
+        if any(t.value is not was for t, was in zip(self.others, self._of)):
+            with located():
+                raise OpError(
+                    f"an item of {self.shared_in} may be an array from before the loop, or a part of one, and one of "
+                    "the two is stored into",
+                    f"append a copy: {self.shared_in}.append(….copy())",
+                    "TX0291",
+                )
+        return self._rows
 
     def at(self, i: Any) -> Any:
-        """An item: a number, or a view of its row."""
+        """An item: a number, a view of its row, or a list."""
         row = self.rows[i]
-        return Tensor(row.value, weak=self.weak) if not row.ndim else row
+        if self.depth > 1:
+            made = FixedList()
+            made.add(Stack(row, self.weak, self.depth - 1))
+            return made
+        if not row.ndim:
+            return Tensor(row.value, weak=self.weak)
+        if not self.shared_in:
+            return row
+        hint = f"append a copy: {self.shared_in}.append(….copy())"
+        return PerhapsOfOthers(f"an item of {self.shared_in}", row, self.others, hint)
+
+    def flattened(self) -> Stack:
+        """The items of what are rows of several here."""
+        first, second, *rest = self._rows.shape
+        return Stack(self._rows.reshape((first * second, *rest)), self.weak, self.depth)
+
+    def part(self, key: slice) -> Stack:
+        """Some of the items."""
+        made = Stack(self.rows[key], self.weak, self.depth)
+        made.share(self.others, self.shared_in)
+        return made
 
 
-def stack_for(item: Tensor, count: Any) -> Stack:
+class Item(NamedTuple):
+    """What an iteration appends to a list, as an array; `several`: all that a loop inside it appends, as the rows."""
+
+    array: Tensor
+    weak: str
+    depth: int
+    several: bool = False
+
+    @staticmethod
+    def of(value: Any) -> Item | None:
+        """A number or array, or a list of such that loops made, or what a loop appends; None for what is neither."""
+        if type(value) is Stack:
+            return None if value.shared_in else Item(value.rows, value.weak, value.depth, True)
+        if isinstance(value, GrowingList):
+            parts = value.parts()
+            stacks = [part for part in parts if type(part) is Stack]
+            if len(stacks) != 1 or len(parts) != 1 or stacks[0].shared_in:
+                return None
+            return Item(value.whole(), stacks[0].weak, 1 + stacks[0].depth)
+        array = as_tensor(value)
+        return Item(array, array.weak if not array.ndim else "", 1)
+
+
+def stack_for(item: Item, count: Any) -> Stack:
     """Room for `count` items like one, which a loop fills."""
-    rows = empty((count, *item.shape), item.dtype)
-    return Stack(rows, item.weak if not item.ndim else "")
+    return Stack(empty((count, *item.array.shape), item.array.dtype), item.weak, item.depth)
 
 
 class Appending(NamedTuple):
-    """A list while a loop is staged that appends to it: `each` items an iteration, of which `number` are over."""
+    """A list while a loop is staged that appends to it: `each` items an iteration, of which `number` are over.
+
+    `around` says the same of a loop around that one, which appends to the list too.
+    """
 
     stack: Stack
     before: int
-    each: int
+    each: Any
     number: Any
+    around: Appending | None
+
+    @property
+    def length(self) -> Any:
+        """How many items these loops have appended."""
+        return self.number * self.each + (0 if self.around is None else self.around.length)
 
     def previous(self, first: Any) -> Any:
         """The last item of the iteration before; of the first one `first`."""
-        at = self.number * self.each - 1
+        at = self.number - 1
         inside = apply("cwise_max", as_tensor(at), 0)
         return apply("select", as_tensor(at) < 0, first, self.stack.at(inside))
 
@@ -68,12 +150,15 @@ class GrowingList(list[Any]):
     def set_parts(self, parts: Iterable[Any]) -> None:
         """Hold just these parts."""
         super().__setitem__(slice(None), parts)
-        self.appending = None
-        self.stacked = any(type(part) is Stack for part in super().__iter__())
+        self._note()
 
-    def begin(self, appending: Appending) -> None:
-        """Be the list at the begin of an iteration that appends to it."""
-        self.stacked, self.appending = True, appending
+    def begin(self, appending: Appending | None) -> None:
+        """Be the list at the begin of an iteration of a loop that appends to it, or outside such."""
+        self.appending = appending
+        self._note()
+
+    def _note(self) -> None:
+        self.stacked = self.appending is not None or any(type(part) is Stack for part in super().__iter__())
 
     def parts(self) -> list[Any]:
         return [*super().__iter__()]
@@ -81,12 +166,10 @@ class GrowingList(list[Any]):
     @property
     def length(self) -> Any:
         """The number of items."""
-        if self.appending is not None:
-            return self.appending.number * self.appending.each + len(self.parts())
         total = dim(0)
         for part in self.parts():
-            total = total + (part.rows.dims[0] if type(part) is Stack else 1)
-        return symint(total)
+            total = total + (part.count if type(part) is Stack else 1)
+        return symint(total) + (0 if self.appending is None else self.appending.length)
 
     def whole(self) -> Tensor:
         """All items as the rows of one array."""
@@ -102,7 +185,8 @@ class GrowingList(list[Any]):
                 rows.append(part.rows)
             elif part is not None:
                 single.append(as_tensor(part))
-        return rows[0] if len(rows) == 1 else apply("concatenate", *rows, axis=0)
+        # Of its own: a store into it reaches no item.
+        return Tensor(rows[0].value) if len(rows) == 1 else apply("concatenate", *rows, axis=0)
 
     @property
     def weak(self) -> str:
@@ -114,9 +198,10 @@ class GrowingList(list[Any]):
         """Item number `i`, which may be a run-time int."""
         parts = self.parts()
         if self.appending is not None:
-            if i != -1 or not parts:
+            now = self.appending
+            if i != -1 or not parts or type(parts[-1]) is Stack or now.around is not None or now.each != 1:
                 self._unknown()
-            return parts[-1] if len(parts) > self.appending.before else self.appending.previous(parts[-1])
+            return parts[-1] if len(parts) > now.before else now.previous(parts[-1])
         if len(parts) == 1:
             return parts[0].at(i)
         row = self.whole()[i]
@@ -125,7 +210,36 @@ class GrowingList(list[Any]):
     def __getitem__(self, key: Any) -> Any:
         if not self.stacked:
             return super().__getitem__(key)
-        return self.at(key) if is_integer(key) or isinstance(key, Tensor) else self._unknown()
+        if is_integer(key) or isinstance(key, Tensor):
+            return self.at(key)
+        if isinstance(key, slice) and self.appending is None and len(parts := self.parts()) == 1:
+            made = GrowingList()
+            made.add(parts[0].part(key))
+            return made
+        return self._unknown()
+
+    def __iter__(self) -> Iterator[Any]:
+        """The items one by one, where Python asks for them: how many becomes a fact."""
+        if not self.stacked:
+            return super().__iter__()
+        if self.appending is not None:
+            self._unknown()
+        return iter([self.at(i) for i in range(int(self.length))])
+
+    def __len__(self) -> int:
+        """For Python itself: the number becomes a fact."""
+        if not self.stacked:
+            return super().__len__()
+        return int(self.length) if self.appending is None else self._unknown()
+
+    def __add__(self, other: Any) -> Any:
+        if not self.stacked and not getattr(other, "stacked", False):
+            return super().__add__(other)
+        if self.appending is not None or getattr(other, "appending", None) is not None or not isinstance(other, list):
+            return self._unknown()
+        made = GrowingList()
+        made.set_parts([*self.parts(), *(other.parts() if isinstance(other, GrowingList) else other)])
+        return made
 
     def __array_function__(self, function: Any, types: Any, args: Any, kwargs: Any) -> Any:
         return function(*map(_plain, args), **{name: _plain(value) for name, value in kwargs.items()})
@@ -137,6 +251,17 @@ class GrowingList(list[Any]):
                 "make one array of it with np.array, loop over it with for, or return it",
                 "TX0315",
             )
+
+
+class FixedList(GrowingList):
+    """An item of a list of lists, made anew each time that it is asked for."""
+
+    def _fixed(self, *_: Any) -> Any:
+        with located():
+            text = "a list that is an item of one that a compiled loop appends to changes"
+            raise OpError(text, "make it complete in the loop, or store into an array", "TX0315")
+
+    append = extend = insert = _fixed
 
 
 def _plain(argument: Any) -> Any:
@@ -155,8 +280,8 @@ def _of_items(name: str) -> Callable[..., Any]:
 
 
 for _name in (
-    "__add__", "__contains__", "__delitem__", "__eq__", "__ge__", "__gt__", "__iadd__", "__imul__", "__iter__",
-    "__le__", "__len__", "__lt__", "__mul__", "__ne__", "__reversed__", "__rmul__", "__setitem__", "copy", "count",
-    "index", "insert", "pop", "remove", "reverse", "sort",
+    "__contains__", "__delitem__", "__eq__", "__ge__", "__gt__", "__iadd__", "__imul__", "__le__", "__lt__", "__mul__",
+    "__ne__", "__reversed__", "__rmul__", "__setitem__", "copy", "count", "index", "insert", "pop", "remove",
+    "reverse", "sort",
 ):  # fmt: skip
     setattr(GrowingList, _name, _of_items(_name))

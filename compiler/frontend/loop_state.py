@@ -15,26 +15,25 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from math import lcm
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, NoReturn
 
 from ...dialects.dims import Dim
 from ...dialects.registry import OpError
 from ..diagnostics import TxcError, user_loc
-from .apply import as_tensor
 from .captures import Captures
 from .choice import Choice, PerhapsOfOthers
 from .context import require
 from .derived import roots
-from .growing import Appending, GrowingList, Stack, stack_for
+from .growing import Appending, GrowingList, Item, Stack, stack_for
 from .jumps import MADE
 from .merging import described, same_value
-from .regions import SharedStart, Unsettled, is_inside, is_seen
+from .regions import Hints, SharedStart, Unsettled, is_inside, is_seen
 from .state import UNSET, Location, Names, Roots, State, is_number, kind_of, label_of, put_back, storage_of
 from .symint import SymInt, symint
 from .tensor import Tensor
 from .undefined import Undefined, unset_name
 
-__all__ = ["Carries", "FirstApart", "LoopState", "NeverRuns", "Periodic", "Unrepeatable"]
+__all__ = ["Carries", "FirstApart", "Learnt", "LoopState", "NeverRuns", "Periodic", "Unrepeatable", "learnt_of"]
 
 _ROUNDS = 64
 #: The most iterations in one that references may take to come back.
@@ -48,6 +47,23 @@ class Carries(NamedTuple):
     bound: Sequence[str]
     at_head: Sequence[str]
     after: Sequence[str]
+
+
+class Learnt:
+    """What is known of a loop from staging it before, in an earlier try of a loop around it: then it settles at once.
+
+    Only a place to begin from: what does not fit any more is left out.
+    """
+
+    def __init__(self) -> None:
+        self.carried: list[Location] = []
+        self.last: list[Location] = []
+        self.regions = Hints()
+
+
+def learnt_of(captures: Captures, carries: Carries) -> Learnt:
+    """What is known of the loop that is staged now."""
+    return captures.learnt.setdefault((user_loc(), *map(tuple, carries)), Learnt())
 
 
 class _Again(Exception):
@@ -88,14 +104,17 @@ class LoopState:
     def __init__(
         self, roots: Roots, captures: Captures, carries: Carries, unset: Callable[[Undefined], None],
         *, runs: Callable[[], bool | None], follows: bool = False, own: Iterable[str] = (),
-        count: Callable[[], Any] | None = None, ran: Callable[[], Any] = lambda: True,
+        count: Callable[[], Any] | None = None, ran: Callable[[], Any] = lambda: True, learnt: Learnt | None = None,
     ):  # fmt: skip
+        self.learnt = Learnt() if learnt is None else learnt
         self.roots, self.is_outside, self.carries, self.unset = roots, captures.is_outside, carries, unset
         self.runs, self.follows, self.own, self.count, self.ran = runs, follows, tuple(own), count, ran
         #: By identity: a list that each iteration appends to, an item, how many, and where they are gathered.
-        self.grown: dict[int, tuple[GrowingList, Tensor, int, Stack | None]] = {}
-        #: By identity of such a list: its label, and the arrays among the items of an iteration.
-        self.appended: dict[int, tuple[str, list[Tensor]]] = {}
+        self.grown: dict[int, tuple[GrowingList, Item, int, Stack | None]] = {}
+        #: What loops around this one append to it.
+        self.around: dict[int, Appending | None] = {}
+        #: What this iteration appends to each, with the label of the list.
+        self.appended: dict[int, tuple[str, list[Item]]] = {}
         #: Of those whose arrays others see: what these were before the loop, and the numbers of carried ones.
         self.shared_items: dict[int, tuple[str, list[Tensor], list[int]]] = {}
         self.before = State(roots, captures.is_outside)
@@ -114,6 +133,17 @@ class LoopState:
             for name in variables:
                 location = Location(holder, name if isinstance(holder, Names) else "", name)
                 self._classify(location, self.before.at(location))
+        self._begin_from(self.learnt)
+
+    def _begin_from(self, learnt: Learnt) -> None:
+        for location in learnt.carried:
+            if location not in self.carried and location not in self.local and is_number(self.before.at(location)):
+                self.carried.append(location)
+        for location in learnt.last:
+            unset = location in self.local or (location.holder in self.before and self.before.at(location) is UNSET)
+            if unset and (location.label.startswith(MADE) or self.runs()):
+                self.local.pop(location, None)
+                self.last.append(location)
 
     def _classify(self, location: Location, value: Any) -> None:
         name = location.label
@@ -138,6 +168,7 @@ class LoopState:
             for number, (grown, item, each, stack) in self.grown.items():
                 assert self.count is not None
                 self.grown[number] = grown, item, each, stack or stack_for(item, self.count() * each)
+                self.around.setdefault(number, grown.appending)
             try:
                 found = loop(self.given, [p.label for p in self.locations])
             except _Again:
@@ -154,6 +185,9 @@ class LoopState:
                 continue
             finally:
                 self.before.restore()
+                for number, around in self.around.items():
+                    self.grown[number][0].begin(around)
+            self.learnt.carried, self.learnt.last = [*self.carried], [*self.last]
             self._leave(found)
             return
         raise OpError("what the variables of a loop hold does not settle", "give them values before it", "TX0292")
@@ -185,14 +219,14 @@ class LoopState:
         values += [(location, UNSET) for location in self.local]
         values += [(location, symint(d.substitute(self.at_last))) for location, d in self.closed.items()]
         self._fill(values)
-        for number, (grown, _, _, stack) in self.grown.items():
+        behind = dict(values)
+        for number, (grown, item, _, stack) in self.grown.items():
             assert stack is not None
             if number in self.shared_items:
                 label, others, carried = self.shared_items[number]
-                others = [*others, *(found[i] for i in carried)]
-                hint = f"append a copy: {label}.append(….copy())"
-                stack = Stack(PerhapsOfOthers(f"an item of {label}", stack.rows, others, hint), stack.weak)
-            grown.add(stack)
+                final = [behind[self.locations[i]] for i in carried]
+                stack.share([*others, *(v for v in final if isinstance(v, Tensor))], label)
+            grown.add(stack.flattened() if item.several else stack)
         for location, reason in self.local.items():
             if location not in self.closed:
                 self.unset(reason)
@@ -238,13 +272,15 @@ class LoopState:
             unread = location in self.last and not location.label.startswith(MADE)
             given.append((location, UNSET if unread else value))
         self._fill(given)
-        for grown, _, each, stack in self.grown.values():
+        for key, (grown, item, each, stack) in self.grown.items():
             assert stack is not None
-            grown.begin(Appending(stack, len(grown.parts()), each, number))
+            items = symint(item.array.dims[0]) if item.several else each
+            grown.begin(Appending(stack, len(grown.parts()), items, number, self.around[key]))
 
     def results(self, arguments: Sequence[Any]) -> tuple[Any, ...]:
         """What an iteration that began with `arguments` hands on."""
         after = State(self.roots, self.is_outside, self.before)
+        self.appended = {}
         learnt = False
         carried = {location: i for i, location in enumerate(self.locations)}
         for holder, label, was in self.before.holders.values():
@@ -290,15 +326,61 @@ class LoopState:
             raise SharedStart(self.given, self.locations[i].label)
         return others
 
+    def _grow(self, grown: GrowingList, label: str, values: list[Any]) -> bool:
+        """Gather what an iteration appends to a list; whether that was not known before."""
+        items: list[Item] = []
+        for value in values:
+            made = Item.of(value) if is_number(value) or type(value) is Stack or self._is_new_list(value) else None
+            if made is None or (made.several and len(values) > 1):
+                raise OpError(
+                    f"the list {label} gets {described(value)} in each iteration of a loop of compiled code",
+                    "append numbers or arrays of one dtype and shape, or loop over what Python knows",
+                    "TX0315",
+                )
+            items.append(made)
+        known = self.grown.get(id(grown))
+        if known is None:
+            if any(require().table.varies(d) for d in items[0].array.dims):
+                self._refuse_items(label, "arrays whose sizes vary with the loop", "an array of the largest size")
+            self.grown[id(grown)] = grown, items[0], len(items), None
+            return True
+        _, first, each, stack = known
+        assert stack is not None
+        facts = require().table
+        for k, item in enumerate(items):
+            alike = item.array.element is first.array.element and item.depth == first.depth
+            alike = alike and facts.resolve_all(item.array.type.dims) == facts.resolve_all(first.array.type.dims)
+            if len(items) != each or not alike:
+                kinds = f"{first.array.user_type} and {item.array.user_type}"
+                self._refuse_items(label, kinds, "items of one dtype and shape, as many in each iteration")
+            stack.rows[self.number * each + k] = item.array
+        self.appended[id(grown)] = label, items
+        return False
+
+    def _is_new_list(self, value: Any) -> bool:
+        return isinstance(value, GrowingList) and value not in self.before and value.appending is None
+
+    def _refuse_items(self, label: str, kinds: str, instead: str) -> NoReturn:
+        raise OpError(f"the list {label} gets {kinds} in iterations of a loop", f"append {instead}", "TX0315")
+
+    def given_to_lists(self) -> tuple[list[Tensor], list[Tensor]]:
+        """What this iteration appends to lists, and the arrays that gather it."""
+        items = [item.array for _, appended in self.appended.values() for item in appended]
+        return items, [stack.rows for _, _, _, stack in self.grown.values() if stack is not None]
+
     def _share_items(self, arguments: Sequence[Any], handed: Sequence[Any]) -> None:
         """Find the lists whose items are arrays that others see too: those are copies while nobody stores into either.
 
         OpError where the loop itself does.
         """
         trace = require()
-        everywhere = [root for _, items in self.appended.values() for item in items for root in roots(item)]
-        for number, (label, items) in self.appended.items():
-            its = [root for item in items for root in roots(item)]
+        arrays = {
+            number: [root for item in items if item.array.ndim or item.array.boxed for root in roots(item.array)]
+            for number, (_, items) in self.appended.items()
+        }
+        everywhere = [root for its in arrays.values() for root in its]
+        for number, its in arrays.items():
+            label = self.appended[number][0]
             before = [j for j, a in enumerate(arguments) if any(a is root for root in its)]
             outer = [root for root in its if not is_inside(root, trace.block) and not _among(root, arguments)]
             after = [k for k, value in enumerate(handed) if any(_among(root, its) for root in _roots(value))]
@@ -312,32 +394,6 @@ class LoopState:
             if before or outer or after or twice:
                 given = [value for j in before if isinstance(value := self.given[j], Tensor)]
                 self.shared_items[number] = label, [*outer, *given], after
-
-    def _grow(self, grown: GrowingList, label: str, items: list[Any]) -> bool:
-        """Gather what an iteration appends to a list; whether that was not known before."""
-        known = self.grown.get(id(grown))
-        if known is None:
-            odd = [item for item in items if not is_number(item)]
-            if odd:
-                raise OpError(
-                    f"the list {label} gets {described(odd[0])} in each iteration of a loop of compiled code",
-                    "append numbers or arrays of one dtype and shape, or loop over what Python knows",
-                    "TX0315",
-                )
-            self.grown[id(grown)] = grown, as_tensor(items[0]), len(items), None
-            return True
-        _, first, each, stack = known
-        assert stack is not None
-        self.appended[id(grown)] = label, [item for item in items if isinstance(item, Tensor) and _is_array(item)]
-        for k, item in enumerate(map(as_tensor, items)):
-            if len(items) != each or item.element is not first.element or item.ndim != first.ndim:
-                raise OpError(
-                    f"the list {label} gets {first.user_type} and {item.user_type} in iterations of a loop",
-                    "append items of one dtype and shape, as many in each iteration",
-                    "TX0315",
-                )
-            stack.rows[self.number * each + k] = item
-        return False
 
     def _changed(self, location: Location, was: Any, now: Any) -> bool:
         """Learn from what an iteration did to a location that is not carried; whether that changes the next try."""

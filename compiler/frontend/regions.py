@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Fork",
+    "Hints",
     "SharedStart",
     "Unsettled",
     "for_",
@@ -70,12 +71,25 @@ class SharedStart(OpError):
         self.carried = carried
 
 
+class Hints:
+    """The plan that a loop of these names ended with when it was traced before."""
+
+    def __init__(self) -> None:
+        self.names: list[str] = []
+        self.rebound: list[int] = []
+        self.written: list[Tensor] = []
+        #: By position: what Python scalars became, and what variables without a value got.
+        self.casts: dict[int, tuple[DType, str]] = {}
+        self.found: dict[int, Tensor] = {}
+
+
 class _Carried:
     """The plan of a loop: which variables are rebound, with which initial tensors, and which tensors are written."""
 
     def __init__(
-        self, trace: Trace, carried: Sequence[Any], names: Sequence[str], is_shared: Callable[[Tensor], bool] | None
-    ):
+        self, trace: Trace, carried: Sequence[Any], names: Sequence[str], is_shared: Callable[[Tensor], bool] | None,
+        hints: Hints | None = None,
+    ):  # fmt: skip
         self.trace, self.carried, self.is_shared = trace, carried, is_shared
         #: A variable without a value yet is not carried until the body gives it one.
         self.given: list[Any] = [x if isinstance(x, (Tensor, Undefined)) else as_tensor(x) for x in carried]
@@ -91,14 +105,35 @@ class _Carried:
         self.casts: dict[int, tuple[DType, str]] = {}
         #: What the body gave to variables that have no value before it.
         self.found: dict[int, Tensor] = {}
+        self.hints = Hints() if hints is None else hints
+        if self.hints.names == self.names:
+            self._begin_from(self.hints)
+        self.hints.__init__()
+        self.hints.names = self.names
+
+    def _begin_from(self, hints: Hints) -> None:
+        facts = self.trace.table
+        for i in hints.rebound:
+            if isinstance(self.given[i], Tensor):
+                self.rebound.setdefault(i, self.given[i])
+        for i, cast_to in hints.casts.items():
+            start = self.rebound.get(i)
+            if start is not None and start.weak and not start.ndim and (start.element, start.weak) != cast_to:
+                self.casts[i] = cast_to
+        for i, t in hints.found.items():
+            if isinstance(self.given[i], Undefined) and all(facts.knows(d) for d in t.dims):
+                self.found[i] = t
+        self.written = [t for t in hints.written if t._home in self.trace.blocks]
 
     def initial(self) -> list[Value]:
         for i, t in self.found.items():
             self.rebound[i] = self.given[i] = _zeros_like(t)
+        self.hints.found |= self.found
         self.found.clear()
         self.rebound = dict(sorted(self.rebound.items()))
         for i, (element, weak) in self.casts.items():
             self.rebound[i] = Tensor(cast(self.rebound[i], element).value, weak=weak)
+        self.hints.casts |= self.casts
         self.casts.clear()
         return [t.value for t in self.rebound.values()] + [t.value for t in self.written]
 
@@ -182,6 +217,7 @@ class _Carried:
 
     def after(self, results: Sequence[Value], arguments: Sequence[Any]) -> tuple[Any, ...]:
         """What the variables are after the node."""
+        self.hints.rebound, self.hints.written = [*self.rebound], [*self.written]
         values = iter(results)
         fresh = {i: Tensor(next(values), layout=t.layout, weak=t.weak, boxed=t.boxed) for i, t in self.rebound.items()}
         for t in self.written:
@@ -270,6 +306,7 @@ def _inside(candidate: Block | None, block: Block) -> bool:
 def for_(
     trace: Trace, lower: Any, upper: Any, step: Any, body: Callable[..., Any], carried: Sequence[Any],
     names: Sequence[str] = (), stop: str | None = None, is_shared: Callable[[Tensor], bool] | None = None,
+    hints: Hints | None = None,
 ) -> tuple[Any, ...]:  # fmt: skip
     """``for i in range(lower, upper, step)``: `body(i, carried) -> carried`; the variables after the loop.
 
@@ -302,7 +339,7 @@ def for_(
         # A loop whose variable is known never to be negative gets a symbol that says so.
         if low.nonneg:
             name = name.removeprefix("$")
-        plan = _Carried(trace, carried, names, is_shared)
+        plan = _Carried(trace, carried, names, is_shared, hints)
         symbol = Sym(name)
         item = SymInt(first + scale * sym(name))
         for _ in range(_ROUNDS):
@@ -327,12 +364,12 @@ def for_(
 
 def while_(
     trace: Trace, cond: Callable[..., Any], body: Callable[..., Any], carried: Sequence[Any],
-    names: Sequence[str] = (), is_shared: Callable[[Tensor], bool] | None = None,
+    names: Sequence[str] = (), is_shared: Callable[[Tensor], bool] | None = None, hints: Hints | None = None,
 ) -> tuple[Any, ...]:  # fmt: skip
     """``while cond(carried): carried = body(carried)``; both get the tuple of variables."""
     with located():
         loc = user_loc()
-        plan = _Carried(trace, carried, names, is_shared)
+        plan = _Carried(trace, carried, names, is_shared, hints)
         for _ in range(_ROUNDS):
             initial = plan.initial()
             types = [resolved(v) for v in initial]

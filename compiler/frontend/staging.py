@@ -25,10 +25,12 @@ from ..foreign import LeftToPython
 from ..shared_memory import Storage
 from ..signature import like
 from .captures import Captures, Frame, Root, is_library, variable
+from .comprehensions import BY_ITEM, Comprehension, Generator, dict_of, listed, set_of
 from .context import require
 from .functional import FUNCTIONAL
 from .graph import Graph
 from .growing import GrowingList
+from .iterators import makes_iterator, with_kept_items
 from .numpy_dispatch import library_function
 from .numpy_functions.grids import INDEXED
 from .shared_inputs import share
@@ -243,6 +245,20 @@ class Runtime(ControlFlow):
         """A list that the function makes: loops of compiled code may append to it."""
         return GrowingList(items)
 
+    # Comprehensions
+
+    def listed(self, *parts: Any) -> GrowingList:
+        return listed(Comprehension(self, *parts))
+
+    def set_of(self, *parts: Any) -> set[Any]:
+        return set_of(Comprehension(self, *parts))
+
+    def dict_of(self, *parts: Any) -> dict[Any, Any]:
+        return dict_of(Comprehension(self, *parts))
+
+    def generator(self, *parts: Any) -> Generator:
+        return Generator(Comprehension(self, *parts))
+
     def text(self, value: Any) -> Any:
         """A value in an f-string."""
         return as_text(value)
@@ -281,9 +297,11 @@ class Runtime(ControlFlow):
 
     def fn(self, called: Any) -> Any:
         """What to call instead: creation functions and builtins that tensors need, the user's functions staged."""
-        found = REPLACED.get(called) if _hashable(called) else None
-        if found is not None:
-            return found
+        if _hashable(called):
+            if (by_item := BY_ITEM.get(called)) is not None:
+                return functools.partial(by_item, self)
+            if (found := REPLACED.get(called)) is not None:
+                return with_kept_items(found) if makes_iterator(called) else found
         if called is getattr:
             return self._getattr
         if called is vars:
@@ -293,9 +311,12 @@ class Runtime(ControlFlow):
         if isinstance(called, operator.attrgetter):
             return self._getter(called)
         if _hashable(called) and (called in FUNCTIONAL or called in _TAKE_FUNCTIONS):
-            return lambda *given, **named: called(
+            taking = with_kept_items(called) if makes_iterator(called) else called
+            return lambda *given, **named: taking(
                 *map(self._staged, given), **{name: self._staged(value) for name, value in named.items()}
             )
+        if _hashable(called) and makes_iterator(called):
+            return with_kept_items(called)
         self.captures.refuse_call(called)
         if isinstance(called, np.vectorize):
             return Tensor.functions.vectorized(called)

@@ -11,6 +11,7 @@ values are known:
     if c: … else: …          ->  __txc.if_(c, then, otherwise)
     p if c else q            ->  __txc.if_exp(c, lambda: p, lambda: q)
     p and q                  ->  __txc.and_(lambda: p, lambda: q), or .all_(…) where only its truth is asked
+    [e for v in it if c]     ->  __txc.listed(it, ((None, lambda item: v := item, lambda: c, "v"),), lambda: e, …)
     f(x)                     ->  __txc.fn(f)(x)       (creation calls and the user's functions are replaced)
     W (global or closure)    ->  __txc.captured("W", W)
 
@@ -344,18 +345,55 @@ class _Stager(ast.NodeTransformer):
         return self.call("list_", node, made) if isinstance(node.ctx, ast.Load) else made
 
     def comprehension(self, node: Any) -> Any:
-        targets = {n for g in node.generators for n in bound_names([g.target])}
-        self.bound.append(targets)
-        made = self.generic_visit(node)
+        """A comprehension as what it goes through, and what it does with each item, in functions of its own.
+
+        These share its variables, which so are cells; its first iterable belongs to the scope around it.
+        """
+        method = {ast.ListComp: "listed", ast.SetComp: "set_of", ast.DictComp: "dict_of"}.get(type(node), "generator")
+        rebound = bound_names([node])
+        first = self.visit(node.generators[0].iter)
+        names = [bound_names([g.target]) for g in node.generators]
+        own = sorted({n for level in names for n in level})
+        self.bound.append(set(own))
+        levels: list[ast.expr] = []
+        for number, g in enumerate(node.generators):
+            if g.is_async:
+                self.visit_Await(node)
+            source = _lambda(self.visit(g.iter)) if number else ast.Constant(None)
+            tests = g.ifs[0] if len(g.ifs) == 1 else ast.copy_location(ast.BoolOp(ast.And(), g.ifs), node)
+            test = _lambda(self.truth(tests)) if g.ifs else ast.Constant(None)
+            levels.append(ast.Tuple([source, self.binding(g.target), test, _texts(names[number])], ast.Load()))
+        item = ast.Tuple([node.key, node.value], ast.Load()) if isinstance(node, ast.DictComp) else node.elt
+        element = _lambda(self.visit(ast.copy_location(item, node)))
         self.bound.pop()
-        return self.call("list_", node, made) if isinstance(node, ast.ListComp) else made
+        outer = _texts(rebound)
+        made = self.call(method, node, _load("__txc_items"), ast.Tuple(levels, ast.Load()), element, outer)
+        scope = _arguments("__txc_items", *own)
+        scope.defaults = [ast.Constant(None) for _ in own]
+        return ast.copy_location(ast.Call(ast.Lambda(scope, made), [first], []), node)
 
     visit_ListComp = visit_SetComp = visit_DictComp = visit_GeneratorExp = comprehension
 
-    def visit_comprehension(self, node: ast.comprehension) -> Any:
-        node.iter, node.target = self.visit(node.iter), self.visit(node.target)
-        node.ifs = [self.truth(test) for test in node.ifs]
-        return node
+    def binding(self, target: ast.expr) -> ast.expr:
+        """``lambda item: target := item``, of a target of names."""
+        item = "__txc_item"
+
+        def bind(name: str, value: str) -> ast.expr:
+            return self.call("bind", target, _lambda(_load(name)), _load(value))
+
+        if isinstance(target, ast.Name):
+            return ast.Lambda(_arguments(item), bind(target.id, item))
+        binds: list[ast.expr] = []
+        for node in [*ast.walk(target)]:
+            if isinstance(node, (ast.Attribute, ast.Subscript)):
+                text = "a comprehension that assigns to an attribute or element is not staged"
+                raise NotStaged(node, text, "give the variable a name of its own")
+            if isinstance(node, ast.Name):
+                made = f"{item}_{node.id}"
+                binds.append(bind(node.id, made))
+                node.id = made
+        unpacked = ast.comprehension(target, ast.Tuple([_load(item)], ast.Load()), [], 0)
+        return ast.Lambda(_arguments(item), ast.ListComp(ast.Tuple(binds, ast.Load()), [unpacked]))
 
     def visit_Call(self, node: ast.Call) -> Any:
         called = node.func

@@ -13,7 +13,6 @@ from ..diagnostics import TxcError, located, user_loc
 from . import fft_functions
 from .apply import apply
 from .context import table
-from .functional import fori_loop
 from .growing import GrowingList
 from .numpy_functions.creating import CREATION
 from .numpy_functions.table import call
@@ -126,12 +125,30 @@ def _stack(arrays: Any, axis: int = 0, **named: Any) -> Any:
     return whole if axis == 0 and not named else np.moveaxis(whole, 0, axis, **named)  # pyright: ignore
 
 
-def _sum(items: Any, /, start: Any = 0) -> Any:
-    if not isinstance(items, GrowingList) or not items.stacked:
-        return sum(items, start)
-    if not bool(items.length > 0):
-        return start
-    return fori_loop(1, items.length, lambda i, total: total + items.at(i), start + items.at(0))
+def _joining(plain: Any, along: Callable[[Any], tuple[Any, int]]) -> Callable[..., Any]:
+    """A function of NumPy that joins arrays; `along` gives the items of a list, as one array, and their axis."""
+
+    def join(arrays: Any, *rest: Any, **named: Any) -> Any:
+        if rest or named or not isinstance(arrays, GrowingList) or not arrays.stacked:
+            return plain(arrays, *rest, **named)
+        items, axis = along(arrays.whole())
+        moved = np.moveaxis(items, 0, axis)
+        before, (count, size, *behind) = moved.shape[:axis], moved.shape[axis:]
+        return moved.reshape((*before, count * size, *behind))
+
+    return join
+
+
+def _as_rows(items: Any) -> tuple[Any, int]:
+    return (items if items.ndim > 2 else items[:, None] if items.ndim == 2 else items[:, None, None]), 0
+
+
+def _side_by_side(items: Any) -> tuple[Any, int]:
+    return (items, 1) if items.ndim > 2 else (items if items.ndim == 2 else items[:, None], 0)
+
+
+def _as_columns(items: Any) -> tuple[Any, int]:
+    return (items if items.ndim > 2 else items[..., None] if items.ndim == 2 else items[:, None, None]), 1
 
 
 def _extreme(plain: Any, before: Any) -> Callable[..., Any]:
@@ -169,9 +186,11 @@ def _creation(f: Any) -> Callable[..., Any]:
 #: By the function that the user calls.
 REPLACED: dict[Any, Any] = {f: _creation(f) for f in CREATION} | {
     range: _range,
-    list: GrowingList,
-    sum: _sum,
     np.stack: _stack,
+    np.concatenate: _joining(np.concatenate, lambda items: (items, 0)),
+    np.vstack: _joining(np.vstack, _as_rows),
+    np.hstack: _joining(np.hstack, _side_by_side),
+    np.column_stack: _joining(np.column_stack, _as_columns),
     enumerate: staged_enumerate,
     zip: staged_zip,
     reversed: staged_reversed,

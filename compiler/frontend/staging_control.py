@@ -23,13 +23,13 @@ from .context import require
 from .graph import moment
 from .growing import GrowingList
 from .jumps import MADE
-from .loop_state import Carries, FirstApart, LoopState, NeverRuns, Periodic, Unrepeatable
+from .loop_state import Carries, FirstApart, LoopState, NeverRuns, Periodic, Unrepeatable, learnt_of
 from .merging import Merge
 from .pure_regions import merged_into_one
 from .regions import Fork, not_one_bool
 from .staging_builtins import staging_error
 from .staging_iteration import Elements, Some, StagedIterable, StagedRange, as_staged
-from .staging_rounds import LIMIT, REFUSALS, Refused, endless, paying
+from .staging_rounds import LIMIT, REFUSALS, WRITTEN_OUT, Refused, computing, endless, paying
 from .state import UNSET, Location, Roots, State, assign, roots_of
 from .symint import SymInt, as_dim, is_integer
 from .tensor import Tensor
@@ -39,6 +39,7 @@ __all__ = ["ControlFlow"]
 
 #: A range known while staging is written out up to this length; a longer one becomes a loop.
 UNROLL = 8
+NO_ROOTS: Roots = types.MappingProxyType({})
 _NO_CARRIES: tuple[Sequence[str], ...] = ((), (), ())
 
 
@@ -132,13 +133,13 @@ class ControlFlow:
             "TX0322",
         )
 
-    def if_(self, test: Any, then: Callable[[], Any], otherwise: Callable[[], Any]) -> None:
+    def if_(self, test: Any, then: Callable[[], Any], otherwise: Callable[[], Any], roots: Roots = NO_ROOTS) -> None:
         """An `if` statement."""
         test = self.truth(test)
         if not isinstance(test, Tensor):
             (then if test else otherwise)()
             return
-        self._fork(test, then, otherwise, None)
+        self._fork(test, then, otherwise, None, roots)
 
     def if_return(self, test: Any, then: Callable[[], Any], otherwise: Callable[[], Any]) -> Any:
         """An `if` both of whose branches return."""
@@ -147,13 +148,16 @@ class ControlFlow:
             return (then if test else otherwise)()
         return self._fork(test, then, otherwise, "the result")
 
-    def _fork(self, test: Tensor, then: Callable[[], Any], otherwise: Callable[[], Any], name: str | None) -> Any:
+    def _fork(
+        self, test: Tensor, then: Callable[[], Any], otherwise: Callable[[], Any], name: str | None,
+        roots: Roots = NO_ROOTS,
+    ) -> Any:  # fmt: skip
         """Run two parts, each from the state as it is, and merge what they leave.
 
-        Their values are merged as well where these have a `name`.
+        Their values are merged as well where these have a `name`.  `roots` are variables beside those of the parts.
         """
         with located():
-            roots = self.roots(then, otherwise)
+            roots = {**roots, **self.roots(then, otherwise)}
             fork, before = Fork(require(), test), self.state(roots)
             sides: list[State] = []
             values: list[Any] = []
@@ -217,12 +221,10 @@ class ControlFlow:
                 return
             rounds += 1
             if rounds == (1 if at_once else UNROLL + 1):
-                before = self.state(self.roots(test, body))
                 try:
-                    done = many()
+                    done = self.attempt(self.roots(test, body), many)
                 except REFUSALS as error:
                     refusal = error
-                    before.restore()
                 else:
                     if done:
                         return
@@ -233,13 +235,35 @@ class ControlFlow:
             if adding > LIMIT:
                 raise endless(LIMIT, refusal)
 
+    def attempt(self, roots: Roots, way: Callable[[], Any]) -> Any:
+        """What a way to go on gives; where it raises an error all is as before."""
+        before = self.state(roots)
+        try:
+            with require().attempt():
+                return way()
+        except Exception:
+            before.restore()
+            raise
+
+    def tried(self, roots: Roots, *ways: Callable[[], Any]) -> Any:
+        """What the first way to go on gives that is not refused; the last one's errors are the program's."""
+        for way in ways[:-1]:
+            try:
+                return self.attempt(roots, way)
+            except REFUSALS:
+                continue
+        return ways[-1]()
+
     def _while(
         self, test: Callable[[], Any], body: Callable[[], Any], carries: Sequence[Sequence[str]], check: Any = None,
         roots: Roots | None = None, ran: Any = True,
     ) -> None:  # fmt: skip
         """A `while` as a loop whose variables are tensors; `ran` is what its condition is at first."""
         roots = self.roots(test, body) if roots is None else roots
-        plan = LoopState(roots, self.captures, Carries(*carries), self.unset, runs=lambda: None, ran=lambda: ran)
+        learnt = learnt_of(self.captures, carries)
+        plan = LoopState(
+            roots, self.captures, Carries(*carries), self.unset, runs=lambda: None, ran=lambda: ran, learnt=learnt
+        )
 
         def loop(initial: list[Any], names: list[str]) -> Sequence[Any]:
             checked = None if check is None else check(names, initial)
@@ -257,7 +281,7 @@ class ControlFlow:
                     checked(arguments, results)
                 return results
 
-            return regions.while_(require(), condition, iteration, initial, names, plan.is_shared)
+            return regions.while_(require(), condition, iteration, initial, names, plan.is_shared, learnt.regions)
 
         try:
             plan.run(loop)
@@ -311,7 +335,7 @@ class ControlFlow:
             looped = rest if whole else rest[:-1]
             if len(looped) <= UNROLL:
                 raise Refused("it is short")
-            loop(looped.start, looped.stop, paying)
+            loop(looped.start, looped.stop, lambda names, state, _: paying(names, state))
             return whole
 
         self._rounds(test, body, carries, many, at_once=len(range(start, end, by)) > UNROLL)
@@ -321,12 +345,13 @@ class ControlFlow:
 
     def for_(
         self, iterable: Any, body: Callable[[Any], Any], stop: str | None,
-        carries: Sequence[Sequence[str]] = _NO_CARRIES,
+        carries: Sequence[Sequence[str]] = _NO_CARRIES, roots: Roots | None = None,
     ) -> None:  # fmt: skip
         """A `for` statement: over what Python iterates over, or few items, written out; else a loop.
 
-        It ends after an iteration that sets the variable `stop`.
+        It ends after an iteration that sets the variable `stop`.  `roots` are the variables of the body.
         """
+        roots = self.roots(body) if roots is None else roots
         if isinstance(iterable, Tensor):
             if not iterable.ndim:
                 text = f"a loop runs over the rows of a tensor, and {iterable.user_type} has none"
@@ -335,13 +360,36 @@ class ControlFlow:
         elif isinstance(iterable, GrowingList):
             iterable = as_staged(iterable) or iterable
         if isinstance(iterable, StagedRange) and iterable.of_tensors:
-            self._for_of_tensors(iterable, body, stop, carries)
+            self._for_of_tensors(iterable, body, stop, carries, roots)
             return
         known = iterable.known() if isinstance(iterable, StagedIterable) else iterable
-        if known is not None and not (isinstance(iterable, StagedIterable) and len(known) > UNROLL):
-            self._written_out(known, body, stop)
+        if known is None:
+            self._for(iterable, body, stop, Carries(*carries), roots)
+        elif not isinstance(iterable, StagedIterable) or len(known) <= UNROLL:
+            self._written_out(known, body, stop, roots)
+        else:
+            self._of_known_length(iterable, known, body, stop, carries, roots)
+
+    def _of_known_length(
+        self, items: StagedIterable, known: Sequence[Any], body: Callable[[Any], Any], stop: str | None,
+        carries: Sequence[Sequence[str]], roots: Roots,
+    ) -> None:  # fmt: skip
+        """A loop of compiled code, or the iterations written out where it can be none.
+
+        It is none where the body needs its counter as a number, or changes only what Python knows.
+        """
+        try:
+            self.attempt(roots, lambda: self._for(items, body, stop, Carries(*carries), roots, check=computing))
+        except REFUSALS as error:
+            refusal = error
+        else:
             return
-        self._for(iterable, body, stop, Carries(*carries), self.roots(body))
+        try:
+            self._written_out(known, body, stop, roots, refusal)
+        except OpError as error:
+            if isinstance(refusal, OpError):
+                raise refusal from error
+            raise
 
     def _for(
         self, items: StagedIterable, body: Callable[[Any], Any], stop: str | None, carries: Carries, roots: Roots,
@@ -388,13 +436,15 @@ class ControlFlow:
         plain = isinstance(items, StagedRange)
         ends = (items.start, items.stop, items.step) if plain else (0, items.length, 1)
         whole = stop is None
+        learnt = learnt_of(self.captures, carries)
         plan = LoopState(
             roots, self.captures, carries, self.unset, runs=lambda: _runs(items.length), follows=whole,
             own=own, count=(lambda: items.length) if whole else None, ran=lambda: _ran(items.length),
+            learnt=learnt,
         )  # fmt: skip
 
         def loop(initial: list[Any], names: list[str]) -> Sequence[Any]:
-            checked = None if check is None else check(names, initial)
+            checked = None if check is None else check(names, initial, plan.given_to_lists)
 
             def step(i: Any, values: Sequence[Any]) -> tuple[Any, ...]:
                 if whole:
@@ -406,30 +456,37 @@ class ControlFlow:
                     checked(values, results)
                 return results
 
-            return regions.for_(require(), *ends, step, initial, names, stop, plan.is_shared)
+            return regions.for_(require(), *ends, step, initial, names, stop, plan.is_shared, learnt.regions)
 
         plan.run(loop)
 
-    def _written_out(self, items: Iterable[Any], body: Callable[[Any], Any], stop: str | None) -> None:
-        """A loop as so many copies of its body; those behind one that may stop it are branches."""
-        adding = 0
-        stops = None if stop is None else self.variable(stop, body)
+    def _written_out(
+        self, items: Iterable[Any], body: Callable[[Any], Any], stop: str | None, roots: Roots,
+        refusal: Exception | None = None,
+    ) -> None:  # fmt: skip
+        """A loop as so many copies of its body; those behind one that may stop it are branches.
+
+        `refusal` is why it is no loop of compiled code, where it was to be one.
+        """
+        adding, most = 0, LIMIT if refusal is None else WRITTEN_OUT
+        stops = None if stop is None else Location(roots[stop], "", stop)
         for item in items:
             since = moment()
-            stopped = stops is not None and self.state(self.roots(body)).at(stops)
+            stopped = stops is not None and self.state(roots).at(stops)
             if isinstance(stopped, Tensor):
-                self._fork(stopped, _nothing, _call(body, item), None)
+                self._fork(stopped, _nothing, _call(body, item), None, roots)
             elif stopped:
                 break
             else:
                 body(item)
             adding += moment() > since + 1
-            if adding > LIMIT and not isinstance(items, Sized):
-                raise endless(LIMIT)
+            if adding > most and (refusal is not None or not isinstance(items, Sized)):
+                raise endless(most, refusal)
 
     def _for_of_tensors(
-        self, counted: StagedRange, body: Callable[[Any], Any], stop: str | None, carries: Sequence[Sequence[str]]
-    ) -> None:
+        self, counted: StagedRange, body: Callable[[Any], Any], stop: str | None, carries: Sequence[Sequence[str]],
+        roots: Roots,
+    ) -> None:  # fmt: skip
         """A `for` over a range that tensors bound: a `while` whose counter is a tensor."""
         at = types.CellType(Tensor.apply("cast", counted.start, dtype="i64"))
 
@@ -438,7 +495,7 @@ class ControlFlow:
             inside = i < counted.stop if counted.rises else i > counted.stop
             if stop is None:
                 return inside
-            stopped = self.state(self.roots(body)).at(self.variable(stop, body))
+            stopped = self.state(roots).at(Location(roots[stop], "", stop))
             return self.all_(lambda: self.not_(stopped), lambda: inside)
 
         def iteration() -> None:
@@ -448,7 +505,7 @@ class ControlFlow:
         name = f"{MADE}counter"
         bound, at_head, after = carries
         carries = (*bound, name), (*at_head, name), after
-        self._while(test, iteration, carries, roots={**self.roots(body), name: at}, ran=self._deferred(test))
+        self._while(test, iteration, carries, roots={**roots, name: at}, ran=self._deferred(test))
 
 
 def _nothing() -> None:

@@ -19,10 +19,12 @@ from .symint import SymInt
 from .tensor import Tensor
 from .undefined import Undefined
 
-__all__ = ["LIMIT", "REFUSALS", "Refused", "endless", "paying"]
+__all__ = ["LIMIT", "REFUSALS", "WRITTEN_OUT", "Refused", "computing", "endless", "paying"]
 
 #: The most rounds of a loop that each add to the program while it is staged.
 LIMIT = 10_000
+#: The most iterations that are written out because they are no loop of compiled code.
+WRITTEN_OUT = 1_000
 #: Steps of this size do not leave 64 bits in the time that anybody waits.
 _STEP = 1 << 31
 _KNOWN = (int, float, complex, np.generic)
@@ -74,6 +76,28 @@ def paying(names: Sequence[str], state: Sequence[Any]) -> Callable[[Sequence[Any
             if isinstance(before, int) and made.weak == "int" and not _moves_little(made.value, numbers):
                 raise Refused(f"{name!r} is an int that may get more than 64 bits")
         if not changed and not require().writes[-1]:
+            raise Refused("only numbers that Python knows change in it")
+
+    return check
+
+
+def computing(
+    names: Sequence[str], state: Sequence[Any], given: Callable[[], tuple[Sequence[Tensor], Sequence[Tensor]]]
+) -> Callable[[Sequence[Any], Sequence[Any]], None]:
+    """A check of what an iteration over a known range makes of its arguments.
+
+    Refused where only numbers change that Python knows: they stay Python's.  `given` are the items that the iteration
+    appends to lists, and the arrays that gather these.
+    """
+    known = [isinstance(v, _KNOWN) for v in state]
+
+    def check(values: Sequence[Any], after: Sequence[Any]) -> None:
+        numbers = {v.value for v, n in zip(values, known) if n and isinstance(v, Tensor)}
+        items, gathered = given()
+        made = [*items, *(a for a, v in zip(after, values) if isinstance(a, Tensor) and a is not v)]
+        if any(_computed_at_run_time(t.value, numbers) for t in made):
+            return
+        if all(any(owner is rows for rows in gathered) for owner in require().writes[-1]):
             raise Refused("only numbers that Python knows change in it")
 
     return check

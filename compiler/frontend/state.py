@@ -13,12 +13,15 @@ parts say what they did.  What is outside the function (`captures`) cannot chang
 from __future__ import annotations
 
 import types
+from array import array
+from collections import deque
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from .growing import GrowingList
+from .iterators import KeptIterator
 from .symint import SymInt
 from .tensor import Tensor
 
@@ -97,7 +100,7 @@ def held(holder: Any) -> dict[Any, Any] | None:
             return {}
     if isinstance(holder, GrowingList):
         return dict(enumerate(holder.parts()))
-    if isinstance(holder, list):
+    if isinstance(holder, (list, deque, bytearray, array)):
         return dict(enumerate(holder))
     if isinstance(holder, dict):
         return dict(holder)
@@ -117,8 +120,13 @@ def put_back(holder: Any, contents: Mapping[Any, Any]) -> None:
             del holder.cell_contents
     elif isinstance(holder, GrowingList):
         holder.set_parts(contents.values())
-    elif isinstance(holder, list):
-        holder[:] = contents.values()
+    elif isinstance(holder, (list, bytearray)):
+        holder[:] = contents.values()  # pyright: ignore[reportArgumentType]
+    elif isinstance(holder, deque):
+        holder.clear()
+        holder.extend(contents.values())
+    elif isinstance(holder, array):
+        holder[:] = array(holder.typecode, contents.values())
     elif isinstance(holder, set):
         holder.clear()
         holder.update(contents)
@@ -136,7 +144,7 @@ def kind_of(holder: Any) -> str:
 def label_of(holder: Any, label: str, key: Any) -> str:
     if isinstance(holder, (types.CellType, Names)):
         return label or str(key)
-    return f"{label}[{key!r}]" if isinstance(holder, (list, dict, tuple)) else f"{label}.{key}"
+    return f"{label}[{key!r}]" if isinstance(holder, (list, deque, dict, tuple)) else f"{label}.{key}"
 
 
 class State:
@@ -202,7 +210,7 @@ class State:
 def _is_ours(value: Any) -> bool:
     """Whether an object is a part of txc, which no program sees change."""
     module = type(value).__module__
-    return module.startswith("txc.") and not isinstance(value, (GrowingList, Names))
+    return module.startswith("txc.") and not isinstance(value, (GrowingList, KeptIterator, Names))
 
 
 def assign(location: Location, value: Any) -> None:

@@ -185,6 +185,25 @@ class Trace:
             error = error.__cause__ or error.__context__
         return error is None
 
+    @contextmanager
+    def attempt(self) -> Iterator[None]:
+        """What is done inside counts only if it ends without an error: else storages and facts are as before."""
+        facts, depth = self.table.facts(), len(self.blocks)
+        self.writes.append({})
+        self.writers.append([])
+        try:
+            yield
+        except BaseException:
+            self.leave(depth)
+            self.writers.pop()
+            for owner, before in self.writes.pop().items():
+                owner._value = before
+            self.table.put_back(facts)
+            raise
+        self.writers[-2].extend(self.writers.pop())
+        for owner, before in self.writes.pop().items():
+            self.writes[-1].setdefault(owner, before)
+
     def new_loop_symbol(self) -> str:
         self._loops += 1
         return f"$iv{self._loops - 1}"
