@@ -200,7 +200,8 @@ H = G[2:]
 
 
 class Holder:
-    pass
+    a: np.ndarray
+    b: np.ndarray
 
 
 BOX = Holder()

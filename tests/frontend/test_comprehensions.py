@@ -457,7 +457,7 @@ def loop_nest(x):
                             s = s * 0.5 + x[p] * i + j + k + m + n
                             y = x[p]
                             c += 1
-    return s + y + c
+    return s + y + c  # pyright: ignore[reportPossiblyUnboundVariable]
 
 
 def test_each_loop_of_a_nest_settles_at_once_for_those_around_it(monkeypatch: pytest.MonkeyPatch):

@@ -134,7 +134,7 @@ def test_arrays_that_code_cannot_walk():
             plain = np.array(array, "f4")
             x: Any = asarray(array)
             np.testing.assert_array_equal(np.asarray((x + x) * x - asarray(plain)), (plain + plain) * plain - plain)
-            np.testing.assert_array_equal(np.asarray(asarray(plain) + array), plain + plain)
+            np.testing.assert_array_equal(np.asarray(asarray(plain) + np.asarray(array)), plain + plain)
 
 
 def test_what_was_evaluated_is_found_without_a_walk(monkeypatch):

@@ -7,6 +7,7 @@ or the ValueError that tells what to write; never another number.
 import itertools
 import linecache
 import math
+from typing import Any
 
 import numpy as np
 import pytest
@@ -55,11 +56,11 @@ OF_A_FLOAT = [
 ROUNDED = 4e-16
 
 
-def function(text):
+def function(text: str) -> Any:
     """A function made of its text, which `txc` reads from the line cache."""
     name = f"<python numbers {len(linecache.cache)}>"
     linecache.cache[name] = len(text), None, text.splitlines(True), name
-    scope = {"math": math, "np": np}
+    scope: dict[str, Any] = {"math": math, "np": np}
     exec(compile(text, name, "exec"), scope)
     return scope["f"]
 
