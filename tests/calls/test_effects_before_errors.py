@@ -35,7 +35,7 @@ def unset(x, y, k):
     if k > 3:
         q = 1
     x[1] = 6
-    return q
+    return q  # pyright: ignore[reportPossiblyUnboundVariable]
 
 
 def shapes(x, y, k):
