@@ -20,7 +20,7 @@ def divided(x, y, k):
     y += 1
     q = 7 // k
     x[1] = 6
-    return q  # pyright: ignore[reportPossiblyUnboundVariable]
+    return q
 
 
 def raised(x, y, k):
