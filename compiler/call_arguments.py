@@ -33,14 +33,16 @@ class Call:
         #: The memory that arrays of it share, where the function writes to it; facts of the call too.
         self.storages: list[Storage] = []
 
+    def may_share(self, signature: Signature) -> bool:
+        """Whether several arrays in the memory of this machine are given."""
+        return not self.lazy and not self.on_device and len(signature.arrays) > 1
+
     def share(self, signature: Signature, written: Collection[int], donated: Collection[str]) -> bool:
         """Let arrays that share memory with one of those `written` be views on one storage: a fact of the call.
 
         False where they are that already, or none do.  Of those `donated`, which are given away, others are read as
         they were.  OpError where no program can see them as such views.
         """
-        if self.lazy or len(signature.arrays) < 2:
-            return False
         from .donation import is_donated
         from .shared_memory import Given, storages_of
 

@@ -23,7 +23,6 @@ from ..runtime.native_layout import problem
 from . import knobs
 from .cache import SourceLookup, explain_miss
 from .call_arguments import Call, take_apart
-from .diagnostics import TxcError
 from .executable import ShortOfRoom
 from .facts import StrideFact, describe, separate, stride_fact
 from .foreign import LeftToPython
@@ -182,6 +181,8 @@ class Jitted(NativeCallable):
 
     def _shares(self, call: Call, version: Version) -> bool:
         """Whether arrays of a call share memory that the version writes to and does not know of; then it is told."""
+        if not call.may_share(version.signature):
+            return False
         from ..dialects.registry import OpError
         from .diagnostics import TxcError, head_of
 
@@ -273,6 +274,8 @@ class Jitted(NativeCallable):
             raise traced.raised
         facts = tuple(stride_fact(a) for a in call.arrays(Signature.of(traced.graph)))
         if self._options.gpu and traced.graph.has_bound_sizes:
+            from .diagnostics import TxcError
+
             raise TxcError(
                 f"{traced.graph.name} has a size that values decide, which code for a GPU does not take",
                 hint="run it on the CPU, or use np.where(mask, x, other)",
