@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..runtime.device_array import OnDevice, is_device_array
+from ..runtime.device_array import is_device_array
 from .argument import Argument
 from .facts import element_name, stride_fact, value_fact, walkable
 from .foreign import refuse_container, refuse_foreign
@@ -35,7 +35,7 @@ class Call:
 
     def may_share(self, signature: Signature) -> bool:
         """Whether several arrays in the memory of this machine are given."""
-        return not self.lazy and not self.on_device and len(signature.arrays) > 1
+        return not self.lazy and sum(i.name not in self.on_device for i in signature.arrays) > 1
 
     def share(self, signature: Signature, written: Collection[int], donated: Collection[str]) -> bool:
         """Let arrays that share memory with one of those `written` be views on one storage: a fact of the call.
@@ -49,11 +49,13 @@ class Call:
         given: list[Given] = []
         stored = set()
         for position, (spec, original) in enumerate(zip(signature.arrays, self.originals(signature))):
+            if spec.name in self.on_device:
+                continue
             storage = next((s for s in self.storages if s.name == spec.name), None)
             arrays = [Given(spec.name, original, spec.hidden)] if storage is None else storage.given
             if position in written and not is_donated(spec.name, donated):
                 stored |= {*range(len(given), len(given) + len(arrays))}
-            given += [g for g in arrays if not isinstance(g.array, OnDevice)]
+            given += arrays
         found = storages_of(given, stored, signature.name)
         if all(any({*new.given} <= {*old.given} for old in self.storages) for new in found):
             return False

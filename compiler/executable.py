@@ -20,16 +20,9 @@ from ..runtime.loader import LoadedObject
 from .signature import ROOM, Signature
 
 __all__ = [
-    "BufferSpec",
-    "Code",
-    "CodeSpec",
-    "Executable",
-    "GuardFailure",
-    "Prepared",
-    "ShortOfRoom",
-    "load_native",
+    "BufferSpec", "Code", "CodeSpec", "Executable", "GuardFailure", "Prepared", "ShortOfRoom", "load_native",
     "loaded_for_once",
-]
+]  # fmt: skip
 
 
 class GuardFailure(ValueError):

@@ -37,6 +37,12 @@ class LeftToPython(TypeError):
 
     captured: Sequence[Captured] = ()
 
+    def again(self) -> LeftToPython:
+        """The same for a later call: an error that was raised holds the frames that it went through."""
+        made = LeftToPython(*self.args)
+        made.captured = self.captured
+        return made
+
 
 def foreign(value: Any) -> bool:
     """Whether compiled code must not take the object for a plain array, nor NumPy compute with it while staging."""

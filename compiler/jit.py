@@ -200,12 +200,12 @@ class Jitted(NativeCallable):
                 return version, ready
         for left in self._left.get(key, ()):
             if all(same() for same in left.captured):
-                raise left
+                raise left.again()
         why = why_not(self._made()[::-1], call)
         try:
             version, ready = self._kept_or_compiled(call)
         except LeftToPython as left:
-            self._left.setdefault(key, []).append(left.with_traceback(None))
+            self._left.setdefault(key, []).append(left.again())
             raise
         version.why = why
         self._versions.setdefault(key, []).insert(0, version)
@@ -294,7 +294,8 @@ class Jitted(NativeCallable):
         facts = tuple(stride_fact(a) for a in call.arrays(Signature.of(graph)))
         version = Version(compiled_and_key(graph, facts, self._options)[0], (), call)
         if self._shares(call, version):
-            self._trace(call, write=self._write)
+            self._trace(call, write=self._write)  # which raises the function's error again
+            return
         ready = version.ready(call)
         assert ready is not None
         self._run(version, call, ready, None)

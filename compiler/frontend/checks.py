@@ -23,7 +23,7 @@ from ..signature import ROOM
 from .apply import apply, cast
 from .emit import constant, emit
 from .graph import Block, Graph, Loc, Node, Value
-from .int_ranges import prove
+from .int_ranges import TOO_WIDE, prove
 from .symint import SymInt
 from .tensor import Tensor
 from .trace import Trace
@@ -194,15 +194,12 @@ class _Copy:
         assert node.op is not None and issubclass(node.op, Map)
         (result,), operands = node.results, [Tensor(known[v]) for v in node.operands]
         inexact = node.op.inexact(apply, node.attrs, Tensor(known[result]), *operands)
-        place: Any = 0
+        place, text = 0, TOO_WIDE
         if node.op is OPS["cast"]:
             place = apply("cwise_min", apply("cwise_max", operands[0], LEAST), MOST)
-        if node.op is not OPS["cast"]:
-            text = "an int of Python that is computed at run time needs more than 64 bits"
-        elif result.type.dtype.is_integer:
             text = f"Python integer {{}} out of bounds for {result.type.dtype.numpy}"
-        else:
-            text = "a Python int beyond 2**53 is divided: compiled code has no exact quotient of it"
+            if not result.type.dtype.is_integer:
+                text = "a Python int beyond 2**53 is divided: compiled code has no exact quotient of it"
         found = self.word(inexact, place, Check("OverflowError", text))
         return found if word is None else self.first(word, found)
 

@@ -71,15 +71,6 @@ class DimTable:
         self.names.setdefault(symbol.symbol, described or name)
         return symbol
 
-    def facts(self) -> tuple[dict[Sym, Dim], list[Guard]]:
-        """The facts so far, for `put_back`."""
-        return dict(self.substitutions), list(self.guards)
-
-    def put_back(self, facts: tuple[dict[Sym, Dim], list[Guard]]) -> None:
-        """Forget the facts since `facts` were all."""
-        self.substitutions, self.guards = facts
-        self._resolved.clear()
-
     def resolve(self, d: DimLike) -> Dim:
         """`d` with every substitution applied."""
         return dim(d).substitute(self.substitutions) if self.substitutions else dim(d)

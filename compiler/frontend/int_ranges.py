@@ -17,7 +17,10 @@ from ...dialects.types import DTYPES, Interval
 from .dim_table import DimTable
 from .graph import Block, Node, Value
 
-__all__ = ["prove"]
+__all__ = ["TOO_WIDE", "prove"]
+
+#: What an int of Python's that compiled code computes is refused with where it leaves its type.
+TOO_WIDE = "an int of Python that is computed at run time needs more than 64 bits"
 
 #: No size is larger: memory has addresses of so many bits.
 _SIZES = 1 << 47

@@ -16,6 +16,7 @@ from ...dialects.registry import OpError
 from ..diagnostics import located
 from .apply import apply, as_tensor
 from .context import current
+from .int_ranges import TOO_WIDE
 from .python_numbers import as_float, as_int, checked
 from .scalars_of_sizes import known_number, rounded_down, rounded_up, towards_zero
 from .symint import SymInt
@@ -101,8 +102,7 @@ def _gcd(*values: Any) -> Tensor:
     found = as_tensor(0)
     for x in values:
         made = Tensor(apply("gcd", found, x).value, weak="int")
-        text = "an int of Python that is computed at run time needs more than 64 bits"
-        found = checked(made, apply("greater_equal", made, 0), OverflowError, text)
+        found = checked(made, apply("greater_equal", made, 0), OverflowError, TOO_WIDE)
     return found
 
 

@@ -17,6 +17,7 @@ from ..diagnostics import located
 from .apply import apply, as_tensor, cast
 from .context import current
 from .emit import emit
+from .int_ranges import TOO_WIDE
 from .symint import SymInt
 from .tensor import Tensor
 
@@ -78,8 +79,7 @@ def as_int(x: Tensor) -> Tensor:
         text = "cannot convert float infinity to integer, nor one beyond 64 bits in compiled code"
         x = checked(x, apply("less", abs(x), _BEYOND), OverflowError, text)
     elif x.element is DTYPES["u64"]:
-        text = "an int of Python that is computed at run time needs more than 64 bits"
-        x = checked(x, apply("less", x, cast(as_tensor(2**62), x.element) * 2), OverflowError, text)
+        x = checked(x, apply("less", x, cast(as_tensor(2**62), x.element) * 2), OverflowError, TOO_WIDE)
     return Tensor(cast(x, I64).value, weak="int")
 
 
@@ -245,8 +245,7 @@ def power(x: Any, y: Any) -> Any:
         b = checked(b, apply("logical_or", fine, apply("not_equal", a, 0)), *_said(lambda: 0**-1))
         b = checked(b, fine, ValueError, text)
         size = apply("pow", as_float(apply("abs", a)), as_float(b))
-        text = "an int of Python that is computed at run time needs more than 64 bits"
-        return checked(apply("pow", a, b), apply("less", size, _BEYOND), OverflowError, text)
+        return checked(apply("pow", a, b), apply("less", size, _BEYOND), OverflowError, TOO_WIDE)
     return _power_of_floats(as_float(a), y if isinstance(y, float) else as_float(b))
 
 

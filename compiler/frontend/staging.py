@@ -20,7 +20,7 @@ import numpy as np
 from ...dialects.dims import sym
 from ..argument import Argument
 from ..captured import CONTAINERS, MISSING, Captured, cell_content
-from ..diagnostics import TxcError, error_loc, head_of, is_pythons
+from ..diagnostics import TxcError, at, error_loc, head_of, is_pythons, located
 from ..foreign import LeftToPython
 from ..shared_memory import Storage
 from ..signature import like
@@ -102,7 +102,9 @@ def trace_function(
             if not is_pythons(error) or not trace.is_outermost(error):
                 raise
             raised = error
-        return Traced(trace.finish(result), list(runtime.captures.facts.values()), raised)
+        with at(head_of(function)), located():  # what the result as a whole asks for
+            graph = trace.finish(result)
+        return Traced(graph, list(runtime.captures.facts.values()), raised)
 
 
 def run_staged(function: Callable[..., Any], runtime: Runtime, bound: inspect.BoundArguments) -> Any:

@@ -325,21 +325,7 @@ def _beside_numpys(name: str, plain: Any) -> Any:
     return operator
 
 
-for _name in (
-    "add",
-    "sub",
-    "mul",
-    "truediv",
-    "floordiv",
-    "mod",
-    "divmod",
-    "pow",
-    "and",
-    "or",
-    "xor",
-    "lshift",
-    "rshift",
-):
+for _name in "add sub mul truediv floordiv mod divmod pow and or xor lshift rshift".split():
     for _spelled in (f"__{_name}__", f"__r{_name}__"):
         setattr(SymInt, _spelled, _beside_numpys(_spelled, getattr(SymInt, _spelled)))
 

@@ -18,8 +18,7 @@ from ...dialects.registry import OPS, Reduction, Scan
 from ..diagnostics import located
 from . import bound_sizes, methods
 from .apply import apply, as_tensor, call
-from .assignment import Target, store
-from .conversion import asarray
+from .assignment import store
 from .derived import Part
 from .indexing import get, put
 from .numpy_dispatch import function, ufunc
@@ -31,7 +30,7 @@ from .tensor import Tensor
 from .view_or_copy import Flat
 
 __all__ = [
-    "Flat", "Part", "Target", "apply", "as_tensor", "asarray", "bound_sizes", "expand_library", "function", "get",
+    "Flat", "Part", "apply", "as_tensor", "bound_sizes", "expand_library", "function", "get",
     "matmul", "method", "of_python", "power", "put", "store", "ufunc", "vectorized",
 ]  # fmt: skip
 

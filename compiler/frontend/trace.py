@@ -187,8 +187,11 @@ class Trace:
 
     @contextmanager
     def attempt(self) -> Iterator[None]:
-        """What is done inside counts only if it ends without an error: else storages and facts are as before."""
-        facts, depth = self.table.facts(), len(self.blocks)
+        """What is done inside counts only if it ends without an error: else storages are as before.
+
+        Facts stay, as types of values from before are told by them.
+        """
+        depth = len(self.blocks)
         self.writes.append({})
         self.writers.append([])
         try:
@@ -198,7 +201,6 @@ class Trace:
             self.writers.pop()
             for owner, before in self.writes.pop().items():
                 owner._value = before
-            self.table.put_back(facts)
             raise
         self.writers[-2].extend(self.writers.pop())
         for owner, before in self.writes.pop().items():

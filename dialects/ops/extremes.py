@@ -20,8 +20,22 @@ class _Extreme(Map):
     algebra = ("idempotent pair",)
 
 
+class _Larger(_Extreme):
+    @classmethod
+    def bounds(cls, attrs: dict[str, Any], *operands: Interval) -> Interval | None:
+        (a, b), (c, d) = operands
+        return max(a, c), max(b, d)
+
+
+class _Smaller(_Extreme):
+    @classmethod
+    def bounds(cls, attrs: dict[str, Any], *operands: Interval) -> Interval | None:
+        (a, b), (c, d) = operands
+        return min(a, c), min(b, d)
+
+
 @op
-class CwiseMax(_Extreme):
+class CwiseMax(_Larger):
     """``x > y ? x : y``, one instruction: `y` where either is NaN."""
 
     seeds = 'Eigen cwiseMax (nan="fast")'
@@ -41,14 +55,9 @@ class CwiseMax(_Extreme):
         x, y = arrays
         return (np.asarray(np.where(x > y, x, y)),)
 
-    @classmethod
-    def bounds(cls, attrs: dict[str, Any], *operands: Interval) -> Interval | None:
-        (a, b), (c, d) = operands
-        return max(a, c), max(b, d)
-
 
 @op
-class CwiseMin(_Extreme):
+class CwiseMin(_Smaller):
     """``x < y ? x : y``, one instruction: `y` where either is NaN."""
 
     seeds = 'Eigen cwiseMin (nan="fast")'
@@ -68,14 +77,9 @@ class CwiseMin(_Extreme):
         x, y = arrays
         return (np.asarray(np.where(x < y, x, y)),)
 
-    @classmethod
-    def bounds(cls, attrs: dict[str, Any], *operands: Interval) -> Interval | None:
-        (a, b), (c, d) = operands
-        return min(a, c), min(b, d)
-
 
 @op
-class CwiseMaxPropagate(_Extreme):
+class CwiseMaxPropagate(_Larger):
     """The larger; NaN where either is."""
 
     numpy = np.maximum
@@ -89,14 +93,9 @@ class CwiseMaxPropagate(_Extreme):
             return CwiseMax.scalar(b, x, y)
         return b.select(x.differs(x), x, b.maximum(x, y))
 
-    @classmethod
-    def bounds(cls, attrs: dict[str, Any], *operands: Interval) -> Interval | None:
-        (a, b), (c, d) = operands
-        return max(a, c), max(b, d)
-
 
 @op
-class CwiseMinPropagate(_Extreme):
+class CwiseMinPropagate(_Smaller):
     """The smaller; NaN where either is."""
 
     numpy = np.minimum
@@ -110,14 +109,9 @@ class CwiseMinPropagate(_Extreme):
             return CwiseMin.scalar(b, x, y)
         return b.select(x.differs(x), x, b.minimum(x, y))
 
-    @classmethod
-    def bounds(cls, attrs: dict[str, Any], *operands: Interval) -> Interval | None:
-        (a, b), (c, d) = operands
-        return min(a, c), min(b, d)
-
 
 @op
-class CwiseMaxNumbers(_Extreme):
+class CwiseMaxNumbers(_Larger):
     """The larger; the other one where one is NaN."""
 
     numpy = np.fmax
@@ -131,14 +125,9 @@ class CwiseMaxNumbers(_Extreme):
             return CwiseMax.scalar(b, x, y)
         return b.select(y.differs(y), x, b.maximum(x, y))
 
-    @classmethod
-    def bounds(cls, attrs: dict[str, Any], *operands: Interval) -> Interval | None:
-        (a, b), (c, d) = operands
-        return max(a, c), max(b, d)
-
 
 @op
-class CwiseMinNumbers(_Extreme):
+class CwiseMinNumbers(_Smaller):
     """The smaller; the other one where one is NaN."""
 
     numpy = np.fmin
@@ -151,11 +140,6 @@ class CwiseMinNumbers(_Extreme):
         if not x.dtype.is_float:
             return CwiseMin.scalar(b, x, y)
         return b.select(y.differs(y), x, b.minimum(x, y))
-
-    @classmethod
-    def bounds(cls, attrs: dict[str, Any], *operands: Interval) -> Interval | None:
-        (a, b), (c, d) = operands
-        return min(a, c), min(b, d)
 
 
 @op

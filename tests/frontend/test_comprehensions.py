@@ -460,6 +460,23 @@ def loop_nest(x):
     return s + y + c  # pyright: ignore[reportPossiblyUnboundVariable]
 
 
+KEYED = {f"k{i}": float(i) for i in range(20)}
+
+
+def test_sizes_that_a_loop_which_is_tried_took_for_equal():
+    """Its iterations are written out, for their texts; the sum for which sizes are equal is in none of them."""
+
+    def f(x, y):
+        doubled, z = y * 2, 0.0
+        for i in range(20):
+            if i == 100:
+                z = z + (x + doubled).sum()
+            z = z + x.sum() * KEYED[f"k{i}"]
+        return z, doubled
+
+    same(f, *[(np.arange(1.0 * n), np.arange(1.0 * m)) for n, m in ((5, 5), (4, 7), (6, 3))])
+
+
 def test_each_loop_of_a_nest_settles_at_once_for_those_around_it(monkeypatch: pytest.MonkeyPatch):
     staged = []
     plain = Runtime.fn

@@ -6,6 +6,7 @@ import array
 import collections
 import types
 import warnings
+import weakref
 from typing import Any
 
 import numpy as np
@@ -121,3 +122,16 @@ def test_fields_are_refused() -> None:
 def test_an_array_for_results_needs_compiled_code() -> None:
     with pytest.raises(TypeError, match=r"out= of <lambda>, whose call is Python's: x, of class MaskedArray"):
         txc.jit(lambda x: x * 2)(masked(), out=np.empty(3))
+
+
+def test_a_call_that_python_makes_holds_nothing_afterwards() -> None:
+    f = txc.jit(lambda x: x + MASKED)
+    with pytest.warns(UserWarning, match="MaskedArray"):
+        f(X)
+    gone = []
+    for _ in range(3):
+        given = X.copy()
+        gone.append(weakref.ref(given))
+        f(given)
+        del given
+    assert [found() for found in gone] == [None] * 3

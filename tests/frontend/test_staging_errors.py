@@ -284,3 +284,25 @@ def test_errors(f: Any, arguments: tuple[Any, ...], text: str):
         txc.jit(f)(*arguments)
     assert text in str(caught.value) and caught.value.hint
     assert f"in {f.__name__}" in str(caught.value) and __file__ in str(caught.value)
+
+
+def test_what_a_result_asks_for_is_at_the_function():
+    """No line of its own says so: the int leaves 64 bits, or a view is one or not, where it is returned."""
+
+    def negated(n):
+        return -n
+
+    def perhaps_a_view(m, t):
+        a = m.T.ravel()
+        m += t
+        return a
+
+    calls: list[tuple[Any, tuple[Any, ...]]] = [
+        (negated, (-(2**63),)),
+        (perhaps_a_view, (np.arange(24.0).reshape(4, 6)[:, ::2], 1.0)),
+    ]
+    for f, arguments in calls:
+        with pytest.raises(TxcError) as caught:
+            txc.jit(f)(*arguments)
+        assert caught.value.loc is not None
+        assert (caught.value.loc.filename, caught.value.loc.line) == (__file__, f.__code__.co_firstlineno)

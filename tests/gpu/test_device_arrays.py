@@ -44,6 +44,18 @@ def test_hosts_and_devices_arrays_together() -> None:
     np.testing.assert_array_equal(made.numpy(), txc.jit(lambda x, y: x @ y + 1)(X, X.T))
 
 
+def test_hosts_arrays_that_share_memory_beside_a_devices() -> None:
+    def shifted(d: Any, x: Any, y: Any) -> Any:
+        x += d[0, 0]
+        y *= 2
+        return x.sum()
+
+    ours, plain = np.arange(6.0), np.arange(6.0)
+    made = txc.jit(shifted, device="ptx-sim")(txc.to_device(X, "ptx-sim"), ours[:-1], ours[1:])
+    np.testing.assert_array_equal(np.asarray(made), shifted(X, plain[:-1], plain[1:]))
+    np.testing.assert_array_equal(ours, plain)
+
+
 def test_stores_into_an_array_on_the_device() -> None:
     def scale(x: Any) -> None:
         x[1:3] *= 2
