@@ -54,7 +54,8 @@ def drawn(*shapes: tuple[int, ...], kind: Any = np.float32) -> list[np.ndarray]:
 
 def kernels_of(f: Any, *arrays: np.ndarray, cpu: str = "sm_90a", fixed: bool = True) -> int:
     """How many grids stand in the loops of a function of these sizes."""
-    wrapped = (lambda *xs: f(*(x.reshape(a.shape) for x, a in zip(xs, arrays)))) if fixed else f
+    shapes = tuple(a.shape for a in arrays)
+    wrapped = (lambda *xs: f(*(x.reshape(s) for x, s in zip(xs, shapes)))) if fixed else f
     stages = run_stages(txc.jit(wrapped).graph(*arrays), Options.of(), target=gpu_target(cpu), stop_after="loops")
     return str(stages.module).count('kind = "gpu_block"')
 
@@ -91,7 +92,8 @@ def test_rows_that_block_memory_has_no_room_for_stand_apart() -> None:
 def test_scores_stay_in_the_kernel() -> None:
     """What goes to memory and comes from there: the inputs, for each panel of rows those that it shares, the result."""
     q, k, v = drawn((32, 16), (256, 16), (256, 64))
-    made = txc.jit(lambda *x: attention(*(y.reshape(a.shape) for y, a in zip(x, (q, k, v)))), device="ptx-sim")
+    shapes = q.shape, k.shape, v.shape
+    made = txc.jit(lambda *x: attention(*(y.reshape(s) for y, s in zip(x, shapes))), device="ptx-sim")
     made(q, k, v)
     simulator = gpu_device("ptx-sim")
     assert isinstance(simulator, PtxSimulator)
