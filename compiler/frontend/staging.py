@@ -338,6 +338,8 @@ class Runtime(ControlFlow):
                 return called
             self.captures.take_defaults(called)
             return stage(called, self)
+        if isinstance(called, type):  # it makes an object; what its `__call__` says is of those
+            return called
         method = inspect.getattr_static(called, "__call__", None)
         if isinstance(method, types.FunctionType) and not is_library(method):
             return functools.partial(self.fn(method), called)

@@ -191,3 +191,20 @@ def test_nothing_else_of_an_object_is_a_fact() -> None:
 def test_what_is_no_python_function_is_refused() -> None:
     with pytest.raises(TypeError, match=r"txc\.jit compiles a Python function, not <built-in function len>"):
         txc.jit(len)
+
+
+class Shifted:
+    """Its class is called with other arguments than its objects."""
+
+    def __init__(self, by: float, times: float):
+        self.by, self.times = by, times
+
+    def __call__(self, x: Any) -> Any:
+        return x * self.times + self.by
+
+
+def test_an_object_that_is_called_is_made_inside() -> None:
+    def f(x):
+        return Shifted(2.0, 3.0)(x)
+
+    np.testing.assert_array_equal(txc.jit(f)(X), f(X))

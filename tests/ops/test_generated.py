@@ -114,8 +114,8 @@ VIEW_PARAMETERS: dict[str, list[dict[str, Any]]] = {
     "windows": [{"sizes": (3, 2), "dims": (1, 0)}, {"sizes": (6,), "dims": (1,)}],
     "diagonal": [{"offset": 0}, {"offset": 3}, {"offset": -2}],
 }
-#: Tested elsewhere: a change of what dims are called, and views that need dims of size 1, or more dims.
-OTHER_VIEWS = {"swap_layout", "squeeze", "extract_image_patches", "extract_volume_patches"}
+#: Tested elsewhere: a change of what dims are called, and views that need dims of size 1, or more dims, or one.
+OTHER_VIEWS = {"swap_layout", "squeeze", "extract_image_patches", "extract_volume_patches", "as_strided"}
 
 
 def test_every_view_is_here() -> None:

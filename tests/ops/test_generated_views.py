@@ -61,12 +61,24 @@ PARAMETERS: dict[str, Callable[[Sequence[Any]], dict[str, Any]]] = {
     "windows": lambda d: {"sizes": ((d[0] + 1) // 2 if d else 1,), "dims": (0,)},
     "extract_patches": lambda d: {"patch_dims": tuple(min(2, n) for n in SHAPES[len(d)])},
     "extract_image_patches": lambda d: {"rows": 2, "cols": 3, "col_stride": 2, "row_inflate": 2, "fill": 1.0},
+    "as_strided": lambda d: {
+        "offset": (d[0] - 1 if d else 0,),
+        "dims": ((d[0] + 1) // 2 if d else 1, 2),
+        "strides": (-2, 0),
+    },
     "extract_volume_patches": lambda d: {"planes": 2, "rows": 1, "cols": 2, "in_row_stride": 2, "fill": 1.0},
 }
 #: Their results depend on the order of the dims: those of a column-major tensor are the reverse of all they say.
 ORDERED = {"reshape", "expand", "extract_patches", "extract_image_patches", "extract_volume_patches"}
 #: How many dims a view needs at least.
-LEAST_RANK = {"chip": 1, "windows": 1, "diagonal": 2, "extract_image_patches": 3, "extract_volume_patches": 4}
+LEAST_RANK = {
+    "as_strided": 1,
+    "chip": 1,
+    "windows": 1,
+    "diagonal": 2,
+    "extract_image_patches": 3,
+    "extract_volume_patches": 4,
+}
 ROWS_ONLY = {"diagonal", "windows"}
 
 
@@ -74,6 +86,8 @@ def left_out(op: type[View], case: Case) -> str:
     """Why a view has no such case: an error, as `test_generated_cases.py` holds; empty where it has it."""
     if case.rank < LEAST_RANK.get(op.name, 0):
         return "it needs more dims"
+    if op.name == "as_strided" and case.rank > 1:
+        return "it takes a vector"
     if op.name == "chip" and case.rank == 1 and case.kind == "size 0":
         return "it takes one of no elements"
     if op.name == "extract_patches" and case.kind in ("size 0", "size 1"):
