@@ -108,6 +108,7 @@ EXAMPLES: dict[str, Callable[[Any], Any]] = {
     "extract_image_patches": lambda x: x.reshape((1, 4, 6, 1)).extract_image_patches(2, 2),
     "extract_volume_patches": lambda x: x.reshape((1, 2, 2, 6, 1)).extract_volume_patches(2, 2, 2),
     "expand": lambda x: np.broadcast_to(x, (3, *x.shape)),
+    "as_strided": lambda x: apply("as_strided", x.ravel(), offset=(3,), dims=(4, 5), strides=(4, 1)),
     "windows": lambda x: np.lib.stride_tricks.sliding_window_view(x, (2, 3)),
     "squeeze": lambda x: x[:1].squeeze(0),
     "take": lambda x: x[np.array([1, 0])],
