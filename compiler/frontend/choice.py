@@ -1,6 +1,6 @@
 """Variables that refer to one array or another, as compiled code decides.
 
-An `if` decides between two known ones (`Choice`).  What the iterations of a loop did may leave a variable with an array
+An `if` decides between known ones (`Choice`).  What the iterations of a loop did may leave a variable with an array
 of its own or with one of others (`PerhapsOfOthers`), which is as good while nobody stores into either.
 """
 
@@ -12,7 +12,7 @@ from ...dialects.dims import Dim
 from ...dialects.registry import OpError
 from ..diagnostics import TxcError, user_loc
 from .apply import apply
-from .derived import Derived
+from .derived import Derived, in_scope, roots
 from .graph import Value
 from .tensor import Tensor
 
@@ -20,49 +20,71 @@ __all__ = ["Choice", "PerhapsOfOthers"]
 
 
 class Choice(Derived):
-    """The first of two arrays where `cond` is true, else the second: stores go to that one alone."""
+    """One of several arrays, of which exactly one has a condition that is true: stores go to that one alone.
 
-    __slots__ = ("_cond", "_of", "_options")
+    `chosen` is its value while none of them is stored into.  A choice among choices is one of the arrays that these
+    choose from, so that however often branches swap variables, it has as many options as there are arrays.
+    """
 
-    def __init__(self, cond: Tensor, options: Sequence[Tensor], chosen: Tensor):
+    __slots__ = ("_of", "options")
+
+    def __init__(self, options: Sequence[tuple[Tensor, Tensor]], chosen: Tensor):
         super().__init__(chosen.value, layout=chosen.layout, boxed=chosen.boxed)
-        self._cond, self._options = cond, options
-        #: What the options were when `chosen` was, which is the value until one of them is stored into.
-        self._of = [t.value for t in options]
+        self.options = options
+        #: What the options were when `chosen` was.
+        self._of = [array.value for array, _ in options]
+
+    @classmethod
+    def where(cls, cond: Tensor, first: Tensor, second: Tensor, chosen: Tensor) -> Choice:
+        """The first where `cond` is true, else the second; both may be choices."""
+        holds: dict[Tensor, Tensor] = {}
+        for side, array in ((cond, first), (apply("logical_not", cond), second)):
+            options = array.options if isinstance(array, Choice) else [(array, None)]
+            for option, chosen_there in options:
+                there = side if chosen_there is None else apply("logical_and", side, chosen_there)
+                holds[option] = apply("logical_or", holds[option], there) if option in holds else there
+        return cls([*holds.items()], chosen)
 
     @property
     def value(self) -> Value:
-        present = [t.value for t in self._options]
-        if any(a is not b for a, b in zip(present, self._of)):
-            self._value, self._of = apply("select", self._cond, *self._options).value, present
+        present = [array.value for array, _ in self.options]
         assert self._value is not None
+        if any(a is not b for a, b in zip(present, self._of)) or not in_scope(self._value):
+            made = self.options[-1][0]
+            for array, cond in self.options[-2::-1]:
+                made = apply("select", cond, array, made)
+            self._value, self._of = made.value, present
         return self._value
 
     def sources(self) -> Sequence[Tensor]:
-        return self._options
+        return [array for array, _ in self.options]
 
     def own_strides(self) -> tuple[Dim, ...] | None:
         return None
 
     def replace(self, after: Value, before: Value, through: Tensor) -> None:
         new = Tensor(after, layout=self.layout)
-        first, second = self._options
-        if first is second or any(t.reads_only for t in self._options):
-            raise OpError("a store into one of two arrays, of which one is read-only", "copy() it first", "TX0220")
-        first.store(apply("select", self._cond, new, first))
-        # They may share memory: what the second one holds now is what the first store left there.
-        second.store(apply("select", self._cond, second, new))
+        if any(array.reads_only for array, _ in self.options):
+            raise OpError("a store into one of several arrays, of which one is read-only", "copy() it first", "TX0220")
+        # They may share memory: what one holds now is what the stores before it left there.
+        for array, cond in self.options:
+            array.store(apply("select", cond, new, array))
 
 
 class PerhapsOfOthers(Derived):
-    """An array that may be one of `others`, or a part of one: it can be read while none of them is stored into."""
+    """An array that may be one of `others`, or a part of one: it can be read while none of them is stored into.
 
-    __slots__ = ("_hint", "_name", "_of", "_others", "_where")
+    `what` it may be is for the error where one is.
+    """
 
-    def __init__(self, name: str, chosen: Tensor, others: Sequence[Tensor], hint: str):
+    __slots__ = ("_hint", "_of", "_others", "_text", "_where")
+
+    def __init__(self, name: str, what: str, chosen: Tensor, others: Sequence[Tensor], hint: str):
         super().__init__(chosen.value, layout=chosen.layout, boxed=chosen.boxed)
-        self._name, self._others, self._hint, self._where = name, others, hint, user_loc()
-        self._of = [t.value for t in others]
+        self._text, self._hint, self._where = f"{name} may be {what}", hint, user_loc()
+        #: What it is a view of may be stored into as well.
+        self._others = [*others, *(root for root in roots(chosen) if root is not chosen)]
+        self._of = [t.value for t in self._others]
 
     @property
     def value(self) -> Value:
@@ -81,9 +103,5 @@ class PerhapsOfOthers(Derived):
         raise self._unknown()
 
     def _unknown(self) -> TxcError:
-        return TxcError(
-            f"{self._name} may be an array from before the loop, or a part of one, and one of the two is stored into",
-            self._where or user_loc(),
-            self._hint,
-            "TX0291",
-        )
+        text = f"{self._text}, or a part of one, and one of the two is stored into"
+        return TxcError(text, self._where or user_loc(), self._hint, "TX0291")

@@ -17,7 +17,7 @@ from ...dialects.types import TensorType
 from ..diagnostics import located
 from .advanced_indexing import Places, gather, scatter
 from .apply import apply
-from .context import table
+from .context import current, table
 from .emit import emit
 from .evaluation import computed
 from .graph import Value
@@ -26,7 +26,7 @@ from .strides import Ask, laid_out, strides_of
 from .symint import is_integer
 from .tensor import Tensor
 
-__all__ = ["Derived", "IndexedView", "Joined", "Part", "Perhaps", "concatenate", "roots"]
+__all__ = ["Derived", "IndexedView", "Joined", "Part", "Perhaps", "concatenate", "in_scope", "roots"]
 
 
 def concatenate(x: Tensor, *others: Any, axis: int = 0) -> Tensor:
@@ -50,6 +50,12 @@ class Derived(Tensor):
     def settle_in(self, array: np.ndarray, known: TensorType | None = None) -> None:
         text = f"{self.user_type} follows from other tensors and has no memory of its own"
         raise OpError(text, "copy() it first", "TX0709")
+
+
+def in_scope(value: Value) -> bool:
+    """Whether a value was made where the trace is, or around it."""
+    trace, block = current(), value.node.block
+    return block is None or (trace is not None and block in trace.blocks)
 
 
 class Part(Derived):
@@ -91,9 +97,9 @@ class Joined(Derived):
     @property
     def value(self) -> Value:
         present = [p.value for p in self._parts]
-        if any(a is not b for a, b in zip(present, self._of)):
-            self._value, self._of = apply("concatenate", *self._parts, axis=self._along).value, present
         assert self._value is not None
+        if any(a is not b for a, b in zip(present, self._of)) or not in_scope(self._value):
+            self._value, self._of = apply("concatenate", *self._parts, axis=self._along).value, present
         return self._value
 
     def sources(self) -> Sequence[Tensor]:

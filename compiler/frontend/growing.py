@@ -70,7 +70,8 @@ class Stack:
         if not self.shared_in:
             return row
         hint = f"append a copy: {self.shared_in}.append(….copy())"
-        return PerhapsOfOthers(f"an item of {self.shared_in}", row, self.others, hint)
+        what = "an array from before the loop"
+        return PerhapsOfOthers(f"an item of {self.shared_in}", what, row, self.others, hint)
 
     def flattened(self) -> Stack:
         """The items of what are rows of several here."""

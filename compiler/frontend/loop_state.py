@@ -28,6 +28,7 @@ from .growing import Appending, GrowingList, Item, Stack, stack_for
 from .jumps import MADE
 from .merging import described, same_value
 from .regions import Hints, SharedStart, Unsettled, is_inside, is_seen
+from .sharing import is_array, shared_again
 from .state import UNSET, Location, Names, Roots, State, is_number, kind_of, label_of, put_back, storage_of
 from .symint import SymInt, symint
 from .tensor import Tensor
@@ -215,6 +216,8 @@ class LoopState:
 
     def _leave(self, found: Sequence[Any]) -> None:
         """The state behind the loop, of what is carried."""
+        found = [*found]
+        shared_again(self.ends, found, [p.label for p in self.locations], "copy() one of the two in the loop")
         values = [(p, self._behind(i, found[i])) for i, p in enumerate(self.locations)]
         values += [(location, UNSET) for location in self.local]
         values += [(location, symint(d.substitute(self.at_last))) for location, d in self.closed.items()]
@@ -239,12 +242,12 @@ class LoopState:
         if self.aliases[i]:
             name = self.locations[i].label
             hint = f"give it an array of its own in the loop: {name} = ….copy()"
-            return PerhapsOfOthers(name, value, self.aliases[i], hint)
+            return PerhapsOfOthers(name, "an array from before the loop", value, self.aliases[i], hint)
         if not isinstance(given, Tensor):
             return value
         if not is_seen(given, self.is_shared) or (ran := self.ran()) is True:
             return value
-        return Choice(ran, [value, given], value)
+        return Choice.where(ran, value, given, value)
 
     def _fill(self, values: Iterable[tuple[Location, Any]]) -> None:
         """The state before the loop, with other values in some locations."""
@@ -298,6 +301,7 @@ class LoopState:
         handed = [after.at(location) for location in self.locations]
         self._follow(arguments, handed)
         self.aliases = [self._others_of(i, arguments, handed) for i in range(len(handed))]
+        self.ends = [[self._made(i, value)] for i, value in enumerate(handed)]
         self._share_items(arguments, handed)
         return tuple(Undefined(p.label) if v is UNSET else v for p, v in zip(self.locations, handed))
 
@@ -320,11 +324,22 @@ class LoopState:
                 others.append(root)
             elif at is not None and is_seen(self.given[at], self.is_shared):
                 others.append(self.given[at])
-            elif at is not None and any(root is r for k, v in enumerate(handed) if k != i for r in _roots(v)):
-                shared.append(root)
+            elif self._is_read(i):
+                sharing = [k for k, v in enumerate(handed) if k != i and self._is_read(k) and _among(root, _roots(v))]
+                shared += [arguments[k] for k in sharing] if at is None else [root] * bool(sharing)
         if (others or shared) and any(w is t for w in trace.writes[-1] for t in (*others, *shared, arguments[i])):
             raise SharedStart(self.given, self.locations[i].label)
         return others
+
+    def _is_read(self, i: int) -> bool:
+        """Whether an iteration may read a location from before it."""
+        return self.locations[i] not in self.last
+
+    def _made(self, i: int, value: Any) -> Tensor | None:
+        """What an iteration hands on, if it is an array that came to be in it, which others may hold."""
+        if not is_array(value) or self.locations[i].label.startswith(MADE):
+            return None
+        return value if self._is_own(value) else None
 
     def _grow(self, grown: GrowingList, label: str, values: list[Any]) -> bool:
         """Gather what an iteration appends to a list; whether that was not known before."""

@@ -17,9 +17,11 @@ from typing import Any, NamedTuple
 
 from ...dialects.registry import OpError
 from ..signature import like
+from .apply import apply
 from .choice import Choice
 from .jumps import MADE
 from .regions import Fork
+from .sharing import is_array, shared_again
 from .state import UNSET, Location, State, held, is_number, kind_of, label_of, put_back
 from .symint import SymInt
 from .tensor import Tensor
@@ -42,7 +44,11 @@ class Merge:
 
     def __init__(self, fork: Fork, before: State, sides: Sequence[State]):
         self.fork, self.before, self.sides = fork, before, sides
+        #: Places that are results of the `if`: what each side leaves there, and a name.
         self.pairs: list[tuple[Any, Any, str]] = []
+        #: By number of a place: the arrays that it may refer to, from before or, by its number, of a place; with the
+        #: place of the condition of each, or a bool for that of the `if` and its contrary.
+        self.options: dict[int, list[tuple[Tensor | int, int | bool]]] = {}
         self.contents: list[tuple[Any, dict[Any, Any]]] = []
         self.results: list[Any] = []
 
@@ -92,8 +98,39 @@ class Merge:
         return Undefined(label, text, "let both give the same kind of value")
 
     def _pair(self, a: Any, b: Any, label: str) -> _Joined:
+        number = len(self.pairs)
+        if is_array(a) and is_array(b):
+            for k, (x, y, _) in enumerate(self.pairs):
+                if x is a and y is b:
+                    return _Joined(k)
         self.pairs.append((a, b, label))
-        return _Joined(len(self.pairs) - 1)
+        self._choose(number, a, b)
+        return _Joined(number)
+
+    def _choose(self, number: int, *ends: Any) -> None:
+        """Note what a place may refer to that is not its own: arrays from before, and those of other places."""
+        holds: dict[Tensor | int, list[Any]] = {}
+        for side, end in enumerate(ends):
+            if not is_array(end):
+                return
+            for option, cond in end.options if isinstance(end, Choice) else [(end, True)]:
+                fresh = self.fork.is_fresh(option, side)
+                of = holds.setdefault(self._place(number, side, option) if fresh else option, [False, False])
+                with self.fork.at_end(side):
+                    of[side] = cond if of[side] is False else apply("logical_or", of[side], cond)
+        if list(holds) != [number]:
+            self.options[number] = [(option, self._condition(*sides)) for option, sides in holds.items()]
+
+    def _place(self, number: int, side: int, made: Tensor) -> int:
+        """The first place that holds an array which a side made."""
+        return next((k for k in range(number) if self._fresh(k, side) is made), number)
+
+    def _condition(self, first: Any, second: Any) -> int | bool:
+        """The place of a condition; a bool where it is that of the `if`, or its contrary."""
+        if isinstance(first, bool) and isinstance(second, bool):
+            return first
+        self.pairs.append((first, second, "the condition"))
+        return len(self.pairs) - 1
 
     def _is_new(self, x: Any) -> bool:
         return held(x) is not None and x not in self.before
@@ -104,9 +141,16 @@ class Merge:
         `unset` is told of the variables that have no value.
         """
         joined = self.fork.join(self.pairs)
-        for (a, b, label), one in zip(self.pairs, joined):
+        for (_, _, label), one in zip(self.pairs, joined):
             no_value = isinstance(one, OpError)
-            self.results.append(Undefined(label, one.message, one.hint) if no_value else self.result(a, b, one))
+            self.results.append(Undefined(label, one.message, one.hint) if no_value else one)
+        self._choices()
+        ends = [[self._fresh(k, side) for side in range(2)] for k in range(len(self.pairs))]
+        for number, options in self.options.items():
+            ends[number] = [
+                None if any(isinstance(o, int) and o != number for o, _ in options) else x for x in ends[number]
+            ]
+        shared_again(ends, self.results, [label for _, _, label in self.pairs], "copy() one of the two in the branch")
         self.before.restore()
         for holder, merged in self.contents:
             complete: dict[Any, Any] = {}
@@ -119,15 +163,37 @@ class Merge:
             put_back(holder, complete)
         return self._complete(value)
 
-    def result(self, a: Any, b: Any, joined: Tensor) -> Tensor:
-        """`joined`, or the choice of the arrays `a` and `b` where one of them was there before."""
-        shared = [
-            x if isinstance(x, Tensor) and (x.ndim or x.boxed) and not self.fork.is_fresh(x, side) else None
-            for side, x in enumerate((a, b))
-        ]
-        if all(x is None for x in shared):
-            return joined
-        return Choice(self.fork.cond, [joined if x is None else x for x in shared], joined)
+    def alone(self, a: Any, b: Any, joined: Any) -> Any:
+        """What `a` or `b`, which are no choices, come to where that is all: `joined` has the value."""
+        self._pair(a, b, "the value")
+        self.results = [joined]
+        self._choices()
+        return self.results[0]
+
+    def _choices(self) -> None:
+        """Make places that may refer to arrays from before choices among these."""
+        joined = [*self.results]
+        for number, options in self.options.items():
+            if isinstance(joined[number], Undefined):
+                continue
+            conds = [self.fork.cond, apply("logical_not", self.fork.cond)]
+            self.results[number] = Choice(
+                [
+                    (
+                        joined[option] if isinstance(option, int) else option,
+                        conds[not of] if isinstance(of, bool) else joined[of],
+                    )
+                    for option, of in options
+                ],
+                joined[number],
+            )
+
+    def _fresh(self, number: int, side: int) -> Tensor | None:
+        """What a place holds at the end of a side, if it is an array that came to be there, which others may hold."""
+        end, label = self.pairs[number][side], self.pairs[number][2]
+        if not is_array(end) or label.startswith(MADE):  # what is returned is not stored into any more
+            return None
+        return end if self.fork.is_fresh(end, side) else None
 
     def _complete(self, planned: Any) -> Any:
         if isinstance(planned, _Joined):

@@ -11,6 +11,7 @@ from typing import Any
 
 from ...dialects.registry import RAISE, Map, View
 from .apply import apply, as_tensor
+from .choice import Choice
 from .graph import Block, Node, Value
 from .regions import Fork
 from .state import is_number
@@ -25,7 +26,7 @@ _PLAIN = ("cast", "constant", "dim", "expand")
 
 def merged_into_one(fork: Fork, values: Sequence[Any]) -> Tensor | None:
     """The value of ``a if c else b`` without a branch; None where it has to be one."""
-    if any(fork.written) or not all(map(is_number, values)):
+    if any(fork.written) or not all(map(is_number, values)) or any(isinstance(x, Choice) for x in values):
         return None
     nodes: list[Node] = []
     for value, block in zip(values, fork.blocks):

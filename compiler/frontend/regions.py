@@ -15,7 +15,7 @@ from ...dialects.dims import Dim, Sym, dim, sym
 from ...dialects.registry import OPS, OpError
 from ...dialects.types import DType, TensorType
 from ..diagnostics import TxcError, located, user_loc
-from .apply import as_tensor, broadcast_to, cast, common_dtype, truth
+from .apply import as_tensor, broadcast_to, cast, common_dtype, seen_as, truth
 from .bound_sizes import closed
 from .context import current
 from .derived import roots
@@ -213,7 +213,7 @@ class _Carried:
                     f"{name} is {Tensor(arg).user_type} before an iteration of the loop and {new.user_type} after it",
                     f"a carried value keeps its shape; {error.message}",
                 ) from error
-        return new.value
+        return _of_dims(new, Tensor(arg, layout=start.layout).dims).value
 
     def after(self, results: Sequence[Value], arguments: Sequence[Any]) -> tuple[Any, ...]:
         """What the variables are after the node."""
@@ -497,7 +497,8 @@ class Fork:
                 self.trace.table.equate(m, n, f"{name} has one shape after an if")
             except OpError as error:
                 raise OpError(text, error.message, "TX0295") from error
-        return first, second
+        with self._reopened(1):
+            return first, _of_dims(second, first.dims)
 
     def _of_one_dtype(self, *ends: Tensor) -> tuple[Tensor, Tensor]:
         element, weak = common_dtype(ends), all(t.weak for t in ends)
@@ -514,6 +515,11 @@ class Fork:
 
 def _differ(first: Tensor, second: Tensor, name: str) -> str:
     return f"{name} is {first.user_type} in one branch of an if and {second.user_type} in the other"
+
+
+def _of_dims(t: Tensor, dims: tuple[Dim, ...]) -> Tensor:
+    """`t` with the dims that another end of its place has: equal by guards, which need not have one expression."""
+    return Tensor(seen_as(t, dims).value, layout=t.layout, weak=t.weak, boxed=t.boxed)
 
 
 def _like_both(value: Value, a: Tensor, b: Tensor) -> Tensor:

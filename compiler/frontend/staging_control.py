@@ -172,7 +172,7 @@ class ControlFlow:
             if name == "the value" and all(side.is_as(before) for side in sides):
                 chosen = merged_into_one(fork, values)
                 if chosen is not None:
-                    return merge.result(*values, chosen)
+                    return merge.alone(*values, chosen)
             merge.locations()
             value = None if name is None else merge.value(*values, name)
             found = merge.finish(self.unset, value)
