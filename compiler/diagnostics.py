@@ -64,14 +64,20 @@ class TxcOverflowError(TxcError, OverflowError):
     """Of a Python int that does not fit where it has to be: what Python and NumPy raise `OverflowError` for."""
 
 
+class TxcTypeError(TxcError, TypeError):
+    """Of an operation on types that have none: what Python and NumPy raise `TypeError` for."""
+
+
 #: The errors that are more than a ValueError, by code.
 _CLASSES: dict[str, type[TxcError]] = {
-    **dict.fromkeys(("TX0103", "TX0250", "TX0251"), TxcIndexError), "TX0207": TxcOverflowError,
-}  # fmt: skip
+    **dict.fromkeys(("TX0103", "TX0250", "TX0251"), TxcIndexError),
+    **dict.fromkeys(("TX0112", "TX0222"), TxcTypeError),
+    "TX0207": TxcOverflowError,
+}
 
 
 #: Codes of errors that Python and NumPy raise too when they come to that line: no refusals to compile.
-_PYTHONS = frozenset({"TX0201", "TX0211"})
+_PYTHONS = frozenset({"TX0201", "TX0211", "TX0222"})
 
 
 def is_pythons(error: BaseException) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from typing import Any
 
@@ -64,6 +64,15 @@ def as_tensor(x: Any) -> Tensor:
             )
         return as_tensor(x.__txc_array__())
     raise OpError(f"{type(x).__name__} {x!r} is no tensor and cannot be made one", code="TX0206")
+
+
+def in_lists(a: Any) -> Iterator[Any]:
+    """What nested lists and tuples hold."""
+    if isinstance(a, (list, tuple)):
+        for x in a:
+            yield from in_lists(x)
+    else:
+        yield a
 
 
 def _demand_fit(d: Dim, element: DType) -> None:

@@ -11,7 +11,7 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-from ...dialects.registry import OPS, RAISE, Map
+from ...dialects.registry import OPS, RAISE, Map, OpError
 from ...dialects.types import DTYPES, tensor_type
 from ..diagnostics import located
 from .apply import apply, as_tensor, cast
@@ -188,12 +188,21 @@ def _finite(made: Tensor, of_finite: Any, error: type[Exception], text: str) -> 
 # Comparisons
 
 
+#: Comparisons by the name of NumPy's op, as Python writes those that its complex numbers do not have.
+_ORDERS = {"less": "<", "less_equal": "<=", "greater": ">", "greater_equal": ">="}
+
+
 def compare(name: str, x: Any, y: Any) -> Any:
     """``x < y`` and its kin: an int and a float are compared as numbers."""
     for number, other, by in ((x, y, name), (y, x, _TURNED.get(name, name))):
         if type(other) is int and not I64.ints[0] <= other <= I64.ints[1] and as_tensor(number).weak in ("bool", "int"):
             return by == "not_equal" or (by.startswith("less") if other > 0 else by.startswith("greater"))
     kinds = [as_tensor(v).weak if not isinstance(v, int) else "int" for v in (x, y)]
+    if "complex" in kinds and name in _ORDERS:
+        text = " and ".join(f"'{kind}'" for kind in kinds)
+        raise OpError(
+            f"'{_ORDERS[name]}' not supported between instances of {text}", "compare abs(…) or .real", "TX0112"
+        )
     if set(kinds) not in ({"int", "float"}, {"bool", "float"}):
         return apply(name, x, y)
     if kinds[0] == "float":

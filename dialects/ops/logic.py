@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import operator
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -24,12 +25,28 @@ class _Comparison(Map):
     compares = True
 
 
+class _Ordering(_Comparison):
+    """Complex numbers are ordered as NumPy orders them: by the real part, then by the imaginary one."""
+
+    dtypes = ALL | {"complex"}
+    #: What the real parts alone decide.
+    strictly: Callable[[Value, Value], Value]
+
+    @classmethod
+    def complex_scalar(cls, b: ScalarBuilder, *xs: Value) -> Value:
+        x, y = xs
+        assert isinstance(x, ComplexValue) and isinstance(y, ComplexValue)
+        decided = cls.strictly(x.re, y.re) & x.im.equals(x.im) & y.im.equals(y.im)
+        return decided | (x.re.equals(y.re) & cls.scalar(b, x.im, y.im))
+
+
 @op
-class Less(_Comparison):
+class Less(_Ordering):
     """``x < y``."""
 
     numpy = np.less
     seeds = "Eigen <, Tensure lt"
+    strictly = staticmethod(operator.lt)
 
     @classmethod
     def scalar(cls, b: ScalarBuilder, *xs: Value) -> Value:
@@ -38,11 +55,12 @@ class Less(_Comparison):
 
 
 @op
-class LessEqual(_Comparison):
+class LessEqual(_Ordering):
     """``x <= y``."""
 
     numpy = np.less_equal
     seeds = "Eigen <=, Tensure le"
+    strictly = staticmethod(operator.lt)
 
     @classmethod
     def scalar(cls, b: ScalarBuilder, *xs: Value) -> Value:
@@ -51,11 +69,12 @@ class LessEqual(_Comparison):
 
 
 @op
-class Greater(_Comparison):
+class Greater(_Ordering):
     """``x > y``."""
 
     numpy = np.greater
     seeds = "Eigen >, Tensure gt"
+    strictly = staticmethod(operator.gt)
 
     @classmethod
     def scalar(cls, b: ScalarBuilder, *xs: Value) -> Value:
@@ -64,11 +83,12 @@ class Greater(_Comparison):
 
 
 @op
-class GreaterEqual(_Comparison):
+class GreaterEqual(_Ordering):
     """``x >= y``."""
 
     numpy = np.greater_equal
     seeds = "Eigen >=, Tensure ge"
+    strictly = staticmethod(operator.gt)
 
     @classmethod
     def scalar(cls, b: ScalarBuilder, *xs: Value) -> Value:

@@ -86,7 +86,6 @@ def test_products_of_matrices_and_einsum():
 @pytest.mark.parametrize(
     ("function", "message"),
     [
-        (lambda x: x < x, "less is not defined on c64"),
         (lambda x: np.maximum(x, x), "cwise_max_propagate is not defined on c64"),
         (lambda x: x.max(), "maximum is not defined on c64"),
         (lambda x: np.floor(x), "floor is not defined on c64"),
@@ -113,3 +112,25 @@ def test_variance_norm_and_vdot_are_of_magnitudes():
     f = txc.jit(lambda x: (x.var(axis=0), x.std(), np.linalg.norm(x), np.vdot(x, x)))
     for got, expected in zip(f(X), (X.var(axis=0), X.std(), np.linalg.norm(X), np.vdot(X, X))):
         assert got.dtype == expected.dtype and np.allclose(got, expected)
+
+
+@pytest.mark.parametrize("dtype", ["c8", "c16"])
+@pytest.mark.parametrize("name", ["less", "less_equal", "greater", "greater_equal"])
+def test_order_is_by_the_real_part_then_the_imaginary_one(name, dtype):
+    ufunc = getattr(np, name)
+    parts = (0.0, -0.0, 1.0, 2.0, np.nan, np.inf)
+    row = np.array([complex(a, b) for a in parts for b in parts], dtype)
+    x, y = np.meshgrid(row, row)
+    with np.errstate(invalid="ignore"):
+        expected, against_number = ufunc(x, y), ufunc(x, 1)
+    np.testing.assert_array_equal(txc.jit(lambda x, y: ufunc(x, y))(x, y), expected)
+    np.testing.assert_array_equal(txc.jit(lambda x: ufunc(x, 1))(x), against_number)
+    np.testing.assert_array_equal(ufunc(txc.asarray(x), txc.asarray(y)), expected)
+
+
+def test_pythons_complex_numbers_have_no_order():
+    for function in (lambda c: c > 1, lambda c: min(c, 1), lambda c: 2 <= c):
+        with pytest.raises(TypeError):
+            function(1 + 2j)
+        with pytest.raises(TypeError, match="not supported between instances of 'complex' and 'int'"):
+            txc.jit(function)(1 + 2j)

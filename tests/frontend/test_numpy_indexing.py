@@ -105,3 +105,40 @@ def test_errors(f: Callable[..., Any], text: str):
     with pytest.raises(TxcError) as caught:
         txc.jit(f)(N)
     assert text in str(caught.value)
+
+
+def _store(x, y):
+    y[[0, len(x) - 1]] = 7.0
+
+
+def _store_in_a_loop(x, y):
+    for i in range(len(x)):
+        y[[i, len(x) - 1 - i]] += 1
+
+
+def _count(x, y):
+    np.add.at(y, [0, x.argmin(), 0], 1)
+
+
+def _count_in_a_loop(x, y):
+    for i in range(len(x)):
+        np.add.at(y, [0, i, i // 2], 1)
+
+
+def _read(x, y):
+    return y[[0, x.argmax()]], y[[-1, -len(x)]], y[[[0, len(x) - 1], [1, x.argmin()]]]
+
+
+@pytest.mark.parametrize("function", [_store, _store_in_a_loop, _count, _count_in_a_loop, _read])
+def test_lists_of_what_is_known_at_run_time_are_indices(function):
+    compiled = txc.jit(function)
+    for x in (np.array([3.0, 1, 2]), np.array([1.0, 5, 9, 2])):
+        y, ours = np.arange(len(x)) * 1.0, np.arange(len(x)) * 1.0
+        expected, got = function(x, y), compiled(x, ours)
+        np.testing.assert_equal(got, expected)
+        np.testing.assert_array_equal(ours, y)
+
+
+def test_lists_of_indices_are_checked():
+    with pytest.raises(IndexError, match="index 11 is out of bounds"):
+        txc.jit(lambda x: x[[0, x.argmax() + 9]])(np.arange(3.0))

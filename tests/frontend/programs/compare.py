@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import txc
-from txc.compiler.diagnostics import TxcError
+from txc.compiler.diagnostics import TxcError, is_pythons
 from txc.compiler.frontend.tensor import Tensor
 
 from .generate import PRELUDE, Program
@@ -79,8 +79,10 @@ def _call(
         return Outcome("endless")
     got_how, got = _run(f, copied)
     if got_how == "refused":
-        # An error of the compiler's own class, which is a ValueError whatever is wrong, is no exception of Python's.
-        if how == "raised" and isinstance(expected, IndexError) and issubclass(type(got), IndexError):
+        # An error of the compiler's own class is a ValueError whatever is wrong: it is Python's where its code is.
+        kinds = [ValueError] if is_pythons(got) else []
+        kinds += [kind for kind in (IndexError, OverflowError, TypeError) if isinstance(got, kind)]
+        if how == "raised" and isinstance(expected, tuple(kinds)):
             return Outcome("same")
         line = got.loc.line - PRELUDE.count("\n") if got.loc is not None and got.loc.filename == name else 0
         return Outcome("refused" if line > 0 else "unplaced", got.code, str(got), line)
