@@ -94,6 +94,52 @@ for n in (0, 1):
         fit(f"{letter}{n}_far", between(0, 1 / 25, f), 20)
 
 
+# x exp(x) E1(x) over (x - 2)/(x + 2), from 1 on, and x exp(-x) Ei(x) over 1/x.
+
+
+def decaying(u: Any) -> Any:
+    x = 2 * (1 + u) / (1 - u) if u != 1 else mp.inf
+    return x * mp.exp(x) * mp.e1(x) if x < 1e8 else 1 - 1 / x
+
+
+def rising(w: Any) -> Any:
+    return mp.exp(-1 / w) * mp.ei(1 / w) / w if w > 1e-8 else 1 + w
+
+
+fit("e1", between(mp.mpf(-1) / 3, 1, decaying), 28)
+fit("ei_near", between(0.1, 0.2, rising), 21)
+fit("ei_far", between(0.05, 0.1, rising), 19)
+fit("ei_farthest", between(0, 0.05, rising), 24)
+
+# x D(x), and from 5 on 2 x D(x) over 1/x**2.
+
+
+def dawson(x: Any) -> Any:
+    return mp.sqrt(mp.pi) / 2 * mp.exp(-x * x) * mp.erfi(x)
+
+
+fit("dawson_near", between(1, 2.5, lambda x: x * dawson(x)), 21)
+fit("dawson_middle", between(2.5, 5, lambda x: x * dawson(x)), 25)
+fit("dawson_far", between(0, 0.04, lambda w: 2 * dawson(1 / mp.sqrt(w)) / mp.sqrt(w) if w > 1e-8 else 1 + w / 2), 17)
+
+
+def fresnel_amplitude(w: Any, second: bool) -> Any:
+    """``pi x f(x)`` or ``pi**2 x**3 g(x)`` of Fresnel's auxiliary functions (DLMF 7.3), at ``w = 1/x**2``."""
+    if w < 1e-8:
+        return mp.mpf(1)
+    x = 1 / mp.sqrt(w)
+    with mp.extradps(60):
+        c, s = mp.mpf(1) / 2 - mp.fresnelc(x), mp.mpf(1) / 2 - mp.fresnels(x)
+        cosine, sine = mp.cos(mp.pi * x * x / 2), mp.sin(mp.pi * x * x / 2)
+        if second:
+            return (c * cosine + s * sine) * mp.pi**2 * x**3
+        return (s * cosine - c * sine) * mp.pi * x
+
+
+fit("fresnel_f", between(0, 1 / 2.56, lambda w: fresnel_amplitude(w, False)), 28)
+fit("fresnel_g", between(0, 1 / 2.56, lambda w: fresnel_amplitude(w, True)), 33)
+
+
 def main() -> None:
     """Print the fits named on the command line, or all."""
     for name in sys.argv[1:] or list(FITS):

@@ -94,6 +94,10 @@ def inverse_erf(x: Any) -> Any:
     return quantile((1 + x) / 2) / mp.sqrt(2)
 
 
+def dawson(x: Any) -> Any:
+    return mp.sqrt(mp.pi) / 2 * mp.exp(-x * x) * mp.erfi(x)
+
+
 def gamma_probability(upper: bool) -> Case:
     def reference(a: Any, x: Any) -> Any:
         return mp.gammainc(a, x, mp.inf, regularized=True) if upper else mp.gammainc(a, 0, x, regularized=True)
@@ -127,6 +131,15 @@ def _bessel_cases() -> Iterator[tuple[str, Case]]:
         yield f"bessel_k{n}e", bessel(mp.besselk, n, 1, *positive)
         yield f"bessel_j{n}", bessel(mp.besselj, n, 0, *waves)
         yield f"bessel_y{n}", bessel(mp.bessely, n, 0, *waves)
+
+
+def binomial(n: Any, k: Any) -> Any:
+    return mp.gammaprod([n + 1], [k + 1, n - k + 1])
+
+
+def student(df: Any, t: Any) -> Any:
+    tail = mp.betainc(df / 2, mp.mpf(1) / 2, 0, df / (df + t * t), regularized=True) / 2
+    return tail if t < 0 else 1 - tail
 
 
 _WAVES = (uniform(-7, 7), uniform(-8e5, 8e5), spread(13, 88, BOTH))
@@ -185,6 +198,21 @@ CASES: dict[str, Case] = {
     "igammac": gamma_probability(True),
     "betainc": beta_probability(False),
     "betaincc": beta_probability(True),
+    "stdtr": Case(student, ((uniform(0, 30), uniform(-10, 10)), (spread(-5, 8), spread(-9, 5, BOTH))), precision=220),
+    "ellipk": one(mp.ellipk, uniform(-5, 1), spread(-40, 80, (-1,))),
+    "ellipkm1": one(lambda p: mp.ellipk(1 - p), uniform(0, 2), spread(-80, 80), precision=400),
+    "ellipe": one(mp.ellipe, uniform(-5, 1), spread(-40, 80, (-1,))),
+    "exp1": one(mp.e1, uniform(0, 5), spread(-80, 4.4)),
+    "expi": one(mp.ei, uniform(-5, 60), spread(-80, 4.4, BOTH), near(0.3725074107813666, 1e-4)),
+    "dawsn": one(dawson, uniform(-6, 6), spread(-80, 4)),
+    "erfcx": one(lambda x: mp.exp(x * x) * mp.erfc(x), uniform(-9, 30), spread(-40, 40), spread(-40, 2, (-1,))),
+    "spence": one(lambda x: mp.re(mp.polylog(2, 1 - x)), uniform(0, 6), spread(-80, 40), near(1, 1e-3)),
+    "fresnel_s": one(mp.fresnels, uniform(-6, 6), spread(-20, 6)),
+    "fresnel_c": one(mp.fresnelc, uniform(-6, 6), spread(-20, 6)),
+    "binom": Case(
+        binomial,
+        ((uniform(-3, 30), uniform(-3, 30)), (spread(-10, 5), spread(-10, 3)), (whole(0, 120), whole(0, 60))),
+    ),
     "xlogy": Case(lambda x, y: x * mp.log(y), (_PAIR,)),
     "xlog1py": Case(lambda x, y: x * mp.log1p(y), (_PAIR,)),
     "entr": one(lambda x: -x * mp.log(x), uniform(0, 9), spread(-40, 40)),

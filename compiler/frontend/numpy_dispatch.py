@@ -12,6 +12,7 @@ import numpy as np
 
 from ...dialects.registry import OPS, Map, OpError, Reduction, Scan
 from ...dialects.types import dtype
+from ..diagnostics import located
 from .apply import apply, as_tensor, cast
 from .apply import call as apply_op
 from .indexing import accumulate
@@ -19,7 +20,7 @@ from .methods import checked_cast, element_named, expand_dims, reduce, scan
 from .numpy_functions.products import matmul, power
 from .numpy_functions.table import call
 from .tensor import Tensor
-from .ufunc_table import fold_of, nearest, plain_map, recognised, scan_of
+from .ufunc_table import dotted_name, fold_of, is_numpys, nearest, plain_map, recognised, scan_of
 
 __all__ = ["function", "library_function", "ufunc"]
 
@@ -28,23 +29,29 @@ _COMPARED = (np.equal, np.not_equal, np.less, np.less_equal, np.greater, np.grea
 
 
 def library_function(f: Any) -> Any:
-    """What staged code calls for a library's Python function that the registry names, but which knows arrays only."""
-    name = recognised(f)
+    """What staged code calls for a library's Python function that is known here, but which itself knows arrays only."""
+    if f.__module__.partition(".")[0] == "numpy":
+        return f
+    name, handler = recognised(f), _handler(f)
 
     @functools.wraps(f)
     def call(*args: Any, **kwargs: Any) -> Any:
-        if name is None or not any(isinstance(a, Tensor) for a in args):
+        if not any(isinstance(a, Tensor) for a in (*args, *kwargs.values())):
             return f(*args, **kwargs)
+        if handler is not None:
+            with located():
+                return handler(*args, **kwargs)
+        assert name is not None
         return reduce(name, *args, **kwargs) if issubclass(OPS[name], Reduction) else apply_op(OPS[name], args, kwargs)
 
-    return f if name is None or f.__module__.partition(".")[0] == "numpy" else call
+    return f if name is None and handler is None else call
 
 
 def ufunc(f: Any, method: str, inputs: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """``f(*inputs)``, or a method of `f`, with all of NumPy's arguments that have a meaning for tensors."""
     op = None if kwargs or method != "__call__" else plain_map(f)
     if op is not None:
-        result = apply(op, *inputs)
+        result = apply(op, *(inputs if is_numpys(f) else _in_librarys_loop(f, inputs)))
         # NumPy gives scalars of its own, never Python's, so what it returns is no longer weak.
         return cast(result, result.element) if result.weak else result
     name = recognised(f)
@@ -81,7 +88,8 @@ def _handler(f: Any) -> Any:
     """What a call of a function that is no op does; None where there is nothing."""
     from .numpy_functions.families import FUNCTIONS  # most programs need no family
 
-    return FUNCTIONS.get(f)
+    found = FUNCTIONS.get(f)
+    return FUNCTIONS.get(dotted_name(f)) if found is None and hasattr(f, "__name__") else found
 
 
 def _elementwise(f: Any, name: str | None, inputs: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -100,8 +108,8 @@ def _elementwise(f: Any, name: str | None, inputs: tuple[Any, ...], kwargs: dict
     if element is not None:
         tensors = [as_tensor(x) for x in inputs]
         inputs = tuple(cast(t, checked_cast(t, element_named(element), casting)) for t in tensors)
-    if isinstance(f, np.ufunc) and f.signature is None and getattr(np, f.__name__, None) is f and f not in _COMPARED:
-        inputs = _in_loop(f, inputs)
+    if isinstance(f, np.ufunc) and f.signature is None:
+        inputs = _in_loop(f, inputs) if is_numpys(f) else _in_librarys_loop(f, inputs)
     if f is np.matmul:
         result = matmul(*inputs)
     elif handler is not None:
@@ -128,20 +136,35 @@ def _in_loop(f: np.ufunc, inputs: tuple[Any, ...]) -> tuple[Any, ...]:
     NumPy's own (bf16) goes by promotion alone.
     """
     tensors = [as_tensor(x) for x in inputs]
-    if any(t.element.numpy.kind not in "biufc" for t in tensors):
-        return inputs
-    given = tuple(_WEAK.get(t.weak, t.element.numpy) for t in tensors)
-    try:
-        loop = f.resolve_dtypes(given + (None,) * f.nout)
-    except TypeError as error:
-        types = " and ".join(str(t.user_type) for t in tensors)
-        raise OpError(f"np.{f.__name__} is not defined on {types}, in NumPy neither", "cast first", "TX0112") from error
-    if any(t.element.is_float or t.element.is_complex for t in tensors):
+    loop = None if f in _COMPARED else _resolved(f, tensors)
+    if loop is None or any(t.element.is_float or t.element.is_complex for t in tensors):
         return inputs
     return tuple(
         cast(t, dtype(wanted)) if wanted.kind in "fiu" and wanted.kind != t.element.numpy.kind else x
         for x, t, wanted in zip(inputs, tensors, loop)
     )
+
+
+def _in_librarys_loop(f: np.ufunc, inputs: tuple[Any, ...]) -> tuple[Any, ...]:
+    """The same of another library, whose loops are its own: SciPy has none for f16, and takes int8 to f32 or f64."""
+    tensors = [as_tensor(x) for x in inputs]
+    loop = _resolved(f, tensors)
+    return inputs if loop is None else tuple(cast(t, dtype(wanted)) for t, wanted in zip(tensors, loop))
+
+
+def _resolved(f: np.ufunc, tensors: list[Tensor]) -> tuple[np.dtype[Any], ...] | None:
+    """The dtypes of the loop that `f` has for these operands; None where one's dtype is not NumPy's own."""
+    if any(t.element.numpy.kind not in "biufc" for t in tensors):
+        return None
+    given = tuple(_WEAK.get(t.weak, t.element.numpy) for t in tensors)
+    try:
+        return f.resolve_dtypes(given + (None,) * f.nout)
+    except TypeError as error:
+        types = " and ".join(str(t.user_type) for t in tensors)
+        library = "NumPy" if is_numpys(f) else "SciPy"
+        raise OpError(
+            f"{_spelled(f)} is not defined on {types}, in {library} neither", "cast first", "TX0112"
+        ) from error
 
 
 #: What NumPy's promotion knows Python's numbers as.

@@ -9,7 +9,7 @@ import numpy as np
 
 from ...dialects.registry import OPS, Map, Reduction, Scan
 
-__all__ = ["fold_of", "nearest", "plain_map", "recognised", "scan_of"]
+__all__ = ["dotted_name", "fold_of", "is_numpys", "nearest", "plain_map", "recognised", "scan_of"]
 
 #: Functions that are more than their op, or have no meaning for some dtypes that it takes.
 _ASKED = (np.fabs, np.float_power, np.power, np.reciprocal, np.sign, np.negative, np.positive)
@@ -33,11 +33,21 @@ def recognised(f: Any) -> str | None:
     except TypeError:
         return None
     if found is None and hasattr(f, "__name__"):
-        # SciPy's ufuncs do not say where they live; `scipy.special` is the only library the registry names.
-        module = getattr(f, "__module__", None) or "scipy.special"
-        public = [part for part in module.split(".") if not part.startswith("_")]
-        found = _known().get(".".join([*public, f.__name__.lstrip("_")]))
+        found = _known().get(dotted_name(f))
     return found
+
+
+def dotted_name(f: Any) -> str:
+    """The public name of a library's function."""
+    # SciPy's ufuncs do not say where they live; `scipy.special` is the only library the registry names.
+    module = getattr(f, "__module__", None) or "scipy.special"
+    public = [part for part in module.split(".") if not part.startswith("_")]
+    return ".".join([*public, f.__name__.lstrip("_")])
+
+
+@functools.cache
+def is_numpys(f: np.ufunc) -> bool:
+    return getattr(np, f.__name__, None) is f
 
 
 def fold_of(f: np.ufunc) -> str | None:

@@ -12,6 +12,7 @@ import math
 import numpy as np
 
 from ..float_format import coefficients, two_product
+from ..gamma_parts import F64, InDouble
 from ..registry import Map, op
 from ..scalar import ScalarBuilder, Value
 from .exponential import exp
@@ -53,6 +54,8 @@ FAR64 = (
     0.037167515538962755, -0.066330365812327527, 0.093732834998257256, -0.10103906603629924, 0.068097054254695297,
     0.015379652102619649, -0.13962111684056253, 1.2329951186255526,
 )  # fmt: skip
+#: ``sqrt(pi) * a * exp(a*a) * erfc(a)`` over ``1/(a*a)`` from 28 on (DLMF 7.12.1).
+FARTHEST = (1.0, -1 / 2, 3 / 4, -15 / 8, 105 / 16, -945 / 32)[::-1]
 
 
 def _reference(x: np.ndarray, complementary: bool) -> np.ndarray:
@@ -66,13 +69,18 @@ def near(b: ScalarBuilder, x: Value) -> Value:
     return b.fma(x, b.polynomial(x * x, coefficients(x, NEAR32, NEAR64)), x)
 
 
+def scaled(b: ScalarBuilder, a: Value) -> Value:
+    """``exp(a*a) * erfc(a)`` for a from 0 to 28."""
+    t = (a - 4.0) / (a + 4.0)
+    return b.polynomial(t, coefficients(a, FAR32, FAR64)) / b.fma(a, 2.0, 1.0)
+
+
 def complement(b: ScalarBuilder, a: Value) -> Value:
     """``erfc(a)`` for ``a >= 0``."""
     limit = 28.0 if a.dtype.bits == 64 else 11.0
     # Beyond the limit it is 0; a NaN stays.
     bounded = b.minimum(b.constant(limit, a.dtype), a)
-    t = (bounded - 4.0) / (bounded + 4.0)
-    p = b.polynomial(t, coefficients(a, FAR32, FAR64)) / b.fma(bounded, 2.0, 1.0)
+    p = scaled(b, bounded)
     square, lost = two_product(b, bounded, bounded)
     return exp(b, -square) * b.fma(p, -lost, p)
 
@@ -125,3 +133,24 @@ class Erfc(Map):
         far = complement(b, abs(x))
         outer = b.select(x < 0.0, 2.0 - far, far)
         return b.select(abs(x) < 0.25, 1.0 - near(b, x), outer)
+
+
+@op
+class Erfcx(InDouble):
+    """``exp(x*x) * erfc(x)``, also where one overflows and the other underflows.  |error| <= 4 ulp of x and result."""
+
+    also = ("scipy.special.erfcx",)
+    ulp = 4.0
+    cost = 80.0
+
+    @classmethod
+    def double(cls, b: ScalarBuilder, *xs: Value) -> Value:
+        (x,) = xs
+        a = abs(x)
+        bounded = b.minimum(b.constant(28.0, F64), a)
+        w = 1.0 / a
+        far = w * math.sqrt(1 / math.pi) * b.polynomial(w * w, FARTHEST)
+        value = b.select(a > 28.0, far, scaled(b, bounded))
+        square, lost = two_product(b, bounded, bounded)
+        below = exp(b, square) * (2.0 + 2.0 * lost) - value
+        return b.select(x < 0.0, below, value)

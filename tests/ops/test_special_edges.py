@@ -39,6 +39,9 @@ KNOWN: dict[str, list[tuple[float | None, ...]]] = {
     "igammac": [(1e-310, None), (None, 745.0)],
     "betainc": [(1e300, None, None), (None, 1e300, None), (1e-310, None, None), (None, 1e-310, None)],
     "betaincc": [(1e300, None, None), (None, 1e300, None), (1e-310, None, None), (None, 1e-310, None)],
+    # Of no element SciPy has no combination, rounds small ones away, and overflows where gamma does; its sign of a huge
+    # k is by the bits of an int.
+    "binom": [(0.0, 1e-310), (-2.5, 170.0), (None, 1e300), (1e5, -2.5), (-0.5, 1e5)],
     "kl_div": [(None, 1e-310), (1e-310, 1e300)],
     "pseudo_huber": [(None, 1e300), (1e-310, None), (1e300, None), (np.inf, None), (np.nan, None)],
 }  # fmt: skip

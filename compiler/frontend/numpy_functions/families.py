@@ -22,6 +22,7 @@ from . import (
     products,
     reductions,
     running,
+    scipy_special,
     sets,
     shaping,
     slices,
@@ -35,7 +36,7 @@ __all__ = ["FAMILIES", "FUNCTIONS"]
 #: Importing them fills the table.
 FAMILIES = (
     chosen, conditioning, creating, diagonals, differences, editing, einsum, elementwise, factorisations, fitting,
-    indexing, joining, linear, numbering, order_statistics, packing, padding, products, reductions, running, sets,
-    shaping, slices, sorting, statistics,
+    indexing, joining, linear, numbering, order_statistics, packing, padding, products, reductions, running,
+    scipy_special, sets, shaping, slices, sorting, statistics,
 )  # fmt: skip
 FUNCTIONS |= fft_functions.FUNCTIONS
