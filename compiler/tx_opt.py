@@ -5,6 +5,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from xdsl.xdsl_opt_main import xDSLOptMain
 
 from .universe import UNIVERSE
@@ -28,9 +30,9 @@ class TxOptMain(xDSLOptMain):
                 self.register_pass(name, made)
 
 
-def main() -> None:
-    """The `tx-opt` command."""
-    TxOptMain("tx-opt").run()
+def main(arguments: Sequence[str] | None = None) -> None:
+    """The `tx-opt` command, by default with the arguments of this process."""
+    TxOptMain("tx-opt", arguments).run()
 
 
 if __name__ == "__main__":
