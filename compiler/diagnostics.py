@@ -19,10 +19,11 @@ __all__ = ["TxcError", "at", "error_loc", "head_of", "is_pythons", "located", "u
 
 _HIDDEN = ("txc.", "numpy.")
 #: Places by code object and instruction, asked for with every node; None for code that is txc's or NumPy's.  By
-#: identity, because code objects hash all of their instructions; the list of a code's positions is made once while
-#: places in it are asked for, as it is as long as the code.
+#: identity, because code objects hash all of their instructions.  Lists of all positions of a code, which are as long as
+#: the code, are kept for those asked last: a staged function and the parts of its statements take turns.
 _places: dict[int, tuple[CodeType, dict[int, Loc] | None]] = {}
-_positions: list[tuple[CodeType, list[tuple[int | None, int | None, int | None, int | None]]]] = []
+_positions: dict[int, tuple[CodeType, list[tuple[int | None, int | None, int | None, int | None]]]] = {}
+_MOST_POSITIONS = 64
 
 
 class _Override(_local):
@@ -135,10 +136,12 @@ def _new_place(code: CodeType, instruction: int, places: dict[int, Loc]) -> Loc:
     """A place that nobody asked for before."""
     from .frontend.graph import Loc
 
-    known = _positions[0] if _positions else None
+    known = _positions.pop(id(code), None)
     if known is None or known[0] is not code:
         known = code, list(code.co_positions())
-        _positions[:] = [known]
+    _positions[id(code)] = known
+    if len(_positions) > _MOST_POSITIONS:
+        _positions.pop(next(iter(_positions)), None)
     line, end_line, column, end_column = known[1][instruction // 2]
     if end_line != line:
         end_column = None

@@ -33,7 +33,7 @@ from ..dialects.attributes import (
 )
 from ..dialects.dims import Dim, dim, iterators, maximum, packed_strides
 from ..dialects.index_map import IndexMap, identity_map
-from .liveness import is_live_after, uses_inside
+from .liveness import Liveness, uses_inside
 from .locations import carry_loc
 from .memory import Arena, LoopRange, aligned_bytes
 from .memory_of_rows import drop_shared, inside, overwrites, reads
@@ -61,7 +61,7 @@ def bufferize(function: func.FuncOp, in_place: bool = True) -> None:
     """
     old = function.body.block
     new = Block(arg_types=[_input_type(function, i, a) for i, a in enumerate(old.args)])
-    state = _Function(function, in_place)
+    state = _Function(in_place, Liveness(function))
     for before, after in zip(old.args, new.args):
         state.bind(before, after)
         after.name_hint = before.name_hint
@@ -125,8 +125,8 @@ def _packed(value: SSAValue, permutation: Sequence[int] | None = None) -> Buffer
 class _Function:
     """What is known of the whole function while it is walked."""
 
-    function: func.FuncOp
     in_place: bool
+    liveness: Liveness
     arena: Arena = field(default_factory=Arena)
     thread_arena: Dim = field(default_factory=lambda: dim(0))
     buffers: dict[SSAValue, SSAValue] = field(default_factory=dict)
@@ -151,9 +151,17 @@ class _Function:
         finally:
             self.handed_on -= added
 
+    def held(self, buffer: SSAValue, op: Operation) -> list[SSAValue]:
+        """The values in a buffer that `op`, or what runs after it, may use: the others are forgotten."""
+        held = self.holds.get(buffer)
+        if held is None:
+            return []
+        held[:] = [v for v in held if not self.liveness.is_over(v, op)]
+        return held
+
     def is_busy(self, buffer: SSAValue, op: Operation) -> bool:
         """Whether a value in the buffer is still needed after `op`."""
-        return any(is_live_after(v, op) for v in self.holds.get(buffer, ()))
+        return any(self.liveness.is_live_after(v, op) for v in self.held(buffer, op))
 
 
 class _Walk:
@@ -176,7 +184,18 @@ class _Walk:
                 if not isinstance(owner, Operation) or owner.parent is not block:
                     break
                 self.state.wishes[wished] = target
-                wished = _origin(wished, owner)
+                wished = self._origin(wished, owner)
+
+    def _origin(self, value: SSAValue, owner: Operation) -> SSAValue | None:
+        """The value whose memory an update or a loop goes on with."""
+        position = list(owner.results).index(value)  # pyright: ignore[reportArgumentType]
+        if isinstance(owner, kernel.GenericOp):
+            return owner.outs[position] if owner.outs else None
+        if isinstance(owner, kernel.ScatterOp):
+            return owner.base
+        if isinstance(owner, kernel.ForeignOp):
+            return next((v for v in _replaced(owner) if not self.state.liveness.is_live_after(v, owner)), None)
+        return owner.inits[position] if isinstance(owner, (kernel.ForOp, kernel.WhileOp)) else None
 
     def _copy_buffer(self, source: SSAValue, target: SSAValue) -> None:
         assert isinstance(source.type, BufferType)
@@ -192,11 +211,10 @@ class _Walk:
         used = uses_inside(op)
 
         def is_free(holder: SSAValue) -> bool:
-            held = self.state.holds.get(holder)
             # A buffer without a value yet is another result of this very op, or is being staged.
-            if held is None or holder in self.state.handed_on:
+            if holder not in self.state.holds or holder in self.state.handed_on:
                 return False
-            return not any(v in used or is_live_after(v, op) for v in held)
+            return not self.state.is_busy(holder, op) and used.isdisjoint(self.state.held(holder, op))
 
         offset = self.state.arena.offset(size, is_free)
         made = loop.AllocOp(info, offset)
@@ -220,9 +238,9 @@ class _Walk:
 
     def _conflicts(self, target: SSAValue, value: SSAValue, op: Operation) -> bool:
         """Whether a result of `op` straight in the target would destroy something that it, or a later op, reads."""
-        held = self.state.holds.get(target, ())
         if self.state.is_busy(target, op):
             return True
+        held = self.state.held(target, op)
         if isinstance(op, kernel.RowsOp):
             return overwrites(op, value, held)
         if not isinstance(op, kernel.GenericOp) or op.is_reduction:
@@ -278,7 +296,7 @@ class _Walk:
             self._emit_nest(op, [target])
             self.state.bind(result, target)
             return
-        held = self.state.holds[buffer]
+        held = self.state.held(buffer, op)
         (store,) = op.maps_out()
         if any(v in held and index != store and not _apart(index, store) for v, index in reads(op)):
             self._emit_staged(op, buffer)
@@ -291,7 +309,7 @@ class _Walk:
         buffer, (result,) = self.state.buffers[op.base], op.results
         free = self.state.in_place and buffer in self.state.writable and not self.state.is_busy(buffer, op)
         target = buffer
-        if not free or op.disturbs(self.state.holds[buffer]):
+        if not free or op.disturbs(self.state.held(buffer, op)):
             target = self._result_buffer(result, op)
             if target is buffer:
                 target = self._allocate(_packed(result, _layout(result)), op)
@@ -441,7 +459,7 @@ class _Walk:
         for init, result in zip(inits, op.results):
             source = self.state.buffers[init]
             reusable = self.state.in_place and source in self.state.writable and source not in carried
-            reusable = reusable and read.isdisjoint(self.state.holds.get(source, ()))
+            reusable = reusable and read.isdisjoint(self.state.held(source, op))
             if isinstance(source.owner, Block) and not tensor_of(init.type).rank:
                 reusable = False
             if reusable and not self.state.is_busy(source, op) and list(inits).count(init) == 1:
@@ -496,18 +514,6 @@ class _Walk:
     def _leave_loop(self, op: Operation, carried: Sequence[SSAValue]) -> None:
         for result, buffer in zip(op.results, carried):
             self.state.bind(result, buffer)
-
-
-def _origin(value: SSAValue, owner: Operation) -> SSAValue | None:
-    """The value whose memory an update or a loop goes on with."""
-    position = list(owner.results).index(value)  # pyright: ignore[reportArgumentType]
-    if isinstance(owner, kernel.GenericOp):
-        return owner.outs[position] if owner.outs else None
-    if isinstance(owner, kernel.ScatterOp):
-        return owner.base
-    if isinstance(owner, kernel.ForeignOp):
-        return next((v for v in _replaced(owner) if not is_live_after(v, owner)), None)
-    return owner.inits[position] if isinstance(owner, (kernel.ForOp, kernel.WhileOp)) else None
 
 
 def _replaced(op: Operation) -> Sequence[SSAValue]:

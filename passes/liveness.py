@@ -2,56 +2,92 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from bisect import bisect_right
 
-from xdsl.ir import Block, Operation, Region, SSAValue
+from xdsl.ir import Block, Operation, SSAValue
 
 from ..dialects import kernel
 
-__all__ = ["is_live_after", "uses_inside"]
+__all__ = ["Liveness", "uses_inside"]
 
 
-def is_live_after(value: SSAValue, op: Operation) -> bool:
-    """Whether some use of the value runs after `op` has finished."""
-    chain = list(_ancestors(op))
-    loops = [a for a in chain[1:] if isinstance(a, (kernel.ForOp, kernel.WhileOp)) and not _defined_in(value, a)]
-    for use in value.uses:
-        if _comes_after(use.operation, chain) or any(_inside(use.operation, a) for a in loops):
+class Liveness:
+    """How long values inside `top` are needed, while its ops stay where they are.
+
+    Ops are numbered once, each before what is inside it, so that a question takes time in the depth of an op only,
+    however long the program is and however often a value is used.
+    """
+
+    def __init__(self, top: Operation):
+        self._top = top
+        self._ops: list[Operation] = []
+        self._first: dict[Operation, int] = {}
+        self._last: dict[Operation, int] = {}
+        self._uses: dict[SSAValue, list[int]] = {}
+        self._needed: dict[SSAValue, int] = {}
+        self._number(top)
+
+    def _number(self, op: Operation) -> None:
+        self._first[op] = len(self._ops)
+        self._ops.append(op)
+        for region in op.regions:
+            for block in region.blocks:
+                for inner in block.ops:
+                    self._number(inner)
+        self._last[op] = len(self._ops) - 1
+
+    def is_live_after(self, value: SSAValue, op: Operation) -> bool:
+        """Whether some use of the value runs after `op` has finished."""
+        home, behind = _home(value), self._last[op]
+        repeated: Operation | None = None
+        while op is not self._top and op.parent is not home:
+            assert op.parent is not None and op.parent.last_op is not None
+            if self._is_used(value, behind, self._last[op.parent.last_op]):
+                return True
+            around = op.parent_op()
+            assert around is not None
+            # The other regions of an op around do not run after this one, unless it runs again.
+            op, behind = around, self._last[around]
+            if isinstance(op, kernel.ForOp | kernel.WhileOp):
+                repeated = op
+        if self._is_used(value, behind, len(self._ops)):
             return True
-    return False
+        return repeated is not None and self._is_used(value, self._first[repeated], self._last[repeated])
+
+    def is_over(self, value: SSAValue, op: Operation) -> bool:
+        """Whether neither `op`, nor anything that ever runs after it, uses the value."""
+        needed = self._needed.get(value)
+        if needed is None:
+            needed = self._needed[value] = self._needed_until(value)
+        return needed < self._first[op]
+
+    def _needed_until(self, value: SSAValue) -> int:
+        """The number of the last op that may run before the value's last use, that use included."""
+        uses, home = self._numbers(value), _home(value)
+        if not uses:
+            return -1
+        user: Operation | None = self._ops[uses[-1]]
+        while user is not None and user.parent is not home:
+            user = user.parent_op()
+        return len(self._ops) if user is None else self._last[user]
+
+    def _is_used(self, value: SSAValue, behind: int, until: int) -> bool:
+        """Whether an op uses the value that has a number above `behind`, and up to `until`."""
+        numbers = self._numbers(value)
+        place = bisect_right(numbers, behind)
+        return place < len(numbers) and numbers[place] <= until
+
+    def _numbers(self, value: SSAValue) -> list[int]:
+        found = self._uses.get(value)
+        if found is None:
+            users = (use.operation for use in value.uses)
+            found = self._uses[value] = sorted(self._first[user] for user in users if user in self._first)
+        return found
 
 
-def _comes_after(user: Operation, chain: list[Operation]) -> bool:
-    """Whether `user` is after the innermost op of `chain` (an op and its ancestors) that shares a block with it."""
-    users = {a.parent: a for a in _ancestors(user)}
-    for ancestor in chain:
-        same_block = users.get(ancestor.parent)
-        if same_block is not None:
-            return same_block is not ancestor and ancestor.is_before_in_block(same_block)
-    return False
-
-
-def _ancestors(op: Operation) -> Iterator[Operation]:
-    current: Operation | None = op
-    while current is not None:
-        yield current
-        current = current.parent_op()
-
-
-def _inside(op: Operation, ancestor: Operation) -> bool:
-    """Strictly inside one of its regions: an operand of the loop itself is used before the loop runs."""
-    return op is not ancestor and any(a is ancestor for a in _ancestors(op))
-
-
-def _defined_in(value: SSAValue, op: Operation) -> bool:
-    block: Block | None = value.owner if isinstance(value.owner, Block) else value.owner.parent
-    while block is not None:
-        region: Region | None = block.parent
-        owner = region.parent if region is not None else None
-        if owner is op:
-            return True
-        block = owner.parent if owner is not None else None
-    return False
+def _home(value: SSAValue) -> Block | None:
+    """The block outside which nothing uses a value."""
+    return value.owner if isinstance(value.owner, Block) else value.owner.parent
 
 
 def uses_inside(op: Operation) -> set[SSAValue]:

@@ -300,7 +300,8 @@ class LoopWriter:
         """
         parent = nest.parent_op()
         around = parent if isinstance(parent, kernel.RowsOp) else nest
-        return sum(around.is_ancestor(use.operation) for use in buffer.uses) == 1 and not _scatters(buffer)
+        uses = sum(operand is buffer for inner in around.walk() for operand in inner.operands)
+        return uses == 1 and not _scatters(buffer)
 
     def scatter(self, op: kernel.ScatterOp, point: Point, block: Block) -> None:
         """A scatter's body at a point, appended to the block, and its store.
