@@ -10,12 +10,14 @@ from .dims import Dim, dim
 from .types import TensorType, dtype
 
 __all__ = [
-    "RAISE", "REQUIRED", "OpError", "Param", "axes", "axis", "bool_param", "choice", "dims_param", "dtype_param",
-    "float_param", "int_param", "ints", "mode",
+    "INHABITED", "RAISE", "REQUIRED", "OpError", "Param", "axes", "axis", "bool_param", "choice", "dims_param",
+    "dtype_param", "float_param", "int_param", "ints", "mode",
 ]  # fmt: skip
 
 #: The `mode` of what is to be checked: an index outside, or a failure of the op, makes the call raise an error.
 RAISE = "raise"
+#: The `mode` of reads at indices that are data, from dims which have elements in every call.
+INHABITED = "inhabited"
 
 
 class OpError(ValueError):
@@ -131,7 +133,7 @@ def dims_param(default: Any = REQUIRED) -> Param:
 
 
 def mode() -> Param:
-    """What is done where data has no result: None, or `RAISE`."""
+    """What is done where data has no result: None, `RAISE`, or `INHABITED`."""
     return Param("name", lambda v, _: None if v is None else str(v), None)
 
 

@@ -24,6 +24,7 @@ from .dims import Dim, dim
 from .index_map import IndexMap
 from .order import FREE, Order, scan_order, sum_order
 from .params import (
+    INHABITED,
     RAISE,
     REQUIRED,
     OpError,
@@ -43,9 +44,9 @@ from .scalar import ScalarBuilder, Value
 from .types import DTYPES, DType, Interval, TensorType, dtype, tensor_type
 
 __all__ = [
-    "INEXACT", "OPS", "RAISE", "REQUIRED", "Composite", "Map", "Op", "OpError", "Param", "Reduction", "Scan",
-    "Structural", "View", "axes", "axis", "bool_param", "choice", "dims_param", "dtype_param", "find_op", "float_param",
-    "int_param", "ints", "mode", "op",
+    "INEXACT", "INHABITED", "OPS", "RAISE", "REQUIRED", "Composite", "Map", "Op", "OpError", "Param", "Reduction",
+    "Scan", "Structural", "View", "axes", "axis", "bool_param", "choice", "dims_param", "dtype_param", "find_op",
+    "float_param", "int_param", "ints", "mode", "op",
 ]  # fmt: skip
 
 

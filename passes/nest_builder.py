@@ -18,7 +18,7 @@ from ..dialects.kernel import BOUND, GenericOp, ReadOp, ScatterOp, YieldOp, shap
 from ..dialects.loop import BindOp
 from ..dialects.ops.indexing import index_symbols
 from ..dialects.order import Order
-from ..dialects.registry import Map
+from ..dialects.registry import INHABITED, Map
 from ..dialects.scalar import Value
 from ..dialects.tx import TxOp, ViewOp
 from ..dialects.types import DTYPES, DType
@@ -180,7 +180,10 @@ class NestBuilder:
         return self.builder.cast(self.builder.index(index.exprs[0]), op.params["dtype"])
 
     def _take(self, op: TxOp, index: IndexMap) -> Value:
-        """``x[..., indices[...], ...]``: negative indices count from the end, all others are clamped into range."""
+        """``x[..., indices[...], ...]``: negative indices count from the end, all others are clamped into range.
+
+        A dim without elements has none to clamp to: where it may have none the read is guarded.
+        """
         source, *indices = op.operands
         axis, rank = op.params["axis"], len(shape_of(indices[0].type)[1])
         extents = shape_of(source.type)[1][axis : axis + len(indices)]
@@ -191,7 +194,10 @@ class NestBuilder:
             position = b.minimum(b.maximum(self._position(given, at, extent), 0), b.index(extent - 1))
             bound.append(self._bind(position))
         exprs = (*index.exprs[:axis], *bound, *index.exprs[axis + rank :])
-        return self.pull(source, IndexMap(index.extents, exprs, index.guards))
+        guards = index.guards
+        if op.params["mode"] != INHABITED:
+            guards += IndexMap(index.extents, (), tuple(e - 1 for e in extents)).simplified().guards
+        return self.pull(source, IndexMap(index.extents, exprs, guards))
 
     def _position(self, indices: SSAValue, at: IndexMap, extent: Dim) -> Value:
         """An index of a dim, counted from the start."""

@@ -241,10 +241,14 @@ class MemoryWriter(RowWriter):
 
     def _load_slot(self, slot: Slot, storage: str) -> str:
         """One register from memory."""
-        if slot.offsets is not None:
-            mask = self._both(slot.mask, slot.width)
-            return self._gather(slot.pointer, storage, slot.offsets, mask, slot.width)
-        return self._load_one(slot, storage)
+        if slot.offsets is None:
+            return self._load_one(slot, storage)
+        pointer, offsets, mask, width = slot.pointer, slot.offsets, slot.mask, slot.width
+        if mask is not None and not self._is_vector_mask(mask):
+            pointer = self._or_zeros(mask, pointer)
+            offsets = self.ins(f"select i1 {mask}, <{width} x i64> {offsets}, <{width} x i64> zeroinitializer")
+            mask = None
+        return self._gather(pointer, storage, offsets, self._both(mask, width), width)
 
     def _load_one(self, slot: Slot, storage: str) -> str:
         """One register of elements that are a stride apart (None: one element in all lanes)."""

@@ -16,7 +16,7 @@ from typing import Any
 
 from ...dialects.dims import Dim, Sym
 from ...dialects.index_map import product
-from ...dialects.registry import OPS, RAISE, Map, Structural
+from ...dialects.registry import INHABITED, OPS, RAISE, Map, Structural
 from ...dialects.types import DTYPES, tensor_type
 from ...runtime.failed_checks import CHECKS, LEAST, MOST, Check, index_check, packed
 from ..signature import ROOM
@@ -101,12 +101,20 @@ class _Copy:
     ) -> Node:
         """A node like another one, with `more` words among its results."""
         attrs = {k: v for k, v in node.attrs.items() if k != "mode" or v != RAISE}
+        if node.op is OPS["take"] and self.is_inhabited(node):
+            attrs["mode"] = INHABITED
         types = [*(r.type for r in node.results), *[tensor_type(_I64, ())] * more]
         made = Node(node.op, operands, attrs, types, node.loc, regions)
         self.trace.loc = node.loc
         self.trace.emit(made)
         known.update(zip(node.results, made.results))
         return made
+
+    def is_inhabited(self, node: Node) -> bool:
+        """Whether the dims that a `take` indexes have elements, as a fact: then it need not ask at each read."""
+        at: int = node.attrs["axis"]
+        sizes = node.operands[0].type.dims[at : at + len(node.operands) - 1]
+        return all([self.trace.table.decide(0, "<", size, "an index that is data") for size in sizes])
 
     def region(
         self, region: Block, known: dict[Value, Value], carried: bool = False, start: bool = False

@@ -35,8 +35,8 @@ def _positions(indices: np.ndarray, extent: int) -> np.ndarray:
 class Take(Structural):
     """Elements at integer `indices` of the dims from `axis` on, one operand a dim; their dims replace those.
 
-    Negative indices count from the end; others are clamped into range.  With `mode` ``raise`` the call, having run with
-    these, raises IndexError.
+    Negative indices count from the end; others are clamped into range, and a dim without elements gives zeros.  With
+    `mode` ``raise`` the call, having run with these, raises IndexError; ``inhabited`` promises dims with elements.
     """
 
     numpy = np.take
@@ -60,6 +60,9 @@ class Take(Structural):
         source, *indices = arrays
         at: int = attrs["axis"]
         extents = source.shape[at : at + len(indices)]
+        if 0 in extents:
+            shape = (*source.shape[:at], *indices[0].shape, *source.shape[at + len(indices) :])
+            return (np.zeros(shape, source.dtype),)
         inside = tuple(np.clip(_positions(i, n), 0, n - 1) for i, n in zip(indices, extents))
         return (source[(slice(None),) * at + inside],)
 
