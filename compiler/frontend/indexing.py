@@ -10,7 +10,7 @@ import numpy as np
 from ...dialects.dims import Dim, dim, maximum, minimum
 from ...dialects.registry import OpError
 from .advanced_indexing import Places, gather, is_array, is_mask, scatter
-from .apply import apply, as_tensor
+from .apply import apply, as_tensor, is_traced
 from .context import current, table
 from .derived import IndexedView
 from .leaves import leaf
@@ -124,7 +124,7 @@ def places(x: Tensor, items: list[Any]) -> Places:
 def complete(x: Tensor, key: Any) -> list[Any]:
     """One item for each dim (and None for each new one); Ellipsis replaced."""
     items = list(key) if isinstance(key, tuple) else [key]
-    items = [np.asarray(k) if isinstance(k, list) else k for k in items]
+    items = [(as_tensor(k) if is_traced(k) else np.asarray(k)) if isinstance(k, list) else k for k in items]
     used = sum(_dims_used(k) for k in items)
     dots = [i for i, k in enumerate(items) if k is Ellipsis]
     if len(dots) > 1:
