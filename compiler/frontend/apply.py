@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any
 
@@ -24,10 +24,20 @@ from .mirror import mirrored
 from .symint import SymInt
 from .tensor import Tensor
 
-__all__ = ["apply", "as_tensor", "broadcast_to", "broadcast_together", "call", "cast", "common_dims", "promote"]
+__all__ = [
+    "apply", "as_tensor", "broadcast_to", "broadcast_together", "call", "cast", "common_dims", "is_traced", "promote",
+    "strong",
+]  # fmt: skip
 
 assert _declarations  # importing them fills the registry
 _WEAK: dict[str, Any] = {"complex": 0j, "float": 0.0, "int": 0, "bool": False}
+
+
+def is_traced(x: Any) -> bool:
+    """Whether `x` is, or is a list or tuple that has, a number or an array that the compiled function computes."""
+    if isinstance(x, (list, tuple)):
+        return getattr(x, "stacked", False) or any(map(is_traced, x))
+    return isinstance(x, (Tensor, SymInt))
 
 
 def as_tensor(x: Any) -> Tensor:
@@ -64,15 +74,6 @@ def as_tensor(x: Any) -> Tensor:
             )
         return as_tensor(x.__txc_array__())
     raise OpError(f"{type(x).__name__} {x!r} is no tensor and cannot be made one", code="TX0206")
-
-
-def in_lists(a: Any) -> Iterator[Any]:
-    """What nested lists and tuples hold."""
-    if isinstance(a, (list, tuple)):
-        for x in a:
-            yield from in_lists(x)
-    else:
-        yield a
 
 
 def _demand_fit(d: Dim, element: DType) -> None:
@@ -223,6 +224,13 @@ def cast(t: Tensor, element: DType) -> Tensor:
         attrs["mode"] = RAISE  # Python's int has to fit
     (result,) = emit(OPS["cast"], (v,), attrs, (resolved(v).with_dtype(element),))
     return Tensor(result, layout=t.layout)
+
+
+def strong(result: Any) -> Any:
+    """What a function of NumPy's gives: NumPy's numbers, never Python's, so none of its results is weak."""
+    if isinstance(result, Tensor):
+        return cast(result, result.element) if result.weak else result
+    return type(result)(map(strong, result)) if type(result) in (tuple, list) else result
 
 
 def common_dtype(tensors: Sequence[Tensor]) -> DType:

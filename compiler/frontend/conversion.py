@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 
 from ...dialects.registry import OpError
 from ..diagnostics import located
-from .apply import as_tensor, in_lists
+from .apply import as_tensor
 from .classes import TensorMap
 from .context import current
 from .methods import astype, element_named
@@ -41,7 +42,7 @@ def asarray(
                     f"a tensor of {element} made of {a.user_type} is a copy", "leave copy=False out", "TX0240"
                 )
             return copied(made) if copy and made is a else made
-        if isinstance(a, (list, tuple)) and any(isinstance(x, Tensor) for x in in_lists(a)):
+        if isinstance(a, (list, tuple)) and any(isinstance(x, Tensor) for x in _leaves(a)):
             made = as_tensor(_computed(a) if current() is None and _is_of_elements(a) else a)
             return made if element is None else astype(made, element)
         array = np.array(a, None if element is None else element.numpy, copy=copy)
@@ -53,7 +54,7 @@ def asarray(
 
 def _is_of_elements(a: Any) -> bool:
     """Whether nested lists are of tensors of rank 0 and one dtype: as many expressions as the array has elements."""
-    leaves = list(in_lists(a))
+    leaves = list(_leaves(a))
     return all(isinstance(x, Tensor) and not x.ndim and x.element is leaves[0].element for x in leaves)
 
 
@@ -64,3 +65,11 @@ def _computed(a: Any) -> np.ndarray:
         return [computed(v) for v in x] if isinstance(x, (list, tuple)) else np.asarray(x)[()]
 
     return np.asarray(computed(a))
+
+
+def _leaves(a: Any) -> Iterator[Any]:
+    for x in a:
+        if isinstance(x, (list, tuple)):
+            yield from _leaves(x)
+        else:
+            yield x

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from ...dialects.dims import Dim, dim
 from ...dialects.registry import OpError
 from ..diagnostics import located
-from .apply import apply, as_tensor, stack
+from .apply import apply, as_tensor, is_traced, stack
 from .choice import PerhapsOfOthers
 from .creation import empty
 from .graph import Value
@@ -243,7 +243,12 @@ class GrowingList(list[Any]):
         return made
 
     def __array_function__(self, function: Any, types: Any, args: Any, kwargs: Any) -> Any:
-        return function(*map(_plain, args), **{name: _plain(value) for name, value in kwargs.items()})
+        """By NumPy itself, where all that the lists have is known; else as a function of tensors."""
+        args, kwargs = _plain(args), {name: _plain(value) for name, value in kwargs.items()}
+        if any(map(is_traced, (*args, *kwargs.values()))):
+            with located():
+                return Tensor.functions.function(function, args, kwargs)
+        return function(*args, **kwargs)
 
     def _unknown(self) -> Any:
         with located():
@@ -266,9 +271,10 @@ class FixedList(GrowingList):
 
 
 def _plain(argument: Any) -> Any:
-    if not isinstance(argument, GrowingList):
-        return argument
-    return argument.whole() if argument.stacked else argument.parts()
+    """An argument of NumPy's with lists of Python's, or arrays, in the place of lists that staged code made."""
+    if isinstance(argument, GrowingList):
+        return argument.whole() if argument.stacked else [*map(_plain, argument.parts())]
+    return type(argument)(map(_plain, argument)) if type(argument) in (tuple, list) else argument
 
 
 def _of_items(name: str) -> Callable[..., Any]:

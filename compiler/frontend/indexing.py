@@ -10,14 +10,14 @@ import numpy as np
 from ...dialects.dims import Dim, dim, maximum, minimum
 from ...dialects.registry import OpError
 from .advanced_indexing import Places, gather, is_array, is_mask, scatter
-from .apply import apply, as_tensor, in_lists
+from .apply import apply, as_tensor, is_traced
 from .context import current, table
 from .derived import IndexedView
 from .leaves import leaf
 from .masked import mask_of, masked, put_masked
 from .memory import give_memory, readable
 from .slices_by_values import is_of_values, sliced
-from .symint import SymInt, as_dim, is_integer
+from .symint import as_dim, is_integer
 from .tensor import Tensor
 
 __all__ = ["accumulate", "get", "put", "view"]
@@ -124,7 +124,7 @@ def places(x: Tensor, items: list[Any]) -> Places:
 def complete(x: Tensor, key: Any) -> list[Any]:
     """One item for each dim (and None for each new one); Ellipsis replaced."""
     items = list(key) if isinstance(key, tuple) else [key]
-    items = [_array_of(k) if isinstance(k, list) else k for k in items]
+    items = [(as_tensor(k) if is_traced(k) else np.asarray(k)) if isinstance(k, list) else k for k in items]
     used = sum(_dims_used(k) for k in items)
     dots = [i for i, k in enumerate(items) if k is Ellipsis]
     if len(dots) > 1:
@@ -133,13 +133,6 @@ def complete(x: Tensor, key: Any) -> list[Any]:
         raise OpError(f"too many indices: {used} for {x.user_type}", code="TX0250")
     at = dots[0] if dots else len(items)
     return items[:at] + [slice(None)] * (x.ndim - used) + items[at + 1 :]
-
-
-def _array_of(items: list[Any]) -> Any:
-    """A list in an index as the array that it stands for, of numbers that may be known only at run time."""
-    if getattr(items, "stacked", False) or any(isinstance(x, (Tensor, SymInt)) for x in in_lists(items)):
-        return as_tensor(items)
-    return np.asarray(items)
 
 
 def _leading_mask(x: Tensor, items: list[Any]) -> Tensor | None:

@@ -13,7 +13,7 @@ import numpy as np
 from ...dialects.registry import OPS, Map, OpError, Reduction, Scan
 from ...dialects.types import dtype
 from ..diagnostics import located
-from .apply import apply, as_tensor, cast
+from .apply import apply, as_tensor, cast, strong
 from .apply import call as apply_op
 from .indexing import accumulate
 from .methods import checked_cast, element_named, expand_dims, reduce, scan
@@ -51,9 +51,7 @@ def ufunc(f: Any, method: str, inputs: tuple[Any, ...], kwargs: dict[str, Any]) 
     """``f(*inputs)``, or a method of `f`, with all of NumPy's arguments that have a meaning for tensors."""
     op = None if kwargs or method != "__call__" else plain_map(f)
     if op is not None:
-        result = apply(op, *(inputs if is_numpys(f) else _in_librarys_loop(f, inputs)))
-        # NumPy gives scalars of its own, never Python's, so what it returns is no longer weak.
-        return cast(result, result.element) if result.weak else result
+        return strong(apply(op, *(inputs if is_numpys(f) else _in_librarys_loop(f, inputs))))
     name = recognised(f)
     if name is None and _handler(f) is None and f is not np.matmul:
         raise OpError(f"{_spelled(f)} is not supported", nearest(f.__name__), "TX0270")
@@ -68,7 +66,7 @@ def ufunc(f: Any, method: str, inputs: tuple[Any, ...], kwargs: dict[str, Any]) 
             raise OpError(f"np.{f.__name__}.{method} is not supported", code="TX0270")
         given = {k: v[0] if k == "out" and isinstance(v, tuple) else v for k, v in kwargs.items()}
         x, axis, *rest = (*inputs, given.pop("axis", 0)) if len(inputs) == 1 else inputs
-        return (reduce if method == "reduce" else scan)(found, x, axis, *rest, **given)
+        return strong((reduce if method == "reduce" else scan)(found, x, axis, *rest, **given))
     if method == "reduceat" and name is not None and (fold := fold_of(f)) is not None:
         from .numpy_functions.segments import reduceat  # as few do
 
@@ -122,8 +120,7 @@ def _elementwise(f: Any, name: str | None, inputs: tuple[Any, ...], kwargs: dict
     else:
         assert name is not None
         result = apply(name, *inputs)
-    # A ufunc gives NumPy scalars, never Python ones, so what it returns is no longer weak.
-    results = [cast(r, r.element) if r.weak else r for r in (result if isinstance(result, tuple) else (result,))]
+    results = strong(result if isinstance(result, tuple) else (result,))
     targets = out if isinstance(out, tuple) else (out,) * len(results)
     placed = [_placed(f, r, target, where, casting) for r, target in zip(results, targets)]
     return tuple(placed) if isinstance(result, tuple) else placed[0]
@@ -190,6 +187,10 @@ def _at(name: str, x: Any, key: Any, *values: Any) -> None:
     accumulate(x, key, name, values[0])
 
 
+#: Functions that give an attribute of what they are given: of a Python number a Python number.
+_ATTRIBUTES = (np.real, np.imag)
+
+
 def function(f: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Any other NumPy function."""
     if _handler(f) is None:
@@ -197,11 +198,12 @@ def function(f: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         if name is None:
             raise OpError(f"{_spelled(f)} is not supported", nearest(f.__name__), "TX0270")
         if issubclass(OPS[name], Reduction):
-            return reduce(name, *args, **kwargs)
+            return strong(reduce(name, *args, **kwargs))
         if issubclass(OPS[name], Scan):
-            return scan(name, *args, **kwargs)
-        return apply(name, *args, **kwargs)
-    return call(f, args, kwargs)
+            return strong(scan(name, *args, **kwargs))
+        return strong(apply(name, *args, **kwargs))
+    result = call(f, args, kwargs)
+    return result if f in _ATTRIBUTES else strong(result)
 
 
 def _spelled(f: Any) -> str:

@@ -58,6 +58,10 @@ class SymInt:
         with located():
             return self.functions.ufunc(ufunc, method, inputs, kwargs)
 
+    def __array_function__(self, function: Any, types: Any, args: Any, kwargs: Any) -> Any:
+        with located():
+            return self.functions.function(function, args, kwargs)
+
     def _with(self, other: Any, compute: Any, name: str, reflected: bool = False) -> Any:
         if isinstance(other, bool):
             other = int(other)

@@ -30,6 +30,30 @@ SAME: dict[str, tuple[Any, ...]] = {
     "int arguments": (lambda u, n: (u > n, u == n, u < n), U, -1),
     "sizes beside u8": (lambda x: (x < x.shape[0], x == len(x)), np.arange(300).astype(np.uint8)),
     "other functions of both": (lambda u, s: (np.maximum(u, s), np.where(u > 0, u, s), u + s, np.clip(u, s, s)), U, S),
+    "choices of Python numbers": (
+        lambda b, n, t, u, x: (
+            np.where(b, 300, 0).astype(np.uint8), np.where(b[0], n, 0) + u, np.where(b, t, 0.5) * x,
+            np.select([b], [n], 1).astype(np.uint8), np.choose(b.astype(int), [n, 2]) + u, np.clip(n, 0, 500) + u,
+        ), B, 300, 2.5, np.ones(2, np.uint8), np.ones(2, np.float32),
+    ),
+    "functions of Python numbers": (
+        lambda n, t, u, x: (
+            np.round(t) * x, np.dot(n, 2) + u, np.inner(t, t) * x, np.sinc(t) * x, np.angle(t) * x, np.fix(t) * x,
+            np.einsum("->", t) * x, np.kron(n, 2) + u, np.nanmax(n) + u, np.take([n, 1], 0) + u,
+            np.trapezoid([n, n]) * x, np.real(t) * x, np.imag(t) * x,
+        ), 300, 2.5, np.ones(2, np.uint8), np.ones(2, np.float32),
+    ),
+    "run-time ints as arrays": (
+        lambda n: (
+            np.cumsum(n), np.squeeze(n), np.around(n), np.outer(n, n), np.ravel(n), np.reshape(n, ()), np.repeat(n, 2),
+            np.tile(n, 2), np.stack([n, n]), np.transpose(n), np.broadcast_to(n, (3,)), np.average(n), np.append(n, 1),
+            np.cross([1, 2, n], [n, 1, 2]), np.diff([n, 1]), np.sort([n, 1]), np.concatenate([[n], [1]]),
+            np.concatenate(([0], [n])), np.size(n), np.ndim(n), np.shape(n),
+        ), 300,
+    ),
+    "lists in tuples": (
+        lambda x: (np.concatenate(([0], x, [len(x)])), np.hstack(([x[0]], x)), np.vstack([[x], [x]])), H
+    ),
     "square of bools": (lambda b: (np.square(b), b**2), B),
     "rounding of bools": (lambda b: (np.floor(b), np.ceil(b), np.trunc(b), np.rint(b), np.round(b)), B),
     "loops of small ints": (lambda x: (np.fabs(x), *np.modf(x), *np.frexp(x), np.ldexp(x, x), np.angle(x)), SMALL),

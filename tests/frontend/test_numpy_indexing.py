@@ -142,3 +142,24 @@ def test_lists_of_what_is_known_at_run_time_are_indices(function):
 def test_lists_of_indices_are_checked():
     with pytest.raises(IndexError, match="index 11 is out of bounds"):
         txc.jit(lambda x: x[[0, x.argmax() + 9]])(np.arange(3.0))
+
+
+def swapped(x, n):
+    k = x.argmax() % 3
+    x[[k, n]] = x[[n, k]]
+    y, z = x[[0, -1, n], :2], x[[[n, 0], [1, k]], [0, 1]]
+    out = []
+    for i in range(3):
+        out.append(i)
+        x[[i, n]] += 1
+    return y, z, x[out], x[[True, x[1, 0] > 1e9, x[2, 0] > -1]]
+
+
+def test_lists_of_run_time_numbers_are_indices():
+    """Integers wrap as NumPy's do, bools are masks, and a list that a loop made is the array of its items."""
+    theirs, ours = (np.arange(9.0).reshape(3, 3)[::-1].copy() for _ in range(2))
+    for got, expected in zip(txc.jit(swapped)(ours, 1), swapped(theirs, 1)):
+        np.testing.assert_array_equal(got, expected)
+    np.testing.assert_array_equal(ours, theirs)
+    with pytest.raises(IndexError):
+        txc.jit(swapped)(ours, 3)

@@ -186,16 +186,17 @@ def _repeated(a: Tensor, counts: Tensor, axis: int) -> Tensor:
 
 @handles(np.shape)
 def shape(a: Any) -> Any:
-    return a.shape
+    return as_tensor(a).shape
 
 
 @handles(np.ndim)
 def ndim(a: Any) -> Any:
-    return a.ndim
+    return as_tensor(a).ndim
 
 
 @handles(np.size)
 def size(a: Any, axis: Any = None) -> Any:
+    a = as_tensor(a)
     return a.size if axis is None else methods.count(a, [axis] if not isinstance(axis, (tuple, list)) else axis)
 
 
