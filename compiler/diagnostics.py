@@ -19,8 +19,8 @@ __all__ = ["TxcError", "at", "error_loc", "head_of", "is_pythons", "located", "u
 
 _HIDDEN = ("txc.", "numpy.")
 #: Places by code object and instruction, asked for with every node; None for code that is txc's or NumPy's.  By
-#: identity, because code objects hash all of their instructions.  Lists of all positions of a code, which are as long as
-#: the code, are kept for those asked last: a staged function and the parts of its statements take turns.
+#: identity, because code objects hash all of their instructions.  Lists of all positions of a code, as long as that,
+#: are kept for those asked last: a staged function and the parts of its statements take turns.
 _places: dict[int, tuple[CodeType, dict[int, Loc] | None]] = {}
 _positions: dict[int, tuple[CodeType, list[tuple[int | None, int | None, int | None, int | None]]]] = {}
 _MOST_POSITIONS = 64
