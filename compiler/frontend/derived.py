@@ -14,7 +14,7 @@ import numpy as np
 from ...dialects.dims import Dim, dim, packed_strides
 from ...dialects.registry import OPS, OpError
 from ...dialects.types import TensorType
-from ..diagnostics import located
+from ..diagnostics import TxcError, user_loc
 from .advanced_indexing import Places, gather, scatter
 from .apply import apply
 from .context import current, table
@@ -150,7 +150,7 @@ class Perhaps(Derived):
     a program without such stores does not depend on the answer.
     """
 
-    __slots__ = ("_answered", "_either", "_shared", "_shares", "_source", "_text", "_views")
+    __slots__ = ("_answered", "_either", "_shared", "_shares", "_source", "_text", "_views", "_where")
 
     def __init__(self, source: Tensor, view: Tensor, shares: Callable[[Ask], bool | None], text: str, packed: bool):
         dims = view.type.dims
@@ -160,6 +160,8 @@ class Perhaps(Derived):
         self._either = strides
         self._source, self._shared, self._shares, self._text = source, view, shares, text
         self._answered, self._views = False, None
+        # It may turn out only behind the last line that this cannot be known.
+        self._where = user_loc()
         for root in roots(source):
             root._dependents = (*root._dependents, weakref.ref(self))
 
@@ -199,9 +201,8 @@ class Perhaps(Derived):
 
     def _refuse(self) -> NoReturn:
         text = f"whether {self._text} of {self._source.user_type} is a view depends on strides known only at run time"
-        error = OpError(text + ", and one of the two is stored into", f"write {self._text}(…).copy()", "TX0223")
-        with located():
-            raise error
+        text += ", and one of the two is stored into"
+        raise TxcError(text, self._where or user_loc(), f"write {self._text}(…).copy()", "TX0223")
 
 
 def roots(t: Tensor) -> Iterator[Tensor]:

@@ -22,7 +22,7 @@ from .numpy_functions.table import call
 from .tensor import Tensor
 from .ufunc_table import dotted_name, fold_of, is_numpys, nearest, plain_map, recognised, scan_of
 
-__all__ = ["function", "library_function", "ufunc"]
+__all__ = ["function", "has_handler", "library_function", "ufunc"]
 
 #: Functions of two numbers that promotion goes by other rules for: integers are compared as they are.
 _COMPARED = (np.equal, np.not_equal, np.less, np.less_equal, np.greater, np.greater_equal)
@@ -80,6 +80,11 @@ def ufunc(f: Any, method: str, inputs: tuple[Any, ...], kwargs: dict[str, Any]) 
     if method != "__call__":
         raise OpError(f"np.{f.__name__}.{method} is not supported", code="TX0270")
     return _elementwise(f, name, inputs, kwargs)
+
+
+def has_handler(f: Any) -> bool:
+    """Whether a function, or None, is one of NumPy's that are more than an op."""
+    return callable(f) and _handler(f) is not None
 
 
 def _handler(f: Any) -> Any:

@@ -28,6 +28,7 @@ from .graph import Graph, Loc
 from .jumps import NotStaged, stop_of, structured
 from .liveness import annotate, live_after, live_at_head
 from .methods import reduce, scan
+from .numpy_dispatch import has_handler
 from .staging import Runtime
 from .staging_ast import bound_names, returns
 from .staging_iteration import StagedIterable
@@ -185,6 +186,12 @@ class _Runtime(Runtime):
             return Tensor.apply("select", test, then(), otherwise())
         return super().if_exp(test, then, otherwise)
 
+    def and_(self, *terms: Callable[[], Any]) -> Any:
+        return self.elementwise("logical_and", super().and_, terms)
+
+    def or_(self, *terms: Callable[[], Any]) -> Any:
+        return self.elementwise("logical_or", super().or_, terms)
+
     def all_(self, *terms: Callable[[], Any]) -> Any:
         return self.elementwise("logical_and", super().all_, terms)
 
@@ -204,6 +211,10 @@ class _Runtime(Runtime):
         if isinstance(value, Tensor) and value.ndim:
             return Tensor.apply("logical_not", value)
         return super().not_(value)
+
+
+def _is_number(value: Any) -> bool:
+    return not value.ndim if isinstance(value, Tensor) else isinstance(value, (bool, int, float, SymInt))
 
 
 class Evaluator:
@@ -259,8 +270,10 @@ class Evaluator:
         match node:
             case ast.Return(value=value):
                 raise _Return(None if value is None else self.value(value))
-            case ast.Assign(targets=[target], value=value):
-                self.assign(target, self.value(value))
+            case ast.Assign(targets=targets, value=expression):
+                value = self.value(expression)
+                for target in targets:
+                    self.assign(target, value)
             case ast.AugAssign(target=target, op=op, value=value):
                 self.augmented(target, op, self.value(value))
             case ast.For():
@@ -268,9 +281,9 @@ class Evaluator:
             case ast.While():
                 self.while_(node)
             case ast.If(test=test, body=body, orelse=orelse) if returns(body) and returns(orelse):
-                raise _Return(self.returning_if(self.value(test), body, orelse))
+                raise _Return(self.returning_if(self.condition(test), body, orelse))
             case ast.If(test=test, body=body, orelse=orelse):
-                self.if_(self.value(test), body, orelse)
+                self.if_(self.condition(test), body, orelse)
             case ast.Expr(value=ast.Constant(value=str())) | ast.Pass():
                 pass
             case ast.Expr(value=ast.Call() as call):
@@ -330,7 +343,7 @@ class Evaluator:
                 self.fail(
                     node.test, "this loop does not end while it is compiled", "its condition is no tensor", "TX0546"
                 )
-            return self.value(node.test)
+            return self.condition(node.test)
 
         def run() -> None:
             self.block(node.body)
@@ -367,6 +380,14 @@ class Evaluator:
         with at(self.place(node)):
             return self._value(node)
 
+    def condition(self, node: ast.expr) -> Any:
+        """A value of which only the truth is asked."""
+        if not isinstance(node, ast.BoolOp):
+            return self.value(node)
+        circuit = self.runtime.all_ if isinstance(node.op, ast.And) else self.runtime.any_
+        with at(self.place(node)):
+            return circuit(*[lambda v=v: self.condition(v) for v in node.values])
+
     def _value(self, node: ast.expr) -> Any:
         match node:
             case ast.Constant(value=bool() | int() | float() | complex() | str() as value):
@@ -382,15 +403,14 @@ class Evaluator:
             case ast.UnaryOp(op=ast.Invert(), operand=operand):
                 return ~self.value(operand)
             case ast.UnaryOp(op=ast.Not(), operand=operand):
-                return self.runtime.not_(self.value(operand))
-            case ast.BoolOp(op=ast.And(), values=values):
-                return self.runtime.all_(*[lambda v=v: self.value(v) for v in values])
-            case ast.BoolOp(values=values):
-                return self.runtime.any_(*[lambda v=v: self.value(v) for v in values])
+                return self.runtime.not_(self.condition(operand))
+            case ast.BoolOp(op=op, values=values):
+                circuit = self.runtime.and_ if isinstance(op, ast.And) else self.runtime.or_
+                return circuit(*[lambda v=v: self.value(v) for v in values])
             case ast.Compare(left=left, ops=ops, comparators=comparators):
                 return self.compare(node, left, ops, comparators)
             case ast.IfExp(test=test, body=body, orelse=orelse):
-                return self.runtime.if_exp(self.value(test), lambda: self.value(body), lambda: self.value(orelse))
+                return self.runtime.if_exp(self.condition(test), lambda: self.value(body), lambda: self.value(orelse))
             case ast.Tuple(elts=elts):
                 return tuple(self.value(e) for e in elts)
             case ast.List(elts=elts):
@@ -467,11 +487,16 @@ class Evaluator:
                 return arguments[0]  # an int already; Python's int() would make its value a fact
             plain = {"len": len, "float": float, "int": int, "abs": abs}[name]
             return self.runtime.fn(plain)(*arguments)
+        if name in ("min", "max") and len(arguments) > 1 and all(map(_is_number, arguments)):
+            return self.runtime.fn(min if name == "min" else max)(*arguments, **keywords)
         found = FUNCTIONS.get(name)
         if found is not None:
             return found(*arguments, **keywords)
         decl = OPS.get(name)
         if decl is None or decl.family not in ("map", "reduction", "scan", "view", "composite", "structural"):
+            numpys = getattr(np, name, None)
+            if has_handler(numpys):
+                return self.runtime.fn(numpys)(*arguments, **keywords)
             known = [*self.module.functions, *FUNCTIONS, *OPS]
             self.fail(node.func, f"there is no function {name!r}", nearest(name, known), "TX0539")
         if issubclass(decl, Reduction):

@@ -47,7 +47,7 @@ def _batch(seeds: range, given: argparse.Namespace) -> None:
     for seed in seeds:
         faulthandler.dump_traceback_later(_STILL, exit=True)
         print("seed", seed, flush=True)
-        program, outcomes = tried(generate(seed, given.without, given.only), given.way)
+        program, outcomes = tried(generate(seed, given.without, given.only, given.way), given.way)
         for outcome in outcomes:
             print("=", outcome.verdict, outcome.code, flush=True)
         last = outcomes[-1]
@@ -112,7 +112,7 @@ def _arguments() -> tuple[argparse.ArgumentParser, argparse.Namespace]:
 def main() -> int:
     _, given = _arguments()
     if given.show is not None:
-        program, outcomes = tried(generate(given.show, given.without, given.only), given.way)
+        program, outcomes = tried(generate(given.show, given.without, given.only, given.way), given.way)
         print(program.text, *program.calls, *outcomes, outcomes[-1].detail, sep="\n")
         return 0
     if given.here:

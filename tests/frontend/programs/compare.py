@@ -1,12 +1,14 @@
 """Running a program by Python and by txc, and what comes of it.
 
-`ways` are how txc runs it: ``jit`` compiles the function; ``eager`` runs it by Python on lazy tensors.  Each call of a
-program has arguments of its own, and the compiled function is one, so that what it took for a fact is seen.
+`WAYS` are how txc runs it: ``jit`` compiles the function; ``eager`` runs it by Python on lazy tensors; ``tx`` is the
+same text, without NumPy's name, as a `.tx` file.  Each call of a program has arguments of its own, and the compiled
+function is one, so that what it took for a fact is seen.
 """
 
 from __future__ import annotations
 
 import linecache
+import re
 import signal
 import types
 import warnings
@@ -20,12 +22,13 @@ import numpy as np
 import txc
 from txc.compiler.diagnostics import TxcError, is_pythons
 from txc.compiler.frontend.tensor import Tensor
+from txc.dialects.types import dtype
 
 from .generate import PRELUDE, Program
 
 __all__ = ["FAULTS", "WAYS", "Outcome", "compare"]
 
-WAYS = ("jit", "eager")
+WAYS = ("jit", "eager", "tx")
 #: The verdicts that are mistakes of txc: another value or effect; an exception that Python does not raise, or none
 #: where Python raises; a refusal without the line of the program.
 FAULTS = ("different", "raised", "unplaced")
@@ -35,7 +38,9 @@ _numbers = count()
 
 
 class Outcome(NamedTuple):
-    """``same``, ``refused`` (with its code and line), one of `FAULTS`; ``large``, ``endless``: not to be compared."""
+    """``same``, ``refused`` (with its code and line), one of `FAULTS`; or, for what is not to be compared, ``large``,
+    ``endless``, and in `.tx`, whose indices are not checked, ``raises``.
+    """
 
     verdict: str
     code: str = ""
@@ -59,10 +64,12 @@ def _compared(program: Program, code: types.CodeType, name: str, way: str) -> Ou
     for module in (theirs, ours):
         exec(code, module.__dict__)
     f: Callable[..., Any] = txc.jit(ours.f) if way == "jit" else _eager(ours.f)
+    if way == "tx":
+        f = _loaded(program, name)
     outcome = Outcome("same")
     for call in program.calls:
         given, copied = (eval(f"[{call}]", {"np": np}) for _ in range(2))
-        outcome = _call(theirs, ours, f, given, copied, name)
+        outcome = _call(theirs, ours, f, given, copied, name, way)
         if outcome.verdict != "same":
             break
     return outcome
@@ -70,13 +77,15 @@ def _compared(program: Program, code: types.CodeType, name: str, way: str) -> Ou
 
 def _call(
     theirs: types.ModuleType, ours: types.ModuleType, f: Callable[..., Any], given: list[Any], copied: list[Any],
-    name: str,
+    name: str, way: str,
 ) -> Outcome:  # fmt: skip
     try:
         with _limited():
             how, expected = _run(theirs.f, given)
     except _Endless:
         return Outcome("endless")
+    if way == "tx" and how == "raised":
+        return Outcome("raises")
     got_how, got = _run(f, copied)
     if got_how == "refused":
         # An error of the compiler's own class is a ValueError whatever is wrong: it is Python's where its code is.
@@ -85,7 +94,9 @@ def _call(
         if how == "raised" and isinstance(expected, tuple(kinds)):
             return Outcome("same")
         line = got.loc.line - PRELUDE.count("\n") if got.loc is not None and got.loc.filename == name else 0
-        return Outcome("refused" if line > 0 else "unplaced", got.code, str(got), line)
+        # What a `.tx` function demands of its arguments is an error of the call.
+        placed = line > 0 or (way == "tx" and got.code == "TX0552")
+        return Outcome("refused" if placed else "unplaced", got.code, str(got), line)
     if how == "raised" or got_how == "raised":
         if how == got_how and type(got) is type(expected):
             return Outcome("same")
@@ -146,6 +157,25 @@ def _eager(function: Callable[..., Any]) -> Callable[..., Any]:
         return _arrays(results)
 
     return called
+
+
+def _loaded(program: Program, name: str) -> Callable[..., Any]:
+    """The function as text of the `.tx` language, by the types of its first call, when it is called."""
+    given = eval(f"[{program.calls[0]}]", {"np": np})
+    names = re.findall(r"\w+", program.lines[0].partition("(")[2])
+    types = []
+    for name_of, value in zip(names, given):
+        if isinstance(value, np.ndarray):
+            sizes = ", ".join(f"{name_of}{i}" for i in range(value.ndim))
+            types.append(f"{name_of}: {dtype(value.dtype)}[{sizes}]")
+        else:
+            types.append(f"{name_of}: {_NUMBERS[type(value)]}")
+    lines = [f"def f({', '.join(types)}):", *(line.replace("np.", "") for line in program.lines[1:])]
+    text = "\n" * PRELUDE.count("\n") + "\n".join(lines) + "\n"
+    return lambda *arguments: txc.compile_source(text, name).f(*arguments)
+
+
+_NUMBERS = {bool: "bool", int: "i64", float: "f64"}
 
 
 def _arrays(value: Any) -> Any:

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-__all__ = ["HEAD", "KINDS", "LEAVES", "RESULT", "VARIABLES", "Template"]
+__all__ = ["HEAD", "KINDS", "LEAVES", "NOT_IN_TX", "RESULT", "TX_HEAD", "TX_RESULT", "VARIABLES", "Template"]
 
 
 class Template(NamedTuple):
@@ -40,6 +40,16 @@ def put(q, at):
 
 #: Everything that a program has is its result.
 RESULT = "return x, y, z, v, w, m, a, b, s, t, k, p, h, pair, record, found, box.x, box.s"
+
+#: What a `.tx` file says of these, which has no objects, containers, closures and functions without types.
+TX_HEAD = """\
+z = x * 1
+v, w, a, b = x[1:], x[:0], m[0], m.T
+s, t, k, p, h = 0.0, 1.0, 2, True, 1"""
+TX_RESULT = "return x, y, z, v, w, m, a, b, s, t, k, p, h"
+NOT_IN_TX = frozenset(
+    "asserts captured closures comprehensions containers fancy grows ints objects overlaps same sizes types".split()
+)
 
 #: `x`, `y`, `z`: rank 1, one length; `v`, `w`: rank 1, any length; `a`: a row of `m`; `m`, `b`: rank 2.
 VARIABLES = {

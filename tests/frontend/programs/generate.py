@@ -7,7 +7,7 @@ import re
 from collections.abc import Collection
 from dataclasses import dataclass
 
-from .features import HEAD, KINDS, LEAVES, RESULT, VARIABLES, Template
+from .features import HEAD, KINDS, LEAVES, NOT_IN_TX, RESULT, TX_HEAD, TX_RESULT, VARIABLES, Template
 
 __all__ = ["ALWAYS", "FEATURES", "PRELUDE", "Program", "generate"]
 
@@ -147,15 +147,23 @@ class _Writer:
         return made
 
 
-def generate(seed: int, without: Collection[str] = (), only: Collection[str] | None = None) -> Program:
-    """The program of a seed, `without` some features, or of `only` some."""
+#: What is not drawn for a way: lazy tensors of arrays that overlap are copies, each with its own memory.
+_LEFT_OUT = {"tx": NOT_IN_TX, "eager": frozenset({"overlaps"})}
+
+
+def generate(
+    seed: int, without: Collection[str] = (), only: Collection[str] | None = None, way: str = "jit"
+) -> Program:  # fmt: skip
+    """The program of a seed, `without` some features, or of `only` some; for a `way` to run it, of what that can."""
     rng = random.Random(seed)
     drawn = {f for f in FEATURES if f in ALWAYS or rng.random() < 0.5}
     if only is not None:
         drawn = {*ALWAYS, *only}
+    head, result = (TX_HEAD, TX_RESULT) if way == "tx" else (HEAD, RESULT)
+    drawn -= _LEFT_OUT.get(way, frozenset())
     writer = _Writer(rng, drawn - set(without), rng.choice((4, 8, 8, 16)))
-    body = [*HEAD.split("\n"), *writer.statements(rng.randint(2, 10), 0)]
-    body.append(RESULT)
+    body = [*head.split("\n"), *writer.statements(rng.randint(2, 10), 0), RESULT]
+    body = [line.replace(RESULT, result) for line in body]
     return Program(["def f(x, y, m, n, c, flag, g):", *("    " + line for line in body)], _calls(rng, writer.features))
 
 

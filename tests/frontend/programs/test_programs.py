@@ -25,6 +25,14 @@ def test_programs(first: int):
         assert outcome.verdict not in FAULTS, f"seed {seed}: {program.calls}\n{program.text}{outcome.detail}"
 
 
+@pytest.mark.parametrize("first", range(0, COUNT, 20))
+def test_programs_in_tx(first: int):
+    for seed in range(first, first + 20):
+        program = generate(seed, way="tx")
+        outcome = compare(program, "tx")
+        assert outcome.verdict not in FAULTS, f"seed {seed}: {program.calls}\n{program.text}{outcome.detail}"
+
+
 def small(*lines: str, calls: tuple[str, ...] = ("np.arange(3.0), 1",)) -> Program:
     return Program(["def f(x, n):", *(f"    {line}" for line in lines)], list(calls))
 
@@ -41,6 +49,14 @@ def test_a_refusal_is_no_exception_of_python_s():
     """Python raises a ValueError, and the compiler's errors are ValueErrors: a refusal all the same."""
     refused = compare(small("for i in range(n):", "    x = np.concatenate([x, x])", "x[:] = np.arange(n + 5)"))
     assert (refused.verdict, refused.line) == ("refused", 2)
+
+
+def test_a_program_as_text_of_tx():
+    text = ("x[0] = n", "if n > 3 or x[1] > 5:", "    return np.sort(x)[::-1]", "return x * (n or 2.0)")
+    calls = ("np.arange(3.0), 1", "np.arange(3.0), 5", "np.arange(3.0), 0")
+    assert compare(small(*text, calls=calls), "tx").verdict == "same"
+    assert compare(small("return x[n]", calls=("np.arange(3.0), 7",)), "tx").verdict == "raises"
+    assert compare(small("return {n: x}"), "tx").verdict == "refused"
 
 
 def test_effects_on_arguments_and_captured_arrays_are_compared():
