@@ -5,7 +5,9 @@ A `tx.eval` is put
 * where correctness of the cost model leaves no choice: a fold (reduction, contraction) that another op reads
   (recomputing one for each element would change the complexity, not just a constant),
 * where a map's recomputation costs more than the memory traffic of keeping it: each consumer evaluates it once for
-  every element *of the consumer*, so an operand broadcast along a long dim is recomputed that many times.
+  every element *of the consumer*, so an operand broadcast along a long dim is recomputed that many times,
+* where several consumers would each have the code of a long chain of maps: chains grow with the program, and without an
+  end the code of all their consumers would grow with its square.
 
 The cost model (`passes/costs.py`) compares the arithmetic (`Map.cost`, summed over what would be inlined) with the
 bytes written and read back: near, as whatever reads a value usually runs with it in one kernel or row.  What is kept
@@ -28,6 +30,7 @@ from ..dialects.registry import Map
 from ..dialects.types import tensor_type
 from .costs import Costs, assumed_size
 from .epilogue import end_of_epilogue, is_stored
+from .nest_builder import is_inlined
 from .paddings import padding_of
 from .remarks import remark
 
@@ -38,6 +41,8 @@ __all__ = ["EvalInsertionPass"]
 ASKING = 4
 #: Costs of shared values count as often as they are read: bounded, so that long chains of squares are no infinity.
 _MOST = 1e18
+#: The ops that several consumers may each have in their code: few beside the fixed cost of compiling a nest.
+LONGEST = 32
 
 
 @dataclass(frozen=True)
@@ -105,12 +110,20 @@ class _Insertion:
         value = op.results[0]
         if any(isinstance(u.operation, tx.EvalOp) for u in value.uses):
             return
+        if self._pays(op, value):
+            return
+        if value.uses.get_length() > 1 and len({u.operation for u in value.uses}) > 1 and _is_long(value):
+            reason = f"several ops would have the code of more than {LONGEST}"
+            _insert(value, 0.0, 0.0, value.uses.get_length(), reason)
+
+    def _pays(self, op: tx.MapOp, value: SSAValue) -> bool:
+        """Whether a map's result takes less time to keep than to compute again; it is kept then."""
         if not tensor_of(value.type).rank:
-            return  # the same for every element: the emitter computes it outside the innermost loops
+            return False  # the same for every element: the emitter computes it outside the innermost loops
         own = assumed_size(tensor_of(value.type))
         evaluations, _ = self.read[value]
         if evaluations <= own:
-            return  # nothing would be computed twice
+            return False  # nothing would be computed twice
         element, uses = tensor_of(value.type).dtype, value.uses.get_length()
         again = self.costs.computing(self.inlined[value], element.bits) * (evaluations - own)
         traffic = self.costs.moving(element.bytes * own * (1 + uses))
@@ -119,8 +132,9 @@ class _Insertion:
         )
         if again > traffic:
             _insert(value, again, traffic, uses, reason)
-        else:
-            remark("eval", op.name, "computed again", reason, {"again": again, "kept": traffic}, op)
+            return True
+        remark("eval", op.name, "computed again", reason, {"again": again, "kept": traffic}, op)
+        return False
 
     def _padded(self, op: tx.ViewOp) -> None:
         """Windows of a padded operand: it is kept where the folds that read it would ask often where it ends.
@@ -176,6 +190,18 @@ class _Insertion:
             return here
         every, most = found
         return max(here, every if isinstance(user, tx.ViewOp) else most)
+
+
+def _is_long(value: SSAValue) -> bool:
+    """Whether the code of a value, where it is inlined, is that of more than `LONGEST` ops."""
+    seen, waiting = {value}, [value]
+    while waiting and len(seen) <= LONGEST:
+        op = waiting.pop().owner
+        assert isinstance(op, Operation)
+        new = {v for v in op.operands if v not in seen and is_inlined(v.owner)}
+        seen |= new
+        waiting += new
+    return len(seen) > LONGEST
 
 
 def _is_folded(value: SSAValue) -> bool:
