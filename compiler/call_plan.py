@@ -114,6 +114,8 @@ def make_plan(
         buffer += 1
     objects = len([i for i in inputs if i.hidden]) + sum(object_count(p.form) for p in parameters)
     fresh = [_output(d, dims, steps) for d, dims, steps in made]
+    if not all(check.text.isascii() for check in graph.checks):
+        raise NotNative("the text of an error is not ASCII")
     if any(o < buffer and o in _scalars(inputs) for o in outputs):
         raise NotNative("a scalar argument is a result")
     structure = _Numbering(outputs, objects).structure(graph.structure)

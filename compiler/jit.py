@@ -289,7 +289,7 @@ class Jitted(NativeCallable):
 
     def _write(self, call: Call, graph: Graph) -> None:
         """Do what a graph without results writes to the arrays of a call, once: nothing is kept for later calls."""
-        if not graph.aliases:
+        if not graph.aliases and not graph.checks:
             return
         facts = tuple(stride_fact(a) for a in call.arrays(Signature.of(graph)))
         version = Version(compiled_and_key(graph, facts, self._options)[0], (), call)

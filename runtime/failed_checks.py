@@ -18,8 +18,16 @@ __all__ = [
 
 #: What a check that failed may raise, by name.
 ERRORS: dict[str, type[Exception]] = {
-    "IndexError": IndexError, "LinAlgError": np.linalg.LinAlgError, "ValueError": ValueError,
-    "OverflowError": OverflowError, "ZeroDivisionError": ZeroDivisionError,
+    "LinAlgError": np.linalg.LinAlgError,
+    **{
+        error.__name__: error
+        for error in (
+            ArithmeticError, AssertionError, AttributeError, BufferError, EOFError, Exception, FloatingPointError,
+            IndexError, KeyError, LookupError, MemoryError, NameError, NotImplementedError, OSError, OverflowError,
+            PermissionError, RecursionError, ReferenceError, RuntimeError, StopIteration, SystemError, TimeoutError,
+            TypeError, UserWarning, ValueError, ZeroDivisionError,
+        )
+    },
 }  # fmt: skip
 
 #: Bits of the index; it is the nearest that they hold.
@@ -44,7 +52,8 @@ class Check(NamedTuple):
 
     def raised(self, place: int) -> Exception:
         """The error, of a size that is a number."""
-        return ERRORS[self.error](self.text.format(place, self.size))
+        text = self.text.replace("{}", str(place), 1).replace("{}", str(self.size), 1)
+        return ERRORS[self.error](text)
 
 
 def index_check(size: Any) -> Check:

@@ -54,6 +54,36 @@ class Binding:
             return self.is_in((*value.extents, *value.exprs, *value.guards))
         return isinstance(value, tuple) and any(map(self.is_in, value))
 
+    def end(self) -> None:
+        """The region ends as it is."""
+
+    def close(self, trace: Trace, inner: Sequence[Value], _: object) -> dict[Value, Value]:
+        """The values behind the region of those in it that it hands on."""
+        types = [resolved(v) for v in inner]
+        for kind in types:
+            if any(self.symbol in d.symbols() for d in kind.dims):
+                raise leaves(kind)
+        trace.leave(trace.blocks.index(self.block))
+        nodes = schedule(inner, self.block)
+        if not any(_needs(node, self) for node in nodes):
+            # Nothing asked for the size: what there is needs no region.
+            for node in nodes:
+                node.block = trace.block
+            return {}
+        starts = [emit(Empty, (), {"dtype": t.dtype, "dims": t.dims}, [t], loc=self.loc)[0] for t in types]
+        # The block's own argument, which is handed on, is the size.
+        arguments = [*Block(types, None).args]
+        for argument in arguments:
+            argument.node.block = self.block
+        self.block.args = (self.block.args[0], *arguments)
+        self.block.outputs = [self.block.args[0], *inner]
+        attrs = {
+            "iv": self.symbol.name, "lower": dim(0), "upper": self.most + 1, "step": dim(1), "until": None, "only": 0,
+        }  # fmt: skip
+        operands = [self.count, *starts]
+        results = emit(OPS["for"], operands, attrs, [resolved(v) for v in operands], (self.block,), self.loc)
+        return dict(zip(inner, results[1:]))
+
 
 def bind(trace: Trace, count: Tensor, most: Dim) -> int | SymInt:
     """A run-time int that is from 0 to `most`, as a size for the rest of the open block."""
@@ -69,7 +99,7 @@ def bind(trace: Trace, count: Tensor, most: Dim) -> int | SymInt:
     kind = tensor_type(DTYPES["i64"], ())
     known = cast(count, kind.dtype).value
     for found in trace.bindings.values():
-        if found.most is most and same_expression(found.count, known):
+        if isinstance(found, Binding) and found.most is most and same_expression(found.count, known):
             return symint(sym(found.symbol.name))
     name = trace.new_loop_symbol().removeprefix("$")
     binding = Binding(Block([kind], trace.block), Sym(name), known, most, user_loc())
@@ -138,36 +168,15 @@ def quotient(trace: Trace, size: Dim, by: Dim) -> Dim:
 
 
 def closed(trace: Trace, block: Block, values: Sequence[Value]) -> list[Value]:
-    """What an open block hands on, once the regions of the sizes that became known in it have ended."""
+    """What an open block hands on, once the regions that its rest became, from some place on, have ended."""
     values = list(values)
+    #: What values that left a region were in it.
+    origin: dict[Value, Value] = {}
     while trace.block is not block:
         binding = trace.bindings[trace.block]
         inner = list(dict.fromkeys(v for v in values if v.node.block is binding.block))
-        types = [resolved(v) for v in inner]
-        for kind in types:
-            if any(binding.symbol in d.symbols() for d in kind.dims):
-                raise leaves(kind)
-        trace.leave(trace.blocks.index(binding.block))
-        nodes = schedule(inner, binding.block)
-        if not any(_needs(node, binding) for node in nodes):
-            # Nothing asked for the size: what there is needs no region.
-            for node in nodes:
-                node.block = trace.block
-            continue
-        starts = [emit(Empty, (), {"dtype": t.dtype, "dims": t.dims}, [t], loc=binding.loc)[0] for t in types]
-        # The block's own argument, which is handed on, is the size.
-        arguments = [*Block(types, None).args]
-        for argument in arguments:
-            argument.node.block = binding.block
-        binding.block.args = (binding.block.args[0], *arguments)
-        binding.block.outputs = [binding.block.args[0], *inner]
-        attrs = {
-            "iv": binding.symbol.name, "lower": dim(0), "upper": binding.most + 1, "step": dim(1), "until": None,
-            "only": 0,
-        }  # fmt: skip
-        operands = [binding.count, *starts]
-        results = emit(OPS["for"], operands, attrs, [resolved(v) for v in operands], (binding.block,), binding.loc)
-        now = dict(zip(inner, results[1:]))
+        now = binding.close(trace, inner, origin)
+        origin |= {after: origin.get(v, v) for v, after in now.items()}
         values = [now.get(v, v) for v in values]
     return values
 

@@ -45,7 +45,7 @@ def checked(graph: Graph) -> Graph:
         word = made.nodes(graph.nodes(), known, None)
     if word is None:
         return graph
-    return replace(graph, outputs=[*(known[v] for v in graph.outputs), word], checks=tuple(made.found))
+    return replace(graph, outputs=[*(known[v] for v in graph.outputs), word], checks=tuple(made.found), demands=[])
 
 
 def _asks(nodes: Iterable[Node]) -> bool:

@@ -17,6 +17,7 @@ from ..signature import like
 from . import creation, regions
 from .apply import as_tensor
 from .context import current
+from .demands import Ended
 from .tensor import Tensor
 
 __all__ = ["FUNCTIONAL", "cond", "fori_loop", "scan", "while_loop"]
@@ -29,6 +30,7 @@ def fori_loop(lower: Any, upper: Any, body: Callable[[Any, Any], Any], init: Any
         for i in range(lower, upper):
             init = body(i, init)
         return init
+    body = _without_end(body)
     leaves, structure = _flat(init)
 
     def step(i: Any, carried: Any) -> tuple[Any, ...]:
@@ -44,6 +46,7 @@ def while_loop(condition: Callable[[Any], Any], body: Callable[[Any], Any], init
         while condition(init):
             init = body(init)
         return init
+    condition, body = _without_end(condition), _without_end(body)
     leaves, structure = _flat(init)
 
     def step(carried: Any) -> tuple[Any, ...]:
@@ -69,8 +72,21 @@ def cond(pred: Any, then: Callable[..., Any], otherwise: Callable[..., Any], *op
 
         return run
 
-    found = regions.if_(trace, pred, branch(then), branch(otherwise))
+    found = regions.if_(trace, pred, branch(_without_end(then)), branch(_without_end(otherwise)))
     return _nested(structures[0], found)
+
+
+def _without_end(f: Callable[..., Any]) -> Callable[..., Any]:
+    """A function of the user's that is staged as a region, which has to be gone through to its end."""
+
+    def run(*given: Any) -> Any:
+        try:
+            return f(*given)
+        except Ended as end:
+            text = f"a function that is a branch or the body of a loop always raises {type(end.error).__name__}"
+            raise OpError(text, "use if, for or while", "TX0311") from end.error
+
+    return run
 
 
 def scan(f: Callable[[Any, Any], tuple[Any, Any]], init: Any, xs: Any) -> tuple[Any, Any]:

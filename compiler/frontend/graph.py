@@ -25,7 +25,8 @@ if TYPE_CHECKING:
     from .forms import Form
 
 __all__ = [
-    "Block", "DimTable", "Graph", "Guard", "Input", "Literal", "Loc", "Node", "Single", "Value", "moment", "schedule",
+    "Block", "DimTable", "Graph", "Guard", "Input", "Literal", "Loc", "Node", "Single", "Value", "inside", "moment",
+    "schedule",
 ]  # fmt: skip
 
 #: A number above those of all nodes made so far, and below those of later ones.
@@ -210,6 +211,15 @@ def _uses(node: Node) -> Iterator[Value]:
         yield from region.free()
 
 
+def inside(candidate: Block | None, block: Block) -> bool:
+    """Whether a block is another one, or in it."""
+    while candidate is not None:
+        if candidate is block:
+            return True
+        candidate = candidate.parent
+    return False
+
+
 def schedule(outputs: Iterable[Value], block: Block | None = None) -> list[Node]:
     """The nodes made in `block` that `outputs` need, in the order they were made; arguments left out."""
     found: set[Node] = set()
@@ -266,10 +276,12 @@ class Graph:
     #: Where something is checked, what that raises, with sizes as dims; the last output then says what failed
     #: (`checks.py`).
     checks: tuple[Check, ...] = ()
+    #: What is computed for the sake of its checks alone (`demands.py`).
+    demands: list[Value] = field(default_factory=list)
 
     def nodes(self) -> list[Node]:
         """The top level's program, in order."""
-        return schedule(self.outputs, self.body)
+        return schedule([*self.outputs, *self.demands], self.body)
 
     def walk(self) -> Iterator[Node]:
         """Every node, those of regions after the node that has them."""
@@ -291,7 +303,7 @@ class Graph:
         """Apply all substitutions of the table to types and parameters; called once, when tracing ends."""
         resolve = self.table.resolve
         if self.table.substitutions:
-            values = [i.value for i in self.inputs if i.value] + self.outputs
+            values = [i.value for i in self.inputs if i.value] + self.outputs + self.demands
             for node in self.walk():
                 node.attrs = {k: _map_dims(v, resolve) for k, v in node.attrs.items()}
                 values += node.results

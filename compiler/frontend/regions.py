@@ -15,12 +15,13 @@ from ...dialects.dims import Dim, Sym, dim, sym
 from ...dialects.registry import OPS, OpError
 from ...dialects.types import DType, TensorType
 from ..diagnostics import TxcError, located, user_loc
-from .apply import as_tensor, broadcast_to, cast, common_dtype, seen_as, truth
+from .apply import apply, as_tensor, broadcast_to, cast, common_dtype, seen_as, truth
 from .bound_sizes import closed
 from .context import current
+from .demands import Guard, all_fine, go_on
 from .derived import roots
 from .emit import emit, resolved
-from .graph import Block, Value
+from .graph import Block, Value, inside
 from .jumps import MADE, spoken
 from .symint import SymInt, as_dim, is_integer
 from .tensor import Tensor
@@ -224,12 +225,19 @@ class _Carried:
             before = t.value
             self.trace.note_write(t, before, t)
             t._value = next(values)
+        if self.may_fail:
+            go_on(self.trace)
         return tuple(fresh.get(i, t) for i, t in enumerate(self.given))
+
+    @property
+    def may_fail(self) -> bool:
+        """Whether the loop has checks of what the function raises."""
+        return self.trace.fine is not None and _among(self.trace.fine, self.written)
 
 
 def is_inside(owner: Tensor, block: Block) -> bool:
     """Whether a tensor that owns its storage came to be in a block, or in one inside it."""
-    return _inside(owner._home, block)
+    return inside(owner._home, block)
 
 
 def is_seen(t: Tensor, is_shared: Callable[[Tensor], bool] | None) -> bool:
@@ -261,6 +269,7 @@ def region(trace: Trace, types: Sequence[TensorType], certain: bool = False) -> 
     `certain` where it runs in every iteration of the loops around it.
     """
     block, depth = Block(types, trace.block), len(trace.blocks)
+    trace.regions += 1
     trace.uncertain += not certain
     trace.enter([block])
     trace.writes.append({})
@@ -272,6 +281,7 @@ def region(trace: Trace, types: Sequence[TensorType], certain: bool = False) -> 
         raise
     finally:
         trace.leave(depth)
+        trace.regions -= 1
         trace.uncertain -= not certain
         trace.writers.pop()
         for owner, before in trace.writes.pop().items():
@@ -291,16 +301,8 @@ def _values_kept(tensors: Sequence[Tensor]) -> Iterator[None]:
 def _own_writes(trace: Trace, block: Block) -> None:
     """Forget writes to tensors that were made inside the block: nobody outside sees them."""
     for owner in list(trace.writes[-1]):
-        if _inside(owner._home, block):
+        if inside(owner._home, block):
             del trace.writes[-1][owner]
-
-
-def _inside(candidate: Block | None, block: Block) -> bool:
-    while candidate is not None:
-        if candidate is block:
-            return True
-        candidate = candidate.parent
-    return False
 
 
 def for_(
@@ -348,6 +350,8 @@ def for_(
             try:
                 with _values_kept(plan.written), region(trace, [resolved(v) for v in initial], stop is None) as block:
                     arguments = plan.arguments(block)
+                    if plan.may_fail:
+                        go_on(trace)
                     returned = body(item, arguments)
                     _own_writes(trace, block)
                     block.outputs = closed(trace, block, plan.results(arguments, returned, block))
@@ -386,7 +390,10 @@ def while_(
                             "store in the body of the loop, or into a copy",
                             "TX0296",
                         )
-                    test.outputs = closed(trace, test, [truth(condition).value])
+                    going = truth(condition)
+                    if plan.may_fail:
+                        going = apply("logical_and", all_fine(trace), going)
+                    test.outputs = closed(trace, test, [going.value])
                 with _values_kept(plan.written), region(trace, types) as block:
                     arguments = plan.arguments(block)
                     returned = body(arguments)
@@ -406,7 +413,7 @@ class Fork:
         self.trace, self.cond, self.loc = trace, truth(cond), user_loc()
         self.blocks: list[Block] = []
         #: For each side: its open blocks and the sizes that became known in them, as `Trace.enter` takes them.
-        self._open: list[tuple[list[Block], list[Binding]]] = []
+        self._open: list[tuple[list[Block], list[Binding | Guard]]] = []
         #: For each side: the owners of storage that it wrote, with what it left them.
         self.written: list[dict[Tensor, Value]] = []
 
@@ -420,6 +427,11 @@ class Fork:
             self.written.append({t: t.value for t in self.trace.writes[-1]})
             self._open.append(self.trace.leave(depth))
         self.blocks.append(block)
+
+    def leave_out(self, side: int) -> None:
+        """Let a side that was run do nothing."""
+        block = Block((), self.trace.block)
+        self.blocks[side], self._open[side], self.written[side] = block, ([block], []), {}
 
     @contextmanager
     def at_end(self, side: int) -> Iterator[None]:
@@ -440,7 +452,7 @@ class Fork:
 
     def is_fresh(self, t: Tensor, side: int) -> bool:
         """Whether the storage of a tensor came to be inside that side."""
-        return all(_inside(root._home, self.blocks[side]) for root in roots(t))
+        return all(inside(root._home, self.blocks[side]) for root in roots(t))
 
     def join(self, pairs: Sequence[tuple[Any, Any, str]]) -> list[Tensor | OpError]:
         """The values of places after the node, from those on both sides and a name; what cannot be one is an error."""
@@ -461,6 +473,8 @@ class Fork:
         for t, r in zip(written, results[len(joined) :]):
             self.trace.note_write(t, t.value, t)
             t._value = r
+        if self.trace.fine is not None and _among(self.trace.fine, written):
+            go_on(self.trace)
         rest = iter(results)
         return [pair if isinstance(pair, OpError) else _like_both(next(rest), *pair) for pair in sides]
 

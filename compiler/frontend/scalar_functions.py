@@ -19,6 +19,7 @@ from ...dialects.types import DTYPES, DType, tensor_type
 from . import regions
 from .apply import as_tensor
 from .context import current
+from .demands import Ended
 from .emit import emit
 from .graph import Block, Node, Value, schedule
 from .staging import Runtime
@@ -71,6 +72,8 @@ def traced(f: Callable[..., Any], kinds: Sequence[DType], together: bool = False
             before, inner.binds = inner.binds, False
             try:
                 result = as_tensor(staged(scalars) if together else staged(*scalars))
+            except Ended as end:  # for scalars of any value, which needs no call to be known
+                raise end.error from None
             finally:
                 inner.binds = before
             if result.ndim:

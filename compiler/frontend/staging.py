@@ -27,6 +27,7 @@ from ..signature import like
 from .captures import Captures, Frame, Root, is_library, variable
 from .comprehensions import BY_ITEM, Comprehension, Generator, dict_of, listed, set_of
 from .context import require
+from .demands import Ended
 from .functional import FUNCTIONAL
 from .graph import Graph
 from .growing import GrowingList
@@ -71,7 +72,7 @@ class Traced(NamedTuple):
 
     graph: Graph
     captured: list[Captured]
-    raised: Exception | None = None
+    raised: BaseException | None = None
 
 
 def trace_function(
@@ -98,6 +99,8 @@ def trace_function(
         except LeftToPython as why:
             why.captured = list(runtime.captures.facts.values())
             raise
+        except Ended as end:
+            raised = end.error
         except Exception as error:
             if not is_pythons(error) or not trace.is_outermost(error):
                 raise

@@ -29,7 +29,7 @@ from .counting import counting_of
 from .jumps import NotStaged, stop_of, structured
 from .liveness import annotate, live_after, live_at_head
 
-__all__ = ["RUNTIME", "bound_names", "raises", "returns", "rewrite"]
+__all__ = ["RUNTIME", "bound_names", "returns", "rewrite"]
 
 RUNTIME = "__txc"
 _SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)
@@ -65,12 +65,6 @@ def _bindings(node: ast.AST) -> Iterator[str]:
         children = (n for n in ast.walk(node) if isinstance(n, ast.NamedExpr))
     for child in children:
         yield from _bindings(child)
-
-
-def raises(body: Sequence[ast.stmt]) -> bool:
-    """Whether a `raise` stands among the statements: whether it runs has to be known while staging."""
-    blocks = [b for s in body for b in (getattr(s, "body", ()), getattr(s, "orelse", ())) if not isinstance(s, _SCOPES)]
-    return any(isinstance(s, ast.Raise) for s in body) or any(map(raises, blocks))
 
 
 def returns(body: Sequence[ast.stmt]) -> bool:
@@ -203,11 +197,6 @@ class _Stager(ast.NodeTransformer):
         return [ast.copy_location(asked, node.test), body, ast.copy_location(ast.Expr(value), node)]
 
     def visit_If(self, node: ast.If) -> Any:
-        if raises(node.body) or raises(node.orelse):
-            test = self.call("python_bool", node.test, self.truth(node.test), ast.Constant("if … raise"))
-            return ast.copy_location(
-                ast.If(test, self.block(node.body), self.block(node.orelse) if node.orelse else []), node
-            )
         both = returns(node.body) and returns(node.orelse)
         test = self.truth(node.test)
         then_name, then = self.part("then", node, node.body)
@@ -216,7 +205,16 @@ class _Stager(ast.NodeTransformer):
         return [then, other, ast.copy_location(ast.Return(value) if both else ast.Expr(value), node)]
 
     def visit_Assert(self, node: ast.Assert) -> Any:
-        node.test = self.call("python_bool", node.test, self.truth(node.test), ast.Constant("assert"))
+        if not __debug__:
+            return ast.copy_location(ast.Pass(), node)
+        message = () if node.msg is None else (_lambda(self.visit(node.msg)),)
+        return ast.copy_location(ast.Expr(self.call("asserted", node.test, self.truth(node.test), *message)), node)
+
+    def visit_Raise(self, node: ast.Raise) -> Any:
+        if node.exc is not None:
+            node.exc = self.call("raised", node.exc, _lambda(self.visit(node.exc)))
+        if node.cause is not None:
+            node.cause = self.visit(node.cause)
         return node
 
     def visit_With(self, node: ast.With) -> Any:

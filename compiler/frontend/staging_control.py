@@ -20,6 +20,7 @@ from . import regions
 from .apply import apply, as_tensor
 from .captures import Captures
 from .context import require
+from .demands import Ended, demand
 from .graph import moment
 from .growing import GrowingList
 from .jumps import MADE
@@ -122,6 +123,23 @@ class ControlFlow:
 
     # Statements
 
+    def raised(self, error: Callable[[], Any]) -> BaseException:
+        """What to raise for an error of the function's: that, or where compiled code decides whether it gets here,
+        what ends this part of it."""
+        made = error()
+        if isinstance(made, type) and issubclass(made, BaseException):
+            made = made()
+        return Ended(made) if require().regions and isinstance(made, BaseException) else made
+
+    def asserted(self, test: Any, *message: Callable[[], Any]) -> None:
+        """An `assert` statement."""
+        test = self.truth(test, "assert")
+        if isinstance(test, Tensor):
+            with located():
+                demand(require(), test, AssertionError(*(text() for text in message)))
+        elif not test:
+            raise self.raised(lambda: AssertionError(*(text() for text in message)))
+
     def context(self, manager: Any) -> Any:
         """The manager of a `with`: only one that changes nothing of what is compiled."""
         if isinstance(manager, np.errstate):
@@ -161,13 +179,27 @@ class ControlFlow:
             fork, before = Fork(require(), test), self.state(roots)
             sides: list[State] = []
             values: list[Any] = []
-            for part in (then, otherwise):
+            for side, (part, other) in enumerate(((then, otherwise), (otherwise, then))):
+                ended = False
                 try:
                     with fork.side():
-                        values.append(part())
-                        sides.append(self.state({**roots, "": values[-1]}, before))
+                        try:
+                            values.append(part())
+                            sides.append(self.state({**roots, "": values[-1]}, before))
+                        except Ended as end:
+                            ended = True
+                            demand(require(), False, end.error)
                 finally:
                     before.restore()
+                if ended:
+                    # What follows runs where this side did not: it needs no branch of its own.
+                    if side:
+                        fork.leave_out(0)
+                    else:
+                        with fork.side():
+                            pass
+                    fork.join([])
+                    return other()
             merge = Merge(fork, before, sides)
             if name == "the value" and all(side.is_as(before) for side in sides):
                 chosen = merged_into_one(fork, values)
@@ -275,7 +307,11 @@ class ControlFlow:
             def iteration(*values: Any) -> tuple[Any, ...]:
                 arguments = _flat(values)
                 plan.enter(arguments)
-                body()
+                try:
+                    body()
+                except Ended as end:
+                    demand(require(), False, end.error)
+                    plan.enter(arguments)
                 results = plan.results(arguments)
                 if checked is not None:
                     checked(arguments, results)
@@ -449,8 +485,13 @@ class ControlFlow:
             def step(i: Any, values: Sequence[Any]) -> tuple[Any, ...]:
                 if whole:
                     plan.at_last = _at_last(items)
-                plan.enter(values, (i - items.start) // items.step if plain else i)
-                body(i if plain else items.at(i))
+                number = (i - items.start) // items.step if plain else i
+                plan.enter(values, number)
+                try:
+                    body(i if plain else items.at(i))
+                except Ended as end:
+                    demand(require(), False, end.error)
+                    plan.enter(values, number)
                 results = plan.results(values)
                 if checked is not None:
                     checked(values, results)

@@ -14,8 +14,9 @@ from ...dialects.registry import OpError
 from ...dialects.types import tensor_type
 from ..signature import ROOM, ColumnOutput, ListOutput, NumberOutput, NumbersOutput, SizedOutput, like
 from .apply import as_tensor
-from .bound_sizes import closed, given_out, leaves
+from .bound_sizes import Binding, closed, given_out, leaves
 from .context import enter, leave, suspended
+from .demands import Guard
 from .evaluation import computed
 from .graph import Block, DimTable, Graph, Input, Literal, Node, Value
 from .growing import GrowingList
@@ -24,7 +25,6 @@ from .symint import SymInt
 from .tensor import Tensor
 
 if TYPE_CHECKING:
-    from .bound_sizes import Binding
     from .captures import Captures
 
 __all__ = ["Trace"]
@@ -66,8 +66,13 @@ class Trace:
         self.left_by: BaseException | None = None
         #: Whether comparisons of run-time ints are computed at run time instead of becoming facts.
         self.deferring = False
-        #: The open blocks in which a size stands for a value, and all symbols that ever did (`bound_sizes`).
-        self.bindings: dict[Block, Binding] = {}
+        #: How many regions of branches and loops are open.
+        self.regions = 0
+        #: Whether all checks of what the function raises held so far (`demands`); None: there was none.
+        self.fine: Tensor | None = None
+        #: The open blocks that are the rest of others, in which a size stands for a value (`bound_sizes`), or which run
+        #: only where a check held (`demands`); and all symbols that ever stood for a value.
+        self.bindings: dict[Block, Binding | Guard] = {}
         self.bound: set[Sym] = set()
         #: Masks and the positions of their true elements (`bound_sizes.known_places`).
         self.places: list[tuple[Value, Value]] = []
@@ -210,19 +215,22 @@ class Trace:
         self._loops += 1
         return f"$iv{self._loops - 1}"
 
-    def enter(self, blocks: Sequence[Block], bindings: Sequence[Binding] = ()) -> None:
-        """Open blocks, each inside the one before; those of `bindings` among them know a size."""
+    def enter(self, blocks: Sequence[Block], bindings: Sequence[Binding | Guard] = ()) -> None:
+        """Open blocks, each inside the one before; those of `bindings` among them know a size, or that checks held."""
         self.blocks += blocks
         for binding in bindings:
             self.bindings[binding.block] = binding
-            self.table.loops[binding.symbol] = dim(0), binding.most
+            if isinstance(binding, Binding):
+                self.table.loops[binding.symbol] = dim(0), binding.most
 
-    def leave(self, depth: int) -> tuple[list[Block], list[Binding]]:
+    def leave(self, depth: int) -> tuple[list[Block], list[Binding | Guard]]:
         """Close all but the `depth` outermost blocks; what `enter` takes to open them again."""
         blocks, self.blocks[depth:] = self.blocks[depth:], []
         bindings = [self.bindings.pop(b) for b in blocks if b in self.bindings]
         for binding in bindings:
-            del self.table.loops[binding.symbol]
+            binding.end()
+            if isinstance(binding, Binding):
+                del self.table.loops[binding.symbol]
         return blocks, bindings
 
     def emit(self, node: Node) -> tuple[Value, ...]:
@@ -250,6 +258,12 @@ class Trace:
         """`owner` had the value `before` and is being written, as itself or through a view."""
         self.writes[-1].setdefault(owner, before)
         self.writers[-1].append(through)
+        for block in reversed(self.blocks):
+            rest = self.bindings.get(block)
+            if rest is None:
+                break  # the region begins here: what is written in it is written in those around it when it ends
+            if isinstance(rest, Guard):
+                rest.before.setdefault(owner, before)
 
     def finish(self, result: Any, *, declared: bool = False) -> Graph:
         """The graph: outputs for every tensor in `result`, then for the arguments written in place.
@@ -290,10 +304,10 @@ class Trace:
 
         structure = place(result)
         if len(self.blocks) > 1:
-            written = [(t, i, t.value) for t, i in owners.items()]
-            found = iter(closed(self, self.blocks[0], [*outputs, *(v for _, _, v in written)]))
+            written = [*owners, *(() if self.fine is None else (self.fine,))]
+            found = iter(closed(self, self.blocks[0], [*outputs, *(t.value for t in written)]))
             outputs = [next(found) for _ in outputs]
-            for tensor, _, _ in written:
+            for tensor in written:
                 tensor._value = next(found)
         count = len(outputs)
         for tensor, i in owners.items():
@@ -301,4 +315,6 @@ class Trace:
                 aliases[len(outputs)] = i
                 outputs.append(tensor.value)
         graph = Graph(self.name, self.inputs, outputs, self.table, aliases, structure, count, self.blocks[0])
+        if self.fine is not None:
+            graph.demands = [self.fine.value]
         return graph.settle()

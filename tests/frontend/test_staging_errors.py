@@ -90,12 +90,6 @@ def one_branch(x):
     return y  # pyright: ignore[reportPossiblyUnboundVariable]
 
 
-def raises_on_a_tensor(x):
-    if x.sum() > 0:
-        raise ValueError
-    return x
-
-
 def a_text_in_a_loop(x, n):
     found = None
     for i in range(n):
@@ -109,25 +103,6 @@ def tuple_or_not(x):
     if x.sum() > 0:
         return x, x
     return x
-
-
-def asserts(x):
-    assert x.sum() > 0
-    return x
-
-
-def raises_in_a_loop(x):
-    for i in range(x.shape[0]):
-        if x[i, 0] > 100:
-            raise ValueError("large")
-    return x
-
-
-def raises_in_the_other_branch(x):
-    if x.sum() < 0:
-        return x
-    else:
-        raise ValueError
 
 
 def tries(x):
@@ -230,9 +205,6 @@ def draws_from_all_numbers(x):
 ERRORS = [
     (never_ends, (X,), "a loop goes round more than 10000 times while the function is compiled; it is no loop of "
      "compiled code, because nothing that its condition depends on changes"),
-    (asserts, (X,), "assert depends on a tensor"),
-    (raises_in_a_loop, (X,), "if … raise depends on a tensor"),
-    (raises_in_the_other_branch, (X,), "if … raise depends on a tensor"),
     (tries, (X,), "try is not staged: what a tensor's values are raises no error in compiled code"),
     (cleans_up, (X,), "try is not staged"),
     (prints_a_word, (X,), "print is not compiled: it would print once, not each call"),
@@ -260,7 +232,6 @@ ERRORS = [
     (range_of_a_tensor, (X,), "the bounds of a range are ints, not f64[]"),
     (array_condition, (X,), "the condition of if is bool[x.0, x.1], not one bool"),
     (one_branch, (X,), "'y' has no value here: it is set in only one branch"),
-    (raises_on_a_tensor, (X,), "if … raise depends on a tensor"),
     (a_text_in_a_loop, (X, 3), "'found' is None before an iteration of the loop and 'yes' after it"),
     (tuple_or_not, (X,), "the result is a tuple in one branch of an if and a f64[x.0, x.1] in the other"),
 ]  # fmt: skip
