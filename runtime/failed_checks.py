@@ -19,7 +19,8 @@ __all__ = [
 #: What a check that failed may raise, by name.
 ERRORS: dict[str, type[Exception]] = {
     "IndexError": IndexError, "LinAlgError": np.linalg.LinAlgError, "ValueError": ValueError,
-    "OverflowError": OverflowError, "ZeroDivisionError": ZeroDivisionError,
+    "OverflowError": OverflowError, "TypeError": TypeError,
+    "ZeroDivisionError": ZeroDivisionError,
 }  # fmt: skip
 
 #: Bits of the index; it is the nearest that they hold.
