@@ -560,8 +560,11 @@ def structured(structure: Any, outputs: list[Any], lazy: Any = None, places: Con
         array = structure.of(outputs) if isinstance(structure, SizedOutput) else outputs[structure]
         if lazy is not None:
             return lazy.holding(array, "col" if isinstance(structure, ColumnOutput) else "row")
-        if isinstance(structure, ListOutput):
-            return array.tolist() if isinstance(structure, NumbersOutput) else list(array)
+        items = structure.items if isinstance(structure, SizedOutput) else type(structure).__name__
+        if items == NumbersOutput.__name__:
+            return array.tolist()
+        if items == ListOutput.__name__:
+            return list(array)
         is_scalar = isinstance(array, np.ndarray) and not array.ndim and structure not in places
         number = is_scalar and isinstance(structure, NumberOutput)
         return array.item() if number else array[()] if is_scalar else array

@@ -68,20 +68,25 @@ class NumbersOutput(ListOutput):
 
 
 class SizedOutput(int):
-    """The number of an output that is memory for an array whose sizes, `rank` of them, are the outputs behind it."""
+    """The number of an output that is memory for an array whose sizes, `rank` of them, are the outputs behind it.
+
+    `items` says what callers get: the array (``""``), or its rows as the items of a list, as of a ``ListOutput`` or a
+    ``NumbersOutput``.
+    """
 
     rank: int
+    items: str
 
-    def __new__(cls, number: int, rank: int) -> SizedOutput:
+    def __new__(cls, number: int, rank: int, items: str = "") -> SizedOutput:
         made = super().__new__(cls, number)
-        made.rank = rank
+        made.rank, made.items = rank, items
         return made
 
     def __repr__(self) -> str:
-        return f"SizedOutput({int(self)}, {self.rank})"
+        return f"SizedOutput({int(self)}, {self.rank}, {self.items!r})"
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return SizedOutput, (int(self), self.rank)
+        return SizedOutput, (int(self), self.rank, self.items)
 
     def of(self, outputs: Sequence[Any]) -> Any:
         """The array: in that memory where it has most of it, else a copy, so that the rest is free."""
@@ -222,7 +227,7 @@ def plain_structure(structure: Any) -> Any:
     if isinstance(structure, NumberOutput):
         return ["number", int(structure)]
     if isinstance(structure, SizedOutput):
-        return ["sized", [int(structure), structure.rank]]
+        return ["sized", [int(structure), structure.rank, structure.items]]
     if isinstance(structure, ListOutput):
         return ["numbers" if isinstance(structure, NumbersOutput) else "items", int(structure)]
     if type(structure) is int:

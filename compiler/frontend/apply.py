@@ -63,7 +63,7 @@ def as_tensor(x: Any) -> Tensor:
         return Tensor(Single.of_array(x.view(), tensor_type(element, x.shape), False), boxed=True)
     if isinstance(x, (list, tuple)):
         if getattr(x, "stacked", False):  # a `growing.GrowingList`
-            return x.whole()  # pyright: ignore[reportAttributeAccessIssue]
+            return x.as_array()  # pyright: ignore[reportAttributeAccessIssue]
         if any(isinstance(v, (Tensor, SymInt, list, tuple)) for v in x):
             return stack([as_tensor(v) for v in x])
         return as_tensor(np.asarray(x))

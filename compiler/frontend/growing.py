@@ -1,5 +1,8 @@
 """Lists to which loops of compiled code append: each iteration the same number of items of one type.
 
+Where an `if` of compiled code decides whether something is appended, there is room for it in any case and a bool that
+says whether it is there: the items are those rows whose bool is true, as many as values decide.
+
 Behind such a loop the list has a `Stack` among its parts: the items that the loop appended, as the rows of one array.
 It still is the list that it was, to which Python appends more; but how long it is only the compiled function knows, so
 what Python would ask item by item is asked of all items as one array (`whole`).
@@ -7,13 +10,14 @@ what Python would ask item by item is asked of all items as one array (`whole`).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 from ...dialects.dims import Dim, dim
 from ...dialects.registry import OpError
+from ...dialects.types import DTYPES, DType
 from ..diagnostics import located
-from .apply import apply, as_tensor, is_traced, stack
+from .apply import apply, as_tensor, broadcast_to, is_traced, stack
 from .choice import PerhapsOfOthers
 from .creation import empty
 from .graph import Value
@@ -28,10 +32,11 @@ class Stack:
 
     At `depth` 1 the rows are the items; at 2 each item is a list of its rows, and so on.  `others` are arrays that
     items are, or are parts of: while nobody stores into either it is as good to have the items for themselves.
+    `room` has the rows that there may be, and `present` says which there are; None: all.
     """
 
-    def __init__(self, rows: Tensor, weak: str, depth: int = 1):
-        self._rows, self.weak, self.depth = rows, weak, depth
+    def __init__(self, room: Tensor, weak: str, depth: int = 1, present: Tensor | None = None):
+        self.room, self.weak, self.depth, self.present = room, weak, depth, present
         #: The name of the list, where items are arrays that others see too; "": they are its own.
         self.shared_in = ""
         self.others: list[Tensor] = []
@@ -44,7 +49,7 @@ class Stack:
 
     @property
     def count(self) -> Dim:
-        return self._rows.dims[0]
+        return self.rows.dims[0]
 
     @property
     def rows(self) -> Tensor:
@@ -56,7 +61,7 @@ class Stack:
                     f"append a copy: {self.shared_in}.append(….copy())",
                     "TX0291",
                 )
-        return self._rows
+        return self.room if self.present is None else self.room[self.present]
 
     def at(self, i: Any) -> Any:
         """An item: a number, a view of its row, or a list."""
@@ -75,8 +80,11 @@ class Stack:
 
     def flattened(self) -> Stack:
         """The items of what are rows of several here."""
-        first, second, *rest = self._rows.shape
-        return Stack(self._rows.reshape((first * second, *rest)), self.weak, self.depth)
+        first, second, *rest = self.room.shape
+        present = None if self.present is None else self.present.reshape(first * second)
+        made = Stack(self.room.reshape((first * second, *rest)), self.weak, self.depth, present)
+        made.share(self.others, self.shared_in)
+        return made
 
     def part(self, key: slice) -> Stack:
         """Some of the items."""
@@ -86,31 +94,61 @@ class Stack:
 
 
 class Item(NamedTuple):
-    """What an iteration appends to a list, as an array; `several`: all that a loop inside it appends, as the rows."""
+    """What an iteration appends to a list, as an array; `several`: all that a loop inside it appends, as the rows.
+
+    `present` and `others` are as in `Stack`.
+    """
 
     array: Tensor
     weak: str
     depth: int
     several: bool = False
+    present: Tensor | None = None
+    others: Sequence[Tensor] = ()
 
     @staticmethod
     def of(value: Any) -> Item | None:
         """A number or array, or a list of such that loops made, or what a loop appends; None for what is neither."""
         if type(value) is Stack:
-            return None if value.shared_in else Item(value.rows, value.weak, value.depth, True)
+            if value.shared_in and value.present is None:
+                return None
+            return Item(value.room, value.weak, value.depth, True, value.present, value.others)
         if isinstance(value, GrowingList):
             parts = value.parts()
             stacks = [part for part in parts if type(part) is Stack]
-            if len(stacks) != 1 or len(parts) != 1 or stacks[0].shared_in:
+            if len(stacks) != 1 or len(parts) != 1 or stacks[0].shared_in or stacks[0].present is not None:
                 return None
             return Item(value.whole(), stacks[0].weak, 1 + stacks[0].depth)
         array = as_tensor(value)
         return Item(array, array.weak if not array.ndim else "", 1)
 
 
-def stack_for(item: Item, count: Any) -> Stack:
-    """Room for `count` items like one, which a loop fills."""
-    return Stack(empty((count, *item.array.shape), item.array.dtype), item.weak, item.depth)
+def stack_for(item: Item, count: Any, alike: Stack | None = None) -> Stack:
+    """Room for `count` items like one, which a loop fills; those of the stack `alike` are there where these are."""
+    if item.present is None:
+        present = None
+    else:
+        present = empty((count, *item.present.shape), "bool") if alike is None else alike.present
+    return Stack(empty((count, *item.array.shape), item.array.dtype), item.weak, item.depth, present)
+
+
+def together(values: Sequence[Any]) -> Stack | None:
+    """What an iteration appends, some of it stacks, as one; None where the items are not of one type."""
+    items = [Item.of(value) for value in values]
+    known = [item for item in items if item is not None]
+    rows = [item.array if item.several else stack([item.array]) for item in known]
+    if len(known) < len(items) or len({(i.depth, i.weak, r.element, r.dims[1:]) for i, r in zip(known, rows)}) > 1:
+        return None
+    present = None
+    if any(item.present is not None for item in known):
+        bools = [
+            broadcast_to(as_tensor(True), array.dims[:1], "row") if item.present is None else item.present
+            for item, array in zip(known, rows)
+        ]
+        present = apply("concatenate", *bools, axis=0)
+    made = Stack(apply("concatenate", *rows, axis=0), known[0].weak, known[0].depth, present)
+    made.share([t for item in known for t in item.others], "")
+    return made
 
 
 class Appending(NamedTuple):
@@ -124,6 +162,11 @@ class Appending(NamedTuple):
     each: Any
     number: Any
     around: Appending | None
+
+    @property
+    def is_known(self) -> bool:
+        """Whether each iteration appends what it appends, whatever values are."""
+        return self.stack.present is None and (self.around is None or self.around.is_known)
 
     @property
     def length(self) -> Any:
@@ -167,6 +210,8 @@ class GrowingList(list[Any]):
     @property
     def length(self) -> Any:
         """The number of items."""
+        if self.appending is not None and not self.appending.is_known:
+            self._unknown()
         total = dim(0)
         for part in self.parts():
             total = total + (part.count if type(part) is Stack else 1)
@@ -189,24 +234,49 @@ class GrowingList(list[Any]):
         # Of its own: a store into it reaches no item.
         return Tensor(rows[0].value) if len(rows) == 1 else apply("concatenate", *rows, axis=0)
 
+    def as_array(self, always: str = "") -> Tensor:
+        """The array that NumPy makes of the list.
+
+        Of one without items that is an empty vector of f64 whatever they would have been: where this is another array
+        the call raises a ValueError then.  `always`: that there has to be an item, of which this is NumPy's text.
+        """
+        whole = self.whole()
+        if not always and whole.ndim == 1 and whole.element is DTYPES["f64"]:
+            return whole
+        some = symint(whole.dims[0]) > 0
+        if some is True:
+            return whole
+        if some is False and not always:
+            return empty((0,), "f64")
+        here = f"{whole.element.numpy} of rank {whole.ndim}"
+        text = always or f"of a list without items NumPy makes float64 of rank 1, this code {here}: ask for its len()"
+        return apply("require", whole, some, text=text)
+
     @property
     def weak(self) -> str:
-        """How weak all items are, where they are Python's numbers of one kind."""
-        kinds = {part.weak if type(part) is Stack else as_tensor(part).weak for part in self.parts()}
-        return kinds.pop() if len(kinds) == 1 else ""
+        """How weak all items are, where they are Python's numbers; OpError where not all items are of one type."""
+        kinds = {(part.weak, part.room.element) if type(part) is Stack else _kind(part) for part in self.parts()}
+        if len(kinds) > 1:
+            with located():
+                raise OpError(
+                    "the items of a list that a compiled loop or branch appends to are of several types",
+                    "append items of one type, or make one array of it with np.array",
+                    "TX0315",
+                )
+        return next(iter(kinds))[0]
 
     def at(self, i: Any) -> Any:
         """Item number `i`, which may be a run-time int."""
         parts = self.parts()
         if self.appending is not None:
             now = self.appending
-            if i != -1 or not parts or type(parts[-1]) is Stack or now.around is not None or now.each != 1:
+            if i != -1 or not parts or type(parts[-1]) is Stack or not now.is_known or now.around or now.each != 1:
                 self._unknown()
             return parts[-1] if len(parts) > now.before else now.previous(parts[-1])
         if len(parts) == 1:
             return parts[0].at(i)
-        row = self.whole()[i]
-        return row if row.ndim else Tensor(row.value, weak=self.weak)
+        weak, row = self.weak, self.whole()[i]
+        return row if row.ndim else Tensor(row.value, weak=weak)
 
     def __getitem__(self, key: Any) -> Any:
         if not self.stacked:
@@ -270,10 +340,16 @@ class FixedList(GrowingList):
     append = extend = insert = _fixed
 
 
+def _kind(item: Any) -> tuple[str, DType]:
+    """How weak an item is, and what it is of."""
+    tensor = as_tensor(item)
+    return tensor.weak, tensor.element
+
+
 def _plain(argument: Any) -> Any:
     """An argument of NumPy's with lists of Python's, or arrays, in the place of lists that staged code made."""
     if isinstance(argument, GrowingList):
-        return argument.whole() if argument.stacked else [*map(_plain, argument.parts())]
+        return argument.as_array() if argument.stacked else [*map(_plain, argument.parts())]
     return type(argument)(map(_plain, argument)) if type(argument) in (tuple, list) else argument
 
 

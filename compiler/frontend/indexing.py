@@ -124,7 +124,7 @@ def places(x: Tensor, items: list[Any]) -> Places:
 def complete(x: Tensor, key: Any) -> list[Any]:
     """One item for each dim (and None for each new one); Ellipsis replaced."""
     items = list(key) if isinstance(key, tuple) else [key]
-    items = [(as_tensor(k) if is_traced(k) else np.asarray(k)) if isinstance(k, list) else k for k in items]
+    items = [_places_in(k) if isinstance(k, list) else k for k in items]
     used = sum(_dims_used(k) for k in items)
     dots = [i for i, k in enumerate(items) if k is Ellipsis]
     if len(dots) > 1:
@@ -133,6 +133,13 @@ def complete(x: Tensor, key: Any) -> list[Any]:
         raise OpError(f"too many indices: {used} for {x.user_type}", code="TX0250")
     at = dots[0] if dots else len(items)
     return items[:at] + [slice(None)] * (x.ndim - used) + items[at + 1 :]
+
+
+def _places_in(key: list[Any]) -> Any:
+    """A list as an index array; one to which a loop appended is one of its items, also where there is none."""
+    if getattr(key, "stacked", False):
+        return key.whole()  # pyright: ignore[reportAttributeAccessIssue]  (a `growing.GrowingList`)
+    return as_tensor(key) if is_traced(key) else np.asarray(key)
 
 
 def _leading_mask(x: Tensor, items: list[Any]) -> Tensor | None:

@@ -24,7 +24,7 @@ from .captures import Captures
 from .choice import Choice, PerhapsOfOthers
 from .context import require
 from .derived import roots
-from .growing import Appending, GrowingList, Item, Stack, stack_for
+from .growing import Appending, GrowingList, Item, Stack, stack_for, together
 from .jumps import MADE
 from .merging import described, same_value
 from .regions import Hints, SharedStart, Unsettled, is_inside, is_seen
@@ -168,7 +168,9 @@ class LoopState:
             self.given = [Undefined(p.label) if v is UNSET else v for p, v in zip(self.locations, self.given)]
             for number, (grown, item, each, stack) in self.grown.items():
                 assert self.count is not None
-                self.grown[number] = grown, item, each, stack or stack_for(item, self.count() * each)
+                if stack is None:
+                    alike = (s for _, other, _, s in self.grown.values() if s and other.present is item.present)
+                    self.grown[number] = grown, item, each, stack_for(item, self.count() * each, next(alike, None))
                 self.around.setdefault(number, grown.appending)
             try:
                 found = loop(self.given, [p.label for p in self.locations])
@@ -344,6 +346,11 @@ class LoopState:
     def _grow(self, grown: GrowingList, label: str, values: list[Any]) -> bool:
         """Gather what an iteration appends to a list; whether that was not known before."""
         items: list[Item] = []
+        if len(values) > 1 and any(type(value) is Stack for value in values):
+            joined = together(values)
+            if joined is None:
+                self._refuse_items(label, "items of several types", "numbers or arrays of one dtype and shape")
+            values = [joined]
         for value in values:
             made = Item.of(value) if is_number(value) or type(value) is Stack or self._is_new_list(value) else None
             if made is None or (made.several and len(values) > 1):
@@ -364,11 +371,14 @@ class LoopState:
         facts = require().table
         for k, item in enumerate(items):
             alike = item.array.element is first.array.element and item.depth == first.depth
+            alike = alike and (item.present is None) is (first.present is None)
             alike = alike and facts.resolve_all(item.array.type.dims) == facts.resolve_all(first.array.type.dims)
             if len(items) != each or not alike:
                 kinds = f"{first.array.user_type} and {item.array.user_type}"
                 self._refuse_items(label, kinds, "items of one dtype and shape, as many in each iteration")
-            stack.rows[self.number * each + k] = item.array
+            stack.room[self.number * each + k] = item.array
+            if stack.present is not None:
+                stack.present[self.number * each + k] = item.present
         self.appended[id(grown)] = label, items
         return False
 
@@ -381,7 +391,8 @@ class LoopState:
     def given_to_lists(self) -> tuple[list[Tensor], list[Tensor]]:
         """What this iteration appends to lists, and the arrays that gather it."""
         items = [item.array for _, appended in self.appended.values() for item in appended]
-        return items, [stack.rows for _, _, _, stack in self.grown.values() if stack is not None]
+        stacks = [stack for _, _, _, stack in self.grown.values() if stack is not None]
+        return items, [t for stack in stacks for t in (stack.room, stack.present) if t is not None]
 
     def _share_items(self, arguments: Sequence[Any], handed: Sequence[Any]) -> None:
         """Find the lists whose items are arrays that others see too: those are copies while nobody stores into either.
@@ -390,7 +401,9 @@ class LoopState:
         """
         trace = require()
         arrays = {
-            number: [root for item in items if item.array.ndim or item.array.boxed for root in roots(item.array)]
+            number: [
+                root for item in items for t in (item.array, *item.others) if t.ndim or t.boxed for root in roots(t)
+            ]
             for number, (_, items) in self.appended.items()
         }
         everywhere = [root for its in arrays.values() for root in its]

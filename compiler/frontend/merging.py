@@ -6,7 +6,8 @@ Places are merged one by one, and objects keep their identity:
 * numbers, and arrays that came to be in the branches: a result of the `if`
 * arrays of which one was there before: a *choice* of references, read as the `if` decided and stored into where it did
 * tuples, and containers made in both branches: part by part
-* a container that was there before: part by part, in location; one that changed its structure is an error
+* a container that was there before: part by part, in location; one that changed its structure is an error, but for a
+  list to which a branch appends: what it appends is there where that branch is taken (`growing.Stack`)
 * anything else: the variable has no value behind the `if`, with the reason for who reads it.
 """
 
@@ -17,8 +18,10 @@ from typing import Any, NamedTuple
 
 from ...dialects.registry import OpError
 from ..signature import like
-from .apply import apply
+from .apply import apply, broadcast_to
 from .choice import Choice
+from .derived import roots
+from .growing import GrowingList, Stack
 from .jumps import MADE
 from .regions import Fork
 from .sharing import is_array, shared_again
@@ -39,6 +42,19 @@ class _Joined(NamedTuple):
     number: int
 
 
+class _Perhaps(NamedTuple):
+    """Stands for what one branch appends to a list: `rows` in any case, and the bools that say whether they are there.
+
+    `of` is what the branch `side` appends there.
+    """
+
+    rows: _Joined
+    present: _Joined | Tensor
+    of: Any
+    side: int
+    label: str
+
+
 class Merge:
     """``merge = Merge(…); value = merge.value(then, otherwise, name); …; merge.finish()``."""
 
@@ -51,6 +67,8 @@ class Merge:
         self.options: dict[int, list[tuple[Tensor | int, int | bool]]] = {}
         self.contents: list[tuple[Any, dict[Any, Any]]] = []
         self.results: list[Any] = []
+        #: By branch: whether it is taken, where a list is longer behind it than behind the other.
+        self.taken: dict[int, Tensor] = {}
 
     def locations(self) -> None:
         """Merge all that was there before."""
@@ -60,6 +78,7 @@ class Merge:
 
     def _contents(self, holder: Any, then: dict[Any, Any], otherwise: dict[Any, Any], label: str) -> None:
         merged: dict[Any, Any] = {}
+        appended = self._appended(holder, then, otherwise, label)
         for key in dict.fromkeys([*then, *otherwise]):
             location = Location(holder, key, label_of(holder, label, key))
             a, b = then.get(key, UNSET), otherwise.get(key, UNSET)
@@ -71,7 +90,53 @@ class Merge:
                     "TX0315",
                 )
             merged[key] = self.value(a, b, location.label)
+        merged.update(enumerate(appended, len(merged)))
         self.contents.append((holder, merged))
+
+    def _appended(self, holder: Any, then: dict[Any, Any], otherwise: dict[Any, Any], label: str) -> list[_Perhaps]:
+        """What the branches append to a list, each for itself, taken from what it holds; empty where they do it alike.
+
+        Those of one branch are there where the other's are not, so their order is that of a run of either.
+        """
+        if not isinstance(holder, GrowingList) or holder not in self.before:
+            return []
+        length = len(self.before.of(holder))
+        sides = then, otherwise
+        alike = len(then) == len(otherwise) and not any(type(v) is Stack for side in sides for v in side.values())
+        if alike or min(map(len, sides)) < length:
+            return []
+        made: list[_Perhaps] = []
+        for side, contents in enumerate(sides):
+            for key in range(length, len(contents)):
+                value = contents[key]
+                if not is_number(value) and type(value) is not Stack:
+                    raise OpError(
+                        f"the list {label} gets {described(value)} in one branch of an if",
+                        "append numbers or arrays there, or let both branches change it alike",
+                        "TX0315",
+                    )
+                made.append(self._perhaps(value, side, label))
+                del contents[key]
+        return made
+
+    def _perhaps(self, value: Any, side: int, label: str) -> _Perhaps:
+        def only_there(x: Any) -> _Joined:
+            """`x` as the branch has it; zeros, or False, behind the other one."""
+            none = Undefined(label)
+            then, otherwise = (x, none) if side == 0 else (none, x)
+            return self._pair(then, otherwise, f"{MADE}{label}")
+
+        if type(value) is Stack:
+            present = self._taken(side) if value.present is None else only_there(value.present)
+            return _Perhaps(only_there(value.room), present, value, side, label)
+        return _Perhaps(only_there(value), self._taken(side), value, side, label)
+
+    def _taken(self, side: int) -> Tensor:
+        """Whether that branch is taken, as an array of one bool; the same one for all that is appended there."""
+        if side not in self.taken:
+            cond = self.fork.cond
+            self.taken[side] = (cond if side == 0 else apply("logical_not", cond)).reshape(1)
+        return self.taken[side]
 
     def value(self, a: Any, b: Any, label: str) -> Any:
         """What a location holds that held `a` in one branch and `b` in the other; complete once all is finished."""
@@ -140,8 +205,8 @@ class Merge:
 
         `unset` is told of the variables that have no value.
         """
-        joined = self.fork.join(self.pairs)
-        for (_, _, label), one in zip(self.pairs, joined):
+        self.joined = self.fork.join(self.pairs)
+        for (_, _, label), one in zip(self.pairs, self.joined):
             no_value = isinstance(one, OpError)
             self.results.append(Undefined(label, one.message, one.hint) if no_value else one)
         self._choices()
@@ -195,9 +260,43 @@ class Merge:
             return None
         return end if self.fork.is_fresh(end, side) else None
 
+    def _stack(self, planned: _Perhaps) -> Stack:
+        """What one branch appends to a list, behind the `if`."""
+        rows = self.joined[planned.rows.number]
+        if isinstance(rows, OpError):
+            raise rows
+        several = type(planned.of) is Stack
+        weak, depth = (planned.of.weak, planned.of.depth) if several else (rows.weak, 1)
+        present = planned.present
+        if isinstance(present, _Joined):
+            present = self.joined[present.number]
+            assert isinstance(present, Tensor)
+        if not several:
+            rows = rows.reshape((1, *rows.shape))
+        elif present.dims != rows.dims[:1]:
+            present = broadcast_to(present.reshape(()), rows.dims[:1], "row")
+        made = Stack(rows, weak, depth, present)
+        if shared := self._seen_by_others(planned.of, planned.side):
+            made.share(shared, planned.label)
+        return made
+
+    def _seen_by_others(self, value: Any, side: int) -> list[Tensor]:
+        """The arrays that what a branch appends to a list may be, or may be parts of, and that others refer to."""
+        if type(value) is Stack:
+            return [t for other in value.others for t in self._seen_by_others(other, side)]
+        if not is_array(value):
+            return []
+        of = [*roots(value)]
+        ends = [(k, pair[side]) for k, pair in enumerate(self.pairs) if not pair[2].startswith(MADE)]
+        peers = [k for k, end in ends if is_array(end) and any(root is t for t in roots(end) for root in of)]
+        before = [t for t in of if not self.fork.is_fresh(t, side)]
+        return before + [t for k in peers if isinstance(t := self.results[k], Tensor)]
+
     def _complete(self, planned: Any) -> Any:
         if isinstance(planned, _Joined):
             return self.results[planned.number]
+        if isinstance(planned, _Perhaps):
+            return self._stack(planned)
         if isinstance(planned, tuple):
             return like(planned, [self._complete(part) for part in planned])
         return planned

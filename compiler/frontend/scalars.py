@@ -15,6 +15,7 @@ from ...dialects.types import DTYPES
 from ..diagnostics import located
 from .apply import apply, as_tensor, cast
 from .context import current
+from .growing import GrowingList
 from .math_functions import MATH
 from .python_numbers import as_float, as_int
 from .scalars_of_sizes import known_number, quotient_of
@@ -82,6 +83,8 @@ def _complex(*parts: Any, **named: Any) -> Any:
 
 def _bool(*values: Any) -> Any:
     value = values[0] if values else False
+    if isinstance(value, GrowingList) and value.stacked:
+        return Tensor((as_tensor(value.length) != 0).value, weak="bool")
     if isinstance(value, SymInt):
         return value.truth()
     if isinstance(value, Tensor) and current() is not None and not value.ndim:

@@ -121,7 +121,7 @@ def _stack(arrays: Any, axis: int = 0, **named: Any) -> Any:
     """``np.stack``, of which NumPy asks the items of a list."""
     if not isinstance(arrays, GrowingList) or not arrays.stacked:
         return np.stack(arrays, axis, **named)
-    whole = arrays.whole()
+    whole = arrays.as_array("need at least one array to stack")
     return whole if axis == 0 and not named else np.moveaxis(whole, 0, axis, **named)  # pyright: ignore
 
 
@@ -131,7 +131,7 @@ def _joining(plain: Any, along: Callable[[Any], tuple[Any, int]]) -> Callable[..
     def join(arrays: Any, *rest: Any, **named: Any) -> Any:
         if rest or named or not isinstance(arrays, GrowingList) or not arrays.stacked:
             return plain(arrays, *rest, **named)
-        items, axis = along(arrays.whole())
+        items, axis = along(arrays.as_array("need at least one array to concatenate"))
         moved = np.moveaxis(items, 0, axis)
         before, (count, size, *behind) = moved.shape[:axis], moved.shape[axis:]
         return moved.reshape((*before, count * size, *behind))

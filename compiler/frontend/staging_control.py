@@ -73,6 +73,8 @@ class ControlFlow:
         """The truth of a value: Python's, or a bool tensor of rank 0 where only the compiled function knows it."""
         if isinstance(value, SymInt):
             return value != 0
+        if isinstance(value, GrowingList) and value.stacked:
+            return as_tensor(value.length) != 0
         if isinstance(value, Tensor) and value.ndim:
             with located():
                 raise not_one_bool(what, value)

@@ -275,13 +275,16 @@ class Trace:
         aliases: dict[int, int] = {}
         owners = {t: i for i, t in self.tensors.items()}
 
+        def place_sized(x: Tensor, items: str = "") -> Any:
+            room, sizes = given_out(self, x)
+            outputs.extend([room.value, *(n.value for n in sizes)])
+            return SizedOutput(len(outputs) - 1 - len(sizes), len(sizes), items)
+
         def place(x: Any) -> Any:
             if isinstance(x, (SymInt, np.ndarray)):
                 x = as_tensor(x)
             if isinstance(x, Tensor) and self.bound and any(map(self.is_bound, x.dims)):
-                room, sizes = given_out(self, x)
-                outputs.extend([room.value, *(n.value for n in sizes)])
-                return SizedOutput(len(outputs) - 1 - len(sizes), len(sizes))
+                return place_sized(x)
             if isinstance(x, Tensor):
                 if x.layout == "col" and x.ndim > 1 and not declared:
                     outputs.append(x.relabelled().shuffle(tuple(range(x.ndim))[::-1]).value)
@@ -296,8 +299,11 @@ class Trace:
             if isinstance(x, dict):
                 return {k: place(v) for k, v in x.items()}
             if isinstance(x, GrowingList) and x.stacked:
-                outputs.append(x.whole().value)
-                return (NumbersOutput if x.weak else ListOutput)(len(outputs) - 1)
+                whole, kind = x.whole(), NumbersOutput if x.weak else ListOutput
+                if self.bound and any(map(self.is_bound, whole.dims)):
+                    return place_sized(whole, kind.__name__)
+                outputs.append(whole.value)
+                return kind(len(outputs) - 1)
             if isinstance(x, (tuple, list)):
                 return like(x, [place(v) for v in x])
             return None if x is None else Literal(x)

@@ -117,3 +117,13 @@ def test_the_place_of_the_largest_in_any_shape():
 def test_a_number_of_no_element_raises(number):
     with pytest.raises(IndexError, match="out of bounds"):
         txc.jit(lambda x: np.unravel_index(x, (3, 4)))(np.array([0, number]))
+
+
+def test_polyfit_of_as_many_points_as_values_decide():
+    def f(x, y):
+        return np.polyval(np.polyfit(x[y > 0], y[y > 0], 2), x)
+
+    x = np.linspace(0, 1, 9)
+    np.testing.assert_allclose(txc.jit(f)(x, x * x - 0.1), f(x, x * x - 0.1), atol=1e-12)
+    with pytest.raises(TypeError, match="expected non-empty vector for x"):
+        txc.jit(f)(x, -x)

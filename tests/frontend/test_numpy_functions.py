@@ -421,3 +421,23 @@ def test_ufuncs_that_are_ops_are_asked_for_in_the_registry_alone():
     """A call of one does not look into the table, so that no family is imported for it."""
     both = [f for f in FUNCTIONS if isinstance(f, np.ufunc) and recognised(f) is not None]
     assert both == [np.float_power]  # f64 whatever its operands, which the dispatcher knows
+
+
+def rolled(x, c):
+    return (
+        np.roll(x, c[1], axis=1), np.roll(x, (c[0], c[1]), axis=(0, 1)), np.roll(x, c[:2], axis=(0, 1)), np.roll(x, c[2]),
+        np.roll(x, c[3] > 0, axis=0), np.roll(x[:0], c[1], axis=0), np.roll(x, c[1] * 2**60),
+    )  # fmt: skip
+
+
+def test_roll_by_elements():
+    """Shifts around the extent, of bools, of u64 beyond i64; of what is empty."""
+    x, c = np.arange(6.0).reshape(2, 3), np.array([-7, 5, 2, 1])
+    for got, expected in zip(txc.jit(rolled)(x, c), rolled(x, c)):
+        np.testing.assert_array_equal(got, expected, strict=True)
+
+    def f(x, c):
+        return np.roll(x, c[0])
+
+    for n in (2**64 - 1, 2**63 + 1):
+        np.testing.assert_array_equal(txc.jit(f)(np.arange(5.0), np.array([n], np.uint64)), np.roll(np.arange(5.0), n))

@@ -89,7 +89,10 @@ def polyfit(x: Any, y: Any, deg: Any, rcond: Any = None, full: Any = False, w: A
     )
     if x.ndim != 1 or y.ndim not in (1, 2):
         raise TypeError("expected 1D vector for x" if x.ndim != 1 else "expected 1D or 2D array for y")
-    if bool(x.shape[0] == 0):
+    empty = x.shape[0] == 0
+    if isinstance(empty, Tensor):
+        x = apply("require", x, apply("logical_not", empty), text="expected non-empty vector for x", error="TypeError")
+    elif empty:
         raise TypeError("expected non-empty vector for x")
     table().equate(x.dims[0], y.dims[0], "np.polyfit: x and y of one length")
     share = x.shape[0] * float(np.finfo(x.element.part.numpy).eps) if rcond is None else rcond

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from ....dialects.dims import maximum
 from ....dialects.registry import OpError
 from ....dialects.types import DTYPES
 from .. import methods
@@ -13,7 +14,7 @@ from ..advanced_indexing import Places, gather
 from ..apply import apply, as_tensor, broadcast_together, cast
 from ..bound_sizes import size_of
 from ..creation import iota
-from ..symint import as_dim, is_integer
+from ..symint import as_dim, is_integer, symint
 from ..tensor import Tensor
 from .table import handles, required
 
@@ -133,16 +134,29 @@ def rot90(m: Any, k: int = 1, axes: Any = (0, 1)) -> Any:
 @handles(np.roll)
 def roll(a: Any, shift: Any, axis: Any = None) -> Any:
     a = as_tensor(a)
-    shifts = list(shift) if isinstance(shift, (tuple, list)) else [shift]
+    shifts = list(shift) if isinstance(shift, (tuple, list)) or (isinstance(shift, Tensor) and shift.ndim) else [shift]
     if axis is None:
-        return methods.reshape(methods.roll_one(methods.ravel(a), sum(shifts), 0), a.shape)
+        return methods.reshape(_rolled(methods.ravel(a), sum(shifts), 0), a.shape)
     axes = list(axis) if isinstance(axis, (tuple, list)) else [axis]
     if len(shifts) != len(axes) and 1 not in (len(shifts), len(axes)):
         raise OpError(f"np.roll: {len(shifts)} shifts and {len(axes)} axes", "give one of each a dim", "TX0101")
     count = max(len(shifts), len(axes))
     for by, at in zip(shifts * (count // len(shifts)), axes * (count // len(axes))):
-        a = methods.roll_one(a, by, methods._axis(at, a.ndim))
+        a = _rolled(a, by, methods._axis(at, a.ndim))
     return a
+
+
+def _rolled(x: Tensor, shift: Any, axis: int) -> Tensor:
+    """Rolled along one axis; by what an array holds each element is looked up where it comes from."""
+    if not isinstance(shift, Tensor):
+        return methods.roll_one(x, shift, axis)
+    if shift.ndim or not (shift.element.is_integer or shift.element.kind == "bool"):
+        raise OpError(f"np.roll by {shift.user_type}", "give an integer, or one for each axis", "TX0240")
+    extent = x.dims[axis]
+    around = symint(maximum(1, extent))
+    shift = cast(shift, DTYPES["u64" if shift.element is DTYPES["u64"] else "i64"])
+    places = (iota(extent) - cast(shift % around, DTYPES["i64"])) % around
+    return gather(Places(x, [axis], [places], axis, None))
 
 
 @handles(np.tile)
