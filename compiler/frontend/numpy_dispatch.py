@@ -30,7 +30,7 @@ _COMPARED = (np.equal, np.not_equal, np.less, np.less_equal, np.greater, np.grea
 
 def library_function(f: Any) -> Any:
     """What staged code calls for a library's Python function that is known here, but which itself knows arrays only."""
-    if f.__module__.partition(".")[0] == "numpy":
+    if not dotted_name(f).startswith("scipy."):  # the only library whose functions are known
         return f
     name, handler = recognised(f), _handler(f)
 
