@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Mapping
+from functools import lru_cache
 
 from .dims import Atom, Call, Dim, Monomial, Sym, dim, maximum, minimum, of_atom, only_call, split_divisible
 
@@ -79,7 +80,9 @@ def linear_in(expr: Dim, symbols: Iterable[Sym]) -> tuple[dict[Sym, Dim], Dim] |
 
     None where the expression is not linear in the symbols (a product of two, or one inside a division).
     """
-    wanted = set(symbols)
+    wanted = expr.symbols() & set(symbols)
+    if not wanted:
+        return {}, expr
     coefficients: dict[Sym, Dim] = {}
     rest: dict[Monomial, int] = {}
     for mono, coeff in expr.terms:
@@ -118,6 +121,7 @@ def divisors(expr: Dim, symbol: Sym) -> Iterator[Dim]:
     return (divisor for dividend, divisor in quotients(expr, symbol) if dividend.symbol is symbol)
 
 
+@lru_cache(maxsize=65536)
 def expand_mods(expr: Dim) -> Dim:
     """Rewrite each ``e % c`` as ``e - c*(e // c)``, so that the address of a reshaped contiguous tensor collapses."""
     total = dim(0)
@@ -134,6 +138,15 @@ def expand_mods(expr: Dim) -> Dim:
 
 def simplify(expr: Dim, extents: Mapping[Sym, Dim]) -> Dim:
     """Fold divisions, remainders, `min` and `max` using ``0 <= s < extents[s]`` for each listed symbol."""
+    if not any(isinstance(atom, Call) for mono, _ in expr.terms for atom in mono):
+        return expr
+    return _simplified(expr, tuple((s, extents[s]) for s in expr.symbols() if s in extents))
+
+
+@lru_cache(maxsize=65536)
+def _simplified(expr: Dim, bounds: tuple[tuple[Sym, Dim], ...]) -> Dim:
+    """`simplify`, with the extents of the symbols that are in the expression."""
+    extents = dict(bounds)
 
     def fold(atom: Atom) -> Dim:
         if isinstance(atom, Sym):

@@ -145,13 +145,13 @@ class Dim:
     __radd__ = __add__
 
     def __neg__(self) -> Dim:
-        return Dim.of_terms({mono: -coeff for mono, coeff in self.terms})
+        return _difference(dim(0), self)
 
     def __sub__(self, other: DimLike) -> Dim:
-        return self + -dim(other)
+        return _difference(self, dim(other))
 
     def __rsub__(self, other: DimLike) -> Dim:
-        return dim(other) - self
+        return _difference(dim(other), self)
 
     def __mul__(self, other: DimLike) -> Dim:
         return _product(self, dim(other))
@@ -239,10 +239,10 @@ def _order(item: tuple[Monomial, int]) -> tuple[bool, list[str]]:
     return not keys, keys
 
 
-# A compilation asks for the same few sums and products hundreds of times.
+# A compilation asks for the same few sums, products and quotients hundreds of times.
 
 
-@lru_cache(maxsize=4096)
+@lru_cache(maxsize=65536)
 def _sum(a: Dim, b: Dim) -> Dim:
     terms = dict(a.terms)
     for mono, coeff in b.terms:
@@ -250,7 +250,15 @@ def _sum(a: Dim, b: Dim) -> Dim:
     return Dim.of_terms(terms)
 
 
-@lru_cache(maxsize=4096)
+@lru_cache(maxsize=65536)
+def _difference(a: Dim, b: Dim) -> Dim:
+    terms = dict(a.terms)
+    for mono, coeff in b.terms:
+        terms[mono] = terms.get(mono, 0) - coeff
+    return Dim.of_terms(terms)
+
+
+@lru_cache(maxsize=65536)
 def _product(a: Dim, b: Dim) -> Dim:
     terms: dict[Monomial, int] = {}
     for mono_a, ca in a.terms:
@@ -341,6 +349,7 @@ def _is_one_of(fn: str, expr: Dim, part: Dim) -> bool:
     return call is not None and call.fn == fn and (call.a is part or call.b is part)
 
 
+@lru_cache(maxsize=65536)
 def split_divisible(a: Dim, b: Dim) -> tuple[Dim, Dim]:
     """``(q, r)`` with ``a == q*b + r`` where q takes every term that the single-term `b` divides."""
     if a is b:
