@@ -97,12 +97,12 @@ class Dim:
     A division by zero stays one: maps of places have it where no element exists, for which nothing is computed.
     """
 
-    __slots__ = ("_symbols", "nonneg", "terms", "text")
+    __slots__ = ("_symbols", "_text", "nonneg", "terms")
     _interned: ClassVar[dict[Terms, Dim]] = {}
     terms: Terms
     nonneg: bool
-    text: str
     _symbols: frozenset[Sym]
+    _text: str | None
 
     @staticmethod
     def of_terms(terms: Mapping[Monomial, int]) -> Dim:
@@ -115,9 +115,16 @@ class Dim:
             found = Dim._interned[key] = object.__new__(Dim)
             found.terms = key
             found.nonneg = all(c > 0 and all(a.nonneg for a in mono) for mono, c in key)
-            found.text = _text(key)
+            found._text = None
             found._symbols = _symbols_of(key)
         return found
+
+    @property
+    def text(self) -> str:
+        """What `parse_dim` reads back."""
+        if self._text is None:
+            self._text = _text(self.terms)
+        return self._text
 
     @property
     def const(self) -> int | None:

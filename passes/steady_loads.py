@@ -25,11 +25,14 @@ def lift_loads(block: Block, before: Operation | None) -> None:
 
 def _lift_from(around: loop.ForOp | loop.ReduceOp) -> None:
     """Move loads from a thread's own memory in front of a loop that stores nothing there."""
+    steady = [op for op in around.body.block.ops if isinstance(op, loop.LoadOp) and _is_steady(op)]
+    if not steady:
+        return
     parent = around.parent_block()
     assert parent is not None
     stored = {inner.buffer for inner in around.walk() if isinstance(inner, loop.StoreOp)}
-    for op in list(around.body.block.ops):
-        if isinstance(op, loop.LoadOp) and op.buffer not in stored and _is_steady(op):
+    for op in steady:
+        if op.buffer not in stored:
             op.detach()
             parent.insert_op_before(op, around)
 

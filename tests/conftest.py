@@ -1,5 +1,6 @@
 """Hand-written IR text and its parser; no test but those of the cache sees what other processes kept."""
 
+import gc
 import os
 from collections.abc import Callable
 
@@ -56,6 +57,12 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     if left_out:
         config.hook.pytest_deselected(items=left_out)
         items[:] = [item for item in items if item.get_closest_marker("gpu") is None]
+
+
+def pytest_collection_finish() -> None:
+    """Garbage collections, for which many tests ask, leave alone the half million objects that are the tests."""
+    gc.collect()
+    gc.freeze()
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:
