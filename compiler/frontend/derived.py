@@ -160,7 +160,6 @@ class Perhaps(Derived):
         self._either = strides
         self._source, self._shared, self._shares, self._text = source, view, shares, text
         self._answered, self._views = False, None
-        # It may turn out only behind the last line that this cannot be known.
         self._where = user_loc()
         for root in roots(source):
             root._dependents = (*root._dependents, weakref.ref(self))
@@ -202,7 +201,10 @@ class Perhaps(Derived):
     def _refuse(self) -> NoReturn:
         text = f"whether {self._text} of {self._source.user_type} is a view depends on strides known only at run time"
         text += ", and one of the two is stored into"
-        raise TxcError(text, self._where or user_loc(), f"write {self._text}(…).copy()", "TX0223")
+        # Behind the last line, where results are asked for, there is no line of the function.
+        here, made = user_loc(), self._where
+        place = made if made is not None and (here is None or here.filename != made.filename) else here
+        raise TxcError(text, place, f"write {self._text}(…).copy()", "TX0223")
 
 
 def roots(t: Tensor) -> Iterator[Tensor]:

@@ -512,7 +512,8 @@ class Fork:
             except OpError as error:
                 raise OpError(text, error.message, "TX0295") from error
         with self._reopened(1):
-            return first, _of_dims(second, first.dims)
+            # Sizes that became known in a branch are no others': they cannot leave it, which `closed` says.
+            return first, _of_dims(second, first.dims) if all(map(self.trace.table.knows, first.dims)) else second
 
     def _of_one_dtype(self, *ends: Tensor) -> tuple[Tensor, Tensor]:
         element, weak = common_dtype(ends), all(t.weak for t in ends)

@@ -400,6 +400,8 @@ def test_handlers_take_no_argument_that_numpy_has_not():
     import inspect
 
     for f, handler in FUNCTIONS.items():
+        if isinstance(f, str):  # of SciPy's (test_scipy_special.py)
+            continue
         try:
             known = inspect.signature(f).parameters
         except ValueError:

@@ -17,6 +17,7 @@ from txc.compiler.diagnostics import TxcError
 from txc.compiler.facts import stride_fact
 from txc.compiler.frontend.view_or_copy import RULES, Rule
 from txc.compiler.interpret.graph import run_graph
+from txc.runtime.failed_checks import unpacked
 
 BASE = np.arange(1.0, 97.0)
 #: Arguments by layout: each call makes a fresh array.
@@ -215,6 +216,8 @@ def run(program: Any, x: np.ndarray) -> Any:
     """The traced program's result, by the interpreter; `x` is written as the program writes it."""
     graph = txc.jit(program).graph(x)
     outputs = run_graph(graph, {"x": x.copy()})
+    if graph.checks and (word := int(outputs[-1])):
+        raise graph.checks[unpacked(word).number]._replace(size=0).raised(unpacked(word).place)
     for number, given in graph.aliases.items():
         if not graph.inputs[given].hidden:
             x[...] = outputs[number]
