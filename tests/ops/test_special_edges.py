@@ -42,6 +42,14 @@ KNOWN: dict[str, list[tuple[float | None, ...]]] = {
     # Of no element SciPy has no combination, rounds small ones away, and overflows where gamma does; its sign of a huge
     # k is by the bits of an int.
     "binom": [(0.0, 1e-310), (-2.5, 170.0), (None, 1e300), (1e5, -2.5), (-0.5, 1e5)],
+    # SciPy takes tiny and negative zero parameters for others, which overflow or not by chance.
+    "gammaincinv": [(-0.0, None), (1e300, 1e-310), (None, -1e-310)],
+    "gammainccinv": [(-0.0, None), (1e-310, 1e-310), (1e300, 1e-310), (0.0, 1e-310), (-1e-310, -1e-310)],
+    # Beyond 2**32 there is no value.
+    "betaincinv": [(1e300, None, None), (None, 1e300, None), (1e-310, None, None), (None, 1e-310, None)],
+    "betainccinv": [(1e300, None, None), (None, 1e300, None), (1e-310, None, None), (None, 1e-310, None)],
+    # SciPy rounds a tiny sigma to 0, and of a negative one has no limit of gamma.
+    "voigt_profile": [(None, 1e-310, None), (None, -1e-310, None), (0.0, None, np.inf), (-0.0, None, np.inf)],
     "kl_div": [(None, 1e-310), (1e-310, 1e300)],
     "pseudo_huber": [(None, 1e300), (1e-310, None), (1e300, None), (np.inf, None), (np.nan, None)],
 }  # fmt: skip
