@@ -195,6 +195,14 @@ def bessel(f: Callable[[int, Any], Any], order: int, scale: int, *draws: Draw) -
     return one(lambda x: f(order, x) * mp.exp(scale * abs(x)) if scale else f(order, x), *draws)
 
 
+def of_order(f: Callable[[Any, Any], Any]) -> Case:
+    groups = (
+        (uniform(0, 12), uniform(0, 20)), (spread(-8, 3), spread(-9, 3)), (uniform(0, 40), uniform(2, 90)),
+        (whole(0, 20), uniform(0, 50)), (uniform(10, 20), uniform(15, 60)),
+    )  # fmt: skip
+    return Case(f, groups, count=16)
+
+
 def _bessel_cases() -> Iterator[tuple[str, Case]]:
     every, positive = (uniform(-30, 30), spread(-30, 4, BOTH)), (uniform(0, 30), spread(-30, 4))
     waves = (uniform(0, 30), spread(-30, 9), near(2.404825557695773, 1e-6), near(0.893576966279167, 1e-6))
@@ -300,6 +308,10 @@ CASES: dict[str, Case] = {
         (spread(-1, 3), spread(-1, 3), uniform(0, 1)),
         (spread(-1, 2), spread(-1, 2), spread(-20, 0)),
     ),
+    "jv": of_order(mp.besselj),
+    "yv": of_order(mp.bessely),
+    "iv": of_order(mp.besseli),
+    "kv": of_order(mp.besselk),
     "voigt_profile": Case(
         voigt,
         (
