@@ -117,8 +117,90 @@ def beta_probability(upper: bool) -> Case:
     return Case(reference, groups, count=40, precision=220)
 
 
+def voigt(x: Any, sigma: Any, gamma: Any) -> Any:
+    z = mp.mpc(x, gamma) / (sigma * mp.sqrt(2))
+    return mp.re(mp.exp(-z * z) * mp.erfc(-1j * z)) / (sigma * mp.sqrt(2 * mp.pi))
+
+
+def inverse(name: str, tail: Callable[..., Any], density: Callable[..., Any], *groups: tuple[Draw, ...]) -> Case:
+    """The inverse of `tail` in its last argument, by Newton's iteration from what the op itself gives."""
+
+    last: list[tuple[Any, ...]] = []
+
+    def start(xs: tuple[Any, ...]) -> Any:
+        if last and all(abs(v - w) < 1e-5 * abs(w) for v, w in zip(xs, last[0])):
+            return last[0][-1]
+        op, b = OPS[name], NumpyScalarBuilder()
+        assert issubclass(op, Map)
+        return mp.mpf(float(op.build(b, *(b.value(np.array(float(v))) for v in xs)).ref))
+
+    def reference(*xs: Any) -> Any:
+        x = start(xs)
+        for _ in range(9):
+            step = (tail(*xs[:-1], x) - xs[-1]) / density(*xs[:-1], x)
+            x -= step
+            if abs(step) < abs(x) * mp.mpf(2) ** -80:
+                last[:] = [(*xs, x)]
+                return x
+        raise ValueError(f"{name} of {xs} is no root")
+
+    return Case(reference, groups, count=12, precision=200)
+
+
+def gamma_series(upper: bool) -> Callable[..., Any]:
+    """The regularised incomplete gamma functions (DLMF 8.7.1), for what mpmath's own takes too long."""
+
+    def tail(a: Any, x: Any) -> Any:
+        total = term = mp.mpf(1)
+        n = 0
+        while term > total * mp.eps:
+            n += 1
+            term *= x / (a + n)
+            total += term
+        lower = total * x**a * mp.exp(-x) / mp.gamma(a + 1)
+        return 1 - lower if upper else lower
+
+    return tail
+
+
+def beta_series(upper: bool) -> Callable[..., Any]:
+    """The same of the incomplete beta functions (DLMF 8.17.8)."""
+
+    def below(a: Any, b: Any, x: Any) -> Any:
+        total = term = mp.mpf(1)
+        n = 0
+        while term > total * mp.eps:
+            term *= x * (a + b + n) / (a + 1 + n)
+            total += term
+            n += 1
+        return total * x**a * (1 - x) ** b / (a * mp.beta(a, b))
+
+    def tail(a: Any, b: Any, x: Any) -> Any:
+        if x > mp.mpf(1) / 2:
+            return below(b, a, 1 - x) if upper else 1 - below(b, a, 1 - x)
+        return 1 - below(a, b, x) if upper else below(a, b, x)
+
+    return tail
+
+
+def gamma_density(a: Any, x: Any) -> Any:
+    return x ** (a - 1) * mp.exp(-x) / mp.gamma(a)
+
+
+def beta_density(a: Any, b: Any, x: Any) -> Any:
+    return x ** (a - 1) * (1 - x) ** (b - 1) / mp.beta(a, b)
+
+
 def bessel(f: Callable[[int, Any], Any], order: int, scale: int, *draws: Draw) -> Case:
     return one(lambda x: f(order, x) * mp.exp(scale * abs(x)) if scale else f(order, x), *draws)
+
+
+def of_order(f: Callable[[Any, Any], Any]) -> Case:
+    groups = (
+        (uniform(0, 12), uniform(0, 20)), (spread(-8, 3), spread(-9, 3)), (uniform(0, 40), uniform(2, 90)),
+        (whole(0, 20), uniform(0, 50)), (uniform(10, 20), uniform(15, 60)),
+    )  # fmt: skip
+    return Case(f, groups, count=16)
 
 
 def _bessel_cases() -> Iterator[tuple[str, Case]]:
@@ -198,6 +280,48 @@ CASES: dict[str, Case] = {
     "igammac": gamma_probability(True),
     "betainc": beta_probability(False),
     "betaincc": beta_probability(True),
+    "gammaincinv": inverse(
+        "gammaincinv",
+        gamma_series(False),
+        gamma_density,
+        (spread(-2, 5), uniform(0, 0.9)),
+        (spread(-2, 3), spread(-20, 0)),
+    ),
+    "gammainccinv": inverse(
+        "gammainccinv",
+        gamma_series(True),
+        lambda a, x: -gamma_density(a, x),
+        (spread(-2, 5), uniform(0.1, 1)),
+        (spread(-2, 3), spread(-20, 0)),
+    ),
+    "betaincinv": inverse(
+        "betaincinv",
+        beta_series(False),
+        beta_density,
+        (spread(-1, 3), spread(-1, 3), uniform(0, 1)),
+        (spread(-1, 2), spread(-1, 2), spread(-20, 0)),
+    ),
+    "betainccinv": inverse(
+        "betainccinv",
+        beta_series(True),
+        lambda a, b, x: -beta_density(a, b, x),
+        (spread(-1, 3), spread(-1, 3), uniform(0, 1)),
+        (spread(-1, 2), spread(-1, 2), spread(-20, 0)),
+    ),
+    "jv": of_order(mp.besselj),
+    "yv": of_order(mp.bessely),
+    "iv": of_order(mp.besseli),
+    "kv": of_order(mp.besselk),
+    "voigt_profile": Case(
+        voigt,
+        (
+            (uniform(-8, 8), uniform(0.5, 2), uniform(0, 8)),
+            (spread(-5, 3), spread(-3, 3), spread(-9, 3)),
+            (uniform(0, 8), uniform(0.9, 1), spread(-40, 0)),
+        ),
+        count=40,
+        precision=400,
+    ),
     "stdtr": Case(student, ((uniform(0, 30), uniform(-10, 10)), (spread(-5, 8), spread(-9, 5, BOTH))), precision=220),
     "ellipk": one(mp.ellipk, uniform(-5, 1), spread(-40, 80, (-1,))),
     "ellipkm1": one(lambda p: mp.ellipk(1 - p), uniform(0, 2), spread(-80, 80), precision=400),

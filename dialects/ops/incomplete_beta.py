@@ -61,18 +61,22 @@ def fraction(b: ScalarBuilder, active: Value, first: Value, second: Value, x: Va
     return h, change
 
 
+def tails(b: ScalarBuilder, inside: Value, p: Value, q: Value, x: Value) -> tuple[Value, Value, Value]:
+    """(I, 1 - I) of positive p and q at x between 0 and 1, and the `density` there; loops run where `inside`."""
+    turned = x > (p + 1.0) / (p + q + 2.0)
+    size = density(b, p, q, x)
+    h, change = fraction(b, inside, b.select(turned, q, p), b.select(turned, p, q), b.select(turned, 1.0 - x, x))
+    side = b.minimum(size * h / b.select(turned, q, p), 1.0)
+    side = b.select(size.equals(0.0), 0.0, b.select(change < 2.0**-40, side, np.nan))
+    return b.select(turned, 1.0 - side, side), b.select(turned, side, 1.0 - side), size
+
+
 def regularised(b: ScalarBuilder, first: Value, second: Value, x: Value) -> tuple[Value, Value]:
     """(I, 1 - I) at x, in f64."""
     inside = (first > 0.0) & (second > 0.0) & (x > 0.0) & (x < 1.0) & (first < np.inf) & (second < np.inf)
     one, zero, nan = (b.constant(v, F64) for v in (1.0, 0.0, np.nan))
     p, q = b.select(inside, first, one), b.select(inside, second, one)
-    x_in = b.select(inside, x, 0.5)
-    turned = x_in > (p + 1.0) / (p + q + 2.0)
-    size = density(b, p, q, x_in)
-    h, change = fraction(b, inside, b.select(turned, q, p), b.select(turned, p, q), b.select(turned, 1.0 - x_in, x_in))
-    side = b.minimum(size * h / b.select(turned, q, p), 1.0)
-    side = b.select(size.equals(0.0), 0.0, b.select(change < 2.0**-40, side, np.nan))
-    value, rest = b.select(turned, 1.0 - side, side), b.select(turned, side, 1.0 - side)
+    value, rest, _ = tails(b, inside, p, q, b.select(inside, x, 0.5))
     known = (first >= 0.0) & (second >= 0.0) & (x >= 0.0) & (x <= 1.0)
     at_zero = x.equals(0.0) | second.equals(0.0) | first.equals(np.inf)
     at_one = x.equals(1.0) | first.equals(0.0) | second.equals(np.inf)

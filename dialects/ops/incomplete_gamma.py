@@ -119,15 +119,25 @@ def complement_series(b: ScalarBuilder, active: Value, a: Value, x: Value) -> Va
     return -b.op("expm1", log) - b.op("exp", log) * a * total
 
 
+def distance(b: ScalarBuilder, a: Value, x: Value) -> tuple[Value, Value]:
+    """``mu = (x - a)/a``, bounded, and ``log(1 + mu) - mu``, of positive numbers."""
+    # A quotient that overflows would be infinite minus infinite below; P is 1 long before.
+    mu = b.minimum(b.constant(1e300, F64), (x - a) / a)
+    return mu, log1p_minus(b, mu, b.op("log", x) - b.op("log", a))
+
+
+def leading(b: ScalarBuilder, a: Value, log: Value) -> Value:
+    """``x**a * exp(-x) / gamma(a + 1)``, where `log` is the second result of `distance`."""
+    return b.op("exp", a * log) / (b.sqrt(a * (2 * math.pi)) * gamma_star(b, a))
+
+
 def probability(b: ScalarBuilder, a: Value, x: Value, upper: bool) -> Value:
     """P, or where `upper` Q, in f64."""
     inside = (a > 0.0) & (a < np.inf) & (x > 0.0) & (x < np.inf)
     a_in, x_in = b.select(inside, a, 1.0), b.select(inside, x, 1.0)
-    # A quotient that overflows would be infinite minus infinite below; P is 1 long before.
     bounded = b.maximum(a_in, 1e-290)
-    mu = b.minimum(b.constant(1e300, F64), (x_in - bounded) / bounded)
-    log = log1p_minus(b, mu, b.op("log", x_in) - b.op("log", bounded))
-    first = b.op("exp", bounded * log) / (b.sqrt(bounded * (2 * math.pi)) * gamma_star(b, bounded))
+    mu, log = distance(b, bounded, x_in)
+    first = leading(b, bounded, log)
     middle = inside & (a_in >= LARGE) & (abs(mu) <= NEAR)
     low = inside & ~middle & ((x_in <= 1.1) | (x_in <= a_in))
     high = inside & ~middle & ~low
