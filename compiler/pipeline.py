@@ -117,9 +117,11 @@ def run_stages(
     `strides` are those of the graph's tensor inputs at run time (None: packed).  The cost model's `machine` is, where
     the target is this machine, what was measured of it, else what is usual of its kind.  `replaced` may exchange a
     pass: tests of the bisector put in one that is wrong.  `completed` may add to the LLVM IR text what only the object
-    needs; it is also told the work (`passes/work.py`).  Raises OptionError for unknown stages, passes and pass options.
+    needs; it is also told the work (`passes/work.py`).  Code for no named target is for this process, and asks in long
+    loops whether a signal came.  Raises OptionError for unknown stages, passes and pass options.
     """
     options = options or Options.of()
+    here = target is None
     target = target or _target_of(options)
     run = _Run(program, start, stop_after, options, Observer(watch or Watch.from_knobs()), replaced)
     machine = machine or machine_of(target)
@@ -153,7 +155,7 @@ def run_stages(
         return run.on_gpu(target)
     run.passes("loops", ScheduleCpuPass, vector_bits=target.vector_bits)
     if run.reaches("llvm"):
-        modes = options.debug, options.check_bounds
+        modes = options.debug, options.check_bounds, here
         run.llvm = run.watched("llvm", "emit", lambda: emit_llvm(run.module_now(), target, *modes))
     if run.reaches("asm") and (run.wants_text or stop_after == "asm"):
         run.watched("asm", "assemble", lambda: emit_asm(run.llvm or "", target))

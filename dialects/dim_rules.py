@@ -7,20 +7,23 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from .dims import Atom, Call, Dim, Monomial, Sym, dim, maximum, minimum, of_atom, only_call, split_divisible
 
-__all__ = ["bounds_over", "constant_bound", "divisors", "expand_mods", "linear_in", "period", "quotients", "simplify"]
+__all__ = [
+    "bounds_over", "constant_bound", "divisors", "expand_mods", "limits", "linear_in", "period", "quotients",
+    "simplify",
+]  # fmt: skip
 
 
 def constant_bound(expr: Dim) -> int | None:
     """A constant that the expression never exceeds, where its own form shows one: its value, or that of a `min`."""
-    return min((limit.const for limit in _limits(expr) if limit.const is not None), default=None)
+    return min((limit.const for limit in limits(expr) if limit.const is not None), default=None)
 
 
-def _limits(expr: Dim) -> Iterator[Dim]:
+def limits(expr: Dim) -> Iterator[Dim]:
     """What an expression never exceeds, by its own form: itself, or what the operands of a `min` do not."""
     call = only_call(expr)
     if call is not None and call.fn == "min":
-        yield from _limits(call.a)
-        yield from _limits(call.b)
+        yield from limits(call.a)
+        yield from limits(call.b)
     else:
         yield expr
 
@@ -185,7 +188,7 @@ def _bounded_nonneg(expr: Dim, extents: Mapping[Sym, Dim]) -> bool:
     lows = [least]
     for s, c in coefficients.items():
         if (-c).nonneg:
-            lows = [low + c * (limit - 1) for low in lows for limit in _limits(extents[s])]
+            lows = [low + c * (limit - 1) for low in lows for limit in limits(extents[s])]
         elif not c.nonneg:
             return False
     return any(low.nonneg for low in lows)

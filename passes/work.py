@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 
-from xdsl.dialects import func
+from xdsl.dialects import func, scf
 from xdsl.ir import Block, Operation, SSAValue
 
 from ..dialects.attributes import BufferType
@@ -49,7 +49,7 @@ def _block(block: Block, first: Mapping[Sym, Dim], costs: Costs) -> Dim | None:
 
 
 def _operation(op: Operation, first: Mapping[Sym, Dim], costs: Costs) -> Dim | None:
-    if isinstance(op, WhileOp):
+    if isinstance(op, WhileOp) or any(isinstance(inner, scf.WhileOp) for inner in op.walk()):
         return None
     if isinstance(op, (GenericOp, ScatterOp)):
         points = dim(1)

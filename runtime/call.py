@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from .light_call import light_call
+from .signals_layout import NEVER, UNKNOWN_WORK
 
 __all__ = ["LIGHT", "BoundsStruct", "NativeFunction", "RuntimeStruct", "failure", "usual_threads", "worth_threads"]
 
@@ -57,6 +58,8 @@ class RuntimeStruct(ctypes.Structure):
         ("thread_arena_stride", ctypes.c_int64),
         #: A `BoundsStruct`; code that checks no index does not look.
         ("bounds", ctypes.c_void_p),
+        #: A `SignalsStruct`, which code polls that may run for long.
+        ("signals", ctypes.c_void_p),
     ]
 
 
@@ -101,7 +104,7 @@ def usual_threads(setting: str | None) -> int:
 
 
 #: What code gets that runs on one thread and needs no memory.
-_ALONE = RuntimeStruct(None, None, 1, None, None, 0, None)
+_ALONE = RuntimeStruct(None, None, 1, None, None, 0, None, ctypes.addressof(NEVER))
 
 
 class NativeFunction:
@@ -165,21 +168,28 @@ class NativeFunction:
         """Run it.  `arena` and `thread_arena` are bytes; `threads` 0 means as many as the process may use.
 
         With one thread code does not call the pool, and none is made for it.
-        Raises RuntimeError where the code reports a failure, MemoryError where there is no memory for temporaries.
+        Raises RuntimeError where the code reports a failure, MemoryError where there is no memory for temporaries, and
+        what the handler of a signal raises that comes while long code runs on the main thread.
         """
+        from .signals import guard
+
         threads = threads or usual_threads(os.environ.get("TXC_NUM_THREADS"))
         parallel, pool = (None, None) if threads == 1 else _pool()
         stride = -(-thread_arena // _LINE) * _LINE
         arena = -(-arena // _LINE) * _LINE
         size = arena + stride * threads
         bounds = BoundsStruct() if self._checked else None
-        if threads == 1 and not size and bounds is None:
-            status = self._function(self._pointers(*pointers), self._symbols(*symbols), ctypes.byref(_ALONE))
-        else:
-            memory, address = _memory.take(size)
-            noted = None if bounds is None else ctypes.addressof(bounds)
-            runtime = RuntimeStruct(parallel, pool, threads, address, address + arena, stride, noted)
+        memory, address = _memory.take(size) if size else (None, 0)
+        noted = None if bounds is None else ctypes.addressof(bounds)
+        guarded = guard()
+        signals = ctypes.addressof(NEVER) if guarded is None else guarded.begin(UNKNOWN_WORK)
+        runtime = RuntimeStruct(parallel, pool, threads, address, address + arena, stride, noted, signals)
+        try:
             status = self._function(self._pointers(*pointers), self._symbols(*symbols), ctypes.byref(runtime))
+        finally:
+            if guarded is not None:
+                guarded.end(signals)
+        if memory is not None:
             _memory.give(memory)
         if bounds is not None and bounds.text:
             raise RuntimeError(bounds.message())

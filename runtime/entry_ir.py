@@ -23,6 +23,7 @@ from .entry_layout import BF16_NUMBER, CALLABLE_HEAD, EXPORTED, MISS, CapturedSt
 from .entry_results_ir import DESTINATIONS, RESULTS, SEQUENCE
 from .entry_run_ir import KEPT_BYTES, RUNNING
 from .failed_checks import CHECKS, INDEX_BITS, LEAST
+from .signals_layout import UNKNOWN_WORK
 
 __all__ = ["DECLARATIONS", "source"]
 
@@ -71,6 +72,9 @@ declare i32 @PyList_SetItem(ptr, i64, ptr)
 declare i64 @PyLong_AsLongLongAndOverflow(ptr, ptr)
 declare ptr @PyMem_RawMalloc(i64)
 declare void @PyMem_RawFree(ptr)
+declare ptr @txc_signals_begin(i64)
+declare i32 @txc_signals_end(ptr)
+@txc_never = external global i8
 declare ptr @PyEval_SaveThread()
 declare void @PyEval_RestoreThread(ptr)
 declare ptr @PyDataMem_SetHandler(ptr)
@@ -102,6 +106,8 @@ def source() -> str:
         "miss": MISS,
         "bf16_number": BF16_NUMBER,
         "light": LIGHT,
+        "unknown": UNKNOWN_WORK,
+        "unknown_counts": LIGHT + 1,
         "kept_bytes": KEPT_BYTES,
         "index_bits": INDEX_BITS,
         "index_mask": (1 << INDEX_BITS) - 1,

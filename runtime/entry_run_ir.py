@@ -110,16 +110,19 @@ known:
   ret i64 %usual
 }
 
-; Runs the kernel: alone and with the GIL where there is little to do.  False with an exception.
+; Runs the kernel: alone and with the GIL where there is little to do.  Work that nobody knows is $unknown.  False with
+; an exception.
 define i1 @txc_run(ptr %record, ptr %kernel, ptr %pointers, ptr %symbols, i64 %work, i64 %arena, i64 %thread.arena) {
 entry:
   %runtime = alloca [$runtime_bytes x i8], align 16
   %bounds = alloca [$bounds_bytes x i8], align 8
   %budget.at = getelementptr i8, ptr %record, i64 $budget
   %budget = load i64, ptr %budget.at
-  %left = sub i64 %budget, %work
+  %unbounded = icmp eq i64 %work, $unknown
+  %counts.for = select i1 %unbounded, i64 $unknown_counts, i64 %work
+  %left = sub i64 %budget, %counts.for
   store i64 %left, ptr %budget.at
-  %heavy = icmp sgt i64 %work, $light
+  %heavy = icmp sgt i64 %counts.for, $light
   br i1 %heavy, label %count, label %sized
 count:
   %option.at = getelementptr i8, ptr %record, i64 $threads
@@ -175,23 +178,35 @@ ready:
   %to.bounds = getelementptr i8, ptr %runtime, i64 $runtime_bounds
   store ptr %bounds, ptr %to.bounds
   store ptr null, ptr %bounds
-  br i1 %heavy, label %away, label %here
+  %to.signals = getelementptr i8, ptr %runtime, i64 $runtime_signals
+  br i1 %heavy, label %begin, label %here
 here:
+  store ptr @txc_never, ptr %to.signals
   %quick = call i32 %kernel(ptr %pointers, ptr %symbols, ptr %runtime)
   br label %ran
+begin:
+  %signals = call ptr @txc_signals_begin(i64 %work)
+  %stopped = icmp eq ptr %signals, null
+  br i1 %stopped, label %ran, label %away
 away:
+  store ptr %signals, ptr %to.signals
   %state = call ptr @PyEval_SaveThread()
   %slow = call i32 %kernel(ptr %pointers, ptr %symbols, ptr %runtime)
   call void @PyEval_RestoreThread(ptr %state)
+  %interrupted = call i32 @txc_signals_end(ptr %signals)
+  %told = icmp ne i32 %interrupted, 0
   br label %ran
 ran:
-  %status = phi i32 [ %quick, %here ], [ %slow, %away ]
+  %status = phi i32 [ %quick, %here ], [ 0, %begin ], [ %slow, %away ]
+  %raised = phi i1 [ false, %here ], [ true, %begin ], [ %told, %away ]
   %borrowed = icmp ne ptr %block, null
   br i1 %borrowed, label %return, label %judge
 return:
   call void @give(ptr %block)
   br label %judge
 judge:
+  br i1 %raised, label %lost, label %look
+look:
   %good = icmp eq i32 %status, 0
   br i1 %good, label %yes, label %failed
 yes:

@@ -29,6 +29,8 @@ from .entry_layout import (
 )
 from .failed_checks import ERRORS
 from .loader import library_symbols
+from .signals import signal_symbols
+from .signals_layout import NEVER
 from .threads import ENVIRONMENT_VARIABLE
 
 __all__ = ["CapturedObject", "NativeCallable", "Record", "callable_directly", "install", "outside", "remove_all"]
@@ -257,6 +259,7 @@ def _interpreter() -> Mapping[str, int]:
     found = {name: _address(getattr(api, name)) for name in _PYTHON_FUNCTIONS}
     found |= library_symbols() | library_symbols(("getenv", "strcmp"))
     found |= _numpy_functions()
+    found |= signal_symbols() | {"txc_never": ctypes.addressof(NEVER)}
     found |= {f"txc_error_{name}": id(error) for name, error in ERRORS.items()}
     found |= {f"txc_type_{name}": id(getattr(np, name if name != "bool" else "bool_")) for name in _SCALAR_TYPES}
     found |= {

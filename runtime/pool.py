@@ -21,6 +21,7 @@ from typing import NamedTuple
 from .pool_code import native_half
 from .pool_layout import COUNT_BITS, MAX_WORKERS, SLICE_LIMIT, SPINS, State
 from .pool_waiting import has_futex
+from .signals import signal_symbols
 
 _GROW = ctypes.CFUNCTYPE(None, ctypes.c_int64)
 _WORKER = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int64)
@@ -100,6 +101,7 @@ class Pool:
         self.state.spins = self._spins
         self.state.slice_limit = self._slice_limit
         self.state.grow = ctypes.cast(self._grow, ctypes.c_void_p).value
+        self.state.look = signal_symbols().get("txc_signals_wait")
         self.state.capacity = 0 if self._stopped else MAX_WORKERS
         self._give_lock(0)
 

@@ -17,6 +17,7 @@ One *region* runs ``fn(ctx, chunk, worker)`` once for each chunk.  The protocol:
   through exactly that many.  So a worker raises ``inside`` before it reads the word, and the caller whose epoch wraps
   to 0 first waits until every worker has been outside: no word of the previous cycle survives.
 - **Large regions.**  Counts go to 2^21 - 1, so a region runs as slices of at most ``slice_limit`` chunks.
+- **Signals.**  A caller that sleeps wakes every now and then, and for Unix signals, and calls `look`.
 - **No worker is needed**: the caller claims chunks too, so sleeping, busy or (after a fork in C) vanished workers
   cost speed, never an answer.  A caller that finds the pool busy, a nested one included, runs its region alone.
 - **Sleeping.**  A thread announces that it will sleep (``parker.word = 1``), looks once more, then blocks; a waker
@@ -225,6 +226,7 @@ entry:
   $region_fields
   %spins.at = getelementptr inbounds i8, ptr %pool, i64 $spins
   %spins = load i64, ptr %spins.at, align 8
+  %look.at = getelementptr inbounds i8, ptr %pool, i64 $look
   %joiner = call ptr @slot(ptr %pool, i64 0)
   store atomic i64 0, ptr %done.at release, align 8
   store atomic ptr %fn, ptr %fn.at release, align 8
@@ -272,8 +274,15 @@ announce:
   %over.now = icmp eq i64 %done.again, %size
   br i1 %over.now, label %stay, label %sleep
 sleep:
-  call void @block(ptr %joiner)
-  br label %join
+  %woken = call i1 @block_for_a_while(ptr %joiner)
+  br i1 %woken, label %join, label %look
+look:
+  %look.fn = load atomic ptr, ptr %look.at acquire, align 8
+  %deaf = icmp eq ptr %look.fn, null
+  br i1 %deaf, label %sleep, label %ask
+ask:
+  call void %look.fn()
+  br label %sleep
 stay:
   call void @cancel(ptr %joiner)
   ret void

@@ -41,6 +41,7 @@ class State(ctypes.Structure):
 
     _fields_ = [
         # Set by Python, seldom changed.  `capacity`: workers that may be started; `grow(threads)` starts them.
+        # `look()` is called by a caller that waits for others, now and then (`signals_ir.py`).
         *_line(
             ("workers", ctypes.c_int64),
             ("capacity", ctypes.c_int64),
@@ -48,6 +49,7 @@ class State(ctypes.Structure):
             ("stop", ctypes.c_int64),
             ("spins", ctypes.c_int64),
             ("slice_limit", ctypes.c_int64),
+            ("look", ctypes.c_void_p),
         ),
         *_line(("busy", ctypes.c_int32)),  # 1 while a caller owns the pool
         *_line(("claim", ctypes.c_uint64)),  # epoch << 42 | chunks claimed in front << 21 | unclaimed chunks

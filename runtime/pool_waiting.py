@@ -24,6 +24,8 @@ _NUMBERS = {
     "aarch64": _GENERIC,
     "riscv64": _GENERIC,
 }
+# A caller that sleeps looks around after so long.
+_WHILE_NS = 50_000_000
 # Bytes of a set of CPUs: a system with more of them refuses it, and nothing is kept away from anything.
 _SET = 1024
 
@@ -33,7 +35,8 @@ _X86_PAUSE = ("declare void @llvm.x86.sse2.pause()", "call void @llvm.x86.sse2.p
 _ARM_BARRIER = ("declare void @llvm.aarch64.isb(i32)", "call void @llvm.aarch64.isb(i32 15)")
 _RELAX = {"x86_64": _X86_PAUSE, "AMD64": _X86_PAUSE, "aarch64": _ARM_BARRIER, "arm64": _ARM_BARRIER}
 
-# Both: `@block` returns once the signal for this sleep has come, `@signal` gives it.  `@introduce` is a worker's first
+# Both: `@block` returns once the signal for this sleep has come, `@signal` gives it; `@block_for_a_while` may return
+# before, and says whether it has come.  `@introduce` is a worker's first
 # act; `@keep_away` comes before its signal, and leaves all CPUs but the waker's to it that it had before.
 _FUTEX = """
 declare i64 @syscall(i64, ...)
@@ -50,6 +53,15 @@ sleep:                                  ; 128: FUTEX_WAIT | FUTEX_PRIVATE_FLAG
   br label %check
 out:
   ret void
+}
+
+@a_while = internal constant [2 x i64] [i64 0, i64 $while_ns]
+
+define internal i1 @block_for_a_while(ptr %parker) nounwind {
+  call i64 (i64, ...) @syscall(i64 $futex, ptr %parker, i32 128, i32 1, ptr @a_while)
+  %word = load atomic i32, ptr %parker seq_cst, align 4
+  %woken = icmp ne i32 %word, 1
+  ret i1 %woken
 }
 
 define internal void @signal(ptr %parker) nounwind {
@@ -142,6 +154,7 @@ out:
 # CPython's own lock: on every platform, needs no GIL, may be released by another thread.  Held while no signal is due.
 _LOCK = """
 declare i32 @PyThread_acquire_lock(ptr, i32)
+declare i32 @PyThread_acquire_lock_timed(ptr, i64, i32)
 declare void @PyThread_release_lock(ptr)
 
 define internal void @block(ptr %parker) nounwind {
@@ -149,6 +162,14 @@ define internal void @block(ptr %parker) nounwind {
   %lock = load ptr, ptr %lock.at, align 8
   call i32 @PyThread_acquire_lock(ptr %lock, i32 1)
   ret void
+}
+
+define internal i1 @block_for_a_while(ptr %parker) nounwind {
+  %lock.at = getelementptr inbounds i8, ptr %parker, i64 $lock
+  %lock = load ptr, ptr %lock.at, align 8
+  %got = call i32 @PyThread_acquire_lock_timed(ptr %lock, i64 $while_us, i32 0)
+  %woken = icmp eq i32 %got, 1
+  ret i1 %woken
 }
 
 define internal void @signal(ptr %parker) nounwind {
@@ -174,17 +195,18 @@ def has_futex() -> bool:
 
 
 def waiting_source(machine: str, futex: bool) -> str:
-    """IR of ``@block``, ``@signal``, ``@introduce`` and ``@keep_away``, and declarations of what they call."""
+    """IR of ``@block`` and ``@signal``, how a thread begins and is kept away, and declarations of what they call."""
     if futex:
         places = {name: getattr(Slot, name).offset for name in ("thread", "avoids", "left")}
-        return Template(_FUTEX).substitute(_NUMBERS[machine], **places, set=_SET, set_bits=_SET * 8)
-    return _LOCK.replace("$lock", str(Parker.lock.offset))
+        return Template(_FUTEX).substitute(_NUMBERS[machine], **places, set=_SET, set_bits=_SET * 8, while_ns=_WHILE_NS)
+    return Template(_LOCK).substitute(lock=Parker.lock.offset, while_us=_WHILE_NS // 1000)
 
 
 def waiting_symbols(futex: bool) -> dict[str, int]:
     """Addresses of the functions that :func:`waiting_source` declares."""
     library = ctypes.CDLL(None) if futex else ctypes.pythonapi
-    names = ("syscall",) if futex else ("PyThread_acquire_lock", "PyThread_release_lock")
+    blocking = ("PyThread_acquire_lock", "PyThread_acquire_lock_timed", "PyThread_release_lock")
+    names = ("syscall",) if futex else blocking
     return {name: ctypes.cast(getattr(library, name), ctypes.c_void_p).value or 0 for name in names}
 
 

@@ -1,10 +1,12 @@
 """LLVM IR text of a function for the CPU: its frame and parallel regions.
 
 A function is ``i32 @f(ptr args, ptr symbols, ptr runtime)``: data pointers, i64 values of `tx.symbols`, and the runtime
-``{ptr parallel, ptr pool, i64 threads, ptr arena, ptr thread_arena, i64 thread_arena_stride, ptr bounds}``.
+``{ptr parallel, ptr pool, i64 threads, ptr arena, ptr thread_arena, i64 thread_arena_stride, ptr bounds,
+ptr signals}``.
 The body of a parallel loop becomes a function ``void(ptr context, i64 chunk, i64 worker)``, as does a loop that is
-apart, which is called with chunk 0.  The last field is read by
-functions that check indices: one that finds an index outside returns 1.
+apart, which is called with chunk 0.  `bounds` is read by functions that check indices: one that finds an index outside
+returns 1.  `signals` is polled by long loops of modules that are `polled` (`runtime/signals_ir.py`): a function that
+is to leave returns 1 too.
 """
 
 from __future__ import annotations
@@ -35,7 +37,7 @@ MONOTONIC, MONOTONIC_APPLE = 1, 6
 CHUNKS_PER_THREAD = 8
 #: What the function of a loop takes.
 CHUNK = "ptr noalias readonly %context, i64 %chunk, i64 %worker"
-PARALLEL, POOL, THREADS, ARENA, THREAD_ARENA, THREAD_STRIDE, BOUNDS = (8 * i for i in range(7))
+PARALLEL, POOL, THREADS, ARENA, THREAD_ARENA, THREAD_STRIDE, BOUNDS, SIGNALS = (8 * i for i in range(8))
 
 
 class CpuFunction(FunctionWriter):
@@ -54,6 +56,8 @@ class CpuFunction(FunctionWriter):
         self.arenas: dict[str, Dim] = {} if parent is None else parent.arenas
         #: The block that ends the function before its end, where one is needed.
         self._exit = ""
+        #: Whether it may end for the sake of an index that is outside, or of a signal.
+        self.checks = self.polls = False
 
     # What lies outside: arguments, symbols, values of the enclosing function
 
@@ -162,7 +166,8 @@ class CpuFunction(FunctionWriter):
         if self.parent is not None or self.lanes:
             self.counted(
                 op.symbol, self.index(lower), self.index(upper), self.index(step),
-                lambda _: self.region(op.block), bound=bound, multiple=gcd(self.multiple(lower), self.multiple(step)),
+                lambda _: self.polled(op.block), bound=bound, strip=self.strip(op.block),
+                multiple=gcd(self.multiple(lower), self.multiple(step)),
             )  # fmt: skip
             return
         start, end, stride = self.index(lower), self.index(upper), self.index(step)
@@ -183,8 +188,7 @@ class CpuFunction(FunctionWriter):
         self.put(f"call void {quoted(child.name)}(ptr {context}, i64 0, i64 0)")
         self.branch(after)
         self.start(after)
-        if child.checks:
-            self._leave_where_noted()
+        self._leave_after(child)
 
     def for_loop(self, op: ForOp) -> None:
         """A loop; one that is apart is a call."""
@@ -197,12 +201,12 @@ class CpuFunction(FunctionWriter):
         child.finish("internal void", CHUNK)
         context, worker = self._context(child), "%worker" if self.parent is not None else "0"
         self.put(f"call void {quoted(child.name)}(ptr {context}, i64 0, i64 {worker})")
-        if child.checks:
-            self._leave_where_noted()
+        self._leave_after(child)
 
     def _child(self, op: ForOp | ParallelOp) -> CpuFunction:
         """A function inside this one, for a loop."""
         child = CpuFunction(self.module, self.module.unique(f"{self.name}.{op.symbol.name}"), self)
+        child.can_poll = self.can_poll
         child.bounds, child.multiples = dict(self.bounds), dict(self.multiples)
         if self.module.debug is not None:
             child.place(op)
@@ -271,7 +275,7 @@ class CpuFunction(FunctionWriter):
         limit = child.add(begin, child.mul(child.add(fewest, is_longer), stride))
         stop = child.intrinsic("smin", "i64", "i64", [("i64", limit), ("i64", last)])
         child.counted(
-            op.symbol, begin, stop, stride, lambda _: child.region(op.block), bound=bound,
+            op.symbol, begin, stop, stride, lambda _: child.polled(op.block), bound=bound, strip=child.strip(op.block),
             multiple=gcd(self.multiple(op.lower.data), self.multiple(op.step.data)),
         )  # fmt: skip
         child.end("ret void")
@@ -280,17 +284,34 @@ class CpuFunction(FunctionWriter):
 
     # Ends
 
-    @property
-    def checks(self) -> bool:
-        """Whether the function may end for the sake of an index that is outside."""
-        return bool(self._exit)
-
     def bounds_record(self) -> str:
         return self.runtime(BOUNDS, "ptr")
 
     def leave(self) -> None:
+        self.checks = True
+        self.branch(self._early())
+
+    def _early(self) -> str:
         self._exit = self._exit or self.label("leave")
-        self.branch(self._exit)
+        return self._exit
+
+    def poll(self) -> None:
+        self.polls = True
+        pair = self.runtime(SIGNALS, "ptr")
+        word = self.ins(f"load atomic i64, ptr {pair} monotonic, align 8")
+        ask, on = self.label("ask"), self.label("on")
+        self.branch_if(self.ins(f"icmp ne i64 {word}, 0"), ask, on)
+        self.start(ask)
+        resolve = self.ins(f"load ptr, ptr {self.ins(f'getelementptr i8, ptr {pair}, i64 8')}, align 8")
+        self.branch_if(self.ins(f"call i1 {resolve}(ptr {pair})"), self._early(), on)
+        self.start(on)
+
+    def _leave_after(self, child: CpuFunction) -> None:
+        """End the function where one that it called, once or for chunks, ended before its end."""
+        if child.checks:
+            self._leave_where_noted()
+        if child.polls:
+            self.poll()
 
     def _leave_where_noted(self) -> None:
         """End the function where a chunk of a parallel loop ended for the sake of an index."""
@@ -321,6 +342,7 @@ class CpuFunction(FunctionWriter):
             self.put("call void @llvm.x86.sse.sfence()")
 
     def emit(self, op: func.FuncOp) -> None:
+        self.can_poll = self.module.polled
         self.function_symbols.update((s, i) for i, s in enumerate(symbols_of(op)))
         for i, argument in enumerate(op.body.block.args):
             if not isinstance(argument.type, BufferType):

@@ -15,8 +15,8 @@ import numpy as np
 from ...dialects.dims import Call, Dim, Sym, dim
 from ...dialects.types import DType
 from ...runtime import native_layout as layout
-from ...runtime.call import LIGHT
 from ...runtime.entry_layout import BF16_NUMBER, MISS, RecordStruct
+from ...runtime.signals_layout import UNKNOWN_WORK
 from ..call_parameters import Form
 from ..call_plan import CallPlan, InputPlan, OutputPlan, Structure
 from .entry_writer import EntryWriter
@@ -225,7 +225,7 @@ class _Entry(EntryWriter):
             left, right = self.number(a), self.number(b)
             if not (left == right and relation in ("==", "<=")):  # one was substituted for the other
                 self.wanted.append(self.ins(f"icmp {_TESTS[relation]} i64 {left}, {right}"))
-        work = dim(LIGHT + 1) if plan.work is None else plan.work
+        work = dim(UNKNOWN_WORK) if plan.work is None else plan.work
         sizes = (*(d for o in plan.outputs for d in o.dims), *(check.size for check in plan.checks))
         for d in (*plan.symbols, *sizes, plan.arena, plan.thread_arena, work):
             self.number(d)

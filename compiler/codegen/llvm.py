@@ -15,13 +15,17 @@ from .writer import ONCE, EmitError, Module
 __all__ = ["EmitError", "emit_llvm"]
 
 
-def emit_llvm(module: ModuleOp, target: Target, debug: bool = False, checked: bool = False) -> str:
+def emit_llvm(
+    module: ModuleOp, target: Target, debug: bool = False, checked: bool = False, polled: bool = False
+) -> str:
     """The LLVM IR text of every function of a `loops` module.  EmitError where it holds what this target cannot run.
 
     With `debug` its instructions have the places of the ops that they come from; with `checked` functions for the CPU
-    compare indices with the sizes of buffers (`llvm_bounds.py`).
+    compare indices with the sizes of buffers (`llvm_bounds.py`), and with `polled` they ask in long loops whether to go
+    on (`polling.py`).
     """
-    out = Module(target, DebugInfo() if debug else None, checked and not target.is_gpu)
+    on_cpu = not target.is_gpu
+    out = Module(target, DebugInfo() if debug else None, checked and on_cpu, polled and on_cpu)
     functions = [op for op in module.body.block.ops if isinstance(op, func.FuncOp)]
     out.names.update(f.sym_name.data for f in functions)
     for op in functions:

@@ -36,6 +36,7 @@ from .debug_info import Place
 from .lanes import ComplexReg, Lane, Reg, union
 from .llvm_memory import MemoryWriter
 from .llvm_quotients import inverses_before
+from .polling import OFTEN, STRIP, instructions, loop_instructions
 from .writer import EmitError, llvm_type, vector_type
 
 __all__ = ["LoopWriter", "emitted_cost"]
@@ -94,6 +95,17 @@ class LoopWriter(MemoryWriter):
 
     def allocate(self, op: AllocOp) -> None:
         raise NotImplementedError
+
+    def polled(self, block: Block, arguments: Sequence[Reg] = ()) -> list[Reg]:
+        """`region` of an iteration, which begins with a poll if it is long."""
+        if self.can_poll and not self.lanes and instructions(block) >= OFTEN:
+            self.poll()
+        return self.region(block, arguments)
+
+    def strip(self, block: Block) -> int:
+        """How many iterations of that block go between two polls; 0: each polls, or none does."""
+        length = instructions(block)
+        return int(STRIP // length) if self.can_poll and not self.lanes and length < OFTEN else 0
 
     def region(self, block: Block, arguments: Sequence[Reg] = ()) -> list[Reg]:
         """Emit a block's operations; the registers that it yields."""
@@ -161,7 +173,8 @@ class LoopWriter(MemoryWriter):
             more, *passed = self.region(op.before_region.block, carried)
             return more, passed
 
-        passed = self.loop_in_lanes(wide, before, lambda regs: self.region(op.after_region.block, regs))
+        every = self._polls_every(op.before_region.block, op.after_region.block)
+        passed = self.loop_in_lanes(wide, before, lambda regs: self.region(op.after_region.block, regs), every)
         self.values.update(zip(op.results, passed))
 
     def _lanes_within(self, op: scf.WhileOp) -> Iterator[tuple[Lane, ...]]:
@@ -195,16 +208,19 @@ class LoopWriter(MemoryWriter):
         bound: Dim | None = None,
         multiple: int = 1,
         until: bool = False,
+        strip: int = 0,
     ) -> tuple[str, list[Reg]]:
         """A loop with `symbol` as its iterator, carrying `inits`; where it stopped, and the last carried values.
 
         With `until` the body gives a condition besides, the last value, which ends the loop.
         `trips` is their number where known; `bound` the iterator's upper bound if the lower is not negative, `multiple`
-        a number that divides the iterator.
+        a number that divides the iterator.  After each `strip` of iterations it polls, unless that is 0.
         """
         saved = self.symbols.get(symbol), self.bounds.get(symbol), self.multiples.get(symbol)
         if trips == 0:
             return lower, list(inits)
+        strip = strip if trips is None or trips > strip else 0
+        stop = first_stop = self._strip_end(lower, upper, step, strip) if strip else upper
         before, first = self.block, list(inits)
         phis: list[Any] = []
         loop, after = self.label("loop"), self.label("done")
@@ -216,6 +232,7 @@ class LoopWriter(MemoryWriter):
                 self.branch(loop)
             self.start(loop)
             iv = self.fresh()
+            stop = self.fresh() if strip else upper
             carried = [Reg(r.lanes, [self.fresh() for _ in r.regs], r.dtype) for r in first]
             self.out.append(phis)
         depth = len(self.scopes)
@@ -236,20 +253,47 @@ class LoopWriter(MemoryWriter):
             return self.add(lower, step), last
         next_ = self.ins(f"add nsw i64 {iv}, {step}")
         latch = self.block
-        more = self.ins(f"icmp slt i64 {next_}, {upper}")
+        more = self.ins(f"icmp slt i64 {next_}, {stop}")
         if until:
             more = self.ins(f"select i1 {self._uniform(given[-1])}, i1 false, i1 {more}")
-        self.branch_if(more, loop, after)
-        phis.append(f"  {iv} = phi i64 [{lower}, %{before}], [{next_}, %{latch}]")
+        entries, end_of_loop = [latch], latch
+        if strip:
+            end_of_loop, polling = self.label("strip"), self.label("poll")
+            self.branch_if(more, loop, end_of_loop)
+            self.start(end_of_loop)
+            rest = self.ins(f"icmp slt i64 {next_}, {upper}")
+            if until:
+                rest = self.ins(f"select i1 {self._uniform(given[-1])}, i1 false, i1 {rest}")
+            self.branch_if(rest, polling, after)
+            self.start(polling)
+            self.poll()
+            next_stop = self._strip_end(next_, upper, step, strip)
+            entries.append(self.block)
+            phis.append(
+                f"  {stop} = phi i64 [{first_stop}, %{before}], [{stop}, %{latch}], [{next_stop}, %{self.block}]"
+            )
+            self.branch(loop)
+        else:
+            self.branch_if(more, loop, after)
+
+        def phi(name: str, type_: str, start: str, end: str) -> None:
+            later = "".join(f", [{end}, %{entry}]" for entry in entries)
+            phis.append(f"  {name} = phi {type_} [{start}, %{before}]{later}")
+
+        phi(iv, "i64", lower, next_)
         for c, start, end in zip(carried, first, last):
-            ty = self.register_type(c)
             for name, s, e in zip(c.regs, self.constants(start), self.constants(end)):
-                phis.append(f"  {name} = phi {ty} [{s}, %{before}], [{e}, %{latch}]")
+                phi(name, self.register_type(c), s, e)
         self.start(after)
         if trips is not None:
             return next_, last
-        stopped = self.ins(f"phi i64 [{lower}, %{before}], [{next_}, %{latch}]")
-        return stopped, self.join(first, before, last, latch)
+        stopped = self.ins(f"phi i64 [{lower}, %{before}], [{next_}, %{end_of_loop}]")
+        return stopped, self.join(first, before, last, end_of_loop)
+
+    def _strip_end(self, start: str, upper: str, step: str, strip: int) -> str:
+        """Where a strip ends that begins at `start`.  It may wrap, in which case strips are shorter."""
+        ahead = self.mul(step, str(strip))
+        return self.intrinsic("smin", "i64", "i64", [("i64", self.ins(f"add i64 {start}, {ahead}")), ("i64", upper)])
 
     def join(self, a: Sequence[Reg], from_a: str, b: Sequence[Reg], from_b: str) -> list[Reg]:
         """Phis of registers of the same form, at the start of a block with two predecessors."""
@@ -291,8 +335,9 @@ class LoopWriter(MemoryWriter):
         inits = self.spread_all(map(self.value, op.inits), self.lanes)
         _, outs = self.counted(
             op.symbol, self.index(lower), self.index(upper), self.index(step),
-            lambda carried: self.region(op.block, carried), inits, trips=trips if op.until is None else None,
+            lambda carried: self.polled(op.block, carried), inits, trips=trips if op.until is None else None,
             bound=bound, multiple=gcd(self.multiple(lower), self.multiple(step)), until=op.until is not None,
+            strip=0 if loop_instructions(op) <= STRIP else self.strip(op.block),
         )  # fmt: skip
         self.values.update(zip(op.outs, outs))
 
@@ -532,16 +577,25 @@ class LoopWriter(MemoryWriter):
 
     def _while(self, op: WhileOp) -> None:
         test, body, after = self.label("test"), self.label("while"), self.label("endwhile")
+        before, phis = self.block, list[Any]()
         self.branch(test)
         self.start(test)
+        self.out.append(phis)
         self.frames.append({})
         (condition,) = self.region(op.condition.block)
         self.branch_if(self._uniform(condition), body, after)
         self.start(body)
         self.region(op.body.block)
-        self.branch(test)
+        if every := self._polls_every(op.condition.block, op.body.block):
+            self.poll_at_last(every, before, test, phis)
+        else:
+            self.branch(test)
         self.frames.pop()
         self.start(after)
+
+    def _polls_every(self, *blocks: Block) -> int:
+        """After so many iterations a ``while`` of these blocks polls; 0: never."""
+        return max(1, int(OFTEN // sum(map(instructions, blocks)))) if self.can_poll else 0
 
 
 def _complex_part(op: Operation, operands: Sequence[Reg]) -> Reg:

@@ -35,6 +35,8 @@ class ScalarWriter(Primitives):
     def __init__(self, module: Any):
         super().__init__(module)
         self.builder = LlvmScalarBuilder(self)
+        #: Whether long loops ask whether to go on.
+        self.can_poll = False
         #: Of divisors that were known before the loop around, by their registers.
         self.inverses: dict[str, Inverse] = {}
         self._types: dict[Attribute, DType] = {}
@@ -139,13 +141,14 @@ class ScalarWriter(Primitives):
         first: Sequence[Reg],
         before: Callable[[list[Reg]], tuple[Reg, list[Reg]]],
         after: Callable[[list[Reg]], list[Reg]],
+        every: int = 0,
     ) -> list[Reg]:
         """``scf.while`` in every lane: `before` gives whether to go on and what to pass to `after`, or to the result.
 
         It runs until no lane goes on; those outside the range of the loop around, which might never end, are left out.
         A lane that is done keeps its values, from which `before` finds it done again, passing the same: so what is
         passed last is right for all lanes.  The registers of `first` must vary along all lanes that anything in the
-        loop varies along.
+        loop varies along.  After each `every` steps it polls, unless that is 0.
         """
         inside = self.lanes_inside(width_of(first[0].lanes))
         entered = self.block
@@ -164,15 +167,41 @@ class ScalarWriter(Primitives):
         self.branch_if(self.any_lane(more), body, done)
         self.start(body)
         yielded = after(passed)
-        for ty, c, start, new in zip(types, carried, first, yielded, strict=True):
-            kept = self.select_regs(more, Reg(c.lanes, self.spread(new, c.lanes), c.dtype), c)
+        kept: list[Reg] = []
+        for c, new in zip(carried, yielded, strict=True):
+            kept.append(self.select_regs(more, Reg(c.lanes, self.spread(new, c.lanes), c.dtype), c))
+        latches = [self.block]
+        if every:
+            latches.append(self.poll_at_last(every, entered, head, phis))
+        else:
+            self.branch(head)
+        for ty, c, start, now in zip(types, carried, first, kept, strict=True):
             starts = (self.lit(s, start.width, llvm_type(start.dtype)) for s in start.regs)
-            for name, s, n in zip(c.regs, starts, kept.regs, strict=True):
-                phis.append(f"  {name} = phi {ty} [{s}, %{entered}], [{n}, %{self.block}]")
-        self.branch(head)
+            for name, s, n in zip(c.regs, starts, now.regs, strict=True):
+                later = "".join(f", [{n}, %{latch}]" for latch in latches)
+                phis.append(f"  {name} = phi {ty} [{s}, %{entered}]{later}")
         self.frames.pop()
         self.start(done)
         return passed
+
+    def poll(self) -> None:
+        """Leave the function if that is asked for (`polling.py`); only where it `can_poll`."""
+        raise NotImplementedError
+
+    def poll_at_last(self, every: int, before: str, again: str, phis: list[Any]) -> str:
+        """Go on at `again`, where `phis` stand, after a poll if this is the last of so many steps; the block of that.
+
+        `before` is the block from which `again` was entered first.
+        """
+        left, fewer = self.fresh(), self.fresh()
+        latch, polling = self.block, self.label("poll")
+        self.put(f"{fewer} = sub i64 {left}, 1")
+        self.branch_if(self.ins(f"icmp eq i64 {fewer}, 0"), polling, again)
+        self.start(polling)
+        self.poll()
+        phis.append(f"  {left} = phi i64 [{every}, %{before}], [{fewer}, %{latch}], [{every}, %{self.block}]")
+        self.branch(again)
+        return self.block
 
     # Operations of a body
 

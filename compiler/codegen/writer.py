@@ -27,8 +27,8 @@ class EmitError(ValueError):
 class Module:
     """What the functions of one LLVM module share: declarations, private globals and the finished texts."""
 
-    def __init__(self, target: Target, debug: DebugInfo | None = None, checked: bool = False):
-        self.target, self.debug, self.checked = target, debug, checked
+    def __init__(self, target: Target, debug: DebugInfo | None = None, checked: bool = False, polled: bool = False):
+        self.target, self.debug, self.checked, self.polled = target, debug, checked, polled
         self.declarations: dict[str, str] = {}
         self.globals: dict[str, str] = {}
         self.functions: list[str] = []
