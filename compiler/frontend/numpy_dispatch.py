@@ -19,8 +19,9 @@ from .indexing import accumulate
 from .methods import checked_cast, element_named, expand_dims, reduce, scan
 from .numpy_functions.products import matmul, power
 from .numpy_functions.table import call
+from .refusals import instead
 from .tensor import Tensor
-from .ufunc_table import dotted_name, fold_of, is_numpys, nearest, plain_map, recognised, scan_of
+from .ufunc_table import dotted_name, fold_of, is_numpys, plain_map, recognised, scan_of
 
 __all__ = ["function", "has_handler", "library_function", "ufunc"]
 
@@ -54,7 +55,7 @@ def ufunc(f: Any, method: str, inputs: tuple[Any, ...], kwargs: dict[str, Any]) 
         return strong(apply(op, *(inputs if is_numpys(f) else _in_librarys_loop(f, inputs))))
     name = recognised(f)
     if name is None and _handler(f) is None and f is not np.matmul:
-        raise OpError(f"{_spelled(f)} is not supported", nearest(f.__name__), "TX0270")
+        raise _refused(f)
     if method != "__call__" and name is None:
         raise OpError(f"{_spelled(f)}.{method} is not supported", code="TX0270")
     if method == "at":
@@ -85,6 +86,16 @@ def ufunc(f: Any, method: str, inputs: tuple[Any, ...], kwargs: dict[str, Any]) 
 def has_handler(f: Any) -> bool:
     """Whether a function, or None, is one of NumPy's that are more than an op."""
     return callable(f) and _handler(f) is not None
+
+
+def _refused(f: Any) -> OpError:
+    """The error of a function that has no compiled form."""
+    name = _spelled(f)
+    return OpError(f"{name} is not supported", instead(name) or _WITHOUT_ONE, "TX0270")
+
+
+#: What to write instead of functions of other libraries, which no table lists.
+_WITHOUT_ONE = "write it with functions of NumPy on whole arrays, or call it outside and pass what it gives"
 
 
 def _handler(f: Any) -> Any:
@@ -201,7 +212,7 @@ def function(f: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     if _handler(f) is None:
         name = recognised(f)
         if name is None:
-            raise OpError(f"{_spelled(f)} is not supported", nearest(f.__name__), "TX0270")
+            raise _refused(f)
         if issubclass(OPS[name], Reduction):
             return strong(reduce(name, *args, **kwargs))
         if issubclass(OPS[name], Scan):
@@ -212,8 +223,11 @@ def function(f: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
 
 
 def _spelled(f: Any) -> str:
-    """How the user's code names a function; SciPy's ufuncs do not say where they live."""
+    """How the user's code names a function; SciPy's ufuncs do not say where they live, nor do those made by NumPy."""
+    if isinstance(f, np.ufunc) and f.__name__.endswith(" (vectorized)"):
+        return "np.frompyfunc"
     module = getattr(f, "__module__", None)
     if module is None:
         module = "numpy" if getattr(np, f.__name__, None) is f else "scipy.special"
-    return f"{module.replace('numpy', 'np', 1)}.{f.__name__.lstrip('_')}"
+    module = "np.emath" if module == "numpy.lib.scimath" else module.replace("numpy", "np", 1)
+    return f"{module}.{f.__name__.lstrip('_')}"

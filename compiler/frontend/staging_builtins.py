@@ -17,6 +17,7 @@ from .growing import GrowingList
 from .numpy_functions.creating import CREATION
 from .numpy_functions.table import call
 from .python_numbers import as_float, as_int
+from .refusals import instead
 from .regions import not_one_bool
 from .scalars import SCALARS
 from .scalars_of_sizes import known_number, towards_zero
@@ -51,7 +52,21 @@ def _print(*values: Any, **_: Any) -> None:
     text = (
         "print of a tensor is not compiled" if tensors else "print is not compiled: it would print once, not each call"
     )
-    raise staging_error(text, "return the value, or print outside the function", "TX0317")
+    raise staging_error(text, instead("print"), "TX0317")
+
+
+def _of_values(plain: Any) -> Callable[..., Any]:
+    """A function of Python's that takes values apart: of what is known only at run time there is no such thing."""
+
+    def made(*values: Any, **named: Any) -> Any:
+        given = [*values, *named.values()]
+        for value in [*given, *(item for v in given if type(v) in (tuple, list) for item in v)]:
+            if isinstance(value, Tensor):
+                text = f"{plain.__name__}() of a {value.user_type}, whose value is known only when the function runs"
+                raise staging_error(text, instead(plain.__name__), "TX0317")
+        return plain(*values, **named)
+
+    return made
 
 
 def as_text(value: Any) -> Any:
@@ -63,8 +78,8 @@ def as_text(value: Any) -> Any:
     if isinstance(value, Tensor):
         if (number := known_number(value)) is not None:
             return number
-        text = f"the text of a {value.user_type} is asked, whose value is known only when the compiled function runs"
-        raise staging_error(text, "return the value, and format it outside the function", "TX0317")
+        text = f"the text of a {value.user_type} is asked, whose value is known only when the function runs"
+        raise staging_error(text, instead("str"), "TX0317")
     return value
 
 
@@ -73,6 +88,22 @@ def _text_by(plain: Any) -> Callable[..., Any]:
         return plain(as_text(value), *rest, **named)
 
     return made
+
+
+def _sorted(values: Any, *, key: Any = None, reverse: Any = False) -> Any:
+    """By the values themselves, which compiled code knows only when it runs, or by what `key` makes of them."""
+    if key is None:
+        return _of_values(sorted)(values, reverse=reverse)
+    return sorted(values, key=key, reverse=reverse)
+
+
+def _pow(base: Any, exponent: Any, modulus: Any = None) -> Any:
+    if modulus is None:
+        return pow(base, exponent)
+    given = (base, exponent, modulus)
+    if any(isinstance(v, Tensor) for v in given):
+        raise staging_error("pow() with a modulus, of run-time numbers", instead("pow"), "TX0317")
+    return pow(*(int(v) if isinstance(v, SymInt) else v for v in given))
 
 
 def _len(value: Any) -> Any:
@@ -198,6 +229,10 @@ REPLACED: dict[Any, Any] = {f: _creation(f) for f in CREATION} | {
     str: _text_by(str),
     repr: _text_by(repr),
     format: _text_by(format),
+    ascii: _text_by(ascii),
+    sorted: _sorted,
+    pow: _pow,
+    **{f: _of_values(f) for f in (set, frozenset, bytes, bytearray, memoryview, hash, id)},
     len: _len,
     float: _float,
     int: _int,

@@ -299,14 +299,10 @@ class SymInt:
     def conjugate(self) -> SymInt:
         return self
 
-    def is_integer(self) -> bool:
-        return True
-
-    def bit_length(self) -> int:
-        return self.__index__().bit_length()
-
-    def bit_count(self) -> int:
-        return self.__index__().bit_count()
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__") or not hasattr(int, name):
+            raise AttributeError(f"'int' object has no attribute {name!r}")
+        return getattr(self.__index__(), name)
 
     def as_integer_ratio(self) -> tuple[SymInt, int]:
         return self, 1

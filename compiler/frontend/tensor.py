@@ -29,6 +29,7 @@ from .leaves import leaf
 from .memory import update
 from .mirror import mirrored
 from .operators import Operators
+from .refusals import instead
 from .strides import held_strides
 from .symint import SymInt, shape_of, symint
 from .tensor_format import text
@@ -223,6 +224,10 @@ class Tensor(Operators, Elements):
         return self.dtype.itemsize
 
     @property
+    def nbytes(self) -> Any:
+        return self.size * self.itemsize
+
+    @property
     def flat(self) -> Any:
         """Its elements in row-major order: what is read is a copy, what is stored goes to the tensor."""
         return self.functions.Flat(self)
@@ -415,7 +420,19 @@ class Tensor(Operators, Elements):
         return f"<{type(self).__name__} {self.user_type}{'' if self.layout == 'row' else ' col'}>"
 
     def __str__(self) -> str:
-        return repr(self) if current() is not None else text(self, "plain")
+        """Its elements; in a function that is being compiled its type, which txc's own messages have."""
+        return text(self, "plain") if current() is None else self._named()
+
+    def __format__(self, spec: str) -> str:
+        return super().__format__(spec) if current() is None else self._named()
+
+    def _named(self) -> str:
+        """Its type, for txc itself; OpError where the user's code asks for the text."""
+        if not sys._getframe(2).f_globals.get("__name__", "").startswith("txc."):
+            with located():
+                asked = f"the text of a {self.user_type} is asked, whose value is known only when the function runs"
+                raise OpError(asked, instead("str"), "TX0317")
+        return repr(self)
 
 
 def _typed(t: Tensor) -> TensorType:

@@ -14,25 +14,46 @@ from typing import Any
 import numpy as np
 
 from ...dialects.ops.library import Library
-from ...dialects.registry import OPS, Reduction, Scan
+from ...dialects.registry import OPS, OpError, Reduction, Scan
 from ..diagnostics import located
 from . import bound_sizes, methods
 from .apply import apply, as_tensor, call
 from .assignment import store
+from .context import current
 from .derived import Part
 from .indexing import get, put
 from .numpy_dispatch import function, ufunc
 from .numpy_functions.products import dot, matmul, power
 from .python_numbers import of_python
 from .recipes import of_two
+from .refusals import instead
 from .symint import SymInt
 from .tensor import Tensor
+from .type_tests import python_type
 from .view_or_copy import Flat
 
 __all__ = [
     "Flat", "Part", "apply", "as_tensor", "bound_sizes", "expand_library", "function", "get",
     "matmul", "method", "of_python", "power", "put", "store", "ufunc", "vectorized",
 ]  # fmt: skip
+
+
+#: Methods that are NumPy's function of that name.
+_FUNCTIONS = ("argpartition", "choose", "nonzero", "put", "repeat")
+
+
+def _as_function(name: str) -> Callable[..., Any]:
+    """The method of arrays that is NumPy's function of the same name."""
+    plain = getattr(np, name)
+    return lambda x, *args, **kwargs: function(plain, (x, *args), kwargs)
+
+
+def _compress(x: Tensor, condition: Any, *args: Any, **kwargs: Any) -> Tensor:
+    return function(np.compress, (condition, x, *args), kwargs)
+
+
+def _partition_in_place(x: Tensor, *args: Any, **kwargs: Any) -> None:
+    put(x, ..., function(np.partition, (x, *args), kwargs))
 
 
 @functools.cache
@@ -46,6 +67,8 @@ def _methods() -> dict[str, Any]:
         found.update(dict.fromkeys(op.methods, op))
     return {
         **found, **methods.METHODS, **elementwise.EXPRESSIONS, **sorting.METHODS, "dot": dot,
+        **{name: _as_function(name) for name in _FUNCTIONS}, "compress": _compress,
+        "partition": _partition_in_place,
         "take": indexing.take, "random": random.random, "set_random": random.set_random,
     }  # fmt: skip
 
@@ -54,8 +77,8 @@ def method(x: Tensor, name: str) -> Any:
     """The method of that name, bound to `x`; AttributeError where there is none."""
     found = _methods().get(name)
     if found is None:
-        # Protocols look for what they would take first: no name of a method is near to these.
-        raise AttributeError(name if name.startswith("__") else _no_attribute(name))
+        with located():
+            raise _absent(x, name)
     return lambda *args, **kwargs: _call_method(found, x, args, kwargs)
 
 
@@ -70,11 +93,20 @@ def _call_method(found: Any, x: Tensor, args: tuple[Any, ...], kwargs: dict[str,
         return call(found, (x, *args), kwargs)
 
 
-def _no_attribute(name: str) -> str:
-    import difflib
+def _absent(x: Tensor, name: str) -> Exception:
+    """The error of an attribute that is no method here.
 
-    near = difflib.get_close_matches(name, list(_methods()), 2)
-    return f"a tensor has no attribute {name!r}" + (f"; did you mean {' or '.join(near)}?" if near else "")
+    In a compiled function it is refused if Python's object has it.  Elsewhere others may ask what a tensor has.
+    """
+    if current() is None or name.startswith("__"):
+        return AttributeError(f"a tensor has no attribute {name!r}")
+    kind = python_type(x)
+    if not hasattr(kind, name):
+        module = "" if kind.__module__ == "builtins" else f"{kind.__module__}."
+        return AttributeError(f"'{module}{kind.__name__}' object has no attribute {name!r}")
+    what = "an array" if kind is np.ndarray else f"a run-time {kind.__name__}"
+    hint = instead(f"{kind.__name__}.{name}") or instead(f"ndarray.{name}") or instead(f"float.{name}")
+    return OpError(f"{name} of {what} has no compiled form", hint, "TX0270")
 
 
 def vectorized(f: np.vectorize) -> Callable[..., Tensor]:

@@ -9,7 +9,7 @@ import numpy as np
 
 from ...dialects.registry import OPS, Map, Reduction, Scan
 
-__all__ = ["dotted_name", "fold_of", "is_numpys", "nearest", "plain_map", "recognised", "scan_of"]
+__all__ = ["dotted_name", "fold_of", "is_numpys", "plain_map", "recognised", "scan_of"]
 
 #: Functions that are more than their op, or have no meaning for some dtypes that it takes.
 _ASKED = (np.fabs, np.float_power, np.power, np.reciprocal, np.sign, np.negative, np.positive)
@@ -72,12 +72,3 @@ def plain_map(f: np.ufunc) -> type[Map] | None:
     if op is None or not issubclass(op, Map) or op.results != 1 or f in _ASKED:
         return None
     return op
-
-
-def nearest(name: str) -> str:
-    """A hint: functions whose names are spelled nearly so."""
-    import difflib
-
-    names = [f.__name__ for f in _known() if hasattr(f, "__name__")]
-    near = difflib.get_close_matches(name, names, 2)
-    return f"the nearest that is: {', '.join(near)}" if near else ""

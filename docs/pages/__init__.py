@@ -1,7 +1,7 @@
 """The pages that are written from what the sources say: a module each, with its `PAGE` (in docs/) and `page()`."""
 
-from pages import operations, ops, optimiser, simulator
+from pages import operations, ops, optimiser, refusals, simulator
 
 __all__ = ["PAGES"]
 
-PAGES = {module.PAGE: module.page for module in (operations, ops, optimiser, simulator)}
+PAGES = {module.PAGE: module.page for module in (operations, ops, optimiser, refusals, simulator)}

@@ -219,7 +219,7 @@ ERRORS = [
     (warns, (X,), "warn() would be called once, while the function is compiled"),
     (draws, (X,), "random() draws random numbers while the function is compiled"),
     (deletes, (X,), "del of an element is not staged"),
-    (opens, (X,), "with TextIOWrapper is not staged"),
+    (opens, (X,), "open has no compiled form"),
     (a_mathematical_function, (X,), "math.gamma of a number known only at run time"),
     (prints, (X,), "print of a tensor is not compiled"),
     (shrinks, (X, 3), "a carried value keeps its shape"),
