@@ -61,6 +61,11 @@ def export_graph(
     if threads not in THREADS:
         raise ExportError(f"there are no threads {threads!r}", f"there are {', '.join(THREADS)}")
     symbol = check_symbol(symbol or graph.name)
+    if graph.demands:
+        raise ExportError(
+            f"{graph.name} raises errors, as its data decide, and code that C calls raises none",
+            "look at what it is given before the call",
+        )
     if target.versions[0].is_gpu:
         raise ExportError(f"C calls no code of {target.name}", "--emit=ptx shows what there is")
     options = options or Options.of()

@@ -106,6 +106,8 @@ class _Carried:
         self.casts: dict[int, tuple[DType, str]] = {}
         #: What the body gave to variables that have no value before it.
         self.found: dict[int, Tensor] = {}
+        #: What the body leaves as it is, which so is behind the loop what it was before.
+        self.steady: dict[int, Any] = {}
         self.hints = Hints() if hints is None else hints
         if self.hints.names == self.names:
             self._begin_from(self.hints)
@@ -171,8 +173,11 @@ class _Carried:
         if again:
             raise _Again
         handed: list[Value] = []
+        self.steady.clear()
         for (i, start), arg in zip(list(self.rebound.items()), block.args):
             handed.append(self._fitted(i, start, arg, results[i]))
+            if results[i] is arguments[i] and handed[-1] is arg and not isinstance(self.carried[i], Undefined):
+                self.steady[i] = self.carried[i]
         return handed + [t.value for t in self.written]
 
     def _refuse_shared(self, i: int) -> None:
@@ -227,7 +232,7 @@ class _Carried:
             t._value = next(values)
         if self.may_fail:
             go_on(self.trace)
-        return tuple(fresh.get(i, t) for i, t in enumerate(self.given))
+        return tuple({**fresh, **self.steady}.get(i, t) for i, t in enumerate(self.given))
 
     @property
     def may_fail(self) -> bool:

@@ -125,7 +125,7 @@ class ControlFlow:
 
     # Statements
 
-    def raised(self, error: Callable[[], Any]) -> BaseException:
+    def raised(self, error: Callable[[], Any]) -> Any:
         """What to raise for an error of the function's: that, or where compiled code decides whether it gets here,
         what ends this part of it."""
         made = error()

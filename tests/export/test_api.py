@@ -101,6 +101,17 @@ def test_wrong_exports_are_explained(function, signature, options, text, tmp_pat
     assert list(tmp_path.iterdir()) == []
 
 
+def test_what_raises_as_data_decides_is_not_exported(tmp_path: Path):
+    @txc.jit
+    def root(x):
+        assert x[0] > 0
+        x[0] = np.sqrt(x[0])
+        return x[0]
+
+    with pytest.raises(ExportError, match="root raises errors, as its data decide, and code that C calls raises none"):
+        txc.export(root, tmp_path / "x", "x: f64[n]")
+
+
 def test_types_of_a_tx_function_are_its_own(tmp_path: Path):
     with pytest.raises(ExportError, match=r"softmax has its types from its \.tx file"):
         txc.export(txc.load(SOFTMAX).softmax, tmp_path / "x", "x: f32[n, m]")

@@ -100,7 +100,7 @@ def in_a_loop(x):
 
 def in_a_loop_that_never_runs(x):
     for _ in range(len(x) - len(x.ravel())):
-        assert False, "never"
+        assert False, "never"  # noqa: B011
     return x.sum()
 
 
@@ -372,9 +372,9 @@ def test_a_size_decides_while_compiling():
         return x + 1
 
     assert f(np.zeros(3)).tolist() == [1, 1, 1]
-    with pytest.raises(ValueError, match="^4 are too many$"):
+    with pytest.raises(ValueError, match=r"^4 are too many$"):
         f(np.zeros(4))
-    with pytest.raises(AssertionError, match="^one dim$"):
+    with pytest.raises(AssertionError, match=r"^one dim$"):
         f(np.zeros((2, 2)))
 
 
