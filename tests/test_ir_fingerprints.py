@@ -1,8 +1,8 @@
 """The texts of all stages keep their letters: digests for targets whose figures are fixed, whatever machine this is.
 
 What calls itself a refactoring changes no digest.  Where a pass is to make other code,
-``PYTHONPATH=src python -m tests.test_ir_fingerprints`` records them again, and the commit says why.  Digests of programs
-say which stage was the first to change.
+``PYTHONPATH=src python -m tests.test_ir_fingerprints`` records them again, and the commit says why.  They stand by
+stage, so the first one to change says whose doing it is.
 """
 
 from __future__ import annotations

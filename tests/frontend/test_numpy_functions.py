@@ -427,7 +427,8 @@ def test_ufuncs_that_are_ops_are_asked_for_in_the_registry_alone():
 
 def rolled(x, c):
     return (
-        np.roll(x, c[1], axis=1), np.roll(x, (c[0], c[1]), axis=(0, 1)), np.roll(x, c[:2], axis=(0, 1)), np.roll(x, c[2]),
+        np.roll(x, c[1], axis=1), np.roll(x, (c[0], c[1]), axis=(0, 1)), np.roll(x, c[:2], axis=(0, 1)),
+        np.roll(x, c[2]),
         np.roll(x, c[3] > 0, axis=0), np.roll(x[:0], c[1], axis=0), np.roll(x, c[1] * 2**60),
     )  # fmt: skip
 
