@@ -32,6 +32,7 @@ from .codegen.target import Target, TargetError
 from .codegen.writer import EmitError
 from .frontend.graph import Graph
 from .options import OptionError, Options
+from .progress import reported
 from .stages import STAGES, check_stage
 from .watch import PassError, Watch
 
@@ -65,7 +66,7 @@ CACHE_HELP = "Compiled code that is kept for other processes: what there is, rem
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """The command; returns its exit status: 0, 1 for a program or input that is not right, 2 for wrong usage."""
+    """The command; its exit status: 0, 1 where a program or input is not right, 2 for wrong usage, 130 for Ctrl-C."""
     given = list(sys.argv[1:] if arguments is None else arguments)
     try:
         if given[:1] == ["knobs"]:
@@ -86,6 +87,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except BrokenPipeError:
         sys.stderr.close()
         return 1
+    except KeyboardInterrupt:
+        return 130
 
 
 def _fail(error: Exception) -> int:
@@ -219,7 +222,7 @@ def _check(given: Any) -> int:
     chosen = _select(functions, given.function, given.file)
     graphs = [f.graph() for f in ([chosen] if given.function else functions.values())]
     if is_export(given):
-        with _status(f"compiling {chosen.name}"):
+        with _status(f"compiling {chosen.name}", chosen.name):
             write_for_c(chosen, given, request.options, request.watch)
         return 0
     quiet = given.emit or given.stop_after or request.watch.printing or request.watch.timing or given.dump_ir
@@ -239,7 +242,7 @@ def _check(given: Any) -> int:
 def _stages(graph: Graph, request: _Request, target: Target | None = None) -> Any:
     from .pipeline import run_stages
 
-    with _status(f"compiling {graph.name}"):
+    with _status(f"compiling {graph.name}", graph.name):
         return run_stages(graph, request.options, stop_after=request.stop_after, watch=request.watch, target=target)
 
 
@@ -307,7 +310,7 @@ def _call(graph: Graph, inputs: dict[str, Any], request: _Request) -> list[np.nd
         if i.value is not None
     ]
     integers = [inputs[i.name] for i in graph.inputs if i.value is None]
-    with _status(f"compiling {graph.name}"):
+    with _status(f"compiling {graph.name}", graph.name):
         if request.watch == Watch():
             executable = compiled(graph, packed(graph), request.options)
         else:
@@ -363,15 +366,16 @@ def _write(path: Path, results: Sequence[np.ndarray]) -> None:
 
 
 @contextlib.contextmanager
-def _status(text: str) -> Iterator[None]:
-    """A spinner while something takes time, where a person is watching."""
+def _status(text: str, name: str = "") -> Iterator[None]:
+    """A spinner while something takes time, where a person is watching; it tells what is done to compile `name`."""
     if not sys.stderr.isatty():
         yield
         return
     from rich.console import Console
 
-    with Console(stderr=True).status(text):
-        yield
+    with Console(stderr=True).status(text) as status:
+        with reported(name, status.update) if name else contextlib.nullcontext():
+            yield
 
 
 def _knobs() -> int:

@@ -240,8 +240,9 @@ class Jitted(NativeCallable):
     ) -> tuple[tuple[Version, Ready], CodeKey | None]:
         """A new version for a call, in which the `fixed` sizes are numbers; what its code is kept by."""
         from .garbage import seldom_collected
+        from .progress import reported
 
-        with seldom_collected:
+        with seldom_collected, reported(self.__name__):
             graph, captured, facts = self._trace(call, fixed, self._write)
             parameters, reason = self._parameters(call, graph)
             tuned = self._tuned(call, graph, facts)

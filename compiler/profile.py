@@ -10,6 +10,7 @@ import os
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -267,7 +268,5 @@ class _ClockedFunction(NativeFunction):
 
     times: np.ndarray
 
-    def __call__(
-        self, pointers: Sequence[int], symbols: Sequence[int], arena: int, thread_arena: int, threads: int = 0
-    ) -> None:
-        super().__call__([*pointers, self.times.ctypes.data], symbols, arena, thread_arena, threads)
+    def __call__(self, pointers: Sequence[int], symbols: Sequence[int], *memory_and_threads: Any, **named: Any) -> None:
+        super().__call__([*pointers, self.times.ctypes.data], symbols, *memory_and_threads, **named)

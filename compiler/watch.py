@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any, TextIO, TypeVar
 
 from . import knobs
+from .progress import doing
 
 __all__ = ["Observer", "PassError", "PassRecord", "Watch"]
 
@@ -77,6 +78,7 @@ class Observer:
 
     def step(self, stage: str, name: str, work: Callable[[], T]) -> T:
         """Run a step that makes a new form of the program and record it."""
+        doing(stage, name)
         start = time.perf_counter()
         made = work()
         self._record(stage, name, time.perf_counter() - start, made)

@@ -12,12 +12,13 @@ import os
 import sys
 from _thread import _local  # `threading.local`, without the rest of that module
 from collections.abc import Callable, Sequence
+from math import inf
 from typing import Any
 
 import numpy as np
 
 from .light_call import light_call
-from .signals_layout import NEVER, UNKNOWN_WORK
+from .signals_layout import LONG, NEVER, UNKNOWN_WORK
 
 __all__ = ["LIGHT", "BoundsStruct", "NativeFunction", "RuntimeStruct", "failure", "usual_threads", "worth_threads"]
 
@@ -149,7 +150,7 @@ class NativeFunction:
         Machine code makes no difference between the first `inputs` of them, which are arguments, and the others.
         """
         pointers = [*map(address_of(), arrays)]
-        self(pointers, prepared.symbols, prepared.arena, prepared.thread_arena, threads)
+        self(pointers, prepared.symbols, prepared.arena, prepared.thread_arena, threads, prepared.work)
 
     def alone(self, prepared: Any) -> Callable[..., int] | None:
         """A function of arrays that runs it for what was prepared: its status, of which `failure` makes an error.
@@ -163,7 +164,13 @@ class NativeFunction:
         return light_call(self._address, ctypes.addressof(symbols), ctypes.addressof(_ALONE), (self, symbols))
 
     def __call__(
-        self, pointers: Sequence[int], symbols: Sequence[int], arena: int, thread_arena: int, threads: int = 0
+        self,
+        pointers: Sequence[int],
+        symbols: Sequence[int],
+        arena: int,
+        thread_arena: int,
+        threads: int = 0,
+        work: float = inf,
     ) -> None:
         """Run it.  `arena` and `thread_arena` are bytes; `threads` 0 means as many as the process may use.
 
@@ -171,26 +178,29 @@ class NativeFunction:
         Raises RuntimeError where the code reports a failure, MemoryError where there is no memory for temporaries, and
         what the handler of a signal raises that comes while long code runs on the main thread.
         """
-        from .signals import guard
-
         threads = threads or usual_threads(os.environ.get("TXC_NUM_THREADS"))
         parallel, pool = (None, None) if threads == 1 else _pool()
         stride = -(-thread_arena // _LINE) * _LINE
         arena = -(-arena // _LINE) * _LINE
         size = arena + stride * threads
         bounds = BoundsStruct() if self._checked else None
-        memory, address = _memory.take(size) if size else (None, 0)
-        noted = None if bounds is None else ctypes.addressof(bounds)
-        guarded = guard()
-        signals = ctypes.addressof(NEVER) if guarded is None else guarded.begin(UNKNOWN_WORK)
-        runtime = RuntimeStruct(parallel, pool, threads, address, address + arena, stride, noted, signals)
-        try:
-            status = self._function(self._pointers(*pointers), self._symbols(*symbols), ctypes.byref(runtime))
-        finally:
+        if threads == 1 and not size and bounds is None and work <= LONG:
+            status = self._function(self._pointers(*pointers), self._symbols(*symbols), ctypes.byref(_ALONE))
+        else:
+            memory, address = _memory.take(size) if size else (None, 0)
+            noted = None if bounds is None else ctypes.addressof(bounds)
+            guarded = _guard() if work > LONG else None
+            signals = ctypes.addressof(NEVER)
             if guarded is not None:
-                guarded.end(signals)
-        if memory is not None:
-            _memory.give(memory)
+                signals = guarded.begin(UNKNOWN_WORK if work == inf else LONG + 1)
+            runtime = RuntimeStruct(parallel, pool, threads, address, address + arena, stride, noted, signals)
+            try:
+                status = self._function(self._pointers(*pointers), self._symbols(*symbols), ctypes.byref(runtime))
+            finally:
+                if guarded is not None:
+                    guarded.end(signals)
+            if memory is not None:
+                _memory.give(memory)
         if bounds is not None and bounds.text:
             raise RuntimeError(bounds.message())
         if status:
@@ -218,6 +228,13 @@ def worth_threads(work: float) -> bool:
         return True
     _work_without_pool += work
     return _work_without_pool > _POOL_WORK
+
+
+def _guard() -> Any:
+    """What long calls do about signals (`signals.Guard`), if anything."""
+    from .signals import guard
+
+    return guard()
 
 
 def _pool() -> tuple[int, int]:
