@@ -40,7 +40,8 @@ def bounds_over(expr: Dim, symbol: Sym, first: Dim, last: Dim) -> tuple[Dim, Dim
         varying = [a for a in mono if symbol in of_atom(a).symbols()]
         for atom in mono:
             found = _atom_bounds(atom, symbol, first, last) if atom in varying else (of_atom(atom), of_atom(atom))
-            if found is None or not (found[0].nonneg or (len(varying) == 1 and atom in varying)):
+            # Where one factor varies, the signs of the others say which end is which.
+            if found is None or not (not varying or found[0].nonneg or varying == [atom]):
                 return None
             least, most = least * found[0], most * found[1]
         ends = (least * coeff, most * coeff)

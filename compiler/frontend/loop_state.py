@@ -60,6 +60,8 @@ class Learnt:
         self.carried: list[Location] = []
         self.last: list[Location] = []
         self.regions = Hints()
+        #: The nodes that a copy of the body adds.
+        self.adds: float | None = None
 
 
 def learnt_of(captures: Captures, carries: Carries) -> Learnt:

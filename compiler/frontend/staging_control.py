@@ -2,7 +2,7 @@
 
 Where Python's values decide, it is Python's; where tensors and run-time ints do, it is a structured op, around which
 the state forks and merges (`merging`) or is carried (`loop_state`).  A loop that Python's values bound is written out
-where it is short, and a loop of compiled code where it is long.
+where that makes a short program, and a loop of compiled code elsewhere.
 """
 
 from __future__ import annotations
@@ -38,10 +38,17 @@ from .undefined import Undefined
 
 __all__ = ["ControlFlow"]
 
-#: A range known while staging is written out up to this length; a longer one becomes a loop.
+#: A range known while staging may be written out up to this length; a longer one becomes a loop.
 UNROLL = 8
+#: The nodes that the copies of a body may add.  Copies are fused with one another and with what is around them, as the
+#: taps of a filter are, which a loop is not; but each node takes its time to compile, and loops in loops multiply.
+MOST_ADDED = 512
 NO_ROOTS: Roots = types.MappingProxyType({})
 _NO_CARRIES: tuple[Sequence[str], ...] = ((), (), ())
+
+
+class _Measured(Exception):
+    """What a copy of a loop's body adds is known: all is to be as before it."""
 
 
 class ControlFlow:
@@ -403,10 +410,32 @@ class ControlFlow:
         known = iterable.known() if isinstance(iterable, StagedIterable) else iterable
         if known is None:
             self._for(iterable, body, stop, Carries(*carries), roots)
-        elif not isinstance(iterable, StagedIterable) or len(known) <= UNROLL:
+        elif not isinstance(iterable, StagedIterable) or self._is_short(known, body, Carries(*carries), roots):
             self._written_out(known, body, stop, roots)
         else:
             self._of_known_length(iterable, known, body, stop, carries, roots)
+
+    def _is_short(self, known: Sequence[Any], body: Callable[[Any], Any], carries: Carries, roots: Roots) -> bool:
+        """Whether the iterations written out make a short program, by what the first one adds, which is tried once."""
+        if not 1 < len(known) <= UNROLL:
+            return len(known) <= 1
+        learnt = learnt_of(self.captures, carries)
+        if learnt.adds is None:
+
+            def first() -> None:
+                since = moment()
+                body(known[0])
+                learnt.adds = moment() - since
+                raise _Measured
+
+            try:
+                self.attempt(roots, first)
+            except _Measured:
+                pass
+            except Exception:
+                return True  # the error is the program's
+        assert learnt.adds is not None
+        return learnt.adds * len(known) <= MOST_ADDED
 
     def _of_known_length(
         self, items: StagedIterable, known: Sequence[Any], body: Callable[[Any], Any], stop: str | None,

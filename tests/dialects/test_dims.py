@@ -128,6 +128,9 @@ def test_bounds_of_what_temporaries_in_loops_are_made_of():
     assert bounds_over(n // i, Sym("i"), dim(1), n) == (n // maximum(1, n), n)
     assert bounds_over(n // i, Sym("i"), dim(0), n) is None
     assert bounds_over((i - n) * i, Sym("i"), dim(0), n) is not None
+    k = sym("$k")  # may be negative
+    assert bounds_over(maximum(0, i - k), Sym("i"), dim(0), n) == (maximum(0, -k), maximum(0, n - k))
+    assert bounds_over(i // 2 * k, Sym("i"), dim(0), n) is None
 
 
 def test_equal_polynomials_are_one_object():

@@ -478,3 +478,59 @@ def test_each_loop_of_a_nest_settles_at_once_for_those_around_it(monkeypatch: py
     monkeypatch.setattr(Runtime, "fn", lambda self, called: (staged.append(called), plain(self, called))[1])
     same(loop_nest, (V[:2],))
     assert 0 < staged.count(note) < 40
+
+
+def short_loops_in_loops(x):
+    t = 0.0
+    for a in range(8):
+        for b in range(8):
+            for c in range(8):
+                for d in range(8):
+                    t += x[a, b % 3] * x[c, d % 3]
+    return t
+
+
+def taps(x):
+    y = x[:-2] * 0.25
+    for k in range(1, 3):
+        y = y + x[k : len(x) - 2 + k] * (0.25 * k)
+    return y
+
+
+def different_things(x):
+    factors = [2.0, x.sum(), np.array([1.0, 2.0, 3.0])]
+    for k in range(3):
+        for j in range(2):
+            x = x * factors[k] + j
+    return x
+
+
+def test_short_loops_in_loops_are_loops():
+    """4,096 iterations; the innermost loop, or two, may be copies."""
+    x = np.arange(24.0).reshape(8, 3)
+    assert size_of(same(short_loops_in_loops, (x,)), x) < 600
+
+
+def test_short_loops_of_few_ops_are_written_out():
+    x = np.arange(10.0)
+    ops = {node.op.name for node in same(taps, (x,)).graph(x).walk() if node.op is not None}
+    assert "for" not in ops
+
+
+def test_short_loops_over_different_things_are_written_out():
+    same(different_things, (np.arange(3.0),))
+
+
+def test_stores_before_an_error_in_a_short_loop_are_made_once():
+    def f(x):
+        for k in range(3):
+            x[k] += 1
+            if k == 1:
+                raise ValueError("two")
+        return x
+
+    for run in (f, txc.jit(f)):
+        x = np.zeros(4)
+        with pytest.raises(ValueError, match="two"):
+            run(x)
+        assert x.tolist() == [1, 1, 0, 0]
