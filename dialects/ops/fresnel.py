@@ -43,9 +43,11 @@ G = (
 def quarter_turns(b: ScalarBuilder, x: Value) -> tuple[Value, Value]:
     """The sine and cosine of ``pi*x*x/2``, for x up to 1e150."""
     square, low = two_product(b, x, x)
-    rest = square - 4.0 * b.rint(0.25 * square)
-    turns = b.rint(rest)
-    half = 0.5 * ((rest - turns) + low)
+    # What is low of a large square has turns of its own.
+    first, second = b.rint(square), b.rint(low)
+    half = 0.5 * ((square - first) + (low - second))
+    turns = (first - 4.0 * b.rint(0.25 * first)) + (second - 4.0 * b.rint(0.25 * second))
+    turns = turns - 4.0 * b.rint(0.25 * turns)
     s, c = sin_pi(b, half), cos_pi(b, half)
     odd, back = abs(turns).equals(1.0), abs(turns).equals(2.0)
     sine, cosine = b.select(odd, c * turns, s), b.select(odd, -s * turns, c)
