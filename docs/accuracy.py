@@ -195,6 +195,10 @@ def bessel(f: Callable[[int, Any], Any], order: int, scale: int, *draws: Draw) -
     return one(lambda x: f(order, x) * mp.exp(scale * abs(x)) if scale else f(order, x), *draws)
 
 
+def airy(f: Callable[..., Any], slope: int) -> Case:
+    return one(lambda x: f(x, derivative=slope), uniform(-20, 9), uniform(-1, 1), spread(-20, 4, (-1,)))
+
+
 def of_order(f: Callable[[Any, Any], Any]) -> Case:
     groups = (
         (uniform(0, 12), uniform(0, 20)), (spread(-8, 3), spread(-9, 3)), (uniform(0, 40), uniform(2, 90)),
@@ -308,6 +312,10 @@ CASES: dict[str, Case] = {
         (spread(-1, 3), spread(-1, 3), uniform(0, 1)),
         (spread(-1, 2), spread(-1, 2), spread(-20, 0)),
     ),
+    **{
+        f"airy_{name}": airy(f, slope)
+        for name, f, slope in (("ai", mp.airyai, 0), ("aip", mp.airyai, 1), ("bi", mp.airybi, 0), ("bip", mp.airybi, 1))
+    },
     "jv": of_order(mp.besselj),
     "yv": of_order(mp.bessely),
     "iv": of_order(mp.besseli),
@@ -331,8 +339,8 @@ CASES: dict[str, Case] = {
     "dawsn": one(dawson, uniform(-6, 6), spread(-80, 4)),
     "erfcx": one(lambda x: mp.exp(x * x) * mp.erfc(x), uniform(-9, 30), spread(-40, 40), spread(-40, 2, (-1,))),
     "spence": one(lambda x: mp.re(mp.polylog(2, 1 - x)), uniform(0, 6), spread(-80, 40), near(1, 1e-3)),
-    "fresnel_s": one(mp.fresnels, uniform(-6, 6), spread(-20, 6)),
-    "fresnel_c": one(mp.fresnelc, uniform(-6, 6), spread(-20, 6)),
+    "fresnel_s": one(mp.fresnels, uniform(-6, 6), spread(-20, 6), spread(6, 25), precision=300),
+    "fresnel_c": one(mp.fresnelc, uniform(-6, 6), spread(-20, 6), spread(6, 25), precision=300),
     "binom": Case(
         binomial,
         ((uniform(-3, 30), uniform(-3, 30)), (spread(-10, 5), spread(-10, 3)), (whole(0, 120), whole(0, 60))),

@@ -63,6 +63,19 @@ def test_functions_that_are_more_than_an_op(name: str) -> None:
         np.testing.assert_allclose(got, wanted, rtol=1e-12)
 
 
+@pytest.mark.parametrize("name", ["airy", "fresnel"])
+def test_functions_of_several_results_at_their_edges(name: str) -> None:
+    f = getattr(special, name)
+    x = np.array([0.0, -0.0, 1.0, -1.0, 0.5, -2.5, 1e-310, -1e-310, 9.0, -30.0, np.nan])
+    for got, wanted in zip(txc.jit(lambda x: f(x))(x), f(x), strict=True):
+        np.testing.assert_allclose(got, wanted, rtol=1e-12, atol=1e-300)
+    far = np.array([np.inf, 1e300])
+    for got, wanted in zip(
+        txc.jit(lambda x: f(x))(far), {"airy": (0, -0.0, np.inf, np.inf), "fresnel": (0.5, 0.5)}[name]
+    ):
+        assert (got == wanted).all()
+
+
 def test_comb_counts_as_scipy_does() -> None:
     n, k = np.arange(-2, 12)[:, None], np.arange(-2, 9)
     for form in (

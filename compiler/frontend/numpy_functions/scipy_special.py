@@ -31,6 +31,12 @@ def fresnel(x: Any) -> tuple[Tensor, Tensor]:
     return apply("fresnel_s", x), apply("fresnel_c", x)
 
 
+@handles("scipy.special.airy")
+def airy(x: Any) -> tuple[Tensor, ...]:
+    """Ai, its derivative, Bi and its derivative."""
+    return tuple(apply(name, x) for name in ("airy_ai", "airy_aip", "airy_bi", "airy_bip"))
+
+
 @handles("scipy.special.comb")
 def comb(N: Any, k: Any, *, exact: bool = False, repetition: bool = False) -> Tensor:
     """Combinations of N things taken k at a time, as a float; with `repetition`, each as often as one likes."""
