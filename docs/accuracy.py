@@ -195,6 +195,14 @@ def bessel(f: Callable[[int, Any], Any], order: int, scale: int, *draws: Draw) -
     return one(lambda x: f(order, x) * mp.exp(scale * abs(x)) if scale else f(order, x), *draws)
 
 
+def lambert(part: Callable[[Any], Any]) -> Case:
+    groups = (
+        (uniform(-3, 3), uniform(-3, 3), whole(-3, 3)), (uniform(-0.5, 0.2), uniform(-0.2, 0.2), whole(-1, 1)),
+        (spread(-20, 20, BOTH), spread(-20, 20, BOTH), whole(-2, 2)), (uniform(-3, 3), whole(0, 0), whole(-1, 0)),
+    )  # fmt: skip
+    return Case(lambda x, y, k: part(mp.lambertw(mp.mpc(x, y), int(k))), groups, count=40)
+
+
 def airy(f: Callable[..., Any], slope: int) -> Case:
     return one(lambda x: f(x, derivative=slope), uniform(-20, 9), uniform(-1, 1), spread(-20, 4, (-1,)))
 
@@ -316,6 +324,8 @@ CASES: dict[str, Case] = {
         f"airy_{name}": airy(f, slope)
         for name, f, slope in (("ai", mp.airyai, 0), ("aip", mp.airyai, 1), ("bi", mp.airybi, 0), ("bip", mp.airybi, 1))
     },
+    "lambertw_re": lambert(mp.re),
+    "lambertw_im": lambert(mp.im),
     "jv": of_order(mp.besselj),
     "yv": of_order(mp.bessely),
     "iv": of_order(mp.besseli),
@@ -359,6 +369,10 @@ CASES: dict[str, Case] = {
 }
 
 
+#: Operands that are whole numbers.
+WHOLE = {("polygamma", 0), ("lambertw_re", 2), ("lambertw_im", 2)}
+
+
 def operands(name: str, dtype: type) -> list[np.ndarray]:
     """The arguments that a row is measured at."""
     case = CASES[name]
@@ -397,8 +411,8 @@ def _error(op: type[Map], xs: list[Any], got: Any) -> float:
         unit = max(unit, *(mp.mpf(float(np.spacing(abs(x)))) for x in xs))
     if op.conditioned:
         for i, x in enumerate(xs):
-            if op.name == "polygamma" and i == 0:
-                continue  # a whole number
+            if (op.name, i) in WHOLE:
+                continue
             moved = [mp.mpf(float(v)) for v in xs]
             moved[i] += mp.mpf(float(np.spacing(x)))
             unit += abs(reference(*moved) - exact)

@@ -17,7 +17,7 @@ special = pytest.importorskip("scipy.special")
 
 PREFIX = "scipy.special."
 #: Functions of numbers, by how many they take; those in Python do not say so themselves.
-COUNTS: dict[str, int] = {"comb": 2, "polygamma": 2, "zeta": 2}
+COUNTS: dict[str, int] = {"comb": 2, "lambertw": 1, "polygamma": 2, "zeta": 2}
 MAPS = {also[len(PREFIX) :] for op in OPS.values() if issubclass(op, Map) for also in op.also if isinstance(also, str)}
 HANDLED = {f[len(PREFIX) :] for f in FUNCTIONS if isinstance(f, str)}
 NAMES = sorted(MAPS | HANDLED)
@@ -74,6 +74,20 @@ def test_functions_of_several_results_at_their_edges(name: str) -> None:
         txc.jit(lambda x: f(x))(far), {"airy": (0, -0.0, np.inf, np.inf), "fresnel": (0.5, 0.5)}[name]
     ):
         assert (got == wanted).all()
+
+
+def test_every_branch_of_lambertw() -> None:
+    z = np.array([0, 1, -1, -0.1, -0.3, 0.5, 1e300, 1e-310, np.inf, -np.inf, 2j, -0.2 - 0.1j, 3 - 4j, -0.4 + 0.01j])
+    k = np.arange(-3, 4)[:, None]
+    for form in (
+        lambda z, k: special.lambertw(z, k),
+        lambda z, k: special.lambertw(z),
+        lambda z, k: special.lambertw(z.real, k=-1, tol=1e-10),
+        lambda z, k: special.lambertw(z, k * 1.9),
+    ):
+        got, wanted = txc.jit(form)(z, k), form(z, k)
+        assert got.dtype == wanted.dtype
+        np.testing.assert_allclose(got, wanted, rtol=1e-12)
 
 
 def test_comb_counts_as_scipy_does() -> None:

@@ -55,6 +55,15 @@ def comb(N: Any, k: Any, *, exact: bool = False, repetition: bool = False) -> Te
     return apply("select", (taken <= things) & (things >= 0) & (taken >= 0), ways, 0.0)
 
 
+@handles("scipy.special.lambertw")
+def lambertw(z: Any, k: Any = 0, tol: float = 1e-8) -> Tensor:
+    """Lambert's W function of the branch k, always in c128; to the last bits, so that `tol` changes nothing."""
+    x = cast(as_tensor(z), DTYPES["c128"])
+    branch = cast(cast(as_tensor(k), DTYPES["i64"]), DTYPES["f64"])
+    parts = (x.real, x.imag, branch)
+    return apply("complex", apply("lambertw_re", *parts), apply("lambertw_im", *parts))
+
+
 @handles("scipy.special.polygamma")
 def polygamma(n: Any, x: Any) -> Tensor:
     """The derivative number n of the digamma function; f32 only where both are, as SciPy multiplies it together."""
