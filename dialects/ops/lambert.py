@@ -31,7 +31,8 @@ def pair(b: ScalarBuilder, re: Value, im: Value) -> ComplexValue:
     return made
 
 
-def chosen(b: ScalarBuilder, condition: Value, x: ComplexValue, y: ComplexValue) -> ComplexValue:
+def chosen(b: ScalarBuilder, condition: Value, x: Value, y: Value) -> ComplexValue:
+    assert isinstance(x, ComplexValue) and isinstance(y, ComplexValue)
     return pair(b, b.select(condition, x.re, y.re), b.select(condition, x.im, y.im))
 
 
