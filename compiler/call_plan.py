@@ -16,7 +16,7 @@ from ..runtime.failed_checks import Check
 from .call_parameters import CallSignature, NotNative, Parameter, object_count
 from .facts import StrideFact
 from .frontend.graph import Graph, Input
-from .signature import ROOM, ListOutput, NumberOutput, SizedOutput, is_named
+from .signature import ROOM, ListOutput, NumberOutput, SizedOutput, ZippedOutput, is_named
 
 __all__ = ["CallPlan", "InputPlan", "OutputPlan", "Structure", "make_plan", "stored_inputs"]
 
@@ -189,6 +189,8 @@ class _Numbering:
         if isinstance(x, SizedOutput):
             raise NotNative("an array whose size values decide")
         if isinstance(x, ListOutput):
+            raise NotNative("a list as long as the call says")
+        if isinstance(x, ZippedOutput):
             raise NotNative("a list as long as the call says")
         if isinstance(x, int) and not isinstance(x, bool):
             return ("number" if isinstance(x, NumberOutput) else "buffer", self.outputs[x])

@@ -37,6 +37,7 @@ from .signature import (
     NumbersOutput,
     Signature,
     SizedOutput,
+    ZippedOutput,
     like,
 )
 from .sizes import EVIDENCE, NO_LIMIT
@@ -571,6 +572,8 @@ def structured(structure: Any, outputs: list[Any], lazy: Any = None, places: Con
         return array.item() if number else array[()] if is_scalar else array
     if isinstance(structure, Literal):
         return structure.value
+    if isinstance(structure, ZippedOutput):
+        return [structure.form(item) for item in zip(*(structured(v, outputs, lazy, places) for v in structure))]
     if isinstance(structure, dict):
         return {k: structured(v, outputs, lazy, places) for k, v in structure.items()}
     return like(structure, [structured(v, outputs, lazy, places) for v in structure])

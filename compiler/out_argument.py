@@ -9,7 +9,7 @@ import numpy as np
 
 from ..runtime.device_array import OnDevice, is_device_array
 from .on_device import shared
-from .signature import SizedOutput
+from .signature import SizedOutput, ZippedOutput
 
 __all__ = ["check", "destinations"]
 
@@ -21,6 +21,8 @@ def destinations(name: str, structure: Any, out: Any, device: str) -> dict[int, 
     None for each result.  Arrays on the device that the function runs on are forms (`OnDevice`) here.  TypeError where
     it does not fit what the function returns.
     """
+    if isinstance(structure, ZippedOutput):
+        raise TypeError(f"out= of {name}: it takes functions that return an array, or a tuple of arrays")
     single = isinstance(structure, int) and not isinstance(structure, bool)
     results = [structure] if single else list(structure) if isinstance(structure, (tuple, list)) else None
     if results is None or any(isinstance(r, bool) or not isinstance(r, int) for r in results):

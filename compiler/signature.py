@@ -18,7 +18,8 @@ if TYPE_CHECKING:
 
 __all__ = [
     "FIRST_ROOM", "ROOM", "ColumnOutput", "InputSpec", "ListOutput", "Literal", "NotPlain", "NumberOutput",
-    "NumbersOutput", "Signature", "SizedOutput", "is_named", "like", "plain_structure", "structure_of_plain",
+    "NumbersOutput", "Signature", "SizedOutput", "ZippedOutput", "is_named", "like", "plain_structure",
+    "structure_of_plain",
 ]  # fmt: skip
 
 
@@ -95,6 +96,23 @@ class SizedOutput(int):
         count = math.prod(shape)
         used = room[:count].reshape(shape)
         return used if 2 * count >= room.size else used.copy()
+
+
+class ZippedOutput(tuple[Any, ...]):
+    """A list of tuples, or of lists, as the structures of the lists of their first parts, second parts, …"""
+
+    form: type
+
+    def __new__(cls, columns: Sequence[Any], form: type) -> ZippedOutput:
+        made = super().__new__(cls, columns)
+        made.form = form
+        return made
+
+    def __repr__(self) -> str:
+        return f"ZippedOutput({tuple(self)}, {self.form.__name__})"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return ZippedOutput, (tuple(self), self.form)
 
 
 #: How the inputs are called that say for how many elements there is memory where no bound of a size is known.
@@ -216,7 +234,7 @@ def _found(spelling: Sequence[str]) -> Any:
 def plain_structure(structure: Any) -> Any:
     """The structure of a result as JSON: ``[kind, …]``, a named tuple by where its class is found.
 
-    Kinds: output, column, number, sized, items, numbers, none, literal, tuple, list, dict, named.
+    Kinds: output, column, number, sized, items, numbers, zipped, none, literal, tuple, list, dict, named.
     """
     if isinstance(structure, Literal):
         return ["literal", _plain_literal(structure.value)]
@@ -234,6 +252,8 @@ def plain_structure(structure: Any) -> Any:
         return ["output", structure]
     if isinstance(structure, dict):
         return ["dict", [[_plain_literal(k), plain_structure(v)] for k, v in structure.items()]]
+    if isinstance(structure, ZippedOutput):
+        return ["zipped", [structure.form.__name__, [plain_structure(v) for v in structure]]]
     if type(structure) in (tuple, list):
         return [type(structure).__name__, [plain_structure(v) for v in structure]]
     if is_named(structure) and _found(_spelling(type(structure))) is type(structure):
@@ -260,6 +280,9 @@ def structure_of_plain(plain: Any) -> Any:
         return (ListOutput if kind == "items" else NumbersOutput)(value)
     if kind == "sized":
         return SizedOutput(*value)
+    if kind == "zipped":
+        form, columns = value
+        return ZippedOutput([structure_of_plain(v) for v in columns], {"tuple": tuple, "list": list}[form])
     if kind in ("output", "none"):
         return value
     if kind == "dict":

@@ -11,17 +11,19 @@ what Python would ask item by item is asked of all items as one array (`whole`).
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, NoReturn
+
+import numpy as np
 
 from ...dialects.dims import Dim, dim
 from ...dialects.registry import OpError
 from ...dialects.types import DTYPES, DType
 from ..diagnostics import located
-from .apply import apply, as_tensor, broadcast_to, is_traced, stack
+from .apply import apply, as_tensor, broadcast_to, cast, common_dtype, is_traced, stack
 from .choice import PerhapsOfOthers
 from .creation import empty
 from .graph import Value
-from .symint import is_integer, symint
+from .symint import SymInt, is_integer, symint
 from .tensor import Tensor
 
 __all__ = ["GrowingList", "Item", "Stack", "stack_for"]
@@ -46,6 +48,11 @@ class Stack:
         """Say what items of the list `label` are parts of, as these are now."""
         self.shared_in, self.others = label, [*others]
         self._of = [t.value for t in self.others]
+
+    @property
+    def leaves(self) -> Sequence[Stack]:
+        """The stacks of its parts, or itself."""
+        return (self,)
 
     @property
     def count(self) -> Dim:
@@ -93,10 +100,42 @@ class Stack:
         return made
 
 
+class Records(Stack):
+    """Items that are tuples or lists of numbers, as `form` is: a stack for each of their parts."""
+
+    def __init__(self, form: Any, columns: Sequence[Stack]):
+        super().__init__(columns[0].room, "", 1, columns[0].present)
+        self.form, self.columns = form, [*columns]
+
+    @property
+    def leaves(self) -> Sequence[Stack]:
+        return self.columns
+
+    @property
+    def count(self) -> Dim:
+        return self.columns[0].count
+
+    @property
+    def rows(self) -> Tensor:
+        """The rows of the matrix that NumPy makes of them."""
+        rows = [c.rows for c in self.columns]
+        element = common_dtype(rows)
+        return apply("concatenate", *(cast(r, element).reshape((r.shape[0], 1)) for r in rows), axis=1)
+
+    def at(self, i: Any) -> Any:
+        return made_like(self.form, [c.at(i) for c in self.columns])
+
+    def flattened(self) -> Stack:
+        return Records(self.form, [c.flattened() for c in self.columns])
+
+    def part(self, key: slice) -> Stack:
+        return Records(self.form, [c.part(key) for c in self.columns])
+
+
 class Item(NamedTuple):
     """What an iteration appends to a list, as an array; `several`: all that a loop inside it appends, as the rows.
 
-    `present` and `others` are as in `Stack`.
+    `present` and `others` are as in `Stack`.  One that is a tuple or list of numbers, as `form` is, has `columns`.
     """
 
     array: Tensor
@@ -105,17 +144,37 @@ class Item(NamedTuple):
     several: bool = False
     present: Tensor | None = None
     others: Sequence[Tensor] = ()
+    columns: tuple[Item, ...] = ()
+    form: Any = None
+
+    @property
+    def leaves(self) -> Sequence[Item]:
+        """Its parts, or itself."""
+        return self.columns or (self,)
+
+    def leaf_rows(self, leaf: Item) -> Tensor:
+        """The rows of one of its leaves."""
+        return leaf.array if self.several else stack([leaf.array])
 
     @staticmethod
     def of(value: Any) -> Item | None:
-        """A number or array, or a list of such that loops made, or what a loop appends; None for what is neither."""
-        if type(value) is Stack:
+        """A number or array, a tuple or list of numbers, a list of such that loops made, or what a loop appends.
+
+        None for what is neither.
+        """
+        if isinstance(value, Records):
+            columns = tuple(item for c in value.columns if (item := Item.of(c)) is not None)
+            return columns[0]._replace(columns=columns, form=value.form)
+        if is_record(value):
+            columns = tuple(Item(as_tensor(part), as_tensor(part).weak, 1) for part in value)
+            return columns[0]._replace(columns=columns, form=[] if isinstance(value, list) else ())
+        if isinstance(value, Stack):
             if value.shared_in and value.present is None:
                 return None
             return Item(value.room, value.weak, value.depth, True, value.present, value.others)
         if isinstance(value, GrowingList):
             parts = value.parts()
-            stacks = [part for part in parts if type(part) is Stack]
+            stacks = [part for part in parts if isinstance(part, Stack)]
             if len(stacks) != 1 or len(parts) != 1 or stacks[0].shared_in or stacks[0].present is not None:
                 return None
             return Item(value.whole(), stacks[0].weak, 1 + stacks[0].depth)
@@ -125,6 +184,9 @@ class Item(NamedTuple):
 
 def stack_for(item: Item, count: Any, alike: Stack | None = None) -> Stack:
     """Room for `count` items like one, which a loop fills; those of the stack `alike` are there where these are."""
+    if item.columns:
+        first = stack_for(item.columns[0], count, alike)
+        return Records(item.form, [first, *(stack_for(c, count, alike or first) for c in item.columns[1:])])
     if item.present is None:
         present = None
     else:
@@ -132,23 +194,48 @@ def stack_for(item: Item, count: Any, alike: Stack | None = None) -> Stack:
     return Stack(empty((count, *item.array.shape), item.array.dtype), item.weak, item.depth, present)
 
 
+def made_like(form: Any, parts: Iterable[Any]) -> Any:
+    """An item of a list of tuples or lists."""
+    return FixedList(parts) if isinstance(form, list) else tuple(parts)
+
+
+def is_record(value: Any) -> bool:
+    """Whether a value is a tuple or list that has numbers, and nothing else."""
+    if type(value) is not tuple and (type(value) is not GrowingList or value.stacked):
+        return False
+    return bool(value) and all(
+        not (x.ndim or x.boxed)
+        if isinstance(x, Tensor)
+        else isinstance(x, (SymInt, bool, int, float, complex, np.generic))
+        for x in value
+    )
+
+
 def together(values: Sequence[Any]) -> Stack | None:
     """What an iteration appends, some of it stacks, as one; None where the items are not of one type."""
     items = [Item.of(value) for value in values]
     known = [item for item in items if item is not None]
-    rows = [item.array if item.several else stack([item.array]) for item in known]
-    if len(known) < len(items) or len({(i.depth, i.weak, r.element, r.dims[1:]) for i, r in zip(known, rows)}) > 1:
+    if len(known) < len(items) or len({(len(item.leaves), type(item.form)) for item in known}) > 1:
         return None
     present = None
     if any(item.present is not None for item in known):
         bools = [
-            broadcast_to(as_tensor(True), array.dims[:1], "row") if item.present is None else item.present
-            for item, array in zip(known, rows)
+            broadcast_to(as_tensor(True), item.leaf_rows(item).dims[:1], "row")
+            if item.present is None
+            else item.present
+            for item in known
         ]
         present = apply("concatenate", *bools, axis=0)
-    made = Stack(apply("concatenate", *rows, axis=0), known[0].weak, known[0].depth, present)
-    made.share([t for item in known for t in item.others], "")
-    return made
+    made: list[Stack] = []
+    for leaves in zip(*(item.leaves for item in known)):
+        rows = [item.leaf_rows(leaf) for item, leaf in zip(known, leaves)]
+        if len({(leaf.depth, leaf.weak, r.element, r.dims[1:]) for leaf, r in zip(leaves, rows)}) > 1:
+            return None
+        made.append(Stack(apply("concatenate", *rows, axis=0), leaves[0].weak, leaves[0].depth, present))
+    if known[0].columns:
+        return Records(known[0].form, made)
+    made[0].share([t for item in known for t in item.others], "")
+    return made[0]
 
 
 class Appending(NamedTuple):
@@ -202,7 +289,7 @@ class GrowingList(list[Any]):
         self._note()
 
     def _note(self) -> None:
-        self.stacked = self.appending is not None or any(type(part) is Stack for part in super().__iter__())
+        self.stacked = self.appending is not None or any(isinstance(part, Stack) for part in super().__iter__())
 
     def parts(self) -> list[Any]:
         return [*super().__iter__()]
@@ -214,7 +301,7 @@ class GrowingList(list[Any]):
             self._unknown()
         total = dim(0)
         for part in self.parts():
-            total = total + (part.count if type(part) is Stack else 1)
+            total = total + (part.count if isinstance(part, Stack) else 1)
         return symint(total) + (0 if self.appending is None else self.appending.length)
 
     def whole(self) -> Tensor:
@@ -224,10 +311,10 @@ class GrowingList(list[Any]):
         rows: list[Tensor] = []
         single: list[Tensor] = []
         for part in [*self.parts(), None]:
-            if single and (part is None or type(part) is Stack):
+            if single and (part is None or isinstance(part, Stack)):
                 rows.append(stack(single))
                 single = []
-            if type(part) is Stack:
+            if isinstance(part, Stack):
                 rows.append(part.rows)
             elif part is not None:
                 single.append(as_tensor(part))
@@ -252,29 +339,56 @@ class GrowingList(list[Any]):
         text = always or f"of a list without items NumPy makes float64 of rank 1, this code {here}: ask for its len()"
         return apply("require", whole, some, text=text)
 
+    def records(self) -> tuple[Any, list[GrowingList]] | None:
+        """Where items are tuples or lists of numbers: such an item, and lists of their first parts, second parts, …"""
+        parts = self.parts()
+        first = next((part for part in parts if isinstance(part, Records)), None)
+        if first is None:
+            return None
+        columns = [GrowingList() for _ in first.columns]
+        for part in parts:
+            if isinstance(part, Records):
+                of = part.columns
+            elif is_record(part) and isinstance(part, list) is isinstance(first.form, list):
+                of = part
+            else:
+                of = []
+            if len(of) != len(columns):
+                self._refuse_several()
+            for column, value in zip(columns, of):
+                column.add(value) if isinstance(value, Stack) else list.append(column, value)
+        return first.form, columns
+
     @property
     def weak(self) -> str:
         """How weak all items are, where they are Python's numbers; OpError where not all items are of one type."""
-        kinds = {(part.weak, part.room.element) if type(part) is Stack else _kind(part) for part in self.parts()}
+        kinds = {(part.weak, part.room.element) if isinstance(part, Stack) else _kind(part) for part in self.parts()}
         if len(kinds) > 1:
-            with located():
-                raise OpError(
-                    "the items of a list that a compiled loop or branch appends to are of several types",
-                    "append items of one type, or make one array of it with np.array",
-                    "TX0315",
-                )
+            self._refuse_several()
         return next(iter(kinds))[0]
+
+    def _refuse_several(self) -> NoReturn:
+        with located():
+            raise OpError(
+                "the items of a list that a compiled loop or branch appends to are of several types",
+                "append items of one type, or make one array of it with np.array",
+                "TX0315",
+            )
 
     def at(self, i: Any) -> Any:
         """Item number `i`, which may be a run-time int."""
         parts = self.parts()
         if self.appending is not None:
             now = self.appending
-            if i != -1 or not parts or type(parts[-1]) is Stack or not now.is_known or now.around or now.each != 1:
+            known = now.is_known and not now.around and now.each == 1 and not isinstance(now.stack, Records)
+            if i != -1 or not parts or isinstance(parts[-1], Stack) or not known:
                 self._unknown()
             return parts[-1] if len(parts) > now.before else now.previous(parts[-1])
         if len(parts) == 1:
             return parts[0].at(i)
+        if (found := self.records()) is not None:
+            form, columns = found
+            return made_like(form, [c.at(i) for c in columns])
         weak, row = self.weak, self.whole()[i]
         return row if row.ndim else Tensor(row.value, weak=weak)
 
@@ -368,3 +482,5 @@ for _name in (
     "reverse", "sort",
 ):  # fmt: skip
     setattr(GrowingList, _name, _of_items(_name))
+for _name in ("__delitem__", "__iadd__", "__imul__", "__setitem__", "clear", "pop", "remove", "reverse", "sort"):
+    setattr(FixedList, _name, FixedList._fixed)

@@ -24,7 +24,7 @@ from .captures import Captures
 from .choice import Choice, PerhapsOfOthers
 from .context import require
 from .derived import roots
-from .growing import Appending, GrowingList, Item, Stack, stack_for, together
+from .growing import Appending, GrowingList, Item, Stack, is_record, stack_for, together
 from .jumps import MADE
 from .merging import described, same_value
 from .regions import Hints, SharedStart, Unsettled, is_inside, is_seen
@@ -348,13 +348,15 @@ class LoopState:
     def _grow(self, grown: GrowingList, label: str, values: list[Any]) -> bool:
         """Gather what an iteration appends to a list; whether that was not known before."""
         items: list[Item] = []
-        if len(values) > 1 and any(type(value) is Stack for value in values):
+        if len(values) > 1 and any(isinstance(value, Stack) for value in values):
             joined = together(values)
             if joined is None:
                 self._refuse_items(label, "items of several types", "numbers or arrays of one dtype and shape")
             values = [joined]
         for value in values:
-            made = Item.of(value) if is_number(value) or type(value) is Stack or self._is_new_list(value) else None
+            known = is_number(value) or isinstance(value, Stack) or self._is_new_list(value)
+            known = known or (type(value) is tuple and is_record(value))
+            made = Item.of(value) if known else None
             if made is None or (made.several and len(values) > 1):
                 raise OpError(
                     f"the list {label} gets {described(value)} in each iteration of a loop of compiled code",
@@ -372,13 +374,16 @@ class LoopState:
         assert stack is not None
         facts = require().table
         for k, item in enumerate(items):
-            alike = item.array.element is first.array.element and item.depth == first.depth
-            alike = alike and (item.present is None) is (first.present is None)
-            alike = alike and facts.resolve_all(item.array.type.dims) == facts.resolve_all(first.array.type.dims)
+            alike = item.depth == first.depth and (item.present is None) is (first.present is None)
+            alike = alike and len(item.leaves) == len(first.leaves) and type(item.form) is type(first.form)
+            for a, b in zip(item.leaves, first.leaves):
+                alike = alike and a.array.element is b.array.element
+                alike = alike and facts.resolve_all(a.array.type.dims) == facts.resolve_all(b.array.type.dims)
             if len(items) != each or not alike:
                 kinds = f"{first.array.user_type} and {item.array.user_type}"
                 self._refuse_items(label, kinds, "items of one dtype and shape, as many in each iteration")
-            stack.room[self.number * each + k] = item.array
+            for leaf, into in zip(item.leaves, stack.leaves):
+                into.room[self.number * each + k] = leaf.array
             if stack.present is not None:
                 stack.present[self.number * each + k] = item.present
         self.appended[id(grown)] = label, items
@@ -392,8 +397,8 @@ class LoopState:
 
     def given_to_lists(self) -> tuple[list[Tensor], list[Tensor]]:
         """What this iteration appends to lists, and the arrays that gather it."""
-        items = [item.array for _, appended in self.appended.values() for item in appended]
-        stacks = [stack for _, _, _, stack in self.grown.values() if stack is not None]
+        items = [leaf.array for _, appended in self.appended.values() for item in appended for leaf in item.leaves]
+        stacks = [leaf for _, _, _, stack in self.grown.values() if stack is not None for leaf in stack.leaves]
         return items, [t for stack in stacks for t in (stack.room, stack.present) if t is not None]
 
     def _share_items(self, arguments: Sequence[Any], handed: Sequence[Any]) -> None:

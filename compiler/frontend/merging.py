@@ -21,7 +21,7 @@ from ..signature import like
 from .apply import apply, broadcast_to
 from .choice import Choice
 from .derived import roots
-from .growing import GrowingList, Stack
+from .growing import GrowingList, Records, Stack, is_record
 from .jumps import MADE
 from .regions import Fork
 from .sharing import is_array, shared_again
@@ -45,10 +45,12 @@ class _Joined(NamedTuple):
 class _Perhaps(NamedTuple):
     """Stands for what one branch appends to a list: `rows` in any case, and the bools that say whether they are there.
 
+    Of tuples and lists of numbers there are rows for each part.
+
     `of` is what the branch `side` appends there.
     """
 
-    rows: _Joined
+    rows: list[_Joined]
     present: _Joined | Tensor
     of: Any
     side: int
@@ -102,14 +104,14 @@ class Merge:
             return []
         length = len(self.before.of(holder))
         sides = then, otherwise
-        alike = len(then) == len(otherwise) and not any(type(v) is Stack for side in sides for v in side.values())
+        alike = len(then) == len(otherwise) and not any(isinstance(v, Stack) for side in sides for v in side.values())
         if alike or min(map(len, sides)) < length:
             return []
         made: list[_Perhaps] = []
         for side, contents in enumerate(sides):
             for key in range(length, len(contents)):
                 value = contents[key]
-                if not is_number(value) and type(value) is not Stack:
+                if not is_number(value) and not isinstance(value, Stack) and not is_record(value):
                     raise OpError(
                         f"the list {label} gets {described(value)} in one branch of an if",
                         "append numbers or arrays there, or let both branches change it alike",
@@ -126,10 +128,11 @@ class Merge:
             then, otherwise = (x, none) if side == 0 else (none, x)
             return self._pair(then, otherwise, f"{MADE}{label}")
 
-        if type(value) is Stack:
+        if isinstance(value, Stack):
             present = self._taken(side) if value.present is None else only_there(value.present)
-            return _Perhaps(only_there(value.room), present, value, side, label)
-        return _Perhaps(only_there(value), self._taken(side), value, side, label)
+            return _Perhaps([only_there(leaf.room) for leaf in value.leaves], present, value, side, label)
+        parts = value if is_record(value) else [value]
+        return _Perhaps([*map(only_there, parts)], self._taken(side), value, side, label)
 
     def _taken(self, side: int) -> Tensor:
         """Whether that branch is taken, as an array of one bool; the same one for all that is appended there."""
@@ -262,27 +265,31 @@ class Merge:
 
     def _stack(self, planned: _Perhaps) -> Stack:
         """What one branch appends to a list, behind the `if`."""
-        rows = self.joined[planned.rows.number]
-        if isinstance(rows, OpError):
-            raise rows
-        several = type(planned.of) is Stack
-        weak, depth = (planned.of.weak, planned.of.depth) if several else (rows.weak, 1)
-        present = planned.present
-        if isinstance(present, _Joined):
-            present = self.joined[present.number]
-            assert isinstance(present, Tensor)
-        if not several:
-            rows = rows.reshape((1, *rows.shape))
-        elif present.dims != rows.dims[:1]:
-            present = broadcast_to(present.reshape(()), rows.dims[:1], "row")
-        made = Stack(rows, weak, depth, present)
+        of = planned.of
+        rows = [self._there(joined) for joined in planned.rows]
+        present = planned.present if isinstance(planned.present, Tensor) else self._there(planned.present)
+        if isinstance(of, Stack):
+            if present.dims != rows[0].dims[:1]:
+                present = broadcast_to(present.reshape(()), rows[0].dims[:1], "row")
+            leaves = [Stack(r, leaf.weak, leaf.depth, present) for r, leaf in zip(rows, of.leaves)]
+            made = Records(of.form, leaves) if isinstance(of, Records) else leaves[0]
+        else:
+            leaves = [Stack(r.reshape((1, *r.shape)), r.weak, 1, present) for r in rows]
+            made = Records(of, leaves) if is_record(of) else leaves[0]
         if shared := self._seen_by_others(planned.of, planned.side):
             made.share(shared, planned.label)
         return made
 
+    def _there(self, joined: _Joined) -> Tensor:
+        """A result of the `if`; the OpError that there is in its place."""
+        found = self.joined[joined.number]
+        if isinstance(found, OpError):
+            raise found
+        return found
+
     def _seen_by_others(self, value: Any, side: int) -> list[Tensor]:
         """The arrays that what a branch appends to a list may be, or may be parts of, and that others refer to."""
-        if type(value) is Stack:
+        if isinstance(value, Stack):
             return [t for other in value.others for t in self._seen_by_others(other, side)]
         if not is_array(value):
             return []

@@ -12,7 +12,16 @@ import numpy as np
 from ...dialects.dims import Dim, DimLike, Sym, dim
 from ...dialects.registry import OpError
 from ...dialects.types import tensor_type
-from ..signature import ROOM, ColumnOutput, ListOutput, NumberOutput, NumbersOutput, SizedOutput, like
+from ..signature import (
+    ROOM,
+    ColumnOutput,
+    ListOutput,
+    NumberOutput,
+    NumbersOutput,
+    SizedOutput,
+    ZippedOutput,
+    like,
+)  # fmt: skip
 from .apply import as_tensor
 from .bound_sizes import Binding, closed, given_out, leaves
 from .context import enter, leave, suspended
@@ -299,6 +308,10 @@ class Trace:
             if isinstance(x, dict):
                 return {k: place(v) for k, v in x.items()}
             if isinstance(x, GrowingList) and x.stacked:
+                if (found := x.records()) is not None:
+                    form, columns = found
+                    made = [place(c) for c in columns]
+                    return ZippedOutput(made, list if isinstance(form, list) else tuple)
                 whole, kind = x.whole(), NumbersOutput if x.weak else ListOutput
                 if self.bound and any(map(self.is_bound, whole.dims)):
                     return place_sized(whole, kind.__name__)

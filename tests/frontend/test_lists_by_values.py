@@ -1,4 +1,4 @@
-"""Lists to which an `if` of compiled code appends: as many items as values decide, and as Python they hold them."""
+"""Lists to which an `if` of compiled code appends: as many items as values decide; and lists of tuples and lists."""
 
 from __future__ import annotations
 
@@ -145,6 +145,64 @@ def changed_in_its_branch(x):
     return out
 
 
+def pairs(x):
+    out = []
+    for i in range(len(x)):
+        if x[i] > 1:
+            out.append((i, x[i]))
+        elif x[i] < 0:
+            out.append((-i, -x[i]))
+    return out, np.array(out), len(out), [a for a, _ in out], out[1:]
+
+
+def table(x):
+    out = []
+    for i in range(len(x)):
+        out.append([i, x[i], 0.5 * i])
+    return out, np.array(out)
+
+
+def trajectory(x):
+    out = [(0, x[0])]
+    for i in range(1, len(x)):
+        out.append((i, x[i] * 2))
+    total = 0.0
+    for t, v in out:
+        total += t * v
+    return out, np.array(out), out[0], out[2][1], out[-1], total
+
+
+def pairs_in_nested_loops(x):
+    out = []
+    for i in range(len(x)):
+        for j in range(len(x)):
+            if x[i] > x[j]:
+                out.append((i, j))
+    return np.array(out), out
+
+
+def pairs_of_comprehensions(x):
+    return [(i, v) for i, v in enumerate(x)], [(i, v) for i, v in enumerate(x) if v > 1 or i == 0]
+
+
+def pairs_in_few_branches(x):
+    out = []
+    if x[0] > 1:
+        out.append([0, x[0]])
+    if x[1] > 1:
+        out.append([1, x[1]])
+    return out, len(out)
+
+
+def completed_in_its_iteration(x):
+    out = []
+    for i in range(len(x)):
+        row = [i]
+        out.append(row)
+        row.append(x[i])
+    return out
+
+
 def same(a: Any, b: Any) -> None:
     assert type(a) is type(b), (a, b)
     if isinstance(b, (tuple, list)):
@@ -158,7 +216,8 @@ def same(a: Any, b: Any) -> None:
 @pytest.mark.parametrize(
     "f",
     [positions, elements, of_one_of_two_branches, two_lists_of_one_size, rows, itself, always_and_perhaps,
-     loops_in_branches, once, few_iterations, nested, comprehensions, as_indices, changed_in_its_branch],
+     loops_in_branches, once, few_iterations, nested, comprehensions, as_indices, changed_in_its_branch, pairs, table,
+     trajectory, pairs_in_nested_loops, pairs_of_comprehensions, pairs_in_few_branches, completed_in_its_iteration],
 )  # fmt: skip
 def test_lists_hold_what_they_do_in_python(f: Callable[..., Any]):
     """One compiled function for arrays that take other branches, of two sizes."""
@@ -287,6 +346,36 @@ def last_while_it_grows(x):
     return out
 
 
+def changes_an_item(x):
+    out = []
+    for i in range(len(x)):
+        out.append([i, x[i]])
+    out[0][1] = 7
+    return out
+
+
+def extends_an_item(x):
+    out = []
+    for i in range(len(x)):
+        out.append([i, x[i]])
+    out[0].append(7)
+    return out
+
+
+def pairs_of_pairs(x):
+    out = []
+    for i in range(len(x)):
+        out.append((i, (x[i], 2)))
+    return out
+
+
+def pairs_and_numbers(x):
+    out: list[Any] = [0]
+    for i in range(len(x)):
+        out.append((i, x[i]))
+    return out
+
+
 def texts(x):
     out = []
     for i in range(len(x)):
@@ -305,6 +394,10 @@ def texts(x):
         (of_several_types_in_a_loop, "the list out gets items of several types in iterations of a loop"),
         (length_while_it_grows, "as long as only the compiled function knows"),
         (last_while_it_grows, "as long as only the compiled function knows"),
+        (changes_an_item, "a list that is an item of one that a compiled loop appends to changes"),
+        (extends_an_item, "a list that is an item of one that a compiled loop appends to changes"),
+        (pairs_of_pairs, "the list out gets a tuple in each iteration"),
+        (pairs_and_numbers, "the items of a list that a compiled loop or branch appends to are of several types"),
         (texts, "the list out gets 'large' in one branch of an if"),
     ],
 )

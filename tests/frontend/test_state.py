@@ -702,7 +702,7 @@ def lists_functions(x):
 def lists_pairs(x):
     found = []
     for i in range(len(x)):
-        found.append((x[i], i))
+        found.append((x[i], (i, 1)))
     return found
 
 
