@@ -56,7 +56,7 @@ REFUSED = {
 #: Programs that are not right yet, and why.
 FAULTY = {
     "pid": "max(0.0, x) of a Python float and a number of NumPy's is one of NumPy's whichever is larger",
-    "backtest_loop": "the size of a window of run-time size, in a loop that begins at another number, has the loop's counter",
+    "backtest_loop": "a guard has the counter of a loop that begins at one size and whose windows have another",
     "moving_rms": "no bound of a window of run-time size is known, which is found when the code is called",
     "rolling_nanmean": "no bound of a window of run-time size is known, which is found when the code is called",
 }
