@@ -195,7 +195,18 @@ class _Walk:
             return owner.base
         if isinstance(owner, kernel.ForeignOp):
             return next((v for v in _replaced(owner) if not self.state.liveness.is_live_after(v, owner)), None)
+        if isinstance(owner, kernel.IfOp):
+            first, second = (self._start(region.block, position) for region in owner.regions)
+            return first if first is second else None
         return owner.inits[position] if isinstance(owner, (kernel.ForOp, kernel.WhileOp)) else None
+
+    def _start(self, branch: Block, position: int) -> SSAValue | None:
+        """The value from before a branch whose memory a result of it goes on with."""
+        assert branch.last_op is not None
+        value: SSAValue | None = branch.last_op.operands[position]
+        while value is not None and isinstance(owner := value.owner, Operation) and owner.parent is branch:
+            value = self._origin(value, owner)
+        return value
 
     def _copy_buffer(self, source: SSAValue, target: SSAValue) -> None:
         assert isinstance(source.type, BufferType)
@@ -426,7 +437,10 @@ class _Walk:
     def _visit_if(self, op: kernel.IfOp) -> None:
         flag = loop.LoadOp(self.state.buffers[op.condition], [])
         self.block.add_op(flag)
-        targets = [self._result_buffer(r, op) for r in op.results]
+        targets: list[SSAValue] = []
+        for result in op.results:
+            target = self._updated_in_branches(result, op)
+            targets.append(self._result_buffer(result, op) if target is None or target in targets else target)
         branches: list[Block] = []
         for region in op.regions:
             block = Block()
@@ -436,6 +450,14 @@ class _Walk:
         self.block.add_op(kernel.IfOp(flag.result, branches[0], branches[1], []))
         for result, target in zip(op.results, targets):
             self.state.bind(result, target)
+
+    def _updated_in_branches(self, result: SSAValue, op: kernel.IfOp) -> SSAValue | None:
+        """The memory of a tensor that branches update, or leave as it is, where what it was is not needed any more."""
+        origin = self._origin(result, op)
+        buffer = None if origin is None else self.state.buffers[origin]
+        if buffer is None or not self.state.in_place or buffer not in self.state.writable:
+            return None
+        return None if self.state.is_busy(buffer, op) else buffer
 
     def _branch(self, old: Block, targets: Sequence[SSAValue]) -> None:
         last = old.last_op

@@ -55,6 +55,7 @@ class EvalInsertionPass(ModulePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         costs = Costs.of(op)
         for function in [f for f in op.body.block.ops if isinstance(f, func.FuncOp)]:
+            _keep_what_is_overwritten(function)
             insertion, blocks = _Insertion(costs, self.maps), _blocks(function)
             for block in reversed(blocks):
                 insertion.follow_uses(block)
@@ -202,6 +203,56 @@ def _is_long(value: SSAValue) -> bool:
         seen |= new
         waiting += new
     return len(seen) > LONGEST
+
+
+def _keep_what_is_overwritten(function: Operation) -> None:
+    """Keep what is read of a tensor, and is less than all of it, where it is used behind an update of the tensor.
+
+    Read there, the old elements would have to be elsewhere: all of the tensor would be copied first.
+    """
+    place = {op: i for i, op in enumerate(function.walk())}
+    updates: dict[SSAValue, list[int]] = {}
+    for op, i in place.items():
+        if _updates(op):
+            for value in op.operands:
+                updates.setdefault(value, []).append(i)
+    for op, i in [*place.items()]:
+        if not isinstance(op, (tx.ViewOp, tx.TakeOp)):
+            continue
+        read, value = _source(op), op.results[0]
+        behind = min((k for k in updates.get(read, ()) if k > i), default=None)
+        if behind is None or assumed_size(tensor_of(value.type)) >= assumed_size(tensor_of(read.type)):
+            continue
+        if any(not isinstance(u.operation, tx.ViewOp) for u in value.uses) and _is_used_behind(value, behind, place):
+            _insert(value, 0.0, 0.0, value.uses.get_length(), "the tensor is updated before it is used")
+
+
+def _updates(op: Operation) -> bool:
+    """Whether an op writes into the memory of an operand, where it can."""
+    return isinstance(op, (tx.InsertOp, tx.ForOp, tx.WhileOp)) or op.name == "tx.scatter"
+
+
+def _source(op: Operation) -> SSAValue:
+    """What a view is of, through views of views."""
+    value = op.operands[0]
+    while isinstance(value.owner, tx.ViewOp):
+        value = value.owner.operands[0]
+    return value
+
+
+def _is_used_behind(value: SSAValue, behind: int, place: dict[Operation, int]) -> bool:
+    """Whether an op that comes behind a place computes with a value, itself or through maps and views."""
+    seen, values = {value}, [value]
+    while values:
+        for use in values.pop().uses:
+            user = use.operation
+            if not isinstance(user, (tx.MapOp, tx.ViewOp)):
+                if place.get(user, behind) > behind:
+                    return True
+            elif user.results[0] not in seen:
+                seen.add(user.results[0])
+                values.append(user.results[0])
+    return False
 
 
 def _is_folded(value: SSAValue) -> bool:
