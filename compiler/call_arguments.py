@@ -82,6 +82,10 @@ class Call:
             found.append(given.source if leaf is None else leaf.value if leaf.original is None else leaf.original)
         return found
 
+    def named(self) -> dict[str, Any]:
+        """The arrays that share memory, as the user has them, by name."""
+        return {given.name: given.object for storage in self.storages for given in storage.given}
+
     def leaves(self) -> dict[str, Argument]:
         """The arguments by name, parts of a tuple, list or dict as ``name.part``, and those for shared memory."""
         parts = {a.name: a for argument in self.arguments for a in _parts(argument)}

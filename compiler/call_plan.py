@@ -7,18 +7,29 @@ call compares with or gives back are numbered, and the callable keeps them (`jit
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any, Literal, TypeAlias
+from dataclasses import dataclass, replace
+from typing import Any, Literal, NamedTuple, TypeAlias
 
-from ..dialects.dims import Dim, Sym, dim
-from ..dialects.types import DType
+from ..dialects.dims import Dim, Sym, dim, parse_dim
+from ..dialects.types import DType, dtype
 from ..runtime.failed_checks import Check
 from .call_parameters import CallSignature, NotNative, Parameter, object_count
 from .facts import StrideFact
 from .frontend.graph import Graph, Input
-from .signature import ROOM, ListOutput, NumberOutput, SizedOutput, ZippedOutput, is_named
+from .signature import (
+    ROOM,
+    BoxedOutput,
+    GivenOutput,
+    ListOutput,
+    NumberOutput,
+    Signature,
+    SizedOutput,
+    ViewOutput,
+    ZippedOutput,
+    is_named,
+)
 
-__all__ = ["CallPlan", "InputPlan", "OutputPlan", "Structure", "make_plan", "stored_inputs"]
+__all__ = ["CallPlan", "InputPlan", "OutputPlan", "Structure", "ViewPlan", "make_plan", "stored_inputs"]
 
 
 @dataclass(frozen=True)
@@ -26,7 +37,8 @@ class InputPlan:
     """An input of the graph, in its order.
 
     `kind`: ``array``; ``float``, ``complex`` and ``bool`` (Python's); ``scalar`` (NumPy's, of `dtype`); ``int``
-    (Python's, the value of `dims[0]`).  `stored` arrays are written in place; `hidden` ones are captured, not passed.
+    (Python's, the value of `dims[0]`).  `stored` arrays are written in place; `hidden` ones are captured, not passed;
+    `compared` ones are taken to be different objects.
     """
 
     name: str
@@ -37,6 +49,7 @@ class InputPlan:
     strides: tuple[Dim, ...] = ()
     stored: bool = False
     hidden: bool = False
+    compared: bool = False
 
 
 @dataclass(frozen=True)
@@ -47,9 +60,23 @@ class OutputPlan:
     dims: tuple[Dim, ...]
     strides: tuple[Dim, ...]
     order: tuple[int, ...]
+    #: Whether it is an array though its rank is 0.
+    boxed: bool = False
 
 
-#: The returned value: ``("buffer", i)``, ``("number", i)`` where it is Python's, ``("object", i)``,
+class ViewPlan(NamedTuple):
+    """A result in the memory of a buffer.  Strides and offset are in bytes."""
+
+    buffer: int
+    dtype: DType
+    dims: tuple[Dim, ...]
+    strides: tuple[Dim, ...]
+    offset: Dim
+    read_only: bool
+
+
+#: The returned value: ``("buffer", i)``, ``("number", i)`` where it is Python's, ``("boxed", i)`` where it is an array
+#: of rank 0, ``("view", i)`` with the number of a `ViewPlan`, ``("object", i)``,
 #: ``("tuple" or "list", parts)``, ``("dict", keys, parts)`` with keys that are numbers of objects, and
 #: ``("named", class, parts)`` with one for the class of a named tuple.
 Structure: TypeAlias = tuple[Any, ...]
@@ -77,6 +104,7 @@ class CallPlan:
     work: Dim | None
     #: What the last output speaks of (`runtime/failed_checks.py`), its sizes as dims.
     checks: tuple[Check, ...] = ()
+    views: tuple[ViewPlan, ...] = ()
 
 
 def make_plan(
@@ -110,7 +138,7 @@ def make_plan(
             inputs.append(InputPlan(source.name, "int", None, (source.symbol,)))
             continue
         fact, steps = next(given)
-        inputs.append(_input(source, fact, steps, buffer in stored))
+        inputs.append(_input(source, fact, steps, buffer in stored, buffer in graph.compared))
         buffer += 1
     objects = len([i for i in inputs if i.hidden]) + sum(object_count(p.form) for p in parameters)
     fresh = [_output(d, dims, steps) for d, dims, steps in made]
@@ -118,7 +146,10 @@ def make_plan(
         raise NotNative("the text of an error is not ASCII")
     if any(o < buffer and o in _scalars(inputs) for o in outputs):
         raise NotNative("a scalar argument is a result")
-    structure = _Numbering(outputs, objects).structure(graph.structure)
+    numbering = _Numbering(outputs, objects)
+    structure = numbering.structure(graph.structure)
+    fresh = [replace(made, boxed=buffer + n in numbering.boxed) for n, made in enumerate(fresh)]
+    views = [_view(view, outputs) for view in Signature.of(graph).views]
     return CallPlan(
         graph.name,
         parameters,
@@ -132,6 +163,19 @@ def make_plan(
         thread_arena,
         work,
         tuple(check._replace(size=dim(check.size)) for check in graph.checks),
+        tuple(views),
+    )
+
+
+def _view(view: ViewOutput, outputs: Sequence[int]) -> ViewPlan:
+    kind, number = view.base
+    return ViewPlan(
+        number if kind == "input" else outputs[number],
+        dtype(view.element),
+        tuple(map(parse_dim, view.dims)),
+        tuple(map(parse_dim, view.strides)),
+        parse_dim(view.offset),
+        view.read_only,
     )
 
 
@@ -141,7 +185,7 @@ def stored_inputs(graph: Graph, outputs: Sequence[int]) -> frozenset[int]:
     return frozenset(o for value, o in zip(graph.outputs, outputs) if o < len(inputs) and value is not inputs[o].value)
 
 
-def _input(source: Input, fact: StrideFact, strides: tuple[Dim, ...], stored: bool) -> InputPlan:
+def _input(source: Input, fact: StrideFact, strides: tuple[Dim, ...], stored: bool, compared: bool) -> InputPlan:
     assert source.value is not None
     type_ = source.value.type
     if source.layout != "row":
@@ -151,7 +195,7 @@ def _input(source: Input, fact: StrideFact, strides: tuple[Dim, ...], stored: bo
         kind = source.weak or "scalar"
         if type_.dtype.name == "bf16":
             raise NotNative(f"{source.name} is a scalar of bf16, which is no type of NumPy's own")
-    return InputPlan(source.name, kind, type_.dtype, type_.dims, fact, strides, stored, source.hidden)
+    return InputPlan(source.name, kind, type_.dtype, type_.dims, fact, strides, stored, source.hidden, compared)
 
 
 def _scalars(inputs: Sequence[InputPlan]) -> set[int]:
@@ -184,8 +228,17 @@ class _Numbering:
 
     def __init__(self, outputs: Sequence[int], first: int):
         self.outputs, self.next = outputs, first
+        #: The buffers of rank 0 that callers get as arrays.
+        self.boxed: set[int] = set()
 
     def structure(self, x: Any) -> Structure:
+        if isinstance(x, GivenOutput):
+            raise NotNative("arguments share memory")
+        if isinstance(x, ViewOutput):
+            return ("view", x.number)
+        if isinstance(x, BoxedOutput):
+            self.boxed.add(self.outputs[x])
+            return ("boxed", self.outputs[x])
         if isinstance(x, SizedOutput):
             raise NotNative("an array whose size values decide")
         if isinstance(x, ListOutput):

@@ -21,7 +21,7 @@ from .signature import ROOM, Signature
 
 __all__ = [
     "BufferSpec", "Code", "CodeSpec", "Executable", "GuardFailure", "Prepared", "ShortOfRoom", "load_native",
-    "loaded_for_once",
+    "loaded_for_once", "named_dtype",
 ]  # fmt: skip
 
 
@@ -82,7 +82,7 @@ class CodeSpec(NamedTuple):
     def of_plain(plain: Mapping[str, Any]) -> CodeSpec:
         """Read back what `plain` made."""
         buffers = tuple(
-            BufferSpec(_dtype(name), tuple(dims), tuple(strides)) for name, dims, strides in plain["buffers"]
+            BufferSpec(named_dtype(name), tuple(dims), tuple(strides)) for name, dims, strides in plain["buffers"]
         )
         fields = {k: tuple(v) if isinstance(v, list) else v for k, v in plain.items()}
         return CodeSpec(**{**fields, "buffers": buffers})
@@ -117,7 +117,8 @@ def loaded_for_once(machine_code: bytes, code: CodeSpec) -> NativeFunction:
     return load_native(LoadedObject(machine_code, [code.function], left_out=code.entry), code, whole)
 
 
-def _dtype(name: str) -> np.dtype[Any]:
+def named_dtype(name: str) -> np.dtype[Any]:
+    """NumPy's dtype of that name, or that of bf16, which NumPy may not know yet."""
     if name == "bfloat16":  # NumPy knows it once this is imported
         import ml_dtypes
 
@@ -134,6 +135,8 @@ class Prepared(NamedTuple):
     thread_arena: int
     #: Units of work (`runtime.call.LIGHT`); infinity: no bound is known.
     work: float
+    #: Of each result that is a view: its sizes, its strides and where it begins, in bytes.
+    views: tuple[tuple[tuple[int, ...], tuple[int, ...], int], ...] = ()
 
 
 class Code(Protocol):
@@ -161,6 +164,7 @@ class Executable:
         self.signature, self.code, self.native = signature, code, native
         self.buffers, self.outputs, self.written = code.buffers, code.outputs, code.written
         self.fresh = _fresh(code, len(signature.arrays))
+        self.views = signature.views
         #: For how many elements there is memory where no bound of a size is known.
         self.rooms = signature.rooms
 
@@ -180,6 +184,7 @@ class Executable:
             tuple(given.symbol for given in signature.integers),
             signature.substitutions,
             tuple((lhs, relation, rhs) for lhs, relation, rhs, _ in signature.guards),
+            tuple((view.dims, view.strides, view.offset) for view in self.views),
             self.code,
         )
 
@@ -318,10 +323,11 @@ class _Preparation:
         integers: tuple[str, ...],
         substitutions: tuple[tuple[str, str], ...],
         guards: tuple[tuple[str, str, str], ...],
+        views: tuple[tuple[tuple[str, ...], tuple[str, ...], str], ...],
         code: CodeSpec,
     ):
         self.name, self.arrays, self.integers = name, arrays, integers
-        self.substitutions, self.guards, self.code = substitutions, guards, code
+        self.substitutions, self.guards, self.views, self.code = substitutions, guards, views, code
         self.fresh = [code.buffers[b] for b in _fresh(code, len(arrays))]
         self.names: dict[str, str] = {}
         self.lines: list[str] = []
@@ -338,7 +344,8 @@ class _Preparation:
         outputs = "".join(f"({self._tuple(s.dims)}, {self._tuple(s.strides)}), " for s in self.fresh)
         work = self._text(code.work) if code.work else "float('inf')"
         sizes_of_memory = f"{self._text(code.arena)}, {self._text(code.thread_arena)}"
-        result = f"{self._tuple(code.symbols)}, ({outputs}), {sizes_of_memory}, {work}"
+        views = "".join(f"({self._tuple(d)}, {self._tuple(s)}, {self._text(at)}), " for d, s, at in self.views)
+        result = f"{self._tuple(code.symbols)}, ({outputs}), {sizes_of_memory}, {work}, ({views})"
         body = [*self.lines, *(f"if not ({check}): return None" for check in checks), f"return {result}"]
         source = "def prepare(shapes, strides, integers):\n" + "".join(f"    {line}\n" for line in body)
         scope: dict[str, Any] = {}

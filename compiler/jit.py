@@ -12,7 +12,7 @@ import inspect
 import types
 import warnings
 from _thread import allocate_lock  # `threading.Lock`, without the rest of that module
-from collections.abc import Callable, Container, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -23,23 +23,14 @@ from ..runtime.native_layout import problem
 from . import knobs
 from .cache import SourceLookup, explain_miss
 from .call_arguments import Call, take_apart
-from .executable import ShortOfRoom
+from .executable import ShortOfRoom, named_dtype
 from .facts import StrideFact, describe, separate, stride_fact
 from .foreign import LeftToPython
 from .graph_code import compiled_and_key, stages_of, strides_of
 from .on_device import for_the_user, results_on
 from .options import Options
-from .signature import (
-    ColumnOutput,
-    ListOutput,
-    Literal,
-    NumberOutput,
-    NumbersOutput,
-    Signature,
-    SizedOutput,
-    ZippedOutput,
-    like,
-)
+from .results import Results
+from .signature import GivenOutput, Signature, ViewOutput
 from .sizes import EVIDENCE, NO_LIMIT
 from .versions import NONE_FIXED, Ready, Version, describe_versions, why_not
 
@@ -50,7 +41,7 @@ if TYPE_CHECKING:
     from .frontend.graph import Graph
     from .tuning import Tuned
 
-__all__ = ["Jitted", "Lowered", "jit", "structured"]
+__all__ = ["Jitted", "Lowered", "jit"]
 
 _install_lock = allocate_lock()
 
@@ -118,6 +109,9 @@ class Jitted(NativeCallable):
             version, ready = self._version(call)
         except LeftToPython as why:
             return self._by_python(why, args, kwargs, out)
+        if version.executable.views and not version.sees_memory(call, ready):
+            why = LeftToPython("a result is a view of an array in a form that has to be copied first")
+            return self._by_python(why, args, kwargs, out)
         self._install(version)
         record = (self._records or {}).get(version)
         if record is not None and record.spent:
@@ -176,19 +170,23 @@ class Jitted(NativeCallable):
         Arrays that share memory into which the function stores see each other's stores.
         """
         found = self._found(call)
-        while found[0].executable.written and self._shares(call, found[0]):
+        while self._shares(call, found[0]):
             found = self._found(call)
         return found
 
     def _shares(self, call: Call, version: Version) -> bool:
-        """Whether arrays of a call share memory that the version writes to and does not know of; then it is told."""
-        if not call.may_share(version.signature):
+        """Whether arrays of a call share memory that the version writes to, or compares, and does not know of.
+
+        Then it is told.
+        """
+        written = {*version.executable.written, *version.signature.compared}
+        if not written or not call.may_share(version.signature):
             return False
         from ..dialects.registry import OpError
         from .diagnostics import TxcError, head_of
 
         try:
-            return call.share(version.signature, version.executable.written, self._options.donate)
+            return call.share(version.signature, written, self._options.donate)
         except OpError as error:
             raise TxcError(error.message, head_of(self.__wrapped__), error.hint, error.code) from None
 
@@ -269,7 +267,8 @@ class Jitted(NativeCallable):
 
         layouts = {name: stride_fact(a.value) for name, a in call.leaves().items() if a.kind == "array"}
         with known_layouts(layouts):
-            traced = trace_function(self.__wrapped__, call.arguments, fixed, call.storages)
+            views = not self._options.gpu
+            traced = trace_function(self.__wrapped__, call.arguments, fixed, call.storages, views)
         if traced.raised is not None:
             if write is not None:
                 write(call, checked(traced.graph))
@@ -333,7 +332,7 @@ class Jitted(NativeCallable):
         executable, arrays, signature = version.executable, ready.arrays, version.signature
         self._check_temporaries(version, call, ready)
         places = {} if out is None else _destinations(signature, out, self._options.device)
-        direct = self._direct(version, ready, places) if places else {}
+        direct = self._direct(version, call, ready, places) if places else {}
         if call.on_device:
             direct = results_on(self._options.device, executable, ready.prepared, direct)
         if executable.written:
@@ -343,10 +342,12 @@ class Jitted(NativeCallable):
         originals = call.write_back(signature, executable.written, arrays)
         outputs = [originals[b] if b < len(arrays) else made for b, made in zip(executable.outputs, outputs)]
         for number, array in places.items():
-            if outputs[number] is not array:
+            if isinstance(number, int) and outputs[number] is not array:
                 array[...] = outputs[number]
                 outputs[number] = array
-        return structured(signature.structure, [*map(for_the_user, outputs)], None if places else call.lazy, places)
+        lazy = None if places else call.lazy
+        made = [*map(for_the_user, outputs)]
+        return Results(made, places, lazy, originals, ready.prepared.views, call.named()).of(signature.structure)
 
     def _outputs(
         self, version: Version, call: Call, ready: Ready, arrays: list[np.ndarray], direct: Mapping[int, np.ndarray]
@@ -381,13 +382,22 @@ class Jitted(NativeCallable):
 
         check_temporaries(version.signature.name, version.executable.code, ready.prepared, most, loops)
 
-    def _direct(self, version: Version, ready: Ready, places: Mapping[int, np.ndarray]) -> dict[int, np.ndarray]:
+    def _direct(
+        self, version: Version, call: Call, ready: Ready, places: Mapping[Any, np.ndarray]
+    ) -> dict[int, np.ndarray]:
         """The user's arrays that compiled code can write to, by buffer; an error where one does not fit its result."""
         from .out_argument import check, takes_place
 
         executable = version.executable
         direct: dict[int, np.ndarray] = {}
         for number, array in places.items():
+            if isinstance(number, GivenOutput):
+                check(version.signature.name, array, call.named()[number].dtype, call.named()[number].shape)
+                continue
+            if isinstance(number, ViewOutput):
+                shape, _, _ = ready.prepared.views[number.number]
+                check(version.signature.name, array, named_dtype(number.element), shape)
+                continue
             buffer = executable.outputs[number]
             fresh = buffer in executable.fresh
             if fresh:
@@ -549,31 +559,3 @@ def _calling(called: Any, inner: Any) -> Callable[..., Any]:
     call.__module__ = getattr(inner, "__module__", call.__module__)
     call.__signature__ = inspect.signature(called)  # pyright: ignore[reportFunctionMemberAccess]
     return call
-
-
-def structured(structure: Any, outputs: list[Any], lazy: Any = None, places: Container[int] = ()) -> Any:
-    """The function's result in the form the user wrote: tensors of the class `lazy`, where there is one, else arrays.
-
-    Outputs in `places`, and those on a device, stay arrays of rank 0, others become scalars.
-    """
-    if structure is None:
-        return None
-    if isinstance(structure, int):
-        array = structure.of(outputs) if isinstance(structure, SizedOutput) else outputs[structure]
-        if lazy is not None:
-            return lazy.holding(array, "col" if isinstance(structure, ColumnOutput) else "row")
-        items = structure.items if isinstance(structure, SizedOutput) else type(structure).__name__
-        if items == NumbersOutput.__name__:
-            return array.tolist()
-        if items == ListOutput.__name__:
-            return list(array)
-        is_scalar = isinstance(array, np.ndarray) and not array.ndim and structure not in places
-        number = is_scalar and isinstance(structure, NumberOutput)
-        return array.item() if number else array[()] if is_scalar else array
-    if isinstance(structure, Literal):
-        return structure.value
-    if isinstance(structure, ZippedOutput):
-        return [structure.form(item) for item in zip(*(structured(v, outputs, lazy, places) for v in structure))]
-    if isinstance(structure, dict):
-        return {k: structured(v, outputs, lazy, places) for k, v in structure.items()}
-    return like(structure, [structured(v, outputs, lazy, places) for v in structure])

@@ -9,13 +9,13 @@ import numpy as np
 
 from ..runtime.device_array import OnDevice, is_device_array
 from .on_device import shared
-from .signature import SizedOutput, ZippedOutput
+from .signature import GivenOutput, SizedOutput, ViewOutput, ZippedOutput
 
 __all__ = ["check", "destinations"]
 
 
-def destinations(name: str, structure: Any, out: Any, device: str) -> dict[int, np.ndarray]:
-    """The array for each output that is to go to one.
+def destinations(name: str, structure: Any, out: Any, device: str) -> dict[Any, np.ndarray]:
+    """The array for each output, or part of the structure that is no output, that is to go to one.
 
     `out` is an array for a function with one result; for one that returns a tuple or list, a tuple with an array or
     None for each result.  Arrays on the device that the function runs on are forms (`OnDevice`) here.  TypeError where
@@ -23,9 +23,9 @@ def destinations(name: str, structure: Any, out: Any, device: str) -> dict[int, 
     """
     if isinstance(structure, ZippedOutput):
         raise TypeError(f"out= of {name}: it takes functions that return an array, or a tuple of arrays")
-    single = isinstance(structure, int) and not isinstance(structure, bool)
+    single = _is_array(structure)
     results = [structure] if single else list(structure) if isinstance(structure, (tuple, list)) else None
-    if results is None or any(isinstance(r, bool) or not isinstance(r, int) for r in results):
+    if results is None or not all(map(_is_array, results)):
         raise TypeError(f"out= of {name}: it takes functions that return an array, or a tuple of arrays")
     given = [out] if single and not isinstance(out, tuple) else list(out) if isinstance(out, tuple) else None
     if given is None or len(given) != len(results):
@@ -42,6 +42,10 @@ def destinations(name: str, structure: Any, out: Any, device: str) -> dict[int, 
             raise TypeError(f"out= of {name}, result {i}: an array is needed, not a {type(array).__name__}")
         found[number] = array
     return found
+
+
+def _is_array(part: Any) -> bool:
+    return isinstance(part, (int, ViewOutput, GivenOutput))
 
 
 def check(name: str, array: np.ndarray, dtype: np.dtype[Any], shape: Sequence[int]) -> None:

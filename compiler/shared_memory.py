@@ -101,7 +101,12 @@ def storages_of(given: Sequence[Given], written: Collection[int], function: str)
     """
     groups: list[set[int]] = []
     for n, one in enumerate(given):
-        meets = {m for m in range(n) if (n in written or m in written) and shares_memory(one.array, given[m].array)}
+        meets = {
+            m
+            for m in range(n)
+            if (n in written or m in written)
+            and (one.object is given[m].object or shares_memory(one.array, given[m].array))
+        }
         joined = [group for group in groups if group & meets]
         groups = [*(group for group in groups if group not in joined), {n}.union(*joined)]
     found = [[given[n] for n in sorted(group)] for group in groups if len(group) > 1]

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import astuple, dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..runtime.failed_checks import Check
@@ -17,9 +18,9 @@ if TYPE_CHECKING:
     from .frontend.graph import Graph
 
 __all__ = [
-    "FIRST_ROOM", "ROOM", "ColumnOutput", "InputSpec", "ListOutput", "Literal", "NotPlain", "NumberOutput",
-    "NumbersOutput", "Signature", "SizedOutput", "ZippedOutput", "is_named", "like", "plain_structure",
-    "structure_of_plain",
+    "FIRST_ROOM", "ROOM", "BoxedOutput", "ColumnOutput", "GivenOutput", "InputSpec", "ListOutput", "Literal",
+    "NotPlain", "NumberOutput", "NumbersOutput", "Signature", "SizedOutput", "ViewOutput", "ZippedOutput", "is_named",
+    "like", "plain_structure", "structure_of_plain",
 ]  # fmt: skip
 
 
@@ -58,6 +59,10 @@ class ColumnOutput(_Output):
 
 class NumberOutput(_Output):
     """The number of an output that callers get as Python's bool, int, float or complex, as the plain function's is."""
+
+
+class BoxedOutput(_Output):
+    """The number of an output of rank 0 that callers get as an array, which NumPy tells apart from a scalar."""
 
 
 class ListOutput(_Output):
@@ -115,6 +120,28 @@ class ZippedOutput(tuple[Any, ...]):
         return ZippedOutput, (tuple(self), self.form)
 
 
+@dataclass(frozen=True)
+class ViewOutput:
+    """A result that shares the memory of another array: no output of the graph, but a view that the call makes.
+
+    `number` counts the views of a result.  `base` is what it is a view of: an ``input``, by its number among those
+    that are arrays, or an ``output``.  `dims`, `strides` and `offset` are texts of dims, the latter two in bytes.
+    """
+
+    number: int
+    base: tuple[str, int]
+    element: str
+    dims: tuple[str, ...]
+    strides: tuple[str, ...]
+    offset: str
+    read_only: bool = False
+    column: bool = False
+
+
+class GivenOutput(str):
+    """The name of an argument, one of several that share memory, which is given back as it is."""
+
+
 #: How the inputs are called that say for how many elements there is memory where no bound of a size is known.
 ROOM = "room$"
 #: Elements for which there is room in the first call of code.
@@ -135,7 +162,7 @@ class InputSpec(NamedTuple):
 class Signature(NamedTuple):
     """Inputs, what follows for other symbols, the guards ``(lhs, relation, rhs, why)``, and the result's structure.
 
-    `structure` is as in `graph.Graph`; so are `checks`, their sizes as texts.
+    `structure` and `compared` are as in `graph.Graph`; so are `checks`, their sizes as texts.
     """
 
     name: str
@@ -144,6 +171,7 @@ class Signature(NamedTuple):
     guards: tuple[tuple[str, str, str, str], ...]
     structure: Any
     checks: tuple[Check, ...] = ()
+    compared: tuple[int, ...] = ()
 
     @staticmethod
     def of(graph: Graph) -> Signature:
@@ -161,6 +189,7 @@ class Signature(NamedTuple):
             tuple((str(g.lhs), g.relation, str(g.rhs), g.why) for g in table.guards),
             graph.structure,
             tuple(check._replace(size=str(check.size)) for check in graph.checks),
+            graph.compared,
         )
 
     def without_sources(self) -> Signature:
@@ -182,6 +211,12 @@ class Signature(NamedTuple):
         """The inputs that are Python ints."""
         return tuple(i for i in self.inputs if i.kind == "int")
 
+    @property
+    def views(self) -> tuple[ViewOutput, ...]:
+        """The results that are views of other arrays, in the order of their numbers."""
+        found = {view.number: view for view in views_in(self.structure)}
+        return tuple(found[n] for n in sorted(found))
+
     def plain(self) -> dict[str, Any]:
         """As JSON holds it, captured arrays left out.  NotPlain where the result has a value that JSON does not."""
         return {
@@ -191,6 +226,7 @@ class Signature(NamedTuple):
             "guards": [list(g) for g in self.guards],
             "structure": plain_structure(self.structure),
             "checks": [list(check) for check in self.checks],
+            "compared": list(self.compared),
         }
 
     @staticmethod
@@ -206,7 +242,17 @@ class Signature(NamedTuple):
             tuple((lhs, relation, rhs, why) for lhs, relation, rhs, why in plain["guards"]),
             structure_of_plain(plain["structure"]),
             tuple(Check(*check) for check in plain["checks"]),
+            tuple(plain["compared"]),
         )
+
+
+def views_in(structure: Any) -> Iterator[ViewOutput]:
+    """The results that are views, in a structure."""
+    if isinstance(structure, ViewOutput):
+        yield structure
+    elif isinstance(structure, (tuple, list, dict)):
+        for part in structure.values() if isinstance(structure, dict) else structure:
+            yield from views_in(part)
 
 
 def is_named(x: Any) -> bool:
@@ -234,7 +280,7 @@ def _found(spelling: Sequence[str]) -> Any:
 def plain_structure(structure: Any) -> Any:
     """The structure of a result as JSON: ``[kind, …]``, a named tuple by where its class is found.
 
-    Kinds: output, column, number, sized, items, numbers, zipped, none, literal, tuple, list, dict, named.
+    Kinds: output, boxed, column, number, sized, view, items, numbers, zipped, none, literal, tuple, list, dict, named.
     """
     if isinstance(structure, Literal):
         return ["literal", _plain_literal(structure.value)]
@@ -242,6 +288,10 @@ def plain_structure(structure: Any) -> Any:
         return ["none", None]
     if isinstance(structure, ColumnOutput):
         return ["column", int(structure)]
+    if isinstance(structure, BoxedOutput):
+        return ["boxed", int(structure)]
+    if isinstance(structure, ViewOutput):
+        return ["view", list(astuple(structure))]
     if isinstance(structure, NumberOutput):
         return ["number", int(structure)]
     if isinstance(structure, SizedOutput):
@@ -274,6 +324,10 @@ def structure_of_plain(plain: Any) -> Any:
         return Literal(value)
     if kind == "column":
         return ColumnOutput(value)
+    if kind == "boxed":
+        return BoxedOutput(value)
+    if kind == "view":
+        return ViewOutput(*(tuple(part) if isinstance(part, list) else part for part in value))
     if kind == "number":
         return NumberOutput(value)
     if kind in ("items", "numbers"):

@@ -21,9 +21,10 @@ from .frontend.tx_errors import load_text
 from .frontend.tx_language import TxFunction, TxModule, parse
 from .frontend.tx_types import Parameter
 from .graph_code import compiled, packed, stages_of
-from .jit import Lowered, structured
+from .jit import Lowered
 from .on_device import for_the_user, results_on, shared
 from .options import OptionError, Options
+from .results import Results
 
 __all__ = ["CompiledModule", "CompiledTx", "compile_source", "load"]
 
@@ -74,7 +75,7 @@ class CompiledTx:
         self._write_back(executable, arrays, args, kwargs)
         layouts = self._layouts(len(outputs))
         given = [o.T if layout == "col" else o for o, layout in zip(map(for_the_user, outputs), layouts)]
-        return structured(graph.structure, given)
+        return Results(given).of(graph.structure)
 
     def _write_back(
         self, executable: Any, arrays: list[np.ndarray], args: tuple[Any, ...], kwargs: dict[str, Any]

@@ -72,6 +72,15 @@ class Version:
         )
         return None if prepared is None else Ready(arrays, prepared)
 
+    def sees_memory(self, call: Call, ready: Ready) -> bool:
+        """Whether compiled code has the caller's own arrays where results are views of them, not copies it can walk."""
+        originals = call.originals(self.signature)
+        return all(
+            originals[number] is ready.arrays[number]
+            for kind, number in (view.base for view in self.executable.views)
+            if kind == "input"
+        )
+
     def _facts_of_captured(self, arrays: Sequence[np.ndarray]) -> list[Any]:
         """The facts of captured arrays: the key, which is made of arguments, does not say."""
         given = zip(self.signature.arrays, arrays, strict=True)

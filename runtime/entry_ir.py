@@ -80,6 +80,8 @@ declare void @PyEval_RestoreThread(ptr)
 declare ptr @PyDataMem_SetHandler(ptr)
 @txc_buffer_handler = external global ptr
 declare ptr @PyArray_New(ptr, i32, ptr, i32, ptr, ptr, i32, i32, ptr)
+declare ptr @PyArray_NewFromDescr(ptr, ptr, i32, ptr, ptr, ptr, i32, ptr)
+declare i32 @PyArray_SetBaseObject(ptr, ptr)
 declare ptr @PyArray_DescrFromType(i32)
 declare ptr @PyArray_Scalar(ptr, ptr, ptr)
 declare ptr @getenv(ptr)

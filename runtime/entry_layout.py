@@ -94,6 +94,7 @@ EXPORTED = {
     "txc_empty": "ptr (ptr, i32, ptr, i32, ptr, i32)",
     "txc_run": "i1 (ptr, ptr, ptr, ptr, i64, i64, i64)",
     "txc_failed": "void (i64, ptr, ptr, ptr)",
+    "txc_view": "ptr (ptr, i32, i32, ptr, ptr, i64, i32)",
     "txc_scalar": "ptr (ptr, ptr, i32)",
     "txc_scalar_of": "ptr (ptr)",
     "txc_number": "ptr (ptr, ptr)",

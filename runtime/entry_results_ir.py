@@ -137,6 +137,48 @@ plain:
   ret ptr %made
 }
 
+; A new array in the memory of another one, from %offset bytes behind its first element; of that one's type where %type
+; is negative, and with those of its %flags.
+define ptr @txc_view(ptr %base, i32 %type, i32 %rank, ptr %dims, ptr %strides, i64 %offset, i32 %flags) {
+entry:
+  %data.at = getelementptr i8, ptr %base, i64 $array_data
+  %data = load ptr, ptr %data.at
+  %begin = getelementptr i8, ptr %data, i64 %offset
+  %flags.at = getelementptr i8, ptr %base, i64 $array_flags
+  %all.flags = load i32, ptr %flags.at
+  %kept = and i32 %all.flags, %flags
+  %same = icmp slt i32 %type, 0
+  br i1 %same, label %its, label %other
+its:
+  %descr.at = getelementptr i8, ptr %base, i64 $array_descr
+  %descr = load ptr, ptr %descr.at
+  call void @Py_IncRef(ptr %descr)
+  br label %make
+other:
+  %number = call i32 @txc_type_number(i32 %type)
+  %found = call ptr @PyArray_DescrFromType(i32 %number)
+  %none = icmp eq ptr %found, null
+  br i1 %none, label %lost, label %make
+lost:
+  ret ptr null
+make:
+  %of = phi ptr [ %descr, %its ], [ %found, %other ]
+  %made = call ptr @PyArray_NewFromDescr(ptr @PyArray_Type, ptr %of, i32 %rank, ptr %dims, ptr %strides, ptr %begin,
+                                         i32 %kept, ptr null)
+  %refused = icmp eq ptr %made, null
+  br i1 %refused, label %lost, label %tie
+tie:
+  call void @Py_IncRef(ptr %base)
+  %status = call i32 @PyArray_SetBaseObject(ptr %made, ptr %base)
+  %failed = icmp slt i32 %status, 0
+  br i1 %failed, label %drop, label %done
+drop:
+  call void @Py_DecRef(ptr %made)
+  ret ptr null
+done:
+  ret ptr %made
+}
+
 ; The array %given, which has its reference already, or where that is null a NumPy scalar of the bytes at %data.
 define ptr @txc_scalar(ptr %given, ptr %data, i32 %type) {
 entry:

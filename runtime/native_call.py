@@ -33,7 +33,16 @@ from .signals import signal_symbols
 from .signals_layout import NEVER
 from .threads import ENVIRONMENT_VARIABLE
 
-__all__ = ["CapturedObject", "NativeCallable", "Record", "callable_directly", "install", "outside", "remove_all"]
+__all__ = [
+    "CapturedObject",
+    "NativeCallable",
+    "Record",
+    "callable_directly",
+    "install",
+    "numpy_functions",
+    "outside",
+    "remove_all",
+]
 
 C = TypeVar("C", bound=type)
 
@@ -221,7 +230,10 @@ _PYTHON_FUNCTIONS = (
     "PyMem_RawMalloc", "PyMem_RawFree", "PyEval_SaveThread", "PyEval_RestoreThread",
 )  # fmt: skip
 #: Indices into NumPy's table of functions.
-_NUMPY_FUNCTIONS = {"PyArray_DescrFromType": 45, "PyArray_Scalar": 60, "PyArray_New": 93, "PyDataMem_SetHandler": 304}
+_NUMPY_FUNCTIONS = {
+    "PyArray_DescrFromType": 45, "PyArray_Scalar": 60, "PyArray_New": 93, "PyArray_NewFromDescr": 94,
+    "PyArray_SetBaseObject": 282, "PyDataMem_SetHandler": 304,
+}  # fmt: skip
 _SCALAR_TYPES = ("bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float16",
                  "float32", "float64", "complex64", "complex128")  # fmt: skip
 
@@ -243,7 +255,8 @@ def _count_threads() -> None:
         _usual.is_set = -1
 
 
-def _numpy_functions() -> dict[str, int]:
+def numpy_functions() -> dict[str, int]:
+    """Addresses of functions of NumPy's."""
     table_holder = importlib.import_module("numpy._core._multiarray_umath")
 
     pointer = ctypes.pythonapi.PyCapsule_GetPointer
@@ -258,7 +271,7 @@ def _interpreter() -> Mapping[str, int]:
     api = ctypes.pythonapi
     found = {name: _address(getattr(api, name)) for name in _PYTHON_FUNCTIONS}
     found |= library_symbols() | library_symbols(("getenv", "strcmp"))
-    found |= _numpy_functions()
+    found |= numpy_functions()
     found |= signal_symbols() | {"txc_never": ctypes.addressof(NEVER)}
     found |= {f"txc_error_{name}": id(error) for name, error in ERRORS.items()}
     found |= {f"txc_type_{name}": id(getattr(np, name if name != "bool" else "bool_")) for name in _SCALAR_TYPES}

@@ -226,7 +226,11 @@ class _Entry(EntryWriter):
             if not (left == right and relation in ("==", "<=")):  # one was substituted for the other
                 self.wanted.append(self.ins(f"icmp {_TESTS[relation]} i64 {left}, {right}"))
         work = dim(UNKNOWN_WORK) if plan.work is None else plan.work
-        sizes = (*(d for o in plan.outputs for d in o.dims), *(check.size for check in plan.checks))
+        sizes = (
+            *(d for o in plan.outputs for d in o.dims),
+            *(d for v in plan.views for d in (*v.dims, *v.strides, v.offset)),
+            *(check.size for check in plan.checks),
+        )
         for d in (*plan.symbols, *sizes, plan.arena, plan.thread_arena, work):
             self.number(d)
         self.work = self.number(work)
@@ -281,10 +285,15 @@ class _Entry(EntryWriter):
         return value
 
     def _overlaps(self) -> None:
-        """Compiled code takes what it writes to be disjoint from all else; Python makes snapshots where it is not."""
+        """Compiled code takes what it writes to be disjoint from all else, and what it compares to be other objects.
+
+        Python looks at calls where it is not so.
+        """
         arrays = [(i, given) for i, given in enumerate(self.plan.inputs) if given.kind == "array"]
         for i, written in arrays:
             for j, other in arrays:
+                if written.compared and other.compared and i < j:
+                    self.demand(self.ins(f"icmp ne ptr {self.of_input[i]}, {self.of_input[j]}"))
                 if written.stored and i != j and not (other.stored and j < i):
                     assert written.dtype is not None and other.dtype is not None
                     sizes = f"i64 {written.dtype.bytes}", f"i64 {other.dtype.bytes}"
@@ -310,7 +319,7 @@ class _Entry(EntryWriter):
             self.store(self.referred(obj), "ptr", held, n)
         for n, output in enumerate(outputs):
             given = self.load(held, 8 * n) if self.takes_out else "null"
-            if not output.dims:
+            if not output.dims and not output.boxed:
                 place = self.alloca("[16 x i8]", f"scalar{n}")
                 self.pointers.append(self.call("txc_data", f"ptr {given}", f"ptr {place}") if self.takes_out else place)
                 continue
@@ -338,7 +347,7 @@ class _Entry(EntryWriter):
         self.put(f"br i1 {none}, label %placed, label %place")
         self.block("place")
         objects = ["%out"]
-        if self.plan.structure[0] != "buffer":
+        if self.plan.structure[0] not in _ARRAYS:
             items = self._items("tuple", "%out", len(numbers))
             objects = [self.load(items, 8 * n) for n in range(len(numbers))]
         for number, obj in zip(numbers, objects):
@@ -359,8 +368,8 @@ class _Entry(EntryWriter):
     def _placed(self) -> list[int]:
         """The output that each array of ``out=`` is for, negative where it is an argument; empty where none can be."""
         kind, *rest = self.plan.structure
-        parts = [self.plan.structure] if kind == "buffer" else rest[-1] if kind in ("tuple", "list", "named") else []
-        if any(part[0] != "buffer" for part in parts):
+        parts = [self.plan.structure] if kind in _ARRAYS else rest[-1] if kind in ("tuple", "list", "named") else []
+        if any(part[0] not in _ARRAYS for part in parts):
             return []
         first = len([i for i in self.plan.inputs if i.kind != "int"])
         numbers = [part[1] - first for part in parts]
@@ -405,6 +414,8 @@ class _Entry(EntryWriter):
 
     def _run(self, held: str) -> None:
         plan = self.plan
+        if not plan.outputs and not any(given.stored for given in plan.inputs):
+            return
         pointers = self.alloca(f"[{max(1, len(self.pointers))} x ptr]", "pointers")
         for n, pointer in enumerate(self.pointers):
             self.store(pointer, "ptr", pointers, n)
@@ -430,12 +441,12 @@ class _Entry(EntryWriter):
         if plan.checks:
             self._check(self.pointers[-1])
         for n, output in enumerate(plan.outputs[: len(plan.outputs) - bool(plan.checks)]):
-            if not output.dims:
+            if not output.dims and not output.boxed:
                 given = self.load(held, 8 * n) if self.takes_out else "null"
                 number = _type_number(output.dtype)
                 arguments = (f"ptr {given}", f"ptr {self.pointers[first + n]}", f"i32 {number}")
                 self._keep(held, n, self.call("txc_scalar", *arguments))
-        if plan.structure == ("buffer", first) and self.held_count == 1:
+        if plan.structure[0] in _ARRAYS and plan.structure[1] == first and self.held_count == 1:
             self.put(f"ret ptr {self.load(held, 0)}")
         else:
             made = self._result(plan.structure, held, first)
@@ -476,12 +487,14 @@ class _Entry(EntryWriter):
             output = rest[0] - first
             of = self.outside(_PYTHON_TYPES[self.plan.outputs[output].dtype.numpy.kind])
             return self.call("txc_number", f"ptr {of}", f"ptr {self.load(held, 8 * output)}")
-        if kind == "buffer":
+        if kind == "view":
+            return self._view(rest[0], held, first)
+        if kind in _ARRAYS:
             number = rest[0] - first
             if number >= 0:
                 return self.referred(self.load(held, 8 * number))
             position, given = self._argument(rest[0])
-            if not given.dims:
+            if not given.dims and kind == "buffer":
                 return self.call("txc_scalar_of", f"ptr {self.of_input[position]}")
             return self.referred(self.of_input[position])
         parts = [self._result(part, held, first) for part in rest[-1]]
@@ -493,11 +506,35 @@ class _Entry(EntryWriter):
             return self.call("txc_named", f"ptr {self.object(rest[0])}", f"ptr {items}", f"i64 {len(parts)}")
         return self.call(f"txc_{kind}", f"ptr {items}", f"i64 {len(parts)}")
 
+    def _view(self, number: int, held: str, first: int) -> str:
+        """A new array in the memory of a buffer, or NULL with an exception."""
+        view = self.plan.views[number]
+        if view.buffer >= first:
+            element = self.plan.outputs[view.buffer - first].dtype
+            base = self.load(held, 8 * (view.buffer - first))
+        else:
+            position, given = self._argument(view.buffer)
+            element, base = given.dtype, self.of_input[position]
+        self.count += 1
+        rows = []
+        for name, row in (("sizes", view.dims), ("steps", view.strides)):
+            rows.append(self.alloca(f"[{max(1, len(row))} x i64]", f"{name}{self.count}"))
+            for axis, d in enumerate(row):
+                self.store(self.number(d), "i64", rows[-1], axis)
+        type_ = -1 if view.dtype == element else _type_number(view.dtype)
+        flags = 0 if view.read_only else layout.WRITEABLE
+        return self.call(
+            "txc_view", f"ptr {base}", f"i32 {type_}", f"i32 {len(view.dims)}", f"ptr {rows[0]}", f"ptr {rows[1]}",
+            f"i64 {self.number(view.offset)}", f"i32 {flags}",
+        )  # fmt: skip
+
     def _argument(self, buffer: int) -> tuple[int, InputPlan]:
         """The input that a buffer is."""
         return [(i, given) for i, given in enumerate(self.plan.inputs) if given.kind != "int"][buffer]
 
 
+#: Parts of a result that are arrays, or scalars, of a buffer.
+_ARRAYS = ("buffer", "boxed")
 #: Python's types of numbers, by the kinds of NumPy's.
 _PYTHON_TYPES = {"b": "PyBool_Type", "i": "PyLong_Type", "u": "PyLong_Type", "f": "PyFloat_Type", "c": "PyComplex_Type"}
 

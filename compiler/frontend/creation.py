@@ -18,7 +18,7 @@ from .emit import constant, emit
 from .methods import element_named, expand_dims, transpose
 from .symint import SymInt, as_dim, is_integer
 from .tensor import Tensor
-from .view_or_copy import copied, packed_or_copy
+from .view_or_copy import copied, is_in_columns, packed_or_copy
 
 __all__ = [
     "arange", "array", "asarray", "ascontiguousarray", "asfortranarray", "empty", "eye", "full", "geomspace",
@@ -280,5 +280,7 @@ def _contiguous(x: Tensor, order: str) -> Tensor:
     """`x` itself where it is contiguous in that order, else a copy that is."""
     if order == "C":
         return packed_or_copy(x, x, "np.ascontiguousarray")
+    if is_in_columns(x):
+        return x
     turned = transpose(x)
     return transpose(packed_or_copy(turned, turned, "np.asfortranarray"))

@@ -61,27 +61,27 @@ def in_scope(value: Value) -> bool:
 class Part(Derived):
     """The real or the imaginary part of a complex tensor; a store replaces that part."""
 
-    __slots__ = ("_which", "_whole")
+    __slots__ = ("which", "whole")
 
     def __init__(self, whole: Tensor, which: str):
         super().__init__(apply(which, whole).value, layout=whole.layout, boxed=whole.boxed)
-        self._whole, self._which = whole, which
+        self.whole, self.which = whole, which
 
     @property
     def value(self) -> Value:
-        return apply(self._which, self._whole).value
+        return apply(self.which, self.whole).value
 
     def sources(self) -> Sequence[Tensor]:
-        return (self._whole,)
+        return (self.whole,)
 
     def own_strides(self) -> tuple[Dim, ...] | None:
-        whole = strides_of(self._whole)
+        whole = strides_of(self.whole)
         return None if whole is None else tuple(2 * s for s in whole)
 
     def replace(self, after: Value, before: Value, through: Tensor) -> None:
         new = Tensor(after, layout=self.layout)
-        parts = [new if which == self._which else apply(which, self._whole) for which in ("real", "imag")]
-        self._whole.store(apply("complex", *parts))
+        parts = [new if which == self.which else apply(which, self.whole) for which in ("real", "imag")]
+        self.whole.store(apply("complex", *parts))
 
 
 class Joined(Derived):
@@ -150,7 +150,7 @@ class Perhaps(Derived):
     a program without such stores does not depend on the answer.
     """
 
-    __slots__ = ("_answered", "_either", "_shared", "_shares", "_source", "_text", "_views", "_where")
+    __slots__ = ("_answered", "_either", "_shares", "_source", "_text", "_views", "_where", "shared")
 
     def __init__(self, source: Tensor, view: Tensor, shares: Callable[[Ask], bool | None], text: str, packed: bool):
         dims = view.type.dims
@@ -158,7 +158,7 @@ class Perhaps(Derived):
         super().__init__(laid_out(view.value, strides), layout=view.layout, boxed=True)
         #: Its strides where they are the same for a view and for a copy.
         self._either = strides
-        self._source, self._shared, self._shares, self._text = source, view, shares, text
+        self._source, self.shared, self._shares, self._text = source, view, shares, text
         self._answered, self._views = False, None
         self._where = user_loc()
         for root in roots(source):
@@ -169,7 +169,7 @@ class Perhaps(Derived):
         if self._answered and self._views is None:
             self._refuse()
         if self._views:
-            return self._shared.value
+            return self.shared.value
         assert self._value is not None
         return self._value
 
@@ -181,26 +181,30 @@ class Perhaps(Derived):
                     root.settle()
             self._views, self._answered = self._shares(table().decide), True
 
+    def shares_memory(self) -> bool:
+        """Whether it is a view, `shared`.  OpError where that is known only at run time."""
+        self.settle()
+        if self._views is None:
+            self._refuse()
+        return bool(self._views)
+
     def sources(self) -> Sequence[Tensor]:
         return (self._source,)
 
     def own_strides(self) -> tuple[Dim, ...] | None:
         if self._either is not None or not self._answered:
             return self._either
-        return strides_of(self._shared) if self._views else packed_strides(self.type.dims)
+        return strides_of(self.shared) if self._views else packed_strides(self.type.dims)
 
     def replace(self, after: Value, before: Value, through: Tensor) -> None:
-        self.settle()
-        if self._views is None:
-            self._refuse()
-        if self._views:
-            self._shared.store(Tensor(after, layout=self.layout))
+        if self.shares_memory():
+            self.shared.store(Tensor(after, layout=self.layout))
         else:
             super().replace(after, before, through)
 
     def _refuse(self) -> NoReturn:
         text = f"whether {self._text} of {self._source.user_type} is a view depends on strides known only at run time"
-        text += ", and one of the two is stored into"
+        text += ", and one of the two is stored into, or both are results"
         # Behind the last line, where results are asked for, there is no line of the function.
         here, made = user_loc(), self._where
         place = made if made is not None and (here is None or here.filename != made.filename) else here

@@ -278,6 +278,8 @@ class Graph:
     checks: tuple[Check, ...] = ()
     #: What is computed for the sake of its checks alone (`demands.py`).
     demands: list[Value] = field(default_factory=list)
+    #: The inputs, by their numbers among those that are arrays, which the program relies on to be different objects.
+    compared: tuple[int, ...] = ()
 
     def nodes(self) -> list[Node]:
         """The top level's program, in order."""
@@ -340,6 +342,7 @@ class Graph:
         ends = " ".join(numbers[v] for v in self.outputs)
         guards = "; ".join(f"{g.lhs} {g.relation} {g.rhs}" for g in self.table.guards)
         text.update(f"return {ends} {self.aliases} {self.structure!r} {self.results} {guards} {self.checks}".encode())
+        text.update(str(self.compared).encode())
         return text.hexdigest()
 
     def __str__(self) -> str:

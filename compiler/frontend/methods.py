@@ -16,6 +16,7 @@ from .apply import apply, as_tensor, bound_sizes, broadcast_to, cast, truth
 from .context import current, table
 from .derived import concatenate
 from .filling import FILLING
+from .python_numbers import as_float, as_int
 from .symint import as_dim, is_integer, symint
 from .tensor import Tensor
 from .unmasked import whole_of
@@ -214,7 +215,14 @@ def transpose(x: Tensor, *axes: Any) -> Tensor:
     if not order:
         order = range(x.ndim)[::-1]
     order = tuple(_axis(a, x.ndim) for a in order)
-    return x if order == tuple(range(x.ndim)) else apply("shuffle", x, permutation=order)
+    if order != tuple(range(x.ndim)):
+        return apply("shuffle", x, permutation=order)
+    return x if current() is None or not (x.ndim or x.boxed) else x._view(None, {})
+
+
+def conjugate(x: Tensor) -> Tensor:
+    """NumPy's method, which gives an array of real numbers itself."""
+    return apply("conjugate", x) if x.element.is_complex or not (x.ndim or x.boxed) else x
 
 
 def _axis(a: Any, rank: int) -> int:
@@ -397,7 +405,7 @@ def deviation(x: Tensor, *args: Any, out: Any = None, **kwargs: Any) -> Any:
 def clip(x: Tensor, min: Any = None, max: Any = None, out: Any = None, lo: Any = None, hi: Any = None) -> Any:
     lo, hi = lo if min is None else min, hi if max is None else max
     if lo is None and hi is None:
-        return x
+        return apply("positive", x)
     if lo is None or hi is None:
         name = "cwise_max_propagate" if hi is None else "cwise_min_propagate"
         result = apply(name, x, lo if hi is None else hi)
@@ -469,9 +477,16 @@ def diagonal_view(x: Tensor, axis1: int, axis2: int, offset: int = 0) -> Tensor:
 
 
 def item(x: Tensor) -> Any:
-    if not x.ndim:
-        return x
+    """The element of an array that has one, as a number of Python's."""
     trace = current()
+    if not x.ndim:
+        if trace is None or x.weak:
+            return x
+        if x.element.kind == "bool":
+            return Tensor(x.value, weak="bool")
+        if x.element.is_complex:
+            return Tensor(cast(x, dtype("c128")).value, weak="complex")
+        return as_int(x) if x.element.is_integer else as_float(x)
     if trace is not None and trace.is_bound(x.type.size):
         one = bound_sizes().stored(
             ravel(x), (dim(1),), "can only convert an array of size 1 to a Python scalar", ones=False
@@ -521,5 +536,5 @@ METHODS: dict[str, Any] = {
     "trace": trace, "window_sizes": window_sizes, "item": item, "eval": evaluated, "cast": astype,
     "concatenate": concatenate,
     "eval_async": evaluated_in_background, "on": on, "format": tensor_format.text, "view": view,
-    "diagonal": diagonal,
+    "diagonal": diagonal, "conjugate": conjugate, "conj": conjugate,
 } | FILLING  # fmt: skip

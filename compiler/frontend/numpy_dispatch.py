@@ -136,10 +136,15 @@ def _elementwise(f: Any, name: str | None, inputs: tuple[Any, ...], kwargs: dict
     else:
         assert name is not None
         result = apply(name, *inputs)
-    results = strong(result if isinstance(result, tuple) else (result,))
+    results = strong(tuple(map(_as_number, result if isinstance(result, tuple) else (result,))))
     targets = out if isinstance(out, tuple) else (out,) * len(results)
     placed = [_placed(f, r, target, where, casting) for r, target in zip(results, targets)]
     return tuple(placed) if isinstance(result, tuple) else placed[0]
+
+
+def _as_number(result: Tensor) -> Tensor:
+    """The result of a ufunc: of rank 0 it is a number of NumPy's, no array."""
+    return Tensor(result.value, layout=result.layout, weak=result.weak) if result.boxed else result
 
 
 def _in_loop(f: np.ufunc, inputs: tuple[Any, ...]) -> tuple[Any, ...]:

@@ -38,7 +38,7 @@ def _numpy_scalar(kind: Any) -> Callable[..., Any]:
                     return kind(int(value))
                 value = as_tensor(value)
             made = value.astype(kind)
-            return Tensor(made.value, layout=made.layout, boxed=value.boxed) if made.weak else made
+            return made if made.ndim else Tensor(made.value, layout=made.layout)
 
     return convert
 

@@ -77,12 +77,12 @@ class Traced(NamedTuple):
 
 def trace_function(
     function: Callable[..., Any], arguments: Sequence[Argument], fixed: Mapping[str, int] = types.MappingProxyType({}),
-    storages: Sequence[Storage] = (),
+    storages: Sequence[Storage] = (), views: bool = False,
 ) -> Traced:  # fmt: skip
     """Run the staged function on symbolic arguments; its graph.  Errors carry the user's line.
 
     The sizes whose symbols are in `fixed` are numbers, which makes them facts.  The arrays that share one of the
-    `storages` are views on it.
+    `storages` are views on it.  With `views`, results share memory as NumPy's do.
     """
     with Trace(function.__name__) as trace:
         runtime = Runtime()
@@ -106,7 +106,7 @@ def trace_function(
                 raise
             raised = error
         with at(head_of(function)), located():  # what the result as a whole asks for
-            graph = trace.finish(result)
+            graph = trace.finish(result, views=views)
         return Traced(graph, list(runtime.captures.facts.values()), raised)
 
 
@@ -230,6 +230,12 @@ class Runtime(ControlFlow):
         """An operand of ``==`` or ``!=``: what its class then reads of it are facts."""
         self.captures.take_comparison(value)
         return value
+
+    def is_(self, a: Any, b: Any) -> bool:
+        """``a is b``: of two arguments that are arrays it is a fact of the call."""
+        if a is not b and isinstance(a, Tensor) and isinstance(b, Tensor):
+            require().compare(a, b)
+        return a is b
 
     def _getattr(self, owner: Any, name: str, *default: Any) -> Any:
         if default and not self.captures.has_attribute(owner, name):

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -33,8 +33,8 @@ if TYPE_CHECKING:
     from .trace import Trace
 
 __all__ = [
-    "Ask", "Strides", "fact_of", "held_strides", "is_packed", "known_layouts", "laid_out", "made_strides", "merges",
-    "strides_of",
+    "Ask", "Strides", "fact_of", "held_strides", "is_packed", "known_layouts", "laid_out", "made_strides",
+    "merges", "strides_of", "viewed_strides",
 ]  # fmt: skip
 
 Strides = tuple[Dim, ...]
@@ -64,7 +64,7 @@ def strides_of(t: Tensor) -> Strides | None:
     """The strides of its graph dims."""
     if t._parent is not None:
         parent = strides_of(t._parent)
-        return parent if t._op is None or parent is None else _viewed(t._op, t._parent.type, t._attrs, parent)
+        return parent if t._op is None or parent is None else viewed_strides(t._op, t._parent.type, t._attrs, parent)
     return t.own_strides()
 
 
@@ -103,7 +103,7 @@ def _known_from(v: Value, known: Mapping[Value, Strides | None]) -> Strides | No
     operands = _decisive(v)
     if issubclass(node.op, View) and operands:
         source = known[operands[0]]
-        return None if source is None else _viewed(node.op, operands[0].type, node.attrs, source)
+        return None if source is None else viewed_strides(node.op, operands[0].type, node.attrs, source)
     if node.op.name == "insert" and operands:
         return known[operands[0]]
     if len(v.type.dims) < 2 or not node.operands:
@@ -184,11 +184,15 @@ def _at_least_one(difference: Dim) -> bool:
     return difference.substitute(lifted).nonneg
 
 
-def _viewed(op: type[Op], operand: TensorType, attrs: dict[str, Any], strides: Strides) -> Strides | None:
-    """The strides of a view."""
+def viewed_strides(
+    op: type[Op], operand: TensorType, attrs: dict[str, Any], strides: Strides, ask: Ask | None = None
+) -> Strides | None:
+    """The strides of a view; `ask` tells what those of a reshape depend on."""
     assert issubclass(op, View)
     if op is OPS["reshape"]:
-        return _reshaped(operand.dims, strides, attrs["dims"])
+        if ask is None:
+            return _reshaped(operand.dims, strides, attrs["dims"])
+        return _merged_strides(operand.dims, strides, attrs["dims"], ask)
     index = op.view(operand, attrs)
     its = [Sym(f"d{i}") for i in range(index.rank)]
     total = [dim(0)] * index.rank
@@ -241,12 +245,25 @@ def merges(dims: Sequence[Dim], strides: Strides | None, wanted: Sequence[Dim], 
         return None
     if _reshaped(dims, strides, wanted) is not None:
         return True
-    found = _merges(dims, strides, wanted, ask)
-    return True if found is None and ask(product(dims), "==", dim(0)) else found
+    found = _merged(dims, strides, wanted, ask)
+    if found is None:
+        return True if ask(product(dims), "==", dim(0)) else None
+    return found is not False
 
 
-def _merges(dims: Sequence[Dim], strides: Strides, wanted: Sequence[Dim], ask: Ask) -> bool | None:
-    """As `merges`, for arrays that have elements."""
+def _merged_strides(dims: Sequence[Dim], strides: Strides, wanted: Sequence[Dim], ask: Ask) -> Strides | None:
+    """The strides of a reshape that `merges` says is a view."""
+    found = _reshaped(dims, strides, wanted)
+    if found is None:
+        merged = _merged(dims, strides, wanted, ask)
+        if merged is None and ask(product(dims), "==", dim(0)):
+            return packed_strides(wanted)
+        return None if merged is False else merged
+    return found
+
+
+def _merged(dims: Sequence[Dim], strides: Strides, wanted: Sequence[Dim], ask: Ask) -> Strides | Literal[False] | None:
+    """The strides of a reshape of an array that has elements; False where it is a copy, None where that is unknown."""
     kept = []
     for d, s in zip(dims, strides):
         one = ask(d, "==", dim(1))
@@ -254,9 +271,10 @@ def _merges(dims: Sequence[Dim], strides: Strides, wanted: Sequence[Dim], ask: A
             return None
         if not one:
             kept.append((d, s))
+    found: list[Dim] = []
     known, old, new = True, 0, 0
     while old < len(kept) and new < len(wanted):
-        first, have, want = old, kept[old][0], wanted[new]
+        first, begun, have, want = old, new, kept[old][0], wanted[new]
         old, new = old + 1, new + 1
         while (same := ask(have, "==", want)) is not True:
             less = None if same is None else ask(have, "<", want)
@@ -271,4 +289,5 @@ def _merges(dims: Sequence[Dim], strides: Strides, wanted: Sequence[Dim], ask: A
             if fits is False:
                 return False
             known = known and bool(fits)
-    return True if known else None
+        found += [s * kept[old - 1][1] for s in packed_strides(wanted[begun:new])]
+    return (*found, *packed_strides(wanted[len(found) :])) if known else None

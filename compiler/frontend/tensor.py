@@ -130,9 +130,15 @@ class Tensor(Operators, Elements):
         return made
 
     @classmethod
-    def holding(cls, array: np.ndarray, layout: str = "row") -> Tensor:
-        """A lazy tensor of an array that a compiled function made, which was called with lazy tensors."""
-        return Tensor(leaf((array.T if layout == "col" else array).view()), layout=layout, boxed=True)
+    def holding(cls, array: np.ndarray, layout: str = "row", is_shared: bool = False) -> Tensor:
+        """A lazy tensor of an array that a compiled function gave back, which was called with lazy tensors.
+
+        Stores into one `is_shared` go to the array, which others have too.
+        """
+        elements = (array.T if layout == "col" else array).view()
+        made = Tensor(leaf(elements), layout=layout, boxed=True)
+        made.memory = elements if is_shared else None
+        return made
 
     def with_memory(self, array: np.ndarray) -> Tensor:
         """A tensor of its layout that lives in `array` (graph dims)."""
@@ -263,7 +269,7 @@ class Tensor(Operators, Elements):
         if self.element.is_complex:
             return self.functions.Part(self, "imag")
         zeros = self.apply("imag", self)
-        zeros.frozen = "imag of real numbers"
+        zeros.frozen, zeros.boxed = "imag of real numbers", self.boxed
         return zeros
 
     @imag.setter

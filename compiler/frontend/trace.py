@@ -12,24 +12,15 @@ import numpy as np
 from ...dialects.dims import Dim, DimLike, Sym, dim
 from ...dialects.registry import OpError
 from ...dialects.types import tensor_type
-from ..signature import (
-    ROOM,
-    ColumnOutput,
-    ListOutput,
-    NumberOutput,
-    NumbersOutput,
-    SizedOutput,
-    ZippedOutput,
-    like,
-)  # fmt: skip
-from .apply import as_tensor
-from .bound_sizes import Binding, closed, given_out, leaves
+from ..facts import stride_fact
+from ..signature import ROOM
+from .bound_sizes import Binding, closed, leaves
 from .context import enter, leave, suspended
 from .demands import Guard
 from .evaluation import computed
-from .graph import Block, DimTable, Graph, Input, Literal, Node, Value
-from .growing import GrowingList
+from .graph import Block, DimTable, Graph, Input, Node, Value
 from .memory import give_memory
+from .returned import Returned
 from .symint import SymInt
 from .tensor import Tensor
 
@@ -89,6 +80,8 @@ class Trace:
         self.has_rooms = False
         #: Whether sizes can become known here.
         self.binds = True
+        #: The arrays of which was asked whether they are others.
+        self._compared: set[Tensor] = set()
 
     def __enter__(self) -> Trace:
         enter(self)
@@ -128,6 +121,11 @@ class Trace:
         dims: Sequence[DimLike] = array.shape
         if not (hidden and self.fixed_captures):
             dims = [self.table.declare(f"{name}.{i}", n, f"dim {i} of {name}") for i, n in enumerate(array.shape)]
+        if isinstance(array, np.ndarray):
+            form, *kinds = stride_fact(array)
+            for i, kind in enumerate(kinds):
+                if form == "strides" and kind == "s":
+                    self.table.declare(f"${name}.s{i}", array.strides[i] // array.itemsize, f"stride {i} of {name}")
         source = array if hidden else None
         return self.tensor_input(name, array.dtype, dims, layout=layout, hidden=hidden, source=source)
 
@@ -138,6 +136,10 @@ class Trace:
     def int_input(self, name: str, hint: int | None = None) -> SymInt:
         """A Python int argument: the symbol ``$name``."""
         return SymInt(self.symbol_input(name, f"${name}", hint, name))
+
+    def compare(self, *arrays: Tensor) -> None:
+        """Whether arrays are one object is asked: a fact of the call, where they are arguments of it."""
+        self._compared.update(arrays)
 
     def symbol_input(self, name: str, symbol: str, hint: int | None, why: str) -> Dim:
         """An int argument under a symbol of its own."""
@@ -274,54 +276,16 @@ class Trace:
             if isinstance(rest, Guard):
                 rest.before.setdefault(owner, before)
 
-    def finish(self, result: Any, *, declared: bool = False) -> Graph:
+    def finish(self, result: Any, *, declared: bool = False, views: bool = False) -> Graph:
         """The graph: outputs for every tensor in `result`, then for the arguments written in place.
 
         A column-major result is given out as NumPy counts its dims, in the memory that it has; with the results'
-        layouts `declared`, as it is.
+        layouts `declared`, as it is.  With `views`, results share memory as NumPy's do (`returned.py`).
         """
-        outputs: list[Value] = []
-        aliases: dict[int, int] = {}
+        returned = Returned(self, declared, views)
+        structure = returned.structure(result)
+        outputs, aliases = returned.outputs, returned.aliases
         owners = {t: i for i, t in self.tensors.items()}
-
-        def place_sized(x: Tensor, items: str = "") -> Any:
-            room, sizes = given_out(self, x)
-            outputs.extend([room.value, *(n.value for n in sizes)])
-            return SizedOutput(len(outputs) - 1 - len(sizes), len(sizes), items)
-
-        def place(x: Any) -> Any:
-            if isinstance(x, (SymInt, np.ndarray)):
-                x = as_tensor(x)
-            if isinstance(x, Tensor) and self.bound and any(map(self.is_bound, x.dims)):
-                return place_sized(x)
-            if isinstance(x, Tensor):
-                if x.layout == "col" and x.ndim > 1 and not declared:
-                    outputs.append(x.relabelled().shuffle(tuple(range(x.ndim))[::-1]).value)
-                    return ColumnOutput(len(outputs) - 1)
-                if x in owners and self.inputs[owners[x]].kind == "tensor" and owners[x] not in aliases.values():
-                    aliases[len(outputs)] = owners[x]
-                outputs.append(x.value)
-                number = len(outputs) - 1
-                if x.weak and not x.ndim and not declared:
-                    return NumberOutput(number)
-                return ColumnOutput(number) if x.layout == "col" and x.ndim and not declared else number
-            if isinstance(x, dict):
-                return {k: place(v) for k, v in x.items()}
-            if isinstance(x, GrowingList) and x.stacked:
-                if (found := x.records()) is not None:
-                    form, columns = found
-                    made = [place(c) for c in columns]
-                    return ZippedOutput(made, list if isinstance(form, list) else tuple)
-                whole, kind = x.whole(), NumbersOutput if x.weak else ListOutput
-                if self.bound and any(map(self.is_bound, whole.dims)):
-                    return place_sized(whole, kind.__name__)
-                outputs.append(whole.value)
-                return kind(len(outputs) - 1)
-            if isinstance(x, (tuple, list)):
-                return like(x, [place(v) for v in x])
-            return None if x is None else Literal(x)
-
-        structure = place(result)
         if len(self.blocks) > 1:
             written = [*owners, *(() if self.fine is None else (self.fine,))]
             found = iter(closed(self, self.blocks[0], [*outputs, *(t.value for t in written)]))
@@ -336,4 +300,6 @@ class Trace:
         graph = Graph(self.name, self.inputs, outputs, self.table, aliases, structure, count, self.blocks[0])
         if self.fine is not None:
             graph.demands = [self.fine.value]
+        arrays = [self.tensors[i] for i, given in enumerate(self.inputs) if given.value is not None]
+        graph.compared = tuple(n for n, t in enumerate(arrays) if t in self._compared)
         return graph.settle()

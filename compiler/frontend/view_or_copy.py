@@ -25,7 +25,7 @@ from .tensor import Tensor
 from .unmade import Unmade
 
 __all__ = [
-    "RULES", "Flat", "Row", "Rule", "as_numpy_shares", "copied", "in_order", "laid_out_like",
+    "RULES", "Flat", "Row", "Rule", "as_numpy_gives", "copied", "in_order", "is_in_columns", "laid_out_like",
     "packed_or_copy", "read_only", "reshaped",
     "rule_of",
 ]  # fmt: skip
@@ -75,6 +75,8 @@ RULES: Mapping[Any, Row] = {
     **_rows(Rule.READ_ONLY, "numpy.broadcast_to: 'A readonly view on the original array'", np.broadcast_to),
     **_rows(Rule.READ_ONLY, "numpy.diagonal: 'returns a read-only view'; numpy.diag of a matrix is that",
             np.diagonal, np.diag, np.linalg.diagonal),
+    **_rows(Rule.READ_ONLY, "numpy.lib.stride_tricks.sliding_window_view: 'a readonly view is returned'",
+            np.lib.stride_tricks.sliding_window_view),
     **_rows(Rule.STRIDES, "numpy.reshape: 'a new view object if possible; otherwise, it will be a copy'", np.reshape),
     **_rows(Rule.STRIDES, "numpy.ravel: 'A copy is made only if needed': the result is contiguous", np.ravel),
     **_rows(Rule.STRIDES, "numpy.ascontiguousarray, asfortranarray: the argument itself where it has that order",
@@ -97,8 +99,21 @@ def rule_of(f: Any) -> Row:
     return RULES.get(f, _COPY)
 
 
-def as_numpy_shares(f: Any, result: Any, given: Any) -> Any:
-    """The result of a call of `f`, with storage of its own or read-only where NumPy's is."""
+#: Functions whose results of rank 0 are arrays even of numbers, and those that give numbers even of arrays.
+_ARRAYS = frozenset({np.where, np.select, np.piecewise, np.copy, np.tensordot, np.i0, np.roll})
+_NUMBERS = frozenset({np.nan_to_num, np.einsum, np.kron})
+
+
+def as_numpy_gives(f: Any, result: Any, given: Any) -> Any:
+    """The result of a call of `f`: an array or a number, with storage of its own or read-only, as NumPy's is."""
+    if f in _ARRAYS:
+        result = _each(result, lambda t: t if t.ndim else Tensor(t.value, layout=t.layout, boxed=True))
+    elif f in _NUMBERS:
+        result = _each(result, lambda t: t if t.ndim else Tensor(t.value, layout=t.layout))
+    return _as_numpy_shares(f, result, given)
+
+
+def _as_numpy_shares(f: Any, result: Any, given: Any) -> Any:
     rule = rule_of(f).rule
     if rule is Rule.READ_ONLY:
         return _each(result, lambda t: read_only(t, f.__name__) if t.is_view else t)
@@ -115,7 +130,7 @@ def _is_shared(t: Tensor, arguments: set[int]) -> bool:
 
 
 def _owned(t: Tensor) -> Tensor:
-    return copied(t, "K") if t.ndim else Tensor(t.value, layout=t.layout, weak=t.weak)
+    return copied(t, "K") if t.ndim else Tensor(t.value, layout=t.layout, weak=t.weak, boxed=t.boxed)
 
 
 def _each(result: Any, change: Callable[[Tensor], Tensor]) -> Any:
@@ -230,6 +245,14 @@ def _contiguous(x: Tensor, ask: Ask) -> bool | None:
         # An argument's fact is just this: sizes of 1 and 0 are regarded in it.
         return fact == ("packed",)
     return is_packed(x.type.dims, strides_of(x), ask)
+
+
+def is_in_columns(x: Tensor) -> bool | None:
+    """Whether an argument is F-contiguous, by facts of the call; None of others."""
+    strides, ask = None if fact_of(x) is None else strides_of(x), table().decide
+    if strides is None:
+        return None
+    return ask(x.type.size, "==", dim(0)) or is_packed(x.type.dims[::-1], strides[::-1], ask)
 
 
 class Flat:

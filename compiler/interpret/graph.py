@@ -49,6 +49,9 @@ def bind_inputs(graph: Graph, arguments: Mapping[str, Any]) -> tuple[dict[Value,
             own = Sym(f"{given.name}.{array.ndim - 1 - i if given.layout == 'col' else i}")
             if own in graph.table.names:
                 env[own] = size
+            stride = Sym(f"${given.name}.s{i}")
+            if stride in graph.table.names:
+                env[stride] = array.strides[i] // array.itemsize
     for d, size in equations:
         if d.symbol is not None:
             env.setdefault(d.symbol, size)

@@ -7,11 +7,12 @@ from typing import Any
 
 import numpy as np
 
+from ....dialects.dims import packed_strides
 from ....dialects.registry import OpError
 from ...diagnostics import located
 from .. import methods
 from ..apply import apply, as_tensor, broadcast_together, cast, meet, stack
-from ..context import table
+from ..context import current, table
 from ..tensor import Tensor
 from .table import handles, into, required
 
@@ -66,7 +67,7 @@ def inner(a: Any, b: Any, /) -> Any:
     a, b = as_tensor(a), as_tensor(b)
     if not a.ndim or not b.ndim:
         return apply("mul", a, b)
-    return apply("contract", a, b, pairs=((a.ndim - 1, b.ndim - 1),))
+    return _in_rows(apply("contract", a, b, pairs=((a.ndim - 1, b.ndim - 1),)))
 
 
 @handles(np.outer)
@@ -119,7 +120,7 @@ def tensordot(a: Any, b: Any, axes: Any = 2) -> Any:
         left, right = ([x] if isinstance(x, int) else list(x) for x in axes)
     if len(left) != len(right):
         raise OpError(f"np.tensordot: {len(left)} axes against {len(right)}", code="TX0141")
-    return apply("contract", a, b, pairs=tuple(zip(left, right)))
+    return _in_rows(apply("contract", a, b, pairs=tuple(zip(left, right))))
 
 
 @handles(np.linalg.tensordot)
@@ -180,7 +181,8 @@ def matmul(a: Any, b: Any) -> Any:
     if not a.ndim or not b.ndim:
         raise OpError("matmul takes no scalars", "use *", "TX0271")
     if b.ndim <= 2 and (a.ndim <= 2 or b.ndim == 2):
-        return apply("contract", a, b, pairs=((a.ndim - 1, max(0, b.ndim - 2)),))
+        made = apply("contract", a, b, pairs=((a.ndim - 1, max(0, b.ndim - 2)),))
+        return _in_rows(made) if made.ndim <= 2 else made
     if a.ndim <= 2 and b.ndim > 2 and a.ndim == 1:
         return apply("contract", a, b, pairs=((0, b.ndim - 2),))
     return batched_matmul(a, b)
@@ -191,7 +193,14 @@ def dot(a: Any, b: Any) -> Any:
     a, b = as_tensor(a), as_tensor(b)
     if not a.ndim or not b.ndim:
         return apply("mul", a, b)
-    return apply("contract", a, b, pairs=((a.ndim - 1, max(0, b.ndim - 2)),))
+    return _in_rows(apply("contract", a, b, pairs=((a.ndim - 1, max(0, b.ndim - 2)),)))
+
+
+def _in_rows(made: Tensor) -> Tensor:
+    """A product that NumPy lays out in the order of its dims, however its operands lie."""
+    if current() is not None:
+        made._held = lambda: packed_strides(made.type.dims)
+    return made
 
 
 def power(x: Any, y: Any) -> Any:

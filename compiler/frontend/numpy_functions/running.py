@@ -13,6 +13,7 @@ from ..apply import apply, as_tensor
 from ..context import current, table
 from ..creation import full
 from ..functional import cond
+from ..symint import as_dim
 from ..tensor import Tensor
 from .table import FUNCTIONS, handles, into
 
@@ -101,5 +102,7 @@ def sliding_window_view(
     sizes = window_shape if isinstance(window_shape, (tuple, list)) else (window_shape,)
     along = range(x.ndim) if axis is None else axis if isinstance(axis, (tuple, list)) else (axis,)
     dims = tuple(methods._axis(d, x.ndim) for d in along)
+    if any(table().decide(x.dims[d], "<", as_dim(n), "sliding_window_view") for d, n in zip(dims, sizes)):
+        raise ValueError("window shape cannot be larger than input array shape")
     windows = apply("windows", x, sizes=tuple(sizes), dims=dims)
     return methods.moveaxis(windows, tuple(range(len(dims))), tuple(range(x.ndim, x.ndim + len(dims))))

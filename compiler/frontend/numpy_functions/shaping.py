@@ -128,7 +128,7 @@ def rot90(m: Any, k: int = 1, axes: Any = (0, 1)) -> Any:
         return flip(m, (first, second))
     if turns == 1:
         return methods.swapaxes(flip(m, second), first, second)
-    return flip(methods.swapaxes(m, first, second), second) if turns else m
+    return flip(methods.swapaxes(m, first, second), second) if turns else m[:]
 
 
 @handles(np.roll)

@@ -15,7 +15,7 @@ import numpy as np
 
 from ....dialects.registry import OpError
 from ..apply import apply
-from ..view_or_copy import as_numpy_shares
+from ..view_or_copy import as_numpy_gives
 
 __all__ = ["FUNCTIONS", "call", "handles", "into", "required"]
 
@@ -77,7 +77,7 @@ def call(f: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         before = [n for n, parameter in stated.items() if parameter.kind is parameter.POSITIONAL_OR_KEYWORD]
         positional = [named.pop(n) for n in before] + positional
     result = handler(*positional, **named)
-    return result if bound.arguments.get("out") is not None else as_numpy_shares(f, result, args)
+    return result if bound.arguments.get("out") is not None else as_numpy_gives(f, result, args)
 
 
 def _by_position(taken: inspect.Signature, name: str) -> bool:
