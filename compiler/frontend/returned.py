@@ -52,8 +52,8 @@ class Returned:
         self.aliases: dict[int, int] = {}
         self._trace, self._declared, self._shares = trace, declared, views
         self._inputs = {t: i for i, t in trace.tensors.items()}
-        #: What became of tensors, by identity: a result that is there twice is one object.
-        self._known: dict[int, Any] = {}
+        #: Tensors and what became of them, by identity: a result that is there twice is one object.
+        self._known: dict[int, tuple[Tensor, Any]] = {}
         #: The arrays of the function that several results share, with the number of the output, once there is one.
         self._shared: dict[Tensor, int | None] = {}
         self._views = 0
@@ -69,8 +69,8 @@ class Returned:
             x = as_tensor(x)
         if isinstance(x, Tensor):
             if id(x) not in self._known:
-                self._known[id(x)] = self._tensor(x)
-            return self._known[id(x)]
+                self._known[id(x)] = x, self._tensor(x)
+            return self._known[id(x)][1]
         if isinstance(x, dict):
             return {k: self._place(v) for k, v in x.items()}
         if isinstance(x, GrowingList) and x.stacked:
