@@ -121,10 +121,21 @@ def call(op: type[Op], args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
     return apply(op, *args[:count], **params, **kwargs)
 
 
+#: What NumPy has no loop for where all operands are bools, and what it says.
+_NOT_OF_BOOLS = {
+    np.subtract: "numpy boolean subtract, the `-` operator, is not supported, use the bitwise_xor, the `^` operator, "
+    "or the logical_xor function instead.",
+    np.negative: "The numpy boolean negative, the `-` operator, is not supported, use the `~` operator or the "
+    "logical_not function instead.",
+}
+
+
 def _apply(op: type[Op], operands: Sequence[Any], params: dict[str, Any]) -> Any:
     if issubclass(op, Map) and op.compares:
         operands = [_comparable(x, y) for x, y in zip(operands, reversed(operands), strict=True)]
     tensors = [as_tensor(x) for x in operands]
+    if op.numpy in _NOT_OF_BOOLS and all(t.element.kind == "bool" for t in tensors) and not tensors[0].weak:
+        raise TypeError(_NOT_OF_BOOLS[op.numpy])
     layout = common_layout(op, tensors)
     if issubclass(op, Library):
         if len(tensors) != op.arity:

@@ -13,6 +13,7 @@ from . import creation
 from .apply import apply, as_tensor, cast
 from .context import table
 from .methods import _axis
+from .out_arrays import into
 from .tensor import Tensor
 
 __all__ = ["CREATION", "FUNCTIONS", "fftfreq", "rfftfreq"]
@@ -67,11 +68,13 @@ def _one(a: Any, n: Any, axis: Any, norm: Any, inverse: bool) -> Tensor:
     return _scaled(z, size, norm, inverse)
 
 
-def _into(out: Any, value: Any) -> Any:
+def _into(out: Any, result: Any) -> Any:
+    """`result` in `out`, with the errors of NumPy's ufunc that transforms."""
     if out is None:
-        return value
-    out[...] = value
-    return out
+        return result
+    from numpy.fft import _pocketfft_umath  # pyright: ignore[reportAttributeAccessIssue]
+
+    return into(out, result, _pocketfft_umath.fft)
 
 
 def fft(a: Any, n: Any = None, axis: Any = -1, norm: Any = None, out: Any = None) -> Any:

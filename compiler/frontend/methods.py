@@ -16,6 +16,7 @@ from .apply import apply, as_tensor, bound_sizes, broadcast_to, cast, truth
 from .context import current, table
 from .derived import concatenate
 from .filling import FILLING
+from .out_arrays import into, into_read, reduced_as
 from .python_numbers import as_float, as_int
 from .symint import as_dim, is_integer, symint
 from .tensor import Tensor
@@ -51,6 +52,9 @@ def reduce(
         raise OpError(f"{name} takes its dims as one list, such as {name}([0, 1])", code="TX0241")
     if dtype is not None:
         x = cast(x, element_named(dtype))
+    elif out is not None and name in _FOLDS and (name != "mean" or x.element.is_float or x.element.is_complex):
+        x = reduced_as(x, out)
+        dtype = x.element
     chosen = dims if axis is None else axis
     if where is not None and where is not np._NoValue and where is not True:
         x, where = _masked(name, x, where, initial)
@@ -77,11 +81,19 @@ def reduce(
     if keepdims and keepdims is not np._NoValue:
         kept = [dim(1) if i in given else d for i, d in enumerate(x.dims)]
         results = tuple(_reshaped(r, tuple(kept), x.layout) for r in results)
+    if out is not None and not isinstance(result, tuple):
+        return _reduced_into(out, results[0], name)
     if out is not None:
-        for target, r in zip(out if isinstance(result, tuple) else (out,), results):
-            target[...] = r
-        return out
+        return tuple(into(target, r) for target, r in zip(out, results))
     return results if isinstance(result, tuple) else results[0]
+
+
+#: What NumPy computes in the dtype of an array for the result.
+_FOLDS = frozenset({"sum", "prod", "maximum", "minimum", "mean", "cumsum", "cumprod"})
+
+
+def _reduced_into(out: Any, result: Tensor, name: str) -> Any:
+    return into_read(out, result, f"np.{name}.") if name.startswith("arg") else into(out, result, casting="unsafe")
 
 
 def scan(
@@ -93,15 +105,15 @@ def scan(
         exclusive, dtype = dtype, None
     if dtype is not None:
         x = cast(x, element_named(dtype))
+    elif out is not None and name in _FOLDS:
+        x = reduced_as(x, out)
+        dtype = x.element
     if axis is None:
         x, axis = ravel(x), 0
     result = apply(name, x, axis=axis, exclusive=exclusive)
     if dtype is not None:
         result = cast(result, x.element)
-    if out is not None:
-        out[...] = result
-        return out
-    return result
+    return into(out, result, casting="unsafe")
 
 
 #: Reductions of ``x[mask]`` that take all of `x` with the mask.
@@ -362,10 +374,10 @@ def variance(
         x = cast(x, element_named(dtype))
     elif x.element.is_float and x.element.bits == 16:
         wide = variance(x, axis, "f32", None, ddof, keepdims, where=where, mean=mean, correction=correction)
-        return _into(out, cast(wide, x.element))
+        return into(out, cast(wide, x.element), casting="unsafe")
     less = ddof if correction is None else correction
     if where is True and mean is None and not x.element.is_complex:
-        return _into(out, apply("var", x, axis=axis, ddof=less, keepdims=_kept(keepdims)))
+        return into(out, apply("var", x, axis=axis, ddof=less, keepdims=_kept(keepdims)), casting="unsafe")
     centre = reduce("mean", x, axis, keepdims=True, where=where) if mean is None else mean
     off = apply("sub", x, centre)
     if off.element.is_complex:
@@ -378,18 +390,11 @@ def variance(
     else:
         divisor = apply("sub", counted(where, x, axis, keepdims), less)
     divisor = apply("cwise_max_propagate", divisor, 0)
-    return _into(out, apply("div", total, cast(as_tensor(divisor), total.element)))
+    return into(out, apply("div", total, cast(as_tensor(divisor), total.element)), casting="unsafe")
 
 
 def _kept(keepdims: Any) -> bool:
     return keepdims is not np._NoValue and bool(keepdims)
-
-
-def _into(out: Any, result: Any) -> Any:
-    if out is not None:
-        out[...] = result
-        return out
-    return result
 
 
 def counted(where: Any, x: Tensor, axis: Any, keepdims: Any) -> Tensor:
@@ -399,22 +404,26 @@ def counted(where: Any, x: Tensor, axis: Any, keepdims: Any) -> Tensor:
 
 
 def deviation(x: Tensor, *args: Any, out: Any = None, **kwargs: Any) -> Any:
-    return _into(out, apply("sqrt", variance(x, *args, **kwargs)))
+    return into(out, apply("sqrt", variance(x, *args, **kwargs)), np.sqrt)
+
+
+#: The ufunc that np.clip is.
+_CLIP = np._core.umath.clip  # pyright: ignore[reportAttributeAccessIssue]
 
 
 def clip(x: Tensor, min: Any = None, max: Any = None, out: Any = None, lo: Any = None, hi: Any = None) -> Any:
     lo, hi = lo if min is None else min, hi if max is None else max
     if lo is None and hi is None:
-        return apply("positive", x)
+        return into(out, apply("positive", x), np.positive, broadcasts=True)
+    f = np.maximum if hi is None else np.minimum if lo is None else _CLIP
     if lo is None or hi is None:
         name = "cwise_max_propagate" if hi is None else "cwise_min_propagate"
         result = apply(name, x, lo if hi is None else hi)
     else:
-        result = apply("clip", x, lo, hi)
-    if out is not None:
-        out[...] = result
-        return out
-    return result
+        bools = all(as_tensor(t).element.kind == "bool" for t in (x, lo, hi))
+        within = apply("cwise_max_propagate", x, lo) if bools else x
+        result = apply("cwise_min_propagate", within, hi) if bools else apply("clip", x, lo, hi)
+    return into(out, result, f, broadcasts=True)
 
 
 def roll(x: Tensor, shifts: Any) -> Tensor:

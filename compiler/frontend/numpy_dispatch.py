@@ -19,6 +19,7 @@ from .indexing import accumulate
 from .methods import checked_cast, element_named, expand_dims, reduce, scan
 from .numpy_functions.products import matmul, power
 from .numpy_functions.table import call
+from .out_arrays import into
 from .refusals import instead
 from .tensor import Tensor
 from .ufunc_table import dotted_name, fold_of, is_numpys, plain_map, recognised, scan_of
@@ -195,10 +196,7 @@ def _placed(f: Any, result: Any, target: Any, where: Any, casting: str) -> Any:
         raise OpError(f"np.{f.__name__} with where= needs out=", "use np.where", "TX0240")
     if target is None:
         return result
-    target = as_tensor(target) if isinstance(target, np.ndarray) else target
-    checked_cast(result, target.element, casting)
-    target.store(result if where is True else apply("select", where, result, target))
-    return target
+    return into(target, result, f, casting=casting, where=where, broadcasts=True)
 
 
 def _at(name: str, x: Any, key: Any, *values: Any) -> None:

@@ -23,7 +23,7 @@ from .context import current
 from .derived import Part
 from .indexing import get, put
 from .numpy_dispatch import function, ufunc
-from .numpy_functions.products import dot, matmul, power
+from .numpy_functions.products import matmul, power
 from .python_numbers import of_python
 from .recipes import of_two
 from .refusals import instead
@@ -61,12 +61,14 @@ def _methods() -> dict[str, Any]:
     """Methods by name; seen by other threads when it is whole."""
     from . import elementwise, random  # loaded for the first method that is asked for
     from .numpy_functions import indexing, sorting
+    from .numpy_functions.elementwise import round_
+    from .numpy_functions.products import dot_
 
     found: dict[str, Any] = {}
     for op in OPS.values():
         found.update(dict.fromkeys(op.methods, op))
     return {
-        **found, **methods.METHODS, **elementwise.EXPRESSIONS, **sorting.METHODS, "dot": dot,
+        **found, **methods.METHODS, **elementwise.EXPRESSIONS, **sorting.METHODS, "dot": dot_,
         **{name: _as_function(name) for name in _FUNCTIONS}, "compress": _compress,
         "partition": _partition_in_place,
         "take": indexing.take, "random": random.random, "set_random": random.set_random,

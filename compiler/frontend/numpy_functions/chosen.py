@@ -18,9 +18,10 @@ from ..advanced_indexing import Places, gather, scatter
 from ..apply import apply, as_tensor, truth
 from ..context import current
 from ..creation import iota, zeros
+from ..out_arrays import into_read
 from ..symint import SymInt, as_dim
 from ..tensor import Tensor
-from .table import handles, into
+from .table import handles
 
 __all__ = ["count_of", "nonzero", "places_of", "selected"]
 
@@ -90,7 +91,7 @@ def compress(condition: Any, a: Any, axis: Any = None, out: Any = None) -> Any:
     if condition.ndim != 1:
         raise OpError(f"np.compress takes a condition of rank 1, not {condition.user_type}", code="TX0103")
     axis = methods._axis(axis, a.ndim)
-    return into(out, gather(Places(a, [axis], [places_of(truth(condition))], axis, None)))
+    return into_read(out, gather(Places(a, [axis], [places_of(truth(condition))], axis, None)), "np.compress")
 
 
 @handles(np.extract)

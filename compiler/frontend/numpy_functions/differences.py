@@ -53,7 +53,7 @@ def diff(a: Any, n: int = 1, axis: int = -1, prepend: Any = None, append: Any = 
 @handles(np.ediff1d)
 def ediff1d(ary: Any, to_end: Any = None, to_begin: Any = None) -> Any:
     ary = methods.ravel(as_tensor(ary))
-    middle = diff(ary)
+    middle = apply("sub", ary[1:], ary[:-1])
     ends = [None if e is None else methods.ravel(cast(as_tensor(e), ary.element)) for e in (to_begin, to_end)]
     parts = [p for p in (ends[0], middle, ends[1]) if p is not None]
     return concatenate(parts) if len(parts) > 1 else middle

@@ -15,11 +15,12 @@ import numpy as np
 
 from ....dialects.registry import OpError
 from .. import methods
-from ..apply import apply, as_tensor, cast
+from ..apply import apply, as_tensor, cast, common_dtype
 from ..context import table
+from ..out_arrays import into, target_of
 from ..tensor import Tensor
 from .products import contracted
-from .table import handles, into
+from .table import handles
 
 __all__ = ["einsum"]
 
@@ -34,6 +35,8 @@ def einsum(*operands: Any, out: Any = None, optimize: Any = False, dtype: Any = 
     tensors = [as_tensor(x) for x in given]
     if dtype is not None:
         tensors = [cast(t, methods.element_named(dtype)) for t in tensors]
+    elif (target := target_of(out)) is not None and np.can_cast(common_dtype(tensors).numpy, target.dtype, "safe"):
+        tensors = [cast(t, target.element) for t in tensors]
     terms = [_without_diagonals(_Term(t, s)) for t, s in zip(tensors, texts, strict=True)]
     _stretched(terms)
     for pair in _path(terms, result, optimize):
@@ -47,7 +50,7 @@ def einsum(*operands: Any, out: Any = None, optimize: Any = False, dtype: Any = 
     (last,) = terms
     last = _summed(last, result)
     order = [last.letters.index(c) for c in result]
-    return into(out, methods.transpose(last.tensor, order) if order else last.tensor)
+    return into(out, methods.transpose(last.tensor, order) if order else last.tensor, casting="safe")
 
 
 @dataclass
@@ -151,12 +154,12 @@ def _path(terms: Sequence[_Term], result: str, optimize: Any) -> list[tuple[int,
 
 
 def _summed(term: _Term, needed: str) -> _Term:
-    """The term without the letters that nothing needs."""
+    """The term without the letters that nothing needs; einsum sums in the dtype of its operands, bools to a bool."""
     private = tuple(k for k, c in enumerate(term.letters) if c not in needed)
     if not private:
         return term
     kept = "".join(c for c in term.letters if c in needed)
-    return _Term(methods.reduce("sum", term.tensor, private), kept)
+    return _Term(cast(methods.reduce("sum", term.tensor, private), term.tensor.element), kept)
 
 
 def _product(a: _Term, b: _Term, needed: str) -> _Term:

@@ -11,9 +11,11 @@ from ....dialects.registry import OpError
 from ....dialects.types import dtype
 from .. import methods
 from ..apply import apply, as_tensor, cast, common_dtype, truth
+from ..context import table
+from ..out_arrays import into, target_of
 from ..tensor import Tensor
 from .creating import full
-from .table import handles, into
+from .table import handles
 
 __all__ = ["isclose", "nan_to_num", "where"]
 
@@ -74,18 +76,26 @@ def clip(
 
 @handles(np.round, np.around)
 def round_(a: Any, decimals: int = 0, out: Any = None) -> Any:
-    a = as_tensor(a)
+    a, target = as_tensor(a), target_of(out)
+    if target is not None and table().decide(a.type.size, "==", target.type.size, "out=") is False:
+        raise ValueError("invalid output shape")
     if a.element.kind == "bool":
         if decimals:
             raise OpError("np.round of bools takes no decimals", "cast them first", "TX0112")
         a = cast(a, dtype("f16"))
     if not decimals or (a.element.is_integer and decimals > 0):
-        return into(out, apply("round", a))
+        return into(out, apply("round", a), np.rint, broadcasts=True)
     scale = 10.0 ** abs(decimals)
     if decimals > 0:
-        return into(out, apply("div", apply("rint", apply("mul", a, scale)), scale))
+        return into(out, apply("div", apply("rint", apply("mul", a, scale)), scale), np.multiply, broadcasts=True)
     rounded = apply("mul", apply("rint", apply("div", a, scale)), scale)
-    return into(out, cast(rounded, a.element))
+    return into(out, cast(rounded, a.element), np.multiply, broadcasts=True)
+
+
+@handles(np.fix)
+def fix(x: Any, out: Any = None) -> Any:
+    """The integer towards zero."""
+    return into(out, apply("trunc", x), np.trunc, broadcasts=True)
 
 
 @handles(np.nan_to_num)
@@ -159,12 +169,12 @@ def array_equiv(a1: Any, a2: Any) -> Any:
 
 @handles(np.isposinf)
 def isposinf(x: Any, out: Any = None) -> Any:
-    return into(out, apply("equal", _ordered(x), np.inf))
+    return into(out, apply("equal", _ordered(x), np.inf), np.logical_and, broadcasts=True)
 
 
 @handles(np.isneginf)
 def isneginf(x: Any, out: Any = None) -> Any:
-    return into(out, apply("equal", _ordered(x), -np.inf))
+    return into(out, apply("equal", _ordered(x), -np.inf), np.logical_and, broadcasts=True)
 
 
 def _ordered(x: Any) -> Tensor:

@@ -13,9 +13,10 @@ from ..advanced_indexing import Places, gather, scatter
 from ..apply import apply, as_tensor, broadcast_together, cast, common_dtype
 from ..bound_sizes import size_of
 from ..context import current, table
+from ..out_arrays import fits, into, into_read, target_of
 from ..symint import is_integer
 from ..tensor import Tensor
-from .table import handles, into, required
+from .table import handles, required
 
 __all__ = ["inside", "take"]
 
@@ -36,7 +37,7 @@ def take(a: Any, indices: Any, axis: Any = None, out: Any = None, mode: str = "r
         indices = apply("remainder", indices, last + 1)
     elif mode != "raise":
         raise OpError(f"np.take does not take mode={mode!r}", "raise, clip or wrap", "TX0240")
-    return into(out, gather(Places(a, [axis], [indices], axis, RAISE if mode == "raise" else None)))
+    return into_read(out, gather(Places(a, [axis], [indices], axis, RAISE if mode == "raise" else None)), "np.take")
 
 
 def inside(a: Tensor, indices: Tensor) -> Tensor:
@@ -276,4 +277,7 @@ def choose(a: Any, choices: Any, out: Any = None, mode: str = "raise") -> Any:
     result = tensors[-1]
     for number in reversed(range(len(tensors) - 1)):
         result = apply("select", apply("less_equal", a, number), tensors[number], result)
-    return into(out, result)
+    target = target_of(out)
+    if target is not None and not fits(result, target):
+        raise TypeError("choose: invalid shape for output array.")
+    return into(out, result, casting="unsafe")

@@ -10,9 +10,10 @@ import numpy as np
 from ....dialects.registry import OpError
 from .. import methods
 from ..apply import apply, as_tensor, stack
+from ..out_arrays import into
 from ..symint import SymInt
 from ..tensor import Tensor
-from .table import handles, into
+from .table import handles
 
 __all__ = ["concatenate", "stack_"]
 

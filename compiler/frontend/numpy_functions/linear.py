@@ -11,11 +11,12 @@ from ....dialects.registry import OpError
 from .. import methods
 from ..apply import apply, as_tensor
 from ..creation import eye
+from ..out_arrays import into_acceptable
 from ..tensor import Tensor
 from .einsum import einsum
 from .factorisations import inv, svdvals
 from .products import matmul, outer
-from .table import handles, into
+from .table import handles
 
 __all__ = ["matrix_norm", "norm", "vector_norm"]
 
@@ -114,7 +115,7 @@ def multi_dot(arrays: Any, *, out: Any = None) -> Any:
     letters = [string.ascii_letters[i : i + 2] for i in range(len(tensors))]
     letters[0], letters[-1] = letters[0][-ranks[0] :], letters[-1][: ranks[-1]]
     ends = letters[0][: ranks[0] - 1] + letters[-1][1:]
-    return into(out, einsum(f"{','.join(letters)}->{ends}", *tensors))
+    return into_acceptable(out, einsum(f"{','.join(letters)}->{ends}", *tensors))
 
 
 @handles(np.linalg.outer)

@@ -13,7 +13,7 @@ from ..creation import arange
 from ..symint import is_integer
 from ..tensor import Tensor
 from .indexing import take
-from .table import handles
+from .table import handles, required
 
 __all__: list[str] = []
 
@@ -52,7 +52,8 @@ def unravel_index(indices: Any, shape: Any, order: str = "C") -> tuple[Tensor, .
     total: Any = 1
     for n, _ in weights:
         total = total * n
-    number = _inside(number, total)
+    text = f"index is out of bounds for array with size {total}"
+    number = required(number, apply("logical_and", number >= 0, number < total), text)
     return tuple(number // weight % n for n, weight in weights)
 
 

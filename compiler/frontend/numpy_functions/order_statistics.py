@@ -11,9 +11,10 @@ from ....dialects.types import DTYPES
 from .. import creation, methods
 from ..apply import apply, as_tensor, cast
 from ..context import table
+from ..out_arrays import into
 from ..tensor import Tensor
 from .indexing import take_along_axis
-from .table import handles, into, required
+from .table import handles, required
 
 __all__ = ["median", "quantile"]
 
@@ -83,13 +84,13 @@ def _median(a: Any, axis: Any, keepdims: Any, without_nan: bool) -> Tensor:
 @handles(np.median)
 def median(a: Any, axis: Any = None, out: Any = None, overwrite_input: bool = False, keepdims: Any = False) -> Any:
     """The middle element, or the mean of the two; NaN where there is one.  The input is never overwritten."""
-    return into(out, _median(a, axis, keepdims, False))
+    return into(out, _median(a, axis, keepdims, False), casting="unsafe")
 
 
 @handles(np.nanmedian)
 def nanmedian(a: Any, axis: Any = None, out: Any = None, overwrite_input: bool = False, keepdims: Any = False) -> Any:
     """The median of what is not NaN; NaN where nothing else is."""
-    return into(out, _median(a, axis, keepdims is True, True))
+    return into(out, _median(a, axis, keepdims is True, True), casting="unsafe", broadcasts=True)
 
 
 def _quantile(a: Any, q: Any, axis: Any, method: str, keepdims: Any, without_nan: bool, name: str) -> Tensor:
@@ -97,6 +98,8 @@ def _quantile(a: Any, q: Any, axis: Any, method: str, keepdims: Any, without_nan
         known = ", ".join((*_CONTINUOUS, *_CHOICES))
         raise OpError(f"np.{name} does not take method={method!r}", f"it takes {known}", "TX0240")
     rows, axes, _ = _in_rows(a, axis)
+    if rows.element.kind == "bool" and method in _CONTINUOUS:
+        apply("sub", rows, rows)  # as NumPy does to interpolate, which raises
     if not rows.element.is_float:
         rows = cast(rows, DTYPES["f64"])
     ordered, q = apply("sort", rows), as_tensor(q)
@@ -151,7 +154,10 @@ def _handler(name: str, per: int, without_nan: bool) -> Any:
         outside = "Percentiles must be in the range [0, 100]" if per == 100 else "Quantiles must be in the range [0, 1]"
         shares = required(shares, apply("logical_and", shares >= 0, shares <= per), outside)
         shares = shares if per == 1 else apply("div", shares, per)
-        return into(out, _quantile(a, shares, axis, method, keepdims is True, without_nan, name))
+        found = _quantile(a, shares, axis, method, keepdims is True, without_nan, name)
+        if method in ("lower", "higher", "nearest") and not as_tensor(a).element.is_float:
+            found = cast(found, as_tensor(a).element)
+        return into(out, found, np.add, broadcasts=True)
 
     handler.__name__ = name
     return handler

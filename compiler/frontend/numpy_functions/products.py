@@ -13,15 +13,16 @@ from ...diagnostics import located
 from .. import methods
 from ..apply import apply, as_tensor, broadcast_together, cast, meet, stack
 from ..context import current, table
+from ..out_arrays import into, into_acceptable
 from ..tensor import Tensor
-from .table import handles, into, required
+from .table import handles, required
 
 __all__ = ["batched_matmul", "contracted", "cross", "dot", "kron", "matmul", "outer", "power", "vecdot"]
 
 
 @handles(np.dot)
 def dot_(a: Any, b: Any, out: Any = None) -> Any:
-    return into(out, dot(a, b))
+    return into_acceptable(out, dot(a, b))
 
 
 @handles(np.linalg.matmul)
@@ -32,7 +33,7 @@ def linalg_matmul(x1: Any, x2: Any, /) -> Any:
 @handles(np.vdot)
 def vdot(a: Any, b: Any, /) -> Any:
     """All products of elements of one place, the first operand conjugated, summed."""
-    return dot(apply("conjugate", methods.ravel(as_tensor(a))), methods.ravel(as_tensor(b)))
+    return dot(methods.conjugate(methods.ravel(as_tensor(a))), methods.ravel(as_tensor(b)))
 
 
 @handles(np.vecdot)
@@ -42,7 +43,7 @@ def vecdot(x1: Any, x2: Any, /, *, axis: int = -1) -> Any:
     if not x1.ndim or not x2.ndim:
         raise OpError(f"np.vecdot takes no scalars: {x1.user_type} and {x2.user_type}", code="TX0271")
     table().equate(x1.dims[axis], x2.dims[axis], "vecdot")
-    products = apply("mul", apply("conjugate", x1), x2)
+    products = apply("mul", methods.conjugate(x1), x2)
     return cast(methods.reduce("sum", products, axis), products.element)
 
 
@@ -58,7 +59,7 @@ def matvec(x1: Any, x2: Any, /) -> Any:
 
 @handles(*filter(None, [getattr(np, "vecmat", None)]))
 def vecmat(x1: Any, x2: Any, /) -> Any:
-    row = methods.expand_dims(apply("conjugate", as_tensor(x1)), -2)
+    row = methods.expand_dims(methods.conjugate(as_tensor(x1)), -2)
     return methods.squeeze(matmul(row, x2), -2)
 
 
@@ -73,7 +74,7 @@ def inner(a: Any, b: Any, /) -> Any:
 @handles(np.outer)
 def outer(a: Any, b: Any, out: Any = None) -> Any:
     a, b = methods.ravel(as_tensor(a)), methods.ravel(as_tensor(b))
-    return into(out, apply("mul", methods.expand_dims(a, 1), b))
+    return into(out, apply("mul", methods.expand_dims(a, 1), b), np.multiply, broadcasts=True)
 
 
 @handles(np.kron)

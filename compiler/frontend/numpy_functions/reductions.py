@@ -7,8 +7,9 @@ from typing import Any
 import numpy as np
 
 from .. import methods
-from ..apply import apply, as_tensor
-from .table import FUNCTIONS, handles, into
+from ..apply import apply, as_tensor, cast
+from ..out_arrays import check_fits, into, reduced_as
+from .table import FUNCTIONS, handles
 
 __all__ = ["count_nonzero", "ptp"]
 
@@ -72,4 +73,10 @@ def count_nonzero(a: Any, axis: Any = None, *, keepdims: Any = False) -> Any:
 @handles(np.ptp)
 def ptp(a: Any, axis: Any = None, out: Any = None, keepdims: Any = False) -> Any:
     """Peak to peak: the largest less the smallest."""
-    return into(out, apply("ptp", a, axis=axis, keepdims=bool(keepdims)))
+    a = as_tensor(a)
+    if out is None and a.element.kind != "bool":
+        return apply("ptp", a, axis=axis, keepdims=bool(keepdims))
+    high = cast(methods.reduce("maximum", reduced_as(a, out), axis, keepdims=keepdims), reduced_as(a, out).element)
+    check_fits(high, out)
+    result = apply("sub", high, methods.reduce("minimum", a, axis, keepdims=keepdims))
+    return into(out, result, np.subtract)

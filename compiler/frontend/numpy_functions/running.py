@@ -6,16 +6,17 @@ from typing import Any
 
 import numpy as np
 
-from ....dialects.dims import Dim
+from ....dialects.dims import Dim, dim
 from ....dialects.registry import OpError
 from .. import methods
 from ..apply import apply, as_tensor
 from ..context import current, table
 from ..creation import full
 from ..functional import cond
+from ..out_arrays import into
 from ..symint import as_dim
 from ..tensor import Tensor
-from .table import FUNCTIONS, handles, into
+from .table import FUNCTIONS, handles
 
 __all__ = ["cumulative_prod", "cumulative_sum"]
 
@@ -53,6 +54,9 @@ def convolve(a: Any, v: Any, mode: str = "full") -> Any:
         raise OpError(f"np.convolve takes vectors, got {a.user_type} and {v.user_type}", code="TX0120")
     if mode not in ("full", "same", "valid"):
         raise OpError(f"np.convolve does not take mode={mode!r}", "it is full, same or valid", "TX0240")
+    for name, x in (("a", a), ("v", v)):
+        if table().decide(x.dims[0], "==", dim(0), "np.convolve"):
+            raise ValueError(f"{name} cannot be empty")
     if table().decide(a.dims[0], "<", v.dims[0], "np.convolve") is True:
         a, v = v, a
     around = {"full": (v.dims[0] - 1,) * 2, "same": (v.dims[0] // 2, (v.dims[0] - 1) // 2), "valid": (0, 0)}[mode]

@@ -10,9 +10,9 @@ from ....dialects.registry import OPS, OpError, Reduction
 from .. import methods
 from ..advanced_indexing import Places, scatter
 from ..apply import accumulates, apply, as_tensor, cast
+from ..out_arrays import into
 from ..symint import SymInt
 from ..tensor import Tensor
-from .table import into
 
 __all__ = ["reduceat"]
 

@@ -9,10 +9,11 @@ import numpy as np
 from ....dialects.registry import OpError
 from .. import methods
 from ..apply import apply, as_tensor, cast, common_dtype
+from ..out_arrays import check_inexact, into, into_read
 from ..tensor import Tensor
 from .joining import concatenate
 from .products import matmul
-from .table import FUNCTIONS, handles, into, required
+from .table import FUNCTIONS, handles, required
 
 __all__ = ["average", "cov"]
 
@@ -22,8 +23,10 @@ def _spread(method: Any) -> Any:
         a: Any, axis: Any = None, dtype: Any = None, out: Any = None, ddof: Any = 0, keepdims: Any = False, *,
         where: Any = True, mean: Any = None, correction: Any = None,
     ) -> Any:  # fmt: skip
-        return into(out, method(as_tensor(a), axis, dtype, None, ddof, keepdims,
-                                where=where, mean=mean, correction=correction))  # fmt: skip
+        return method(
+            as_tensor(a), axis, dtype, out=out, ddof=ddof, keepdims=keepdims, where=where, mean=mean,
+            correction=correction,
+        )  # fmt: skip
 
     return spread
 
@@ -91,6 +94,7 @@ def _both(mask: Any, where: Any) -> Any:
 def nanmean(
     a: Any, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: Any = False, *, where: Any = True
 ) -> Any:
+    check_inexact(as_tensor(a), out)
     a, mask = _without_nan(a, 0)
     return methods.reduce("mean", a, axis, dtype, out, keepdims, where=_both(mask, where))
 
@@ -100,6 +104,7 @@ def _nan_spread(method: Any) -> Any:
         a: Any, axis: Any = None, dtype: Any = None, out: Any = None, ddof: Any = 0, keepdims: Any = False, *,
         where: Any = True, mean: Any = None, correction: Any = None,
     ) -> Any:  # fmt: skip
+        check_inexact(as_tensor(a), out)
         a, mask = _without_nan(a, 0)
         mask = _both(mask, where)
         less = ddof if correction is None else correction
@@ -108,7 +113,7 @@ def _nan_spread(method: Any) -> Any:
             enough = apply("greater", methods.counted(mask, a, axis, keepdims), less)
             found = apply("select", enough, found, np.nan)
             found = cast(found, a.element.part if dtype is None else found.element)
-        return into(out, found)
+        return into(out, found, casting="unsafe")
 
     return spread
 
@@ -120,7 +125,7 @@ def _nan_place(name: str, worst: float) -> Any:
         if mask is not True:
             any_number = methods.reduce("any", mask, axis, keepdims=keepdims)
             found = required(found, any_number, "All-NaN slice encountered")
-        return into(out, found)
+        return into_read(out, found, f"np.{name}") if name.startswith("arg") else into(out, found)
 
     return place
 

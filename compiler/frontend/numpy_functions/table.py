@@ -17,7 +17,7 @@ from ....dialects.registry import OpError
 from ..apply import apply
 from ..view_or_copy import as_numpy_gives
 
-__all__ = ["FUNCTIONS", "call", "handles", "into", "required"]
+__all__ = ["FUNCTIONS", "call", "handles", "required"]
 
 FUNCTIONS: dict[Any, Callable[..., Any]] = {}
 
@@ -100,11 +100,3 @@ def _is_default(name: str, value: Any, default: Any) -> bool:
 def required(x: Any, holds: Any, text: str) -> Any:
     """`x`, of a call that raises NumPy's ValueError where a bool is false anywhere."""
     return apply("require", x, holds, text=text)
-
-
-def into(out: Any, result: Any) -> Any:
-    """`result`, stored into `out` where there is one."""
-    if out is None:
-        return result
-    out[...] = result
-    return out
