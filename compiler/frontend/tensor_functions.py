@@ -70,7 +70,7 @@ def _methods() -> dict[str, Any]:
     return {
         **found, **methods.METHODS, **elementwise.EXPRESSIONS, **sorting.METHODS, "dot": dot_,
         **{name: _as_function(name) for name in _FUNCTIONS}, "compress": _compress,
-        "partition": _partition_in_place,
+        "partition": _partition_in_place, "round": round_,
         "take": indexing.take, "random": random.random, "set_random": random.set_random,
     }  # fmt: skip
 
