@@ -8,7 +8,8 @@ from __future__ import annotations
 import ctypes
 import functools
 import os
-import threading
+import sys
+from _thread import get_ident
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
@@ -39,9 +40,15 @@ def signal_symbols() -> Mapping[str, int]:
     needed |= library_symbols() | library_symbols(system) | {"txc_never": ctypes.addressof(NEVER)}
     found = load_kept("txc_signals", _source, EXPORTED, needed)
     forked: Any = ctypes.CFUNCTYPE(None, ctypes.c_int64)(found["txc_signals_forked"])
-    forked(threading.main_thread().ident)
-    os.register_at_fork(after_in_child=lambda: forked(threading.get_ident()))
+    forked(_main_thread())
+    os.register_at_fork(after_in_child=lambda: forked(get_ident()))
     return found
+
+
+def _main_thread() -> int:
+    """The thread to which Python brings signals: before `threading` is loaded there is no other one."""
+    threading = sys.modules.get("threading")
+    return get_ident() if threading is None else threading.main_thread().ident
 
 
 def _source() -> str:
