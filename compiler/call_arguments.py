@@ -34,8 +34,13 @@ class Call:
         self.storages: list[Storage] = []
 
     def may_share(self, signature: Signature) -> bool:
-        """Whether several arrays in the memory of this machine are given."""
-        return not self.lazy and sum(i.name not in self.on_device for i in signature.arrays) > 1
+        """Whether several arrays in the memory of this machine are given.
+
+        Column-major tensors are read as they were.
+        """
+        if any(leaf.layout == "col" for leaf in self.leaves().values()):
+            return False
+        return sum(i.name not in self.on_device for i in signature.arrays) > 1
 
     def share(self, signature: Signature, written: Collection[int], donated: Collection[str]) -> bool:
         """Let arrays that share memory with one of those `written` be views on one storage: a fact of the call.

@@ -236,6 +236,21 @@ def test_lazy_tensors_share_as_well():
     assert float(got[0, 1]) == 5.0
 
 
+def test_lazy_tensors_that_share_memory_see_each_others_stores():
+    def stores(a, b):
+        b[0] = 5.0
+        a[1] += b[0]
+        return a, b
+
+    compiled = txc.jit(stores)
+    t, n = txc.asarray(np.arange(3.0)), np.arange(3.0)
+    for parts in (lambda x: (x, x), lambda x: (x[1:], x[:2]), lambda x: (x[:2], x[1:])):
+        got, expected = compiled(*parts(t)), stores(*parts(n))
+        np.testing.assert_array_equal(np.asarray(t), n)
+        for ours, theirs in zip(got, expected):
+            np.testing.assert_array_equal(np.asarray(ours), theirs)
+
+
 RANK_0 = [
     lambda x: x, lambda x: x + 1, lambda x: x[...], lambda x: x[()], lambda x: x.copy(), lambda x: x.T,
     lambda x: np.zeros(()), lambda x: np.array(3.0), lambda x: np.squeeze(x.reshape(1)),

@@ -264,9 +264,10 @@ def test_what_a_result_asks_for_is_at_the_function():
         return -n
 
     def perhaps_a_view(m, t):
-        a = m.T.ravel()
-        m += t
-        return a
+        a = m * t
+        b = a.T.ravel()
+        a += t
+        return b
 
     calls: list[tuple[Any, tuple[Any, ...]]] = [
         (negated, (-(2**63),)),
