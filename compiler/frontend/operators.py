@@ -23,13 +23,13 @@ def _operator(name: str) -> tuple[Any, Any, Any]:
             if made is not None:
                 return made
         elif _foreign(other):
-            return NotImplemented
+            return self.functions.undefined(name, self, other)
         return self.apply(name, self, other)
 
     def reflected(self: Any, other: Any) -> Any:
         if self.weak and (made := self.functions.of_python(name, other, self)) is not None:
             return made
-        return NotImplemented if _foreign(other) else self.apply(name, other, self)
+        return self.functions.undefined(name, other, self) if _foreign(other) else self.apply(name, other, self)
 
     def in_place(self: Any, other: Any) -> Any:
         if self.weak:
@@ -43,7 +43,7 @@ def _comparison(name: str) -> Any:
     def compare(self: Any, other: Any) -> Any:
         if self.weak and (made := self.functions.of_python(name, self, other)) is not None:
             return made
-        return NotImplemented if _foreign(other) else self.apply(name, self, other)
+        return self.functions.undefined(name, self, other) if _foreign(other) else self.apply(name, self, other)
 
     return compare
 

@@ -40,9 +40,11 @@ from .staging_ast import RUNTIME
 from .staging_builtins import REPLACED, as_text, staging_error
 from .staging_control import ControlFlow
 from .staging_iteration import StagedRange
+from .symint import SymInt
 from .tensor import Tensor
 from .trace import Trace
 from .traced_plainly import note_traced_plainly
+from .type_tests import type_name
 from .undefined import Undefined, unset_name
 
 __all__ = [
@@ -308,6 +310,8 @@ class Runtime(ControlFlow):
 
     def fn(self, called: Any) -> Any:
         """What to call instead: creation functions and builtins that tensors need, the user's functions staged."""
+        if isinstance(called, (Tensor, SymInt)):
+            raise TypeError(f"'{type_name(called)}' object is not callable")
         if _hashable(called):
             if (by_item := BY_ITEM.get(called)) is not None:
                 return functools.partial(by_item, self)

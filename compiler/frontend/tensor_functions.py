@@ -29,12 +29,12 @@ from .recipes import of_two
 from .refusals import instead
 from .symint import SymInt
 from .tensor import Tensor
-from .type_tests import python_type
+from .type_tests import python_type, type_name
 from .view_or_copy import Flat
 
 __all__ = [
     "Flat", "Part", "apply", "as_tensor", "bound_sizes", "expand_library", "function", "get",
-    "matmul", "method", "of_python", "power", "put", "store", "ufunc", "vectorized",
+    "matmul", "method", "of_python", "power", "put", "store", "ufunc", "undefined", "vectorized",
 ]  # fmt: skip
 
 
@@ -104,11 +104,17 @@ def _absent(x: Tensor, name: str) -> Exception:
         return AttributeError(f"a tensor has no attribute {name!r}")
     kind = python_type(x)
     if not hasattr(kind, name):
-        module = "" if kind.__module__ == "builtins" else f"{kind.__module__}."
-        return AttributeError(f"'{module}{kind.__name__}' object has no attribute {name!r}")
+        return AttributeError(f"'{type_name(x)}' object has no attribute {name!r}")
     what = "an array" if kind is np.ndarray else f"a run-time {kind.__name__}"
     hint = instead(f"{kind.__name__}.{name}") or instead(f"ndarray.{name}") or instead(f"float.{name}")
     return OpError(f"{name} of {what} has no compiled form", hint, "TX0270")
+
+
+def undefined(name: str, a: Any, b: Any) -> Any:
+    """An operator between a tensor and what has none for it: Python's error, which names what the tensor stands for."""
+    if current() is None:
+        return NotImplemented
+    raise TypeError(f"{name} is not defined on '{type_name(a)}' and '{type_name(b)}'")
 
 
 def vectorized(f: np.vectorize) -> Callable[..., Tensor]:

@@ -4,13 +4,19 @@ from __future__ import annotations
 
 import ast
 import difflib
+from collections.abc import Collection
 from pathlib import Path
 from typing import Any, NoReturn
 
+import numpy as np
+
+from ...dialects.types import DTYPES
 from ..diagnostics import TxcError
 from .graph import Loc
+from .refusals import instead
+from .ufunc_table import recognised
 
-__all__ = ["fail", "load_text", "location", "nearest"]
+__all__ = ["fail", "load_text", "location", "nearest", "written_without_module"]
 
 
 def location(filename: str, node: ast.AST) -> Loc:
@@ -27,6 +33,17 @@ def fail(filename: str, node: ast.AST, message: str, hint: str = "", code: str =
 def nearest(name: str, names: Any) -> str:
     near = difflib.get_close_matches(name, list(names), 2, 0.5)
     return f"did you mean {' or '.join(near)}?" if near else f"there are {', '.join(list(names)[:12])}"
+
+
+def written_without_module(name: str, names: Collection[str]) -> str:
+    """What to write instead of a name of NumPy's, with a module in front, in a language that has `names`."""
+    if name in names:
+        return f"write {name}: names have no module in front"
+    theirs = getattr(np, name, None)
+    meant = recognised(theirs)
+    if meant is None and isinstance(theirs, type) and issubclass(theirs, np.number):
+        meant = next((n for n, d in DTYPES.items() if d.numpy == np.dtype(theirs)), None)
+    return f"write {meant}" if meant in names else instead(f"np.{name}") or "docs/ops.md lists the functions there are"
 
 
 def load_text(path: str | Path) -> str:

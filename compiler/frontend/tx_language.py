@@ -37,8 +37,8 @@ from .symint import SymInt
 from .tensor import Tensor
 from .trace import Trace
 from .tx_calls import bind_arguments, match_arguments, typed_results
-from .tx_errors import fail, location, nearest
-from .tx_names import COMPARE, CONSTANTS, FUNCTIONS, IN_PLACE, ITERATIONS, NAMESPACES, binary
+from .tx_errors import fail, location, nearest, written_without_module
+from .tx_names import COMPARE, CONSTANTS, FUNCTIONS, IN_PLACE, ITERATIONS, MODULES, NAMESPACES, binary
 from .tx_types import Annotation, Parameter, read_annotation
 
 __all__ = ["Evaluator", "Parameter", "TxFunction", "TxModule", "parse", "read_parameters"]
@@ -418,6 +418,7 @@ class Evaluator:
             case ast.Subscript(value=value, slice=index):
                 return self.value(value)[self.index(index)]
             case ast.Attribute(value=value, attr=attr):
+                self.no_module(node)
                 return self.attribute(node, self.value(value), attr)
             case ast.Call():
                 return self.call(node)
@@ -463,6 +464,15 @@ class Evaluator:
             return getattr(value, attr)
         self.fail(node, f"there is no attribute {attr!r}", "call methods with parentheses", "TX0537")
 
+    def no_module(self, node: ast.Attribute) -> None:
+        """Fail where a name has one of Python's modules in front of it."""
+        root: ast.expr = node.value
+        while isinstance(root, ast.Attribute):
+            root = root.value
+        if isinstance(root, ast.Name) and root.id in MODULES and root.id not in self.names:
+            known = {*CONSTANTS, *DTYPES, *FUNCTIONS, *OPS, *ITERATIONS}
+            self.fail(node, f"there is no {ast.unparse(node)} here", written_without_module(node.attr, known), "TX0536")
+
     def call(self, node: ast.Call) -> Any:
         arguments = [self.argument(a) for a in node.args]
         keywords: dict[str, Any] = {}
@@ -474,6 +484,7 @@ class Evaluator:
             owner = node.func.value
             if isinstance(owner, ast.Name) and owner.id in NAMESPACES and owner.id not in self.names:
                 return self.namespaced(node.func, owner.id)(*arguments, **keywords)
+            self.no_module(node.func)
             return self.method(node, self.value(node.func.value), node.func.attr, arguments, keywords)
         if not isinstance(node.func, ast.Name):
             self.fail(node, "only named functions and methods can be called", code="TX0538")

@@ -11,7 +11,7 @@ import numpy as np
 from ...dialects.registry import OpError
 from . import creation, fft_functions
 
-__all__ = ["BINARY", "COMPARE", "CONSTANTS", "FUNCTIONS", "IN_PLACE", "ITERATIONS", "NAMESPACES", "binary"]
+__all__ = ["BINARY", "COMPARE", "CONSTANTS", "FUNCTIONS", "IN_PLACE", "ITERATIONS", "MODULES", "NAMESPACES", "binary"]
 
 #: Functions that are not ops of their own, by name.
 FUNCTIONS: dict[str, Any] = {
@@ -45,6 +45,8 @@ FUNCTIONS: dict[str, Any] = {
 }
 #: Packages of functions that are called by their name, as in ``tensure.add(x, y)``: those in their `__all__`.
 NAMESPACES = ("tensure",)
+#: Modules of Python's, which names here have not in front of them.
+MODULES = frozenset({"np", "numpy", "math", "cmath", "scipy", "xp", "txc", "jnp", "torch"})
 #: What loops run over besides tensors.
 ITERATIONS: dict[str, Any] = {"range": range, "enumerate": enumerate, "zip": zip, "reversed": reversed}
 CONSTANTS = {"pi": np.pi, "e": np.e, "inf": np.inf, "nan": np.nan, "True": True, "False": False}

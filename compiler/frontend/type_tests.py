@@ -15,7 +15,7 @@ from .growing import GrowingList
 from .symint import SymInt
 from .tensor import Tensor
 
-__all__ = ["TYPE_TESTS", "python_type"]
+__all__ = ["TYPE_TESTS", "python_type", "type_name"]
 
 _NUMBERS = {"bool": bool, "int": int, "float": float, "complex": complex}
 
@@ -31,6 +31,12 @@ def python_type(value: Any) -> type:
     if value.ndim or value.boxed:
         return np.ndarray
     return _NUMBERS[value.weak] if value.weak else value.dtype.type
+
+
+def type_name(value: Any) -> str:
+    """That type, as Python's messages name it."""
+    kind = python_type(value)
+    return kind.__name__ if kind.__module__ == "builtins" else f"{kind.__module__}.{kind.__name__}"
 
 
 def _isinstance(value: Any, kinds: Any) -> bool:

@@ -15,6 +15,7 @@ from txc.compiler.frontend.numpy_dispatch import _handler
 from txc.compiler.frontend.refusals import COMPILING, GROUPS, instead
 from txc.compiler.frontend.staging_builtins import REPLACED
 from txc.compiler.frontend.tensor_functions import _methods
+from txc.compiler.frontend.tx_language import parse
 from txc.compiler.frontend.ufunc_table import recognised
 
 LISTED = {*COMPILING, *(name for group in GROUPS for name in group.names)}
@@ -250,3 +251,67 @@ def test_methods_that_are_functions() -> None:
     x, k = np.array([1.5, 0.0, 2.5, -1.0]), np.array([0, 1, 0])
     for want, got in zip(by_methods(x, k), txc.jit(by_methods)(x, k), strict=True):
         np.testing.assert_array_equal(got, want, strict=isinstance(want, np.ndarray))
+
+
+@pytest.mark.parametrize(
+    ("written", "hint"),
+    [
+        ("np.exp(x)", "hint: write exp: names have no module in front"),
+        ("numpy.arcsinh(x)", "hint: write asinh"),
+        ("x * math.pi", "hint: write pi: names have no module in front"),
+        ("x.astype(np.float32)", "hint: write f32"),
+        ("np.polymul(x, x)", "hint: write np.convolve(p, q)"),
+        ("np.linalg.slogdet(x)", "docs/ops.md"),
+    ],
+)
+def test_names_of_tx_have_no_module(written: str, hint: str, tmp_path: Any) -> None:
+    path = tmp_path / "bad.tx"
+    path.write_text(f"def f(x: f64[n]) -> f64[n]:\n    return {written}\n")
+    with pytest.raises(TxcError) as caught:
+        parse(path.read_text(), str(path)).graph("f")
+    text = str(caught.value)
+    assert "[TX0536]" in text and hint in text and "did you mean" not in text and "bad.tx:2" in text
+
+
+def type_errors(x, t, kind):
+    if kind == 0:
+        return x + "a"
+    if kind == 1:
+        return None * t
+    if kind == 2:
+        return x < None
+    if kind == 3:
+        return x()
+    if kind == 4:
+        return t()
+    return [1] + "a"
+
+
+@pytest.mark.parametrize(
+    ("kind", "text"),
+    [
+        (0, "add is not defined on 'numpy.ndarray' and 'str'"),
+        (1, "mul is not defined on 'NoneType' and 'float'"),
+        (2, "less is not defined on 'numpy.ndarray' and 'NoneType'"),
+        (3, "'numpy.ndarray' object is not callable"),
+        (4, "'float' object is not callable"),
+        (5, 'can only concatenate list (not "str") to list'),
+    ],
+)
+def test_type_errors_name_python_s_types(kind: int, text: str) -> None:
+    x = np.ones(3)
+    with pytest.raises(TypeError):
+        type_errors(x, 2.5, kind)
+    with pytest.raises(TypeError) as caught:
+        txc.jit(lambda a, b: type_errors(a, b, kind))(x, 2.5)
+    assert text in str(caught.value)
+
+
+def lists_beside_arrays(x):
+    return [1, 2, 3] + x, x + [1, 2, 3], [x] + x, [1] + [2, 3]  # noqa: RUF005
+
+
+def test_a_list_beside_an_array_is_one() -> None:
+    x = np.array([1.5, 2.5, 0.5])
+    for want, got in zip(lists_beside_arrays(x), txc.jit(lists_beside_arrays)(x), strict=True):
+        np.testing.assert_array_equal(got, want)
