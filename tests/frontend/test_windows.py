@@ -54,6 +54,30 @@ def frames(x, w, hop):
     return np.array([x[i * hop : i * hop + n] * w for i in range((len(x) - n) // hop + 1)])
 
 
+def frames_stored(x, w, hop):
+    n = len(w)
+    out = np.empty(((len(x) - n) // hop + 1, n))
+    for i in range(len(out)):
+        out[i] = x[i * hop : i * hop + n] * w
+    return out
+
+
+def overlapped(x, hop):
+    n = x.shape[1]
+    out = np.zeros(hop * (len(x) - 1) + n)
+    for i in range(len(x)):
+        out[i * hop : i * hop + n] += x[i]
+    return out
+
+
+def along(x, start, hop, n):
+    out = np.zeros((n, 4))
+    for i in range(n):
+        part = x[start + i * hop : start + i * hop + 4]
+        out[i, : len(part)] = part
+    return out
+
+
 def sums(x, k):
     out = np.zeros(len(x) - k + 1)
     for i in range(len(x) - k + 1):
@@ -77,6 +101,9 @@ CASES: dict[str, tuple[Callable[..., Any], list[tuple[Any, ...]]]] = {
     "medians of equal windows": (medians_of_equal_windows, [(X, 5), (X, 4)]),
     "boxes": (boxes, [(X.reshape(5, 8), 2), (X.reshape(8, 5), 1)]),
     "frames": (frames, [(X, X[:16], 4), (X, X[:7], 3)]),
+    "frames stored": (frames_stored, [(X, X[:16], 4), (X, X[:7], 3)]),
+    "overlapped": (overlapped, [(X.reshape(5, 8), 4), (X.reshape(8, 5), 5)]),
+    "along": (along, [(X, 3, 4, 5), (X, 30, -3, 6), (X, 7, 0, 3)]),
     "sums": (sums, [(X, 5), (X, 40)]),
     "segments": (segments, [(X, *BOUNDS)]),
     "one": (one, [(X, 3, 7), (X, -5, 3), (X, 38, 9)]),
