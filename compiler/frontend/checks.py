@@ -76,7 +76,6 @@ class _Copy:
     def __init__(self, trace: _Again):
         self.trace = trace
         self.found: list[Check] = []
-        self.loops: list[Sym] = []
 
     def nodes(self, nodes: Sequence[Node], known: dict[Value, Value], word: Value | None) -> Value | None:
         """Make a block's nodes in the open block; `known` learns their values.  The word after them."""
@@ -134,9 +133,10 @@ class _Copy:
         return block, word
 
     def _for(self, node: Node, known: dict[Value, Value], word: Value) -> Value:
-        self.loops.append(Sym(node.attrs["iv"]))
+        loops, symbol = self.trace.table.loops, Sym(node.attrs["iv"])
+        loops[symbol] = node.attrs["lower"], node.attrs["upper"] - 1
         block, end = self.region(node.regions[0], known, carried=True)
-        self.loops.pop()
+        del loops[symbol]
         assert end is not None
         block.outputs.append(end)
         made = self.again(node, [*(known[v] for v in node.operands), word], [block], known, 1)
@@ -235,7 +235,7 @@ class _Copy:
         if source is not index:
             outside = apply("logical_and", outside, apply("less", 0, SymInt(product(index.type.dims))))
         place = apply("cwise_min", apply("cwise_max", apply("select", above, most, least), LEAST), MOST)
-        return self.word(outside, place, index_check(None if size.symbols() & set(self.loops) else size))
+        return self.word(outside, place, index_check(None if size.symbols() & self.trace.table.loops.keys() else size))
 
     def word(self, failed: Tensor, place: Any, check: Check) -> Value:
         """0, or the word of a check that has failed."""

@@ -178,6 +178,8 @@ class DimTable:
         else:
             strict = int(relation == "<")
             low, high = self._range(b - a - strict)
+            if low is None and high is None and self._learn_signs(b - a, why):
+                low, high = self._range(b - a - strict)
             if low is not None and self._nonneg(low):
                 return True
             if high is not None and self._nonneg(-high - 1):
@@ -377,9 +379,35 @@ class DimTable:
         low: Dim | None = d
         high: Dim | None = d
         for s, (first, last) in reversed(self.loops.items()):
-            low = _bound(low, s, first, last)
-            high = _bound(high, s, last, first)
+            low = self._bound(low, s, first, last)
+            high = self._bound(high, s, last, first)
         return low, high
+
+    def _learn_signs(self, d: Dim, why: str) -> bool:
+        """Make facts of the signs of what a step of each loop adds to `d`; whether there are such."""
+        parts = linear_in(d, self.loops)
+        steps = [] if parts is None else [c for c in parts[0].values() if not self._is_signed(c)]
+        return bool(steps) and all([self.decide(0, "<=", c, why) is not None for c in steps])
+
+    def _is_signed(self, d: Dim) -> bool:
+        return self._nonneg(d) or self._nonneg(-d)
+
+    def _bound(self, d: Dim | None, s: Sym, at_positive: Dim, at_negative: Dim) -> Dim | None:
+        """`d` with `s` replaced by the end of its range that makes `d` extreme; None where the direction is not known."""
+        if d is None or s not in d.symbols():
+            return d
+        split = linear_in(d, [s])
+        if split is None:
+            return None
+        coefficients, rest = split
+        c = coefficients.get(s)
+        if c is None:
+            return rest
+        if self._nonneg(c):
+            return rest + c * at_positive
+        if self._nonneg(-c):
+            return rest + c * at_negative
+        return None
 
     def environment(self, shapes: Mapping[Sym, int]) -> dict[Sym, int]:
         """The values of all symbols for a call, those that were substituted included."""
@@ -388,21 +416,3 @@ class DimTable:
             if s not in env:
                 env[s] = value.evaluate(env)
         return env
-
-
-def _bound(d: Dim | None, s: Sym, at_positive: Dim, at_negative: Dim) -> Dim | None:
-    """`d` with `s` replaced by the end of its range that makes `d` extreme; None where the direction is not known."""
-    if d is None or s not in d.symbols():
-        return d
-    split = linear_in(d, [s])
-    if split is None:
-        return None
-    coefficients, rest = split
-    c = coefficients.get(s)
-    if c is None:
-        return rest
-    if c.nonneg:
-        return rest + c * at_positive
-    if (-c).nonneg:
-        return rest + c * at_negative
-    return None

@@ -1,0 +1,116 @@
+"""Windows whose size is an argument, a size or data: in loops, in comprehensions and outside."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+from .control import same
+
+RNG = np.random.default_rng(0)
+X = RNG.random(40)
+
+
+def around(x, k):
+    out = np.empty(len(x))
+    for i in range(len(x)):
+        lo, hi = max(0, i - k), min(len(x), i + k + 1)
+        out[i] = np.sqrt(np.mean(x[lo:hi] ** 2))
+    return out
+
+
+def medians(x, r):
+    out = np.empty(len(x))
+    for i in range(len(x)):
+        out[i] = np.median(x[max(0, i - r) : i + r + 1])
+    return out
+
+
+def sorted_windows(x, r):
+    out = np.empty(len(x))
+    for i in range(len(x)):
+        out[i] = np.sort(x[max(0, i - r) : i + r + 1])[0]
+    return out
+
+
+def medians_of_equal_windows(x, k):
+    return np.array([np.median(x[i : i + k]) for i in range(len(x) - k + 1)])
+
+
+def boxes(x, r):
+    h, w = x.shape
+    out = np.empty((h, w))
+    for i in range(h):
+        for j in range(w):
+            out[i, j] = x[max(0, i - r) : i + r + 1, max(0, j - r) : j + r + 1].mean()
+    return out
+
+
+def frames(x, w, hop):
+    n = len(w)
+    return np.array([x[i * hop : i * hop + n] * w for i in range((len(x) - n) // hop + 1)])
+
+
+def frames_stored(x, w, hop):
+    n = len(w)
+    out = np.empty(((len(x) - n) // hop + 1, n))
+    for i in range(len(out)):
+        out[i] = x[i * hop : i * hop + n] * w
+    return out
+
+
+def overlapped(x, hop):
+    n = x.shape[1]
+    out = np.zeros(hop * (len(x) - 1) + n)
+    for i in range(len(x)):
+        out[i * hop : i * hop + n] += x[i]
+    return out
+
+
+def along(x, start, hop, n):
+    out = np.zeros((n, 4))
+    for i in range(n):
+        part = x[start + i * hop : start + i * hop + 4]
+        out[i, : len(part)] = part
+    return out
+
+
+def sums(x, k):
+    out = np.zeros(len(x) - k + 1)
+    for i in range(len(x) - k + 1):
+        out[i] = x[i : i + k].sum()
+    return out
+
+
+def segments(x, lo, hi):
+    return np.array([x[lo[i] : hi[i]].mean() for i in range(len(lo))])
+
+
+def one(x, i, k):
+    return x[i : i + k].sum(), x[i : i + k] * 2
+
+
+BOUNDS = np.array([0, 3, 7, 20]), np.array([5, 9, 15, 39])
+CASES: dict[str, tuple[Callable[..., Any], list[tuple[Any, ...]]]] = {
+    "around": (around, [(X, 3), (X, 0), (X[:5], 9)]),
+    "medians": (medians, [(X, 3), (X[:7], 1)]),
+    "sorted windows": (sorted_windows, [(X, 2), (X[:7], 20)]),
+    "medians of equal windows": (medians_of_equal_windows, [(X, 5), (X, 4)]),
+    "boxes": (boxes, [(X.reshape(5, 8), 2), (X.reshape(8, 5), 1)]),
+    "frames": (frames, [(X, X[:16], 4), (X, X[:7], 3)]),
+    "frames stored": (frames_stored, [(X, X[:16], 4), (X, X[:7], 3)]),
+    "overlapped": (overlapped, [(X.reshape(5, 8), 4), (X.reshape(8, 5), 5)]),
+    "along": (along, [(X, 3, 4, 5), (X, 30, -3, 6), (X, 7, 0, 3)]),
+    "sums": (sums, [(X, 5), (X, 40)]),
+    "segments": (segments, [(X, *BOUNDS)]),
+    "one": (one, [(X, 3, 7), (X, -5, 3), (X, 38, 9)]),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_windows_are_those_of_numpy(name: str):
+    f, calls = CASES[name]
+    same(f, *calls)
