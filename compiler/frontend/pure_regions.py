@@ -13,7 +13,7 @@ from ...dialects.registry import RAISE, Map, View
 from .apply import apply, as_tensor
 from .choice import Choice
 from .graph import Block, Node, Value
-from .regions import Fork
+from .regions import Fork, rounds
 from .state import is_number
 from .tensor import Tensor
 
@@ -27,6 +27,8 @@ _PLAIN = ("cast", "constant", "dim", "expand")
 def merged_into_one(fork: Fork, values: Sequence[Any]) -> Tensor | None:
     """The value of ``a if c else b`` without a branch; None where it has to be one."""
     if any(fork.written) or not all(map(is_number, values)) or any(isinstance(x, Choice) for x in values):
+        return None
+    if rounds(*map(as_tensor, values)) is not None:
         return None
     nodes: list[Node] = []
     for value, block in zip(values, fork.blocks):

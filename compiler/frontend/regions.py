@@ -11,6 +11,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from ...dialects.dims import Dim, Sym, dim, sym
 from ...dialects.registry import OPS, OpError
 from ...dialects.types import DType, TensorType
@@ -502,6 +504,13 @@ class Fork:
                 )
             with self.at_end(side):
                 ends.append(_as_it_is(as_tensor(x)))
+        if (rounded := rounds(*ends)) is not None:
+            number, kind = rounded
+            raise OpError(
+                f"{name} is {number!r} in one branch of an if and {kind} in the other, which would round it",
+                "give it one dtype: a NumPy scalar for the number, or float() of the other",
+                "TX0295",
+            )
         first, second = self._of_one_shape(*ends, name)
         if first.ndim and first.element is not second.element:
             raise OpError(_differ(first, second, name), "give it one dtype with astype", "TX0295")
@@ -531,6 +540,19 @@ class Fork:
                     t.weak = was if weak else ""
             made.append(t)
         return made[0], made[1]
+
+
+def rounds(*ends: Tensor) -> tuple[Any, TensorType] | None:
+    """A number of Python's of two values that are to have one type, where it is none of that type, and the type."""
+    element = common_dtype(ends)
+    for t, other in zip(ends, ends[::-1]):
+        node = t.value.node
+        if t.weak and t.element is not element and node.op is OPS["constant"] and not element.kind == "bool":
+            number = np.asarray(node.attrs["value"])
+            with np.errstate(all="ignore"):
+                if number == number and number.astype(element.numpy).astype(number.dtype) != number:
+                    return number.item(), other.user_type
+    return None
 
 
 def _differ(first: Tensor, second: Tensor, name: str) -> str:

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 import numpy as np
 import pytest
 
+import txc
 from txc.compiler.diagnostics import TxcError
 from txc.compiler.frontend import regions
 from txc.compiler.frontend.context import require
@@ -287,3 +291,34 @@ def test_errors_name_the_variable(runner):
 
     # The first iteration writes the caller's array, later ones their own: refused, not guessed.
     assert "x is an array of others that the loop both writes in place and reassigns" in error(runner, mixed, X)
+
+
+def in_an_expression(x):
+    return (x[0] or 5.1) * 2
+
+
+def in_branches(x):
+    s = 0.1
+    if x[0] > 1:
+        s = x[1]
+    return s
+
+
+def in_an_int(x):
+    return 300 if x[0] > 0 else x[1]
+
+
+@pytest.mark.parametrize(
+    ("f", "x", "text"),
+    [
+        (in_an_expression, np.ones(2, np.float32), "is 5.1 in one branch of an if and f32[] in the other"),
+        (in_branches, np.ones(2, np.float32), "s is 0.1 in one branch of an if and f32[] in the other"),
+        (in_an_int, np.ones(2, np.int8), "is 300 in one branch of an if and i8[] in the other"),
+    ],
+)
+def test_numbers_are_not_rounded_by_what_the_other_branch_has(f: Callable[..., Any], x: np.ndarray, text: str):
+    with pytest.raises(TxcError) as caught:
+        txc.jit(f)(x)
+    assert f"{text}, which would round it" in str(caught.value)
+    for wide in (x.astype(float), np.zeros(2)):
+        assert txc.jit(f)(wide) == f(wide)
