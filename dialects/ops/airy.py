@@ -13,7 +13,7 @@ import numpy as np
 from ..gamma_parts import F64, InDouble
 from ..registry import op
 from ..scalar import ScalarBuilder, Value
-from .bessel_order import scaled, waves
+from .bessel_order import released, scaled, waves
 
 #: Ai and -Ai' at 0 (DLMF 9.2.3, 9.2.4).
 VALUE, SLOPE = 0.35502805388781723926, 0.25881940379280679840
@@ -55,12 +55,12 @@ def above(b: ScalarBuilder, active: Value, a: Value, second: bool, slope: bool) 
     power = a * root * (2.0 / 3.0)
     i, k = scaled(b, active, b.constant(2.0 / 3.0 if slope else 1.0 / 3.0, F64), power)
     front = a * (1.0 / ROOT) if slope else root * (1.0 / ROOT)
-    # In two steps: the exponential overflows, or underflows, before the result does.
+    k = k * released(b, power)
     if second:
-        half, twice = b.op("exp", 0.5 * power), b.op("exp", -power)
-        return (front * (2.0 * i + (ROOT / math.pi) * k * twice * twice) * half) * half
-    half = b.op("exp", -0.5 * power)
-    return (front * ((-1.0 if slope else 1.0) / math.pi) * k * half) * half
+        # In two steps: the exponential overflows before the result does.
+        half = b.op("exp", 0.5 * power)
+        return (2.0 * front * i * half) * half + (ROOT / math.pi) * front * k
+    return ((-1.0 if slope else 1.0) / math.pi) * front * k
 
 
 def below(b: ScalarBuilder, active: Value, a: Value, second: bool, slope: bool) -> Value:

@@ -41,6 +41,8 @@ EPSILON = 2.0**-54
 TINY = 1e-300
 #: The ratio of numerators before there are two.
 FIRST = 1e150
+#: K is carried times ``exp(x)``, less this much of it, so that of high orders it does not overflow before the result.
+HELD = 600.0
 #: Where what a recurrence carries is made smaller.
 BIG = 1e250
 
@@ -189,7 +191,7 @@ def oscillating(b: ScalarBuilder, active: Value, order: Value, x: Value) -> Pair
 
 
 def growing(b: ScalarBuilder, active: Value, order: Value, x: Value) -> Pair:
-    """``exp(-x) * I`` and ``exp(x) * K`` of an order from 0 on by the fractions, for ``x > 2``."""
+    """``exp(-x) * I``, and K over `released`, of an order from 0 on by the fractions, for ``x > 2``."""
     ratio, sign, change = next_over_this(b, active, order, x, False)
     steps = b.floor(order + 0.5)
     low_order = order - steps
@@ -220,8 +222,9 @@ def growing(b: ScalarBuilder, active: Value, order: Value, x: Value) -> Pair:
     k = b.sqrt(0.5 * math.pi / x) / s
     following = k * (low_order + x + 0.5 - front * h) / x
     i = 1.0 / (x * (slope * k + following) - low_order * k)
-    found = (change < 2.0**-40) & (steps < float(STEPS))
-    first, second = here * (i / low), raised(b, active, Pair(k, following), low_order, steps, x, 1.0)
+    found, held = (change < 2.0**-40) & (steps < float(STEPS)), b.op("exp", -b.minimum(x, HELD))
+    first = here * (i / low)
+    second = raised(b, active, Pair(k * held, following * held), low_order, steps, x, 1.0)
     return Pair(b.select(found, first, np.nan), b.select(found, second, np.nan))
 
 
@@ -276,8 +279,13 @@ def waves(b: ScalarBuilder, inside: Value, order: Value, x: Value) -> Pair:
     return Pair(b.select(none, 0.0, first), b.select(none, -np.inf, second))
 
 
+def released(b: ScalarBuilder, x: Value) -> Value:
+    """What K is times of what is carried."""
+    return b.op("exp", b.minimum(x, HELD) - x)
+
+
 def scaled(b: ScalarBuilder, inside: Value, order: Value, x: Value) -> Pair:
-    """``exp(-x) * I`` and ``exp(x) * K`` of an order from 0 on and ``x > 0``, both finite."""
+    """``exp(-x) * I``, and K over `released`, of an order from 0 on and ``x > 0``, both finite."""
     small = x <= SMALL
     none = (order > HIGH) & (x < 0.5 * order)
     large = ~small & (x >= b.maximum(PART * order * order, LARGE))
@@ -288,15 +296,13 @@ def scaled(b: ScalarBuilder, inside: Value, order: Value, x: Value) -> Pair:
     start = temme(b, b.select(small, order - steps, 0.0), low, 1.0)
     start = Pair(start.first, start.second / low)
     rising = raised(b, inside & small, start, b.select(small, order - steps, 0.0), at_most, low, 1.0)
-    growth = b.op("exp", low)
-    near = power_series(b, b.select(none, 0.0, order), low, 1.0) / growth
+    near = power_series(b, b.select(none, 0.0, order), low, 1.0) / b.op("exp", low)
     between = growing(b, middle, b.select(middle, order, 1.0), b.select(middle, x, 3.0))
     far = b.select(large, x, LARGE)
     even, odd = hankel(b, inside & large, b.select(large, order, 0.0), far, 1.0)
     first = b.select(small, near, b.select(large, b.sqrt(0.5 / math.pi / far) * (even - odd), between.first))
-    second = b.select(
-        small, rising * growth, b.select(large, b.sqrt(0.5 * math.pi / far) * (even + odd), between.second)
-    )
+    outer = b.sqrt(0.5 * math.pi / far) * (even + odd) * b.op("exp", -b.minimum(far, HELD))
+    second = b.select(small, rising, b.select(large, outer, between.second))
     return Pair(b.select(none, 0.0, first), b.select(none, np.inf, second))
 
 
@@ -390,10 +396,10 @@ class Iv(_OfOrder):
         inside, size, a, whole = arguments(b, order, x)
         i, k = scaled(b, inside, size, a)
         # In two steps: the exponential overflows before the result does.
-        half, fading = b.op("exp", 0.5 * a), b.op("exp", -a)
+        half = b.op("exp", 0.5 * a)
         i = (i * half) * half
         _, s = turned(b, size)
-        reflected = b.select(whole, i, i + (2 / math.pi) * s * (k * fading))
+        reflected = b.select(whole, i, i + (2 / math.pi) * s * (k * released(b, a)))
         value = mirrored(b, order, x, b.select(order < 0.0, reflected, i), whole)
         pole = b.select(whole, 0.0, b.copysign(b.constant(np.inf, F64), recurring_sign(b, order)))
         zero = b.select(order.equals(0.0), 1.0, b.select(order > 0.0, 0.0, pole))
@@ -415,8 +421,7 @@ class Kv(_OfOrder):
         order, x = xs
         inside, size, a, _ = arguments(b, order, x)
         _, k = scaled(b, inside & (x > 0.0), size, a)
-        half = b.op("exp", -0.5 * a)
-        value = b.select(x > 0.0, (k * half) * half, np.nan)
+        value = b.select(x > 0.0, k * released(b, a), np.nan)
         border = b.select(x.equals(0.0), np.inf, b.select(x.equals(np.inf) & (abs(order) < np.inf), 0.0,
                           b.constant(np.nan, F64)))  # fmt: skip
         return b.select(inside, value, border)

@@ -62,7 +62,7 @@ def solved(
 
     zero, infinite = b.constant(0.0, F64), b.constant(np.inf, F64)
     x, _, _, error = b.iterate(active, (start, zero, infinite, zero), step, STEPS)
-    return b.select(abs(error) < FOUND, x, np.nan)
+    return b.select(abs(error) < FOUND, x, b.select(x > 1e290, infinite, np.nan))
 
 
 def gamma_point(b: ScalarBuilder, active: Value, a: Value, p: Value, q: Value) -> Value:
