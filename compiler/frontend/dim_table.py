@@ -219,7 +219,7 @@ class DimTable:
         """A bound of `d` from above over all iterations of the loops around; None where none is known."""
         most = self.resolve(d)
         for s, (first, last) in reversed(self.loops.items()):
-            found = _bound(most, s, last, first)
+            found = self._bound(most, s, last, first)
             if found is None:
                 bounds = bounds_over(most, s, first, last)
                 if bounds is None:
@@ -393,7 +393,7 @@ class DimTable:
         return self._nonneg(d) or self._nonneg(-d)
 
     def _bound(self, d: Dim | None, s: Sym, at_positive: Dim, at_negative: Dim) -> Dim | None:
-        """`d` with `s` replaced by the end of its range that makes `d` extreme; None where the direction is not known."""
+        """`d` with `s` replaced by the end of its range that makes it extreme; None where the direction is not known."""
         if d is None or s not in d.symbols():
             return d
         split = linear_in(d, [s])
