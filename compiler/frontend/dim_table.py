@@ -393,7 +393,7 @@ class DimTable:
         return self._nonneg(d) or self._nonneg(-d)
 
     def _bound(self, d: Dim | None, s: Sym, at_positive: Dim, at_negative: Dim) -> Dim | None:
-        """`d` with `s` replaced by the end of its range that makes it extreme; None where the direction is not known."""
+        """`d` with `s` replaced by the end of its range that makes it extreme; None where no direction is known."""
         if d is None or s not in d.symbols():
             return d
         split = linear_in(d, [s])
