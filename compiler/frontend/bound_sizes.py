@@ -22,7 +22,7 @@ from ..diagnostics import user_loc
 from ..signature import ROOM
 from .apply import apply, as_tensor, cast
 from .context import current
-from .emit import emit, resolved
+from .emit import emit, resolved, resolved_attrs
 from .graph import Block, Loc, Node, Value, schedule
 from .symint import SymInt, as_dim, symint
 from .tensor import Tensor
@@ -275,7 +275,8 @@ def same_expression(a: Value, b: Value) -> bool:
         if (v, w) not in seen:
             seen[v, w] = False  # a pair met again on the way to itself: no
             m, n = v.node, w.node
-            alike = m.op is not None and m.op is n.op and not m.regions and v.index == w.index and m.attrs == n.attrs
+            alike = m.op is not None and m.op is n.op and not m.regions and v.index == w.index
+            alike = alike and (m.attrs == n.attrs or resolved_attrs(m.attrs) == resolved_attrs(n.attrs))
             known = alike and len(m.operands) == len(n.operands) and len(seen) < _NODES
             seen[v, w] = known and all(same(x, y) for x, y in zip(m.operands, n.operands))
         return seen[v, w]

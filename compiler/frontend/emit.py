@@ -7,13 +7,14 @@ from typing import Any
 
 import numpy as np
 
+from ...dialects.dims import Dim
 from ...dialects.registry import OPS, Op, OpError
 from ...dialects.types import TensorType, as_literal, dtype
 from ..diagnostics import user_loc
 from .context import current, table
 from .graph import Block, Node, Value
 
-__all__ = ["constant", "emit", "once", "resolved"]
+__all__ = ["constant", "emit", "once", "resolved", "resolved_attrs"]
 
 
 def constant(value: Any, element: Any) -> Value:
@@ -50,6 +51,15 @@ def emit(
         types = op.infer([resolved(v) for v in values], attrs)
     node = Node(op, values, attrs, types, loc or user_loc(), regions)
     return node.results if trace is None else trace.emit(node)
+
+
+def resolved_attrs(attrs: Any) -> Any:
+    """Parameters of an op, or a part of them, with what unification has learnt of their dims."""
+    if isinstance(attrs, Dim):
+        return table().resolve(attrs)
+    if isinstance(attrs, dict):
+        return {key: resolved_attrs(part) for key, part in attrs.items()}
+    return tuple(map(resolved_attrs, attrs)) if isinstance(attrs, (tuple, list)) else attrs
 
 
 def resolved(v: Value) -> TensorType:

@@ -19,6 +19,7 @@ from ...dialects.registry import Op
 from .choice import PerhapsOfOthers
 from .context import table
 from .derived import roots
+from .emit import resolved_attrs
 from .tensor import Tensor
 
 __all__ = ["Ends", "is_array", "shared_again"]
@@ -68,7 +69,7 @@ def _as_view(views: Ends, bases: Ends, base: Tensor) -> Tensor | None:
         path: list[tuple[type[Op] | None, dict[str, Any]]] = []
         at = view
         while at is not None and at is not of and at._parent is not None:
-            path.append((at._op, _resolved(at._attrs)))
+            path.append((at._op, resolved_attrs(at._attrs)))
             at = at._parent
         if at is None or at is not of:
             return None
@@ -81,15 +82,6 @@ def _as_view(views: Ends, bases: Ends, base: Tensor) -> Tensor | None:
     for op, attrs in first:
         made = made._view(op, attrs)
     return made
-
-
-def _resolved(value: Any) -> Any:
-    """Parameters of an op with what is known of their dims."""
-    if isinstance(value, Dim):
-        return table().resolve(value)
-    if isinstance(value, dict):
-        return {key: _resolved(part) for key, part in value.items()}
-    return tuple(map(_resolved, value)) if isinstance(value, (tuple, list)) else value
 
 
 def _dims(value: Any) -> Iterator[Dim]:

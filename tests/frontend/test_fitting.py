@@ -115,7 +115,7 @@ def test_the_place_of_the_largest_in_any_shape():
 
 @pytest.mark.parametrize("number", [-1, 12])
 def test_a_number_of_no_element_raises(number):
-    with pytest.raises(IndexError, match="out of bounds"):
+    with pytest.raises(ValueError, match="out of bounds"):
         txc.jit(lambda x: np.unravel_index(x, (3, 4)))(np.array([0, number]))
 
 
