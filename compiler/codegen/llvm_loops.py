@@ -585,11 +585,12 @@ class LoopWriter(MemoryWriter):
         (condition,) = self.region(op.condition.block)
         self.branch_if(self._uniform(condition), body, after)
         self.start(body)
+        every = self._polls_every(op.condition.block, op.body.block)
+        left, next_ = self.poll_at_last(every) if every else ("", "")
         self.region(op.body.block)
-        if every := self._polls_every(op.condition.block, op.body.block):
-            self.poll_at_last(every, before, test, phis)
-        else:
-            self.branch(test)
+        if every:
+            phis.append(f"  {left} = phi i64 [{every}, %{before}], [{next_}, %{self.block}]")
+        self.branch(test)
         self.frames.pop()
         self.start(after)
 

@@ -166,20 +166,16 @@ class ScalarWriter(Primitives):
             more = Reg(more.lanes, [self.ins(f"and {ty} {r}, {inside}") for r in more.regs], more.dtype)
         self.branch_if(self.any_lane(more), body, done)
         self.start(body)
+        left, next_ = self.poll_at_last(every) if every else ("", "")
         yielded = after(passed)
-        kept: list[Reg] = []
-        for c, new in zip(carried, yielded, strict=True):
-            kept.append(self.select_regs(more, Reg(c.lanes, self.spread(new, c.lanes), c.dtype), c))
-        latches = [self.block]
-        if every:
-            latches.append(self.poll_at_last(every, entered, head, phis))
-        else:
-            self.branch(head)
-        for ty, c, start, now in zip(types, carried, first, kept, strict=True):
+        for ty, c, start, new in zip(types, carried, first, yielded, strict=True):
+            kept = self.select_regs(more, Reg(c.lanes, self.spread(new, c.lanes), c.dtype), c)
             starts = (self.lit(s, start.width, llvm_type(start.dtype)) for s in start.regs)
-            for name, s, n in zip(c.regs, starts, now.regs, strict=True):
-                later = "".join(f", [{n}, %{latch}]" for latch in latches)
-                phis.append(f"  {name} = phi {ty} [{s}, %{entered}]{later}")
+            for name, s, n in zip(c.regs, starts, kept.regs, strict=True):
+                phis.append(f"  {name} = phi {ty} [{s}, %{entered}], [{n}, %{self.block}]")
+        if every:
+            phis.append(f"  {left} = phi i64 [{every}, %{entered}], [{next_}, %{self.block}]")
+        self.branch(head)
         self.frames.pop()
         self.start(done)
         return passed
@@ -188,20 +184,21 @@ class ScalarWriter(Primitives):
         """Leave the function if that is asked for (`polling.py`); only where it `can_poll`."""
         raise NotImplementedError
 
-    def poll_at_last(self, every: int, before: str, again: str, phis: list[Any]) -> str:
-        """Go on at `again`, where `phis` stand, after a poll if this is the last of so many steps; the block of that.
+    def poll_at_last(self, every: int) -> tuple[str, str]:
+        """Poll in a loop's body if this is the last of so many steps.
 
-        `before` is the block from which `again` was entered first.
+        How many are left in this step and in the next, the names of a phi at the loop's head.
         """
         left, fewer = self.fresh(), self.fresh()
-        latch, polling = self.block, self.label("poll")
+        before, polling, on = self.block, self.label("poll"), self.label("go")
         self.put(f"{fewer} = sub i64 {left}, 1")
-        self.branch_if(self.ins(f"icmp eq i64 {fewer}, 0"), polling, again)
+        self.branch_if(self.ins(f"icmp eq i64 {fewer}, 0"), polling, on)
         self.start(polling)
         self.poll()
-        phis.append(f"  {left} = phi i64 [{every}, %{before}], [{fewer}, %{latch}], [{every}, %{self.block}]")
-        self.branch(again)
-        return self.block
+        polled = self.block
+        self.branch(on)
+        self.start(on)
+        return left, self.ins(f"phi i64 [{fewer}, %{before}], [{every}, %{polled}]")
 
     # Operations of a body
 
