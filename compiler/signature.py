@@ -327,7 +327,8 @@ def structure_of_plain(plain: Any) -> Any:
     if kind == "boxed":
         return BoxedOutput(value)
     if kind == "view":
-        return ViewOutput(*(tuple(part) if isinstance(part, list) else part for part in value))
+        number, base, element, dims, strides, *rest = value
+        return ViewOutput(number, tuple(base), element, tuple(dims), tuple(strides), *rest)
     if kind == "number":
         return NumberOutput(value)
     if kind in ("items", "numbers"):

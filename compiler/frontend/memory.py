@@ -1,12 +1,14 @@
 """Tensors that live in memory: what a view of one is there, and stores that go through to it.
 
 A tensor has memory where it was made with it (`Tensor(dtype, sizes)`, `TensorFixedSize`, `TensorMap`) or where its
-value was needed once (`give_memory`).  A leaf of the expression graph refers to that memory, so an expression sees what
-is stored there until it is evaluated.  Moving what is in memory takes no compiled code: NumPy copies it.
+value was needed once (`give_memory`).  A leaf of the expression graph refers to that memory.  Expressions that wait
+keep what numbers and arrays are stored over; they see stores of what is computed, and those into an array of NumPy's.
+Moving what is in memory takes no compiled code: NumPy copies it.
 """
 
 from __future__ import annotations
 
+import sys
 from _thread import allocate_lock  # `threading.Lock`, without the rest of that module
 from typing import TYPE_CHECKING, Any
 
@@ -158,13 +160,27 @@ def write(target: Tensor, source: Tensor) -> None:
     here, number = place(target), literal(source)
     there = None if number is not None else readable(source)
     if here is not None and number is not None:
+        _keep_for_readers(owner)
         here[...] = number
     elif here is not None and there is not None:
+        _keep_for_readers(owner)
         here[...] = there
     else:
         before = owner.value
         (after,) = (source.value,) if index is None else _inserted(before, source.value, index)
         run_in_place(after, before)
+
+
+#: References to the value of a tensor that no expression reads: the tensor's, a variable's, and that of the question.
+_UNREAD = 3
+
+
+def _keep_for_readers(owner: Tensor) -> None:
+    """Let expressions that wait read the elements as they are now, before something is stored into the memory."""
+    value = owner.latest
+    if sys.getrefcount(value) > _UNREAD and owner.memory is not None:
+        value.node.leaf = owner.memory.copy()
+        owner.settle_in(owner.memory, value.type)
 
 
 def update(owner: Tensor, after: Value, through: Tensor) -> None:

@@ -153,3 +153,16 @@ def test_front_end_imports_no_xdsl():
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+def test_an_expression_that_waits_keeps_what_is_stored_over():
+    """Stores of numbers and of arrays: NumPy computes before them."""
+    t, x = asarray(np.arange(4.0)), np.arange(4.0)
+    for key, new in ((2, 0.0), (slice(0, 2), np.array([7.0, 8.0])), (slice(1, None), None)):
+        np.asarray(t)  # from now on it has memory
+        waiting, part, expected = t + t, t[1:] * 2, (x + x, x[1:] * 2)
+        t[key] = t[:-1] if new is None else new
+        x[key] = x[:-1] if new is None else new
+        np.testing.assert_array_equal(np.asarray(waiting), expected[0])
+        np.testing.assert_array_equal(np.asarray(part), expected[1])
+        np.testing.assert_array_equal(np.asarray(t), x)
