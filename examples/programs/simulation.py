@@ -560,7 +560,7 @@ CASES = {
     poisson_sor: (lambda rng, n: (rng.random((n, n)), 0.1, 1.5, 1e-4), 7, 24),
     burgers: (lambda rng, n: (1 + np.sin(np.linspace(0, 2 * np.pi, n)), 0.07, 0.1, 0.01, 5), 12, 1_000),
     fdtd_1d: (lambda rng, n: (n, 30), 30, 2_000),
-    double_pendulum: (lambda rng, n: (np.array([2.0, 0.0, 1.0, 0.0]), 0.01, n), 8, 2_000),
+    double_pendulum: (lambda rng, n: (np.array([2.0, 0.0, 1.0, 0.0]), 0.01, n), 8, 200),
     kalman: (_kalman, 6, 1_000),
     random_walk: (lambda rng, n: (rng.choice([-1, 1], (n, 2)),), 20, 50_000),
     truss: (_truss, 6, 40),
