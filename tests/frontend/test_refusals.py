@@ -284,7 +284,7 @@ def type_errors(x, t, kind):
         return x()
     if kind == 4:
         return t()
-    return [1] + "a"
+    return [1] + "a"  # pyright: ignore[reportOperatorIssue]
 
 
 @pytest.mark.parametrize(

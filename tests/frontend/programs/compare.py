@@ -88,9 +88,10 @@ def _call(
         return Outcome("raises")
     got_how, got = _run(f, copied)
     if got_how == "refused":
+        assert isinstance(got, TxcError)
         # An error of the compiler's own class is a ValueError whatever is wrong: it is Python's where its code is.
         kinds = [ValueError] if is_pythons(got) else []
-        kinds += [kind for kind in (IndexError, OverflowError, TypeError) if isinstance(got, kind)]
+        kinds += [kind for kind in (IndexError, OverflowError, TypeError) if issubclass(type(got), kind)]
         if how == "raised" and isinstance(expected, tuple(kinds)):
             return Outcome("same")
         line = got.loc.line - PRELUDE.count("\n") if got.loc is not None and got.loc.filename == name else 0
