@@ -85,4 +85,5 @@ class Results:
         base = np.asarray(self._given[number]) if kind == "input" else self._outputs[number]
         # NumPy has two names for some types: the view's is that of its base.
         element = base.dtype if base.dtype.name == view.element else np.dtype(view.element)
-        return array_view(base, element, *self._views[view.number], view.read_only)
+        shape, strides, offset = self._views[view.number]
+        return array_view(base, element, shape, strides, offset, view.read_only)

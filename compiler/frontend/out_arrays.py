@@ -116,7 +116,8 @@ def _check_cast(result: Tensor, element: DType, casting: str, f: Any) -> None:
     if np.can_cast(result.dtype, element.numpy, casting):  # pyright: ignore[reportArgumentType]
         return
     if isinstance(f, np.ufunc):
-        raise ufunc_errors._UFuncOutputCastingError(f, casting, result.dtype, element.numpy, 0)
+        rule: Any = casting
+        raise ufunc_errors._UFuncOutputCastingError(f, rule, result.dtype, element.numpy, 0)
     raise TypeError(f"Cannot cast array data from {result.dtype!r} to {element.numpy!r} according to '{casting}'")
 
 

@@ -306,11 +306,11 @@ class _Stager(ast.NodeTransformer):
             if isinstance(node.ops[0], (ast.Eq, ast.NotEq)):
                 node.left, node.comparators = self.compared(node.left), [self.compared(node.comparators[0])]
                 return node
-            made = self.generic_visit(node)
+            node.left, node.comparators = self.visit(node.left), [self.visit(node.comparators[0])]
             if isinstance(node.ops[0], (ast.Is, ast.IsNot)) and not isinstance(node.comparators[0], ast.Constant):
-                same = self.call("is_", node, made.left, *made.comparators)
+                same = self.call("is_", node, node.left, *node.comparators)
                 return same if isinstance(node.ops[0], ast.Is) else ast.UnaryOp(ast.Not(), same)
-            return made
+            return node
         # a < b < c: the middle operands are evaluated once, as parameters of a function made here.
         terms = [self.visit(e) for e in (node.left, *node.comparators)]
         names = [f"__txc_term_{i}" for i in range(len(terms))]
