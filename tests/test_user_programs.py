@@ -33,8 +33,6 @@ REFUSED = {
     "gaussian_blur": "TX0202",
     "harris_corners": "TX0202",
     "flood_fill": "TX0315",
-    "spectrogram": "TX0211",
-    "istft": "TX0211",
     "block_dct": "TX0141",
     "train_minibatches": "TX0211",
     "conv2d": "TX0141",
@@ -57,8 +55,6 @@ REFUSED = {
 FAULTY = {
     "pid": "max(0.0, x) of a Python float and a number of NumPy's is one of NumPy's whichever is larger",
     "backtest_loop": "a guard has the counter of a loop that begins at one size and whose windows have another",
-    "moving_rms": "no bound of a window of run-time size is known, which is found when the code is called",
-    "rolling_nanmean": "no bound of a window of run-time size is known, which is found when the code is called",
 }
 
 
