@@ -28,6 +28,8 @@ _ROUNDS = 1 << 48
 _WIDE = DTYPES["i64"].ints
 #: How often the ranges of what a loop carries are narrowed, from those that the dtypes give.
 _PASSES = 2
+#: In how many loops they are: each narrows what is inside it anew, and ranges of dtypes are true as well.
+_DEPTH = 3
 
 
 def prove(nodes: Sequence[Node], table: DimTable) -> None:
@@ -53,6 +55,8 @@ class _Ranges:
         self.known: dict[Value, Interval] = {}
         #: What the counters of the loops around are.
         self.counters: dict[Sym, Interval] = {}
+        #: How many loops around are narrowed.
+        self.depth = 0
 
     def of(self, v: Value) -> Interval:
         """The range of a value; of what are no ints that of all."""
@@ -157,24 +161,41 @@ class _Ranges:
             counter = Sym(node.attrs["iv"])
             first, last = (self.of_dim(dim(node.attrs[end])) for end in ("lower", "upper"))
             self.counters[counter] = first[0], max(first[0], last[1] - 1)
+            if node.attrs["only"] is not None:
+                self._once(node, settled)
+                del self.counters[counter]
+                return
         ints = [i for i, result in enumerate(node.results) if _is_int(result)]
         for region in node.regions:
             for i in ints:
                 self.known.pop(region.args[i], None)
         body = node.regions[-1]
-        if ints:
+        if ints and self.depth < _DEPTH:
+            self.depth += 1
             for _ in range(_PASSES):
                 self.program(body.nodes(), settled=False)
                 found = {i: self._carried(body, body.args[i], self.of(node.operands[i])) for i in ints}
                 for i, interval in found.items():
                     for region in node.regions:
                         self.known[region.args[i]] = interval
+            self.depth -= 1
         for region in node.regions:
             self.program(region.nodes(), settled)
         for i in ints:
             self.known[node.results[i]] = self.of(body.args[i])
         if counter is not None:
             del self.counters[counter]
+
+    def _once(self, node: Node, settled: bool) -> None:
+        """A loop of one iteration, whose counter is a size that values decide: what it begins with is what it has."""
+        (body,) = node.regions
+        for given, argument in zip(node.operands, body.args):
+            if _is_int(argument):
+                self.known[argument] = self.of(given)
+        self.program(body.nodes(), settled)
+        for result, last in zip(node.results, body.outputs):
+            if _is_int(result):
+                self.known[result] = self.of(last)
 
     def _carried(self, body: Block, variable: Value, start: Interval) -> Interval:
         """What a variable may be, whose next value the body gives."""
