@@ -31,11 +31,9 @@ CASES = {
 #: Programs that are refused, and the code of the error.
 REFUSED = {
     "gaussian_blur": "TX0202",
-    "harris_corners": "TX0202",
     "flood_fill": "TX0315",
     "block_dct": "TX0141",
     "train_minibatches": "TX0211",
-    "conv2d": "TX0141",
     "adam": "TX0320",
     "best_split": "TX0319",
     "greedy_decode": "TX0315",
