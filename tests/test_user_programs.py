@@ -52,7 +52,6 @@ REFUSED = {
 #: Programs that are not right yet, and why.
 FAULTY = {
     "pid": "max(0.0, x) of a Python float and a number of NumPy's is one of NumPy's whichever is larger",
-    "backtest_loop": "a guard has the counter of a loop that begins at one size and whose windows have another",
 }
 
 

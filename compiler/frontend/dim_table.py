@@ -190,6 +190,8 @@ class DimTable:
                     return None
                 self._guard(dim(0), "<=", low, why)
                 return True
+            if self.varies(a):  # what both add for an iteration is no part of the fact
+                a, b = dim(0), b - a
         hint_a, hint_b = self.hint(a), self.hint(b)
         if hint_a is None or hint_b is None:
             return None
@@ -234,8 +236,10 @@ class DimTable:
         None only for what varies with a loop.
         """
         truth = self.decide(a, relation, b, why)
-        if truth is None and not self.varies(self.resolve(b) - self.resolve(a)):
-            self._guard(self.resolve(a), relation, self.resolve(b), why)
+        difference = self.resolve(b) - self.resolve(a)
+        if truth is None and not self.varies(difference):
+            a, b = (dim(0), difference) if self.varies(self.resolve(a)) else (self.resolve(a), self.resolve(b))
+            self._guard(a, relation, b, why)
             return True
         return truth
 

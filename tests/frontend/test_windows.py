@@ -85,6 +85,14 @@ def sums(x, k):
     return out
 
 
+def before(x, fast, slow):
+    """The counter is in both bounds and in neither's difference."""
+    out = np.zeros(len(x))
+    for i in range(slow, len(x)):
+        out[i] = x[i - fast : i].sum() - x[i - slow : i].sum()
+    return out
+
+
 def segments(x, lo, hi):
     return np.array([x[lo[i] : hi[i]].mean() for i in range(len(lo))])
 
@@ -105,6 +113,7 @@ CASES: dict[str, tuple[Callable[..., Any], list[tuple[Any, ...]]]] = {
     "overlapped": (overlapped, [(X.reshape(5, 8), 4), (X.reshape(8, 5), 5)]),
     "along": (along, [(X, 3, 4, 5), (X, 30, -3, 6), (X, 7, 0, 3)]),
     "sums": (sums, [(X, 5), (X, 40)]),
+    "before": (before, [(X, 2, 4), (X, 4, 2), (X, 0, 3), (X[:3], 2, 4), (X, -1, 5)]),
     "segments": (segments, [(X, *BOUNDS)]),
     "one": (one, [(X, 3, 7), (X, -5, 3), (X, 38, 9)]),
 }
