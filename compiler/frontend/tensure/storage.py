@@ -147,9 +147,10 @@ class Tensure(Tensor):
         view._parent._viewing(self, None, {})
 
     @classmethod
-    def holding(cls, array: np.ndarray, layout: str = "row") -> Tensor:
+    def holding(cls, array: np.ndarray, layout: str = "row", is_shared: bool = False) -> Tensor:
+        """As a tensor's; data that others have too is this one's own from its first store on."""
         if layout != "row":
-            return super().holding(array, layout)
+            return super().holding(array, layout, is_shared)
         return _named(Storage(leaf(array)))
 
     def _elements(self) -> np.ndarray:
