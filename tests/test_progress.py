@@ -74,7 +74,9 @@ def test_stages_are_told_to_the_log(monkeypatch: pytest.MonkeyPatch, caplog: pyt
 
 def run(folder: Path, text: str) -> subprocess.CompletedProcess[str]:
     script = folder / "program.py"
-    script.write_text(textwrap.dedent(text))
+    # The background jobs of a shell ignore the signal.
+    head = "import signal\nsignal.signal(signal.SIGINT, signal.default_int_handler)\n"
+    script.write_text(head + textwrap.dedent(text))
     return subprocess.run([sys.executable, script], capture_output=True, text=True, timeout=120, env=os.environ)
 
 

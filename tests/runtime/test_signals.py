@@ -18,6 +18,8 @@ import os, signal, sys, threading, time
 import numpy as np
 import txc
 
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background jobs ignore it
+
 def send(number, seen):
     def run():
         while not seen():
