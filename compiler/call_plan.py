@@ -241,9 +241,7 @@ class _Numbering:
             return ("boxed", self.outputs[x])
         if isinstance(x, SizedOutput):
             raise NotNative("an array whose size values decide")
-        if isinstance(x, ListOutput):
-            raise NotNative("a list as long as the call says")
-        if isinstance(x, ZippedOutput):
+        if isinstance(x, (ListOutput, ZippedOutput)):
             raise NotNative("a list as long as the call says")
         if isinstance(x, int) and not isinstance(x, bool):
             return ("number" if isinstance(x, NumberOutput) else "buffer", self.outputs[x])

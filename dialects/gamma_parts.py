@@ -79,6 +79,11 @@ class InDouble(Map):
         return b.cast(b.op(cls.name, *(b.cast(x, F64) for x in xs)), xs[0].dtype)
 
 
+def is_odd(b: ScalarBuilder, n: Value) -> Value:
+    """Whether a whole number is odd; false for those so large that they are even."""
+    return (0.5 * n).differs(b.rint(0.5 * n))
+
+
 def sin_pi(b: ScalarBuilder, r: Value) -> Value:
     """``sin(pi*r)`` for ``|r| <= 1/2``."""
     return r * b.polynomial(r * r, SIN_PI)

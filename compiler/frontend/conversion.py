@@ -9,7 +9,7 @@ import numpy as np
 
 from ...dialects.registry import OpError
 from ..diagnostics import located
-from .apply import as_tensor
+from .apply import as_tensor, is_traced
 from .classes import TensorMap
 from .context import current
 from .methods import astype, element_named
@@ -42,7 +42,7 @@ def asarray(
                     f"a tensor of {element} made of {a.user_type} is a copy", "leave copy=False out", "TX0240"
                 )
             return copied(made) if copy and made is a else made
-        if isinstance(a, (list, tuple)) and any(isinstance(x, Tensor) for x in _leaves(a)):
+        if isinstance(a, (list, tuple)) and is_traced(a):
             made = as_tensor(_computed(a) if current() is None and _is_of_elements(a) else a)
             return made if element is None else astype(made, element)
         array = np.array(a, None if element is None else element.numpy, copy=copy)

@@ -244,7 +244,7 @@ class DimTable:
         return truth
 
     def proves(self, a: DimLike, relation: str, b: DimLike) -> bool | None:
-        """The truth of ``a relation b`` where it is the same in every call and every iteration, else None; no guard."""
+        """Whether ``a relation b`` in every call and every iteration; None where that is unknown.  It adds no guard."""
         d = self.resolve(b) - self.resolve(a)
         if relation in ("==", "!="):
             if d.const is not None:

@@ -330,7 +330,8 @@ class LoopState:
                 others.append(self.given[at])
             elif self._is_read(i):
                 sharing = [k for k, v in enumerate(handed) if k != i and self._is_read(k) and _among(root, _roots(v))]
-                shared += [arguments[k] for k in sharing] if at is None else [root] * bool(sharing)
+                # What such variables hold in the next iteration: the argument itself, or stand-ins of theirs.
+                shared += [arguments[k] if at is None else root for k in sharing]
         if (others or shared) and any(w is t for w in trace.writes[-1] for t in (*others, *shared, arguments[i])):
             raise SharedStart(self.given, self.locations[i].label)
         return others

@@ -171,14 +171,27 @@ def write(target: Tensor, source: Tensor) -> None:
         run_in_place(after, before)
 
 
-#: References to the value of a tensor that no expression reads: the tensor's, a variable's, and that of the question.
-_UNREAD = 3
+def _references(owner: Any) -> int:
+    """How often the value of a tensor is referred to, by itself and by this question."""
+    value = owner.latest
+    return sys.getrefcount(value)
+
+
+class _Unread:
+    """Has a value, as a tensor has, that no expression reads."""
+
+    def __init__(self) -> None:
+        self.latest = object()
+
+
+#: What `_references` gives where no expression reads the value: releases of Python count themselves differently.
+_UNREAD = _references(_Unread())
 
 
 def _keep_for_readers(owner: Tensor) -> None:
     """Let expressions that wait read the elements as they are now, before something is stored into the memory."""
-    value = owner.latest
-    if sys.getrefcount(value) > _UNREAD and owner.memory is not None:
+    if owner.memory is not None and _references(owner) > _UNREAD:
+        value = owner.latest
         value.node.leaf = owner.memory.copy()
         owner.settle_in(owner.memory, value.type)
 

@@ -276,7 +276,6 @@ def region(trace: Trace, types: Sequence[TensorType], certain: bool = False) -> 
     `certain` where it runs in every iteration of the loops around it.
     """
     block, depth = Block(types, trace.block), len(trace.blocks)
-    trace.regions += 1
     trace.uncertain += not certain
     trace.enter([block])
     trace.writes.append({})
@@ -288,7 +287,6 @@ def region(trace: Trace, types: Sequence[TensorType], certain: bool = False) -> 
         raise
     finally:
         trace.leave(depth)
-        trace.regions -= 1
         trace.uncertain -= not certain
         trace.writers.pop()
         for owner, before in trace.writes.pop().items():

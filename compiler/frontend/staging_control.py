@@ -138,7 +138,7 @@ class ControlFlow:
         made = error()
         if isinstance(made, type) and issubclass(made, BaseException):
             made = made()
-        return Ended(made) if require().regions and isinstance(made, BaseException) else made
+        return Ended(made) if require().in_region and isinstance(made, BaseException) else made
 
     def asserted(self, test: Any, *message: Callable[[], Any]) -> None:
         """An `assert` statement."""

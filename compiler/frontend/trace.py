@@ -66,8 +66,6 @@ class Trace:
         self.left_by: BaseException | None = None
         #: Whether comparisons of run-time ints are computed at run time instead of becoming facts.
         self.deferring = False
-        #: How many regions of branches and loops are open.
-        self.regions = 0
         #: Whether all checks of what the function raises held so far (`demands`); None: there was none.
         self.fine: Tensor | None = None
         #: The open blocks that are the rest of others, in which a size stands for a value (`bound_sizes`), or which run
@@ -136,6 +134,11 @@ class Trace:
     def int_input(self, name: str, hint: int | None = None) -> SymInt:
         """A Python int argument: the symbol ``$name``."""
         return SymInt(self.symbol_input(name, f"${name}", hint, name))
+
+    @property
+    def in_region(self) -> bool:
+        """Whether a branch or a loop of compiled code is open."""
+        return any(block not in self.bindings for block in self.blocks[1:])
 
     def compare(self, *arrays: Tensor) -> None:
         """Whether arrays are one object is asked: a fact of the call, where they are arguments of it."""

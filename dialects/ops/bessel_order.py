@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..gamma_parts import F64, InDouble, cos_pi, sin_pi
+from ..gamma_parts import F64, InDouble, cos_pi, is_odd, sin_pi
 from ..registry import op
 from ..scalar import ScalarBuilder, Value
 from .incomplete_gamma import distance, leading
@@ -250,7 +250,7 @@ def turned(b: ScalarBuilder, order: Value) -> tuple[Value, Value]:
     """The cosine and sine of ``pi * order``."""
     n = b.rint(order)
     rest = order - n
-    odd = (0.5 * n).differs(b.rint(0.5 * n))
+    odd = is_odd(b, n)
     c, s = cos_pi(b, rest), sin_pi(b, rest)
     return b.select(odd, -c, c), b.select(odd, -s, s)
 
@@ -322,7 +322,7 @@ def arguments(b: ScalarBuilder, order: Value, x: Value) -> tuple[Value, Value, V
 
 def mirrored(b: ScalarBuilder, order: Value, x: Value, value: Value, whole: Value) -> Value:
     """J or I at x from what it is at its size; NaN at a negative x unless the order is whole."""
-    odd = (0.5 * order).differs(b.rint(0.5 * order))
+    odd = is_odd(b, order)
     return b.select(x < 0.0, b.select(whole, b.select(odd, -value, value), np.nan), value)
 
 
@@ -353,7 +353,7 @@ class Jv(_OfOrder):
 def recurring_sign(b: ScalarBuilder, order: Value) -> Value:
     """A number of the sign of ``1/gamma(order + 1)`` for a negative order that is not whole."""
     n = b.floor(order)
-    return b.select((0.5 * n).differs(b.rint(0.5 * n)), 1.0, b.constant(-1.0, F64))
+    return b.select(is_odd(b, n), 1.0, b.constant(-1.0, F64))
 
 
 @op

@@ -10,7 +10,7 @@ import math
 
 import numpy as np
 
-from ..gamma_parts import F64, InDouble, gamma_star, sin_pi
+from ..gamma_parts import F64, InDouble, gamma_star, is_odd, sin_pi
 from ..registry import op
 from ..scalar import ScalarBuilder, Value
 
@@ -33,7 +33,7 @@ def sine_of_turns(b: ScalarBuilder, x: Value) -> Value:
     """``sin(pi*x)``."""
     n = b.rint(x)
     sine = sin_pi(b, x - n)
-    return b.select((0.5 * n).differs(b.rint(0.5 * n)), -sine, sine)
+    return b.select(is_odd(b, n), -sine, sine)
 
 
 def beta_times(b: ScalarBuilder, p: Value, q: Value, inverted: Value, factor: Value) -> Value:
@@ -83,7 +83,7 @@ class Binom(InDouble):
             factor = b.select(inverted, 1.0 / divisor, 1.0)
             sine, turned = sine_of_turns(b, n), top & (left | right)
             # Of a whole k the difference's sine is that of n, of which more may be left than of the difference.
-            odd = (0.5 * k).differs(b.rint(0.5 * k))
+            odd = is_odd(b, k)
             rest = b.select(b.rint(k).equals(k), b.select(odd, -sine, sine), sine_of_turns(b, other))
             factor = factor * b.select(left, -sine_of_turns(b, k), 1.0) * b.select(right, -rest, 1.0)
             factor = factor / b.select(turned, -sine, 1.0)

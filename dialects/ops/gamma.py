@@ -12,7 +12,7 @@ from functools import cache
 
 import numpy as np
 
-from ..gamma_parts import F64, InDouble, bernoulli, cos_pi, gamma_factors, log_gamma, sin_pi
+from ..gamma_parts import F64, InDouble, bernoulli, cos_pi, gamma_factors, is_odd, log_gamma, sin_pi
 from ..registry import op
 from ..scalar import ScalarBuilder, Value
 
@@ -72,7 +72,7 @@ class Gamma(InDouble):
         def reflected() -> Value:
             r = a - b.rint(a)
             sine = sin_pi(b, r)
-            odd = (0.5 * b.rint(a)).differs(b.rint(0.5 * b.rint(a)))
+            odd = is_odd(b, b.rint(a))
             value = -math.pi / b.select(odd, -sine, sine) / a / first / second
             tiny = b.select(a < 1e-100, 1.0 / x, value)
             return b.select(r.equals(0.0), np.nan, b.select(a > 190.0, b.constant(0.0, F64), tiny))

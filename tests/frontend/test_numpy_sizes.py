@@ -50,3 +50,11 @@ def test_correlations_of_all_modes_and_lengths(kinds):
 def _vector(kind, size):
     x = RNG.standard_normal(size) * 5
     return x.astype("i8") if kind == "i" else x + 1j * x[::-1] if kind == "c" else x
+
+
+def test_lists_of_sizes_are_arrays():
+    compiled = txc.jit(lambda x: txc.asarray([[len(x), 1], [2, x.size * 3]]))
+    for n in (3, 5):
+        got = compiled(np.ones(n))
+        np.testing.assert_array_equal(got, [[n, 1], [2, 3 * n]])
+        assert got.dtype == np.int64
