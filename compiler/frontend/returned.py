@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from ...dialects.dims import Dim, Sym, dim, packed_strides
-from ...dialects.registry import OpError, View
+from ...dialects.registry import OPS, OpError, View
 from ..signature import (
     BoxedOutput,
     ColumnOutput,
@@ -166,8 +166,8 @@ class Returned:
             number = self._shared[root] = self._output(ordered.reshape(-1).value)
         return ("output", number), strides
 
-    def _made(self, x: Tensor, way: _Way, base: tuple[str, int], strides: Strides | None) -> ViewOutput:
-        """A view; OpError where nobody knows how it lies in memory."""
+    def _made(self, x: Tensor, way: _Way, base: tuple[str, int], strides: Strides | None) -> ViewOutput | None:
+        """A view; None where no strides say where its elements are; OpError where nobody knows whether any do."""
         item, offset = way.root.element.bytes, dim(0)
         begins = tuple(dim(0) for _ in x.type.dims)
         for step in way.steps:
@@ -178,6 +178,8 @@ class Returned:
         for step in reversed(way.steps):
             offset = offset + step.offset
             strides = None if strides is None else step.strides(strides, self._trace)
+            if strides is None and not step.is_reshape:
+                return None
         if strides is None:
             text = f"the strides of a result {x.user_type}, a view, are known only at run time"
             raise OpError(text, "return a copy of it, x.copy()", "TX0223")
@@ -216,6 +218,11 @@ class _Viewed(NamedTuple):
     attrs: dict[str, Any]
     offset: Dim = dim(0)
 
+    @property
+    def is_reshape(self) -> bool:
+        """Whether the strides of a call decide if there is such a view; of other ops, tiles have none in any call."""
+        return self.op is OPS["reshape"]
+
     def source_of(self, point: Sequence[Dim]) -> tuple[Dim, ...]:
         """The element of the parent that an element of the view is."""
         at = {Sym(f"d{i}"): p for i, p in enumerate(point)}
@@ -229,6 +236,7 @@ class _OfComplex(NamedTuple):
     """A step from the real or imaginary part of a complex tensor to that."""
 
     offset: Dim
+    is_reshape = False
 
     def source_of(self, point: Sequence[Dim]) -> tuple[Dim, ...]:
         return tuple(point)

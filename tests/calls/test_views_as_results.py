@@ -213,6 +213,29 @@ def test_what_cannot_be_walked_is_left_to_python():
         assert "a result is a view of an array in a form that has to be copied first [TX0326]" in str(caught[0].message)
 
 
+def test_what_no_strides_reach_is_a_copy():
+    """Eigen's tiles, patches and padded arrays are index maps here, but no memory of another array has their order."""
+
+    def of_argument(x):
+        return x.broadcast([3, 2]), x.extract_patches([2, 2]), x.inflate([2, 1]), x.pad([(1, 0), (0, 1)])
+
+    def of_its_own(x):
+        y = x * 2.0
+        return y, y[1:], y.broadcast([3, 2]), y.extract_patches([2, 2])
+
+    x = np.arange(12.0).reshape(3, 4)
+    tiles, patches, inflated, padded = txc.jit(of_argument)(x)
+    np.testing.assert_array_equal(tiles, np.tile(x, (3, 2)))
+    windows = np.lib.stride_tricks.sliding_window_view(x, (2, 2)).reshape(-1, 2, 2)
+    np.testing.assert_array_equal(patches, windows)
+    np.testing.assert_array_equal(inflated[::2], x)
+    np.testing.assert_array_equal(padded, np.pad(x, [(1, 0), (0, 1)]))
+    y, rest, tiles, patches = txc.jit(of_its_own)(x)
+    assert np.shares_memory(y, rest) and not np.shares_memory(y, tiles) and not np.shares_memory(y, patches)
+    np.testing.assert_array_equal(tiles, np.tile(2.0 * x, (3, 2)))
+    np.testing.assert_array_equal(patches, 2.0 * windows)
+
+
 def test_out_takes_a_view_by_value():
     compiled = txc.jit(transposed)
     for _ in range(3):
